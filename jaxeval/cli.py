@@ -8,18 +8,16 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from jaxeval import files
+from jaxeval import outputs as writing
 from jaxeval.config.arguments import MOST
-from jaxeval.errors import ConfigError, JaxevalError
+from jaxeval.errors import JaxevalError
 
 _SIGNALLED = 128  # exit status, less the number of the signal
-_DATABASE = "runs.sqlite"  # of a runs folder, with the journals beside it
-_KEPT = ("ablations", "checkpoints", "models", "selections", "sweeps", "tunings")  # beside it
 _MODULE = "python -m jaxeval."  # and the verb
 # of an output: without a reader, on a full disk, beyond a limit or quota
 _UNWRITTEN = (errno.EPIPE, errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
@@ -210,7 +208,7 @@ def parse_config(
     args = parser.parse_intermixed_args(arguments)
     if args.config and "=" in args.config and not os.path.exists(args.config):  # only changes
         args.config, args.changes = None, [args.config, *args.changes]
-    refuse_unwritable(
+    writing.refuse_unwritable(
         *(getattr(args, name) for name in ("json", *outputs)),
         folder=getattr(args, "figures", None),
         reads=(getattr(args, name) for name in ("config", "data", *reads)),
@@ -256,84 +254,3 @@ def _from_one(text: str) -> list[int]:
     if 0 in numbers:
         raise argparse.ArgumentTypeError(f"expected numbers from 1, such as 3,5,8, got {text!r}")
     return numbers
-
-
-def refuse_unwritable(
-    *targets: str | None,
-    folder: str | None = None,
-    reads: Iterable[str | Path | None] = (),
-    runs: str | None = None,
-) -> None:
-    """Refuses outputs that could not be written, before there is anything to write.
-
-    Args:
-      targets: of `files.write_out`; None: not asked for.
-      folder: of figures.
-      reads, runs: as of `refuse_replaced`.
-
-    Raises:
-      RunError: one cannot be written.
-      ConfigError: two are the same file, of which the last written would be left; or one would
-        replace what is read or kept.
-    """
-    paths = [Path(target) for target in targets if target and target != "-"]
-    for path in paths:
-        files.refuse_unwritable(path)
-    if folder:
-        files.refuse_unwritable(Path(folder), folder=True)
-        paths.append(Path(folder))
-    of_file: dict[Path, Path] = {}
-    for path in paths:
-        other = of_file.setdefault(files.resolved(path), path)
-        if other is not path and files.replaceable(path):
-            raise ConfigError(f"{other} and {path}: two outputs, expected a file for each")
-    refuse_replaced(paths, reads, runs)
-
-
-def refuse_replaced(
-    outputs: Iterable[str | Path | None],
-    reads: Iterable[str | Path | None] = (),
-    runs: str | None = None,
-) -> None:
-    """Refuses outputs that would replace what a verb reads, or what a runs folder keeps.
-
-    Args:
-      reads: files, maybe none of which is there; folders stand for themselves alone.
-      runs: a runs folder that need not be there yet; others are known by their database.
-
-    Raises:
-      ConfigError: naming both.
-    """
-    paths = [Path(path) for path in outputs if path and path != "-"]
-    replaced = [path for path in paths if files.replaceable(path)]
-    if not replaced:
-        return  # and nothing is looked for that is read
-    read = [Path(path) for path in reads if path and path != "-"]
-    for path in replaced:
-        same = next((other for other in read if _same(path, other)), None)
-        if same is not None:
-            raise ConfigError(
-                f"{path}: would be replaced, and it is read (as {same}); expected another file"
-            )
-        kept = _keeper(files.resolved(path), files.resolved(Path(runs)) if runs else None)
-        if kept is not None:
-            raise ConfigError(
-                f"{path}: belongs to what the runs folder {kept} keeps; expected another place"
-            )
-
-
-def _same(path: Path, other: Path) -> bool:
-    """Whether two paths lead to one file, by symlinks and hard links too."""
-    with contextlib.suppress(OSError):  # one of them is not there
-        return path.samefile(other)
-    return files.resolved(path) == files.resolved(other)
-
-
-def _keeper(target: Path, runs: Path | None) -> Path | None:
-    """The runs folder of whose own a path is; None: of none."""
-    for folder in target.parents:
-        if folder == runs or (folder / _DATABASE).is_file():
-            first = target.relative_to(folder).parts[0]
-            if first in _KEPT or first.startswith(_DATABASE):
-                return folder
-    return None

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from jaxeval import cli, files
+from jaxeval import cli, files, outputs
 
 _DESCRIPTION = """\
 Lists the configs that come with jaxeval, paper by paper, or prints one of them. Every verb takes
@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str] | None = None) -> int:
     """Lists all, or prints one."""
     args = parser().parse_args(words)
-    cli.refuse_unwritable(args.json)
+    outputs.refuse_unwritable(args.json)
     from jaxeval.config import shipped
 
     if args.name:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli, files
+from jaxeval import cli, files, outputs
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 
@@ -116,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval.studies import cohorts, evaluation, inputs, proposers
 
     config = studies.read(args.config, args.changes, args.data)
-    cli.refuse_replaced([args.json], inputs.files_of(config))
+    outputs.refuse_replaced([args.json], inputs.files_of(config))
     _refuse_readings(args, config.task)
     for name, value in _DEFAULTS.items():
         if getattr(args, name) is None:

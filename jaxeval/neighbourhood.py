@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli, files
+from jaxeval import cli, files, outputs
 from jaxeval.errors import ConfigError
 from jaxeval.sensitivity.neighbourhood import LEAST, describe, draw, parse_range
 
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval.studies import inputs, proposers
 
     config = studies.read(args.config, args.changes, args.data)
-    cli.refuse_replaced([args.json], inputs.files_of(config))
+    outputs.refuse_replaced([args.json], inputs.files_of(config))
     # in an order that stays when they are renamed: every draw depends on those before it
     active = {name: h for name, h in markers.traced(config).items() if h.active}
     names = sorted(active, key=lambda name: renamed.first_hyperparameter(name, config.task))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli, files
+from jaxeval import cli, files, outputs
 from jaxeval.config import arguments as limits
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs import arguments
@@ -105,7 +105,7 @@ def _by_repeat(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     from jaxeval.studies import inputs, proposers
 
     config = studies.read(args.config, args.changes, args.data)
-    cli.refuse_replaced([args.json], inputs.files_of(config))
+    outputs.refuse_replaced([args.json], inputs.files_of(config))
     rows = observe.train(proposers.repeats(config, seeds, repeats), Path(args.out))
     by_part = _of_repeats(rows, seeds)
     if args.json:
@@ -186,7 +186,7 @@ def _by_split(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     from jaxeval.studies import inputs, proposers
 
     config = studies.read(args.config, args.changes, args.data)
-    cli.refuse_replaced([args.json], inputs.files_of(config))
+    outputs.refuse_replaced([args.json], inputs.files_of(config))
     trials = proposers.crossed(config, seeds, range(1, splits + 1), repeats)
     rows = observe.train(trials, Path(args.out))
     labels = [row.split for row in rows], [row.seed for row in rows]

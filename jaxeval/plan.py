@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jaxeval import cli, files
+from jaxeval import cli, files, outputs
 from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def main(words: Sequence[str] | None = None) -> int:
     verb = parser()
     args = verb.parse_args(words)
     reads = itertools.chain([args.items], arguments.log_files(args))
-    cli.refuse_unwritable(args.json, reads=reads)
+    outputs.refuse_unwritable(args.json, reads=reads)
     from jaxeval.report.items import plan as report
     from jaxeval.stats import items
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli, files
+from jaxeval import cli, files, outputs
 from jaxeval.errors import DataError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _seed(text: str) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, loads, predicts, writes."""
     args = parser().parse_args(arguments)
-    cli.refuse_unwritable(args.output, reads=[args.input], runs=args.folder)
+    outputs.refuse_unwritable(args.output, reads=[args.input], runs=args.folder)
     from jaxeval import backend
 
     backend.prepare()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli, files
+from jaxeval import cli, files, outputs
 from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def main(words: Sequence[str] | None = None) -> int:
         folder=Path(args.out),
         where=args.space,
     )
-    cli.refuse_replaced([args.json], inputs.files_of(drawn.base.config))
+    outputs.refuse_replaced([args.json], inputs.files_of(drawn.base.config))
     if args.dry_run:
         return _dry_run(drawn, args)
     rows = observe.sweep(drawn, args.store, most_cohorts=args.most_cohorts, again=args.again)

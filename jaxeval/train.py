@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli, files
+from jaxeval import cli, files, outputs
 from jaxeval.config import arguments as limits
 from jaxeval.errors import ConfigError
 
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print_keys(listing.keys(registry.kind(task).Config))
         return 0
     config = studies.read(args.config, args.changes, args.data)
-    cli.refuse_replaced([args.json], inputs.files_of(config))
+    outputs.refuse_replaced([args.json], inputs.files_of(config))
     seeds, splits = cli.seeds_of(args), cli.splits_of(args)
     if len(seeds) * len(splits) > limits.MOST:
         raise ConfigError(

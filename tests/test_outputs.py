@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jaxeval import __main__ as command
-from jaxeval import cli
+from jaxeval import cli, outputs
 from jaxeval.errors import ConfigError
 from jaxeval.studies import inputs
 from tests import tiny_corpora
@@ -93,11 +93,11 @@ def test_outputs_replace_nothing(words: str, folder: Path) -> None:
 
 def test_other_outputs_are_as_free_as_before(folder: Path) -> None:
     """Dies if a page in a runs folder, an output of before or a device is refused."""
-    cli.refuse_unwritable("R/report.html", "data/scores.json", reads=["c.toml"], runs="R")
+    outputs.refuse_unwritable("R/report.html", "data/scores.json", reads=["c.toml"], runs="R")
     (folder / "data" / "scores.json").write_text("{}")
     tree = {"data": {"source": {"path": "data", "train": "*train*"}}, "name": "a"}
     assert inputs.files_of(tree) == [Path("data/train.tsv")]
-    cli.refuse_replaced(["data/scores.json", "/dev/null", "-"], inputs.files_of(tree), "R")
+    outputs.refuse_replaced(["data/scores.json", "/dev/null", "-"], inputs.files_of(tree), "R")
 
 
 def test_a_config_whose_path_has_an_equals_sign() -> None:

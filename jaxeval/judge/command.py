@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import backend, cli, files
+from jaxeval import backend, cli, files, outputs
 from jaxeval.errors import ConfigError
 from jaxeval.vectors import judge_options
 
@@ -18,7 +18,7 @@ def run(args: argparse.Namespace) -> int:
     if [args.json, args.latex, args.csv].count("-") > 1:
         raise ConfigError("--json, --latex, --csv: expected at most one to go to stdout")
     texts = args.json, args.latex, args.csv, args.html
-    cli.refuse_unwritable(*texts, reads=[*args.files, *data.values()], runs=args.out)
+    outputs.refuse_unwritable(*texts, reads=[*args.files, *data.values()], runs=args.out)
     backend.prepare()
     from jaxeval.judge import judging  # after the backend, as it imports jax
     from jaxeval.studies import inputs
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     if not files:
         raise ConfigError("expected a file of vectors")
     plan = judging.plan(files, data, args.modes, cli.seeds_of(args), changes, args.baseline)
-    cli.refuse_replaced(
+    outputs.refuse_replaced(
         texts, (f for entry in plan.entries for f in inputs.files_of(entry.trial.config))
     )
     if args.dry_run:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli, files
+from jaxeval import cli, files, outputs
 from jaxeval.errors import RunError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Loads, summarises, draws."""
     args = parser().parse_args(arguments)
-    cli.refuse_unwritable(args.html, args.json, folder=args.figures, runs=args.runs)
+    outputs.refuse_unwritable(args.html, args.json, folder=args.figures, runs=args.runs)
     from jaxeval import runs
     from jaxeval.report.runs import page, summary, terminal
     from jaxeval.runs import experiments

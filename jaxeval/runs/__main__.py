@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict
 
-from jaxeval import cli, files
+from jaxeval import cli, files, outputs
 
 if TYPE_CHECKING:
     from jaxeval.report.runs.summary import ExperimentSummary
@@ -44,7 +44,9 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Loads, then lists or exports."""
     args = parser().parse_args(arguments)
-    cli.refuse_unwritable(getattr(args, "json", None), getattr(args, "to", None), runs=args.runs)
+    outputs.refuse_unwritable(
+        getattr(args, "json", None), getattr(args, "to", None), runs=args.runs
+    )
     from jaxeval import runs
     from jaxeval.runs import export, records
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import jax
 
-from jaxeval import cli, observe, runs
+from jaxeval import observe, outputs, runs
 from jaxeval.bandits import saved
 from jaxeval.bandits.evaluate import Told
 from jaxeval.bandits.fixed_confidence import Confident
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     arms = configs.arms(paths, changes, args.data, random_splits, args.part)
     refuse_other(arms, args.higher_is_better)
     read = [file for config in arms.configs.values() for file in inputs.files_of(config)]
-    cli.refuse_replaced([args.json], read)
+    outputs.refuse_replaced([args.json], read)
     rule = options.rule(args, arms.record.higher_is_better, len(jax.devices()))
     state = Path(args.state) if args.state else None
     tree = select(rule, arms, Path(args.out), args.store, path=state, seconds=args.seconds)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli, files
+from jaxeval import cli, files, outputs
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 from jaxeval.runs import arguments
@@ -61,7 +61,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """Reads, analyses, prints."""
     args = parser().parse_intermixed_args(words)
     reads = [*args.sweeps, args.space]
-    cli.refuse_unwritable(args.json, folder=args.figures, reads=reads)
+    outputs.refuse_unwritable(args.json, folder=args.figures, reads=reads)
     if args.json not in (None, "-") and Path(args.json).suffix != ".json":
         raise ConfigError(f"--json {args.json}: expected a name that ends in .json, or -")
     from jaxeval import sensitivity

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import jax
 
-from jaxeval import cli, files, observe, runs
+from jaxeval import files, observe, outputs, runs
 from jaxeval.config import writing
 from jaxeval.report import text
 from jaxeval.report.runs import terminal as of_runs
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace, search: Search) -> int:
     """Searches, trains the best setting again, prints the answer; the backend is prepared."""
     target = targets.target(args.config, args.changes, args.data, search, args.space)
     metrics.refuse_points("margin", args.margin or 0.0, target.record.unit)
-    cli.refuse_replaced([args.json, args.html], inputs.files_of(target.base.config))
+    outputs.refuse_replaced([args.json, args.html], inputs.files_of(target.base.config))
     if args.dry_run:
         return _dry_run(args, search, target)
     place = Place(Path(args.out), args.store, Path(args.state) if args.state else None)

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from jaxeval import cli, files
+from jaxeval import cli, files, outputs
 from jaxeval.errors import ConfigError
 from jaxeval.runs import arguments
 from jaxeval.vectors import judge_options, options
@@ -109,7 +109,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if later:
         parser().error(f"unrecognized arguments: {' '.join(later)}")
     made = args.out if args.verb == "svd" else None
-    cli.refuse_unwritable(args.json, made, reads=_read(args))
+    outputs.refuse_unwritable(args.json, made, reads=_read(args))
     handlers = {
         "similarity": _similarity,
         "analogies": _analogies,
