@@ -61,23 +61,27 @@ class Runs:
     def scores(self, part: Part = "test") -> np.ndarray:
         """Scores of the members that have one, in the unit of their metric.
 
+        Repeated runs of a seed are one score, their mean.
+
         Returns:
           [members with a score] float64, in the order of `rows`.
 
         Raises:
           ConfigError: no such part, or members of several experiments.
         """
+        from jaxeval.report.runs import summary
+        from jaxeval.runs import experiments
+
         if part not in ("dev", "test"):
             raise ConfigError(f"part: expected dev or test, got {part!r}")
         if len({row.experiment for row in self.rows}) > 1:
-            from jaxeval.runs import experiments
-
             names = {row.experiment: row.name for row in self.rows}
             raise ConfigError(
                 f"{self.location}: several experiments: {experiments.with_ids(names)}; expected "
                 f"one, as runs[{next(iter(names))!r}].scores()"
             )
-        known = (getattr(row, part) for row in self.rows)
+        members = summary.independent(self.rows) if self.rows else ()
+        known = (getattr(row, part) for row in members)
         return np.array([score for score in known if score is not None], float)
 
     def to_pandas(self) -> "pandas.DataFrame":

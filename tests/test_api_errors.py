@@ -298,5 +298,6 @@ def test_scores_are_of_one_experiment() -> None:
 def _rows(name: str) -> list[runs.MemberRow]:
     """A member with scores and one that diverged."""
     known = dict.fromkeys(runs.MemberRow._fields, "") | {"name": name, "experiment": name}
+    known |= {"config": "{}", "hparams": "{}"}
     ended = {"test": 0.5, "dev": 0.4}, {"test": None, "dev": None}
     return [runs.MemberRow(**{**known, **scores}) for scores in ended]

@@ -59,7 +59,7 @@ READ = [
     "plan --items t.csv --difference .1 --json t.csv",
     "plan --log logs --difference .1 --json logs/a.jsonl",
     "predict R --input t.csv --output t.csv",
-    "sensitivity t.csv --json t.csv",
+    "sensitivity state.json --json state.json",
     "vectors similarity v.txt p.txt --json p.txt",
     "vectors analogies v.txt logs --json logs/a.jsonl",
     "vectors svd v.txt --out v.txt",

@@ -60,10 +60,10 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str] | None = None) -> int:
     """Reads, analyses, prints."""
     args = parser().parse_intermixed_args(words)
-    reads = [*args.sweeps, args.space]
-    outputs.refuse_unwritable(args.json, folder=args.figures, reads=reads)
     if args.json not in (None, "-") and Path(args.json).suffix != ".json":
         raise ConfigError(f"--json {args.json}: expected a name that ends in .json, or -")
+    reads = [*args.sweeps, args.space]
+    outputs.refuse_unwritable(args.json, folder=args.figures, reads=reads)
     from jaxeval import sensitivity
     from jaxeval.report import figures
     from jaxeval.report.sweep import terminal

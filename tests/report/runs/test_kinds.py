@@ -72,6 +72,7 @@ def test_repeats_count_once(folder: Path, capsys: pytest.CaptureFixture) -> None
     once, twice = (summary.of_members(of(folder, name)) for name in ("bag", "repeated"))
     assert (twice.dev, twice.test, twice.rho) == (once.dev, once.test, once.rho)
     assert twice.statuses == {"finished": 6}
+    assert Runs(tuple(of(folder, "repeated")), "R").scores().tolist() == [0.05, 0.1, 0.15]
     drawn = page.of_experiment(of(folder, "repeated"), [])
     assert "n = 3" in drawn[0].caption and len(drawn[0].rows) == 3
     of_runs.main(["list", str(folder), "--json", "-"])
