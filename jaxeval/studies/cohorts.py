@@ -70,6 +70,8 @@ def recorded(cohort: Cohort, records: Mapping[str, runs.Experiment]) -> Cohort:
     Args:
       records: by id.
     """
+    if all(records[record.id] == record for record in cohort.records):
+        return cohort  # itself: its entries are known by what they are, not by what they say
     of = (dataclasses.replace(e, record=records[e.record.id]) for e in cohort.entries)
     return cohort._replace(entries=tuple(of))
 
