@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import pydantic
 
-from jaxeval import cli
+from jaxeval import cli, files, outputs
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
@@ -63,25 +63,25 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, trains one after the other, compares."""
-    args = cli.parse_config(parser(), arguments)
-    cli.refuse_unwritable(folder=args.figures)
-    variants = reading.read(Variants, args.variants).variant
+    args = cli.parse_config(parser(), arguments, reads=("variants",))
+    variants = _variants(args.variants)
     from jaxeval import backend
 
     backend.prepare()
     from jaxeval import observe, studies
     from jaxeval.compare import studying
     from jaxeval.runs import layout, tables
-    from jaxeval.studies import cohorts, proposers
+    from jaxeval.studies import cohorts, inputs, proposers
 
     changes = {"": (), **{variant.name: variant.changes for variant in variants}}
-    if len(changes) <= len(variants):
-        raise ConfigError(f"{args.variants}: expected a different name for each variant")
     configs = {}
     for name, changed in changes.items():
-        config = studies.read(args.config, [*args.changes, *changed], args.data)
+        # what is wrong without a variant's changes was said of the config alone
+        origin = f"{args.variants}: variant {name!r}" if name else None
+        config = studies.read(args.config, [*args.changes, *changed], args.data, origin)
         whole = f"{config.name}, {name}" if name else config.name
         configs[whole] = dataclasses.replace(config, name=whole)
+    outputs.refuse_replaced([args.json], inputs.files_of(config))
     session = studies.Session()
     trials = proposers.variants(configs, cli.seeds_of(args))
     entries = cohorts.entries(trials, session.loader)  # all are checked before one is trained
@@ -95,11 +95,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for entry in entries
     ]
     table = Path(args.out) / "ablations" / f"{entries[0].record.id}.json"
-    cli.write_json(str(table), records)
+    files.write_json(str(table), records)
     scores = tables.read(str(table), layout.Layout(models=[*configs]))
-    outputs = studying.Destinations(json=args.json, figures=args.figures)
-    studying.write(studying.study(scores), outputs)
+    destinations = studying.Destinations(json=args.json, figures=args.figures)
+    studying.write(studying.study(scores), destinations)
     return 0
+
+
+def _variants(file: str) -> Sequence[Variant]:
+    """The variants of a file; ConfigError where a name is no line, or stands twice."""
+    variants = reading.read(Variants, file).variant
+    names = [variant.name for variant in variants]
+    unfit = [name for name in names if not name.strip() or name.splitlines() != [name]]
+    if unfit:
+        raise ConfigError(f"{file}: expected names of one line, got {unfit[0]!r}")
+    if len({*names}) < len(names):
+        raise ConfigError(f"{file}: expected a different name for each variant")
+    return variants
 
 
 def _refuse_equals(entries: "Sequence[cohorts.Entry]", file: str) -> None:

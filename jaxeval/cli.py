@@ -3,21 +3,19 @@
 import argparse
 import contextlib
 import errno
-import json
 import math
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from jaxeval import files
-from jaxeval.errors import ConfigError, JaxevalError
-
-MOST = 1_000_000  # members, runs ... of a command
+from jaxeval import outputs as writing
+from jaxeval.config.arguments import MOST
+from jaxeval.errors import JaxevalError
 
 _SIGNALLED = 128  # exit status, less the number of the signal
 _MODULE = "python -m jaxeval."  # and the verb
@@ -193,17 +191,29 @@ def splits_of(args: argparse.Namespace) -> list[int]:
 
 
 def parse_config(
-    parser: argparse.ArgumentParser, arguments: Sequence[str] | None
+    parser: argparse.ArgumentParser,
+    arguments: Sequence[str] | None,
+    outputs: Sequence[str] = (),
+    reads: Sequence[str] = (),
 ) -> argparse.Namespace:
     """Parses the arguments of a verb that takes `add_config`'s.
 
+    Args:
+      outputs: other arguments that name files to write; one called figures names a folder.
+      reads: other arguments that name files to read.
+
     Raises:
-      RunError: as `refuse_unwritable`, of --json.
+      ConfigError, RunError: as `refuse_unwritable`.
     """
     args = parser.parse_intermixed_args(arguments)
-    refuse_unwritable(args.json)
-    if args.config and "=" in args.config:  # no config file, only changes
+    if args.config and "=" in args.config and not os.path.exists(args.config):  # only changes
         args.config, args.changes = None, [args.config, *args.changes]
+    writing.refuse_unwritable(
+        *(getattr(args, name) for name in ("json", *outputs)),
+        folder=getattr(args, "figures", None),
+        reads=(getattr(args, name) for name in ("config", "data", *reads)),
+        runs=args.out,
+    )
     return args
 
 
@@ -244,57 +254,3 @@ def _from_one(text: str) -> list[int]:
     if 0 in numbers:
         raise argparse.ArgumentTypeError(f"expected numbers from 1, such as 3,5,8, got {text!r}")
     return numbers
-
-
-def refuse_unwritable(*targets: str | None, folder: str | None = None) -> None:
-    """Refuses outputs that could not be written, before there is anything to write.
-
-    Args:
-      targets: of `write_out`; None: not asked for.
-      folder: of figures.
-
-    Raises:
-      RunError: one cannot be written.
-      ConfigError: two are the same file, of which the last written would be left.
-    """
-    paths = [Path(target) for target in targets if target and target != "-"]
-    for path in paths:
-        files.refuse_unwritable(path)
-    if folder:
-        files.refuse_unwritable(Path(folder), folder=True)
-        paths.append(Path(folder))
-    of_file: dict[Path, Path] = {}
-    for path in paths:
-        other = of_file.setdefault(files.resolved(path), path)
-        if other is not path and files.replaceable(path):
-            raise ConfigError(f"{other} and {path}: two outputs, expected a file for each")
-
-
-def write_json(target: str, content: object) -> None:
-    """Writes JSON to a file, or to stdout for "-"; numbers that are not finite become null."""
-    whole = json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False)
-    write_out(target, whole + "\n")
-
-
-def _finite(content: object) -> object:
-    if isinstance(content, float) and not math.isfinite(content):
-        return None
-    if isinstance(content, Mapping):
-        return {key: _finite(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_finite(value) for value in content]
-    return content
-
-
-def write_out(target: str, text: str) -> None:
-    """Writes text to a file, or to stdout for "-"."""
-    if target == "-":
-        sys.stdout.write(text)
-    else:
-        write_text(Path(target), text)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Writes a file whole or not at all; its folder is made where it is missing."""
-    with files.replacing(path, "w") as stream:
-        stream.write(text)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from jaxeval import cli
+from jaxeval import cli, files, outputs
 
 _DESCRIPTION = """\
 Lists the configs that come with jaxeval, paper by paper, or prints one of them. Every verb takes
@@ -39,6 +39,7 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str] | None = None) -> int:
     """Lists all, or prints one."""
     args = parser().parse_args(words)
+    outputs.refuse_unwritable(args.json)
     from jaxeval.config import shipped
 
     if args.name:
@@ -46,7 +47,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return 0
     listed = [_described(name) for name in shipped.names()]
     if args.json:
-        cli.write_json(args.json, [entry._asdict() for entry in listed])
+        files.write_json(args.json, [entry._asdict() for entry in listed])
     if args.json != "-":
         _print(listed)
     return 0

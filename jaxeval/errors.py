@@ -31,6 +31,11 @@ def argument(name: str, value: object = None) -> str:
     return flag if value is None or value is True else f"{flag} {value}"
 
 
+def changes() -> str:
+    """What a config's changes stand in, as who called has it."""
+    return "command line" if _OF_PYTHON.get() is None else "changes"
+
+
 @contextlib.contextmanager
 def in_python(**names: str) -> Iterator[None]:
     """Decorates a function of Python: messages name its arguments as `name=value`, not as flags.

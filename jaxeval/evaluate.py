@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli
+from jaxeval import cli, files, outputs
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 
@@ -32,6 +32,20 @@ writes is a score table that `python -m jaxeval.compare` reads.
 """
 
 
+_DEFAULTS = {  # None until it is known whether they were given
+    "samples": 20,
+    "rate_factor": 0.8,
+    "dynamic_rate": 0.001,
+    "dynamic_decay": 0.02,
+    "dynamic_epsilon": 1.0,
+}
+_OF_LANGUAGE = {  # the option that they go with -> options
+    "": ("batch", "temperature", "mean", "dynamic"),
+    "mean": ("samples", "rate_factor"),
+    "dynamic": ("dynamic_rate", "dynamic_decay", "dynamic_epsilon"),
+}
+
+
 def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
     verb = cli.parser("evaluate", _DESCRIPTION, _EXAMPLES)
@@ -49,13 +63,10 @@ def parser() -> argparse.ArgumentParser:
     verb.add_argument(
         "--mean", choices=("arithmetic", "geometric"), action="append", help="over dropout masks"
     )
-    verb.add_argument(
-        "--samples", type=cli.positive, default=20, metavar="K", help="masks of a mean (20)"
-    )
+    verb.add_argument("--samples", type=cli.positive, metavar="K", help="masks of a mean (20)")
     verb.add_argument(
         "--rate-factor",
         type=cli.number(0),
-        default=0.8,
         metavar="F",
         help="of a mean's rates (0.8)",
     )
@@ -67,16 +78,11 @@ def _add_dynamic(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--dynamic", action="store_true", help="dynamic evaluation (Krause et al. 2018)"
     )
-    verb.add_argument(
-        "--dynamic-rate", type=cli.number(0, 1000), default=0.001, metavar="R", help="(0.001)"
-    )
-    verb.add_argument(
-        "--dynamic-decay", type=cli.number(0, 1), default=0.02, metavar="D", help="(0.02)"
-    )
+    verb.add_argument("--dynamic-rate", type=cli.number(0, 1000), metavar="R", help="(0.001)")
+    verb.add_argument("--dynamic-decay", type=cli.number(0, 1), metavar="D", help="(0.02)")
     verb.add_argument(
         "--dynamic-epsilon",
         type=cli.number(0),
-        default=1.0,
         metavar="E",
         help="of the mean root mean square (1)",
     )
@@ -100,18 +106,21 @@ def _temperature(text: str) -> float | str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, loads, scores, prints."""
-    args = cli.parse_config(parser(), arguments)
+    args = cli.parse_config(parser(), arguments, reads=("input",))
     from jaxeval import backend
 
     backend.prepare()
     from jaxeval import studies
     from jaxeval.config import markers
     from jaxeval.report.runs import conditions
-    from jaxeval.studies import cohorts, evaluation, proposers
+    from jaxeval.studies import cohorts, evaluation, inputs, proposers
 
     config = studies.read(args.config, args.changes, args.data)
-    if config.task != "language":
-        _refuse_readings(args, config.task)
+    outputs.refuse_replaced([args.json], inputs.files_of(config))
+    _refuse_readings(args, config.task)
+    for name, value in _DEFAULTS.items():
+        if getattr(args, name) is None:
+            setattr(args, name, value)
     if args.mean:
         _refuse_rates(markers.active(config.model), args.rate_factor)
     trials = proposers.seeds_by_splits(config, cli.seeds_of(args))
@@ -130,10 +139,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows += _rows(models, scores, described, args.input or args.part)
         # at once: later conditions may take hours
         if args.json and args.json != "-":
-            cli.write_json(args.json, rows)
+            files.write_json(args.json, rows)
         print(conditions.line(rows, described), file=sys.stderr, flush=True)
     if args.json == "-":
-        cli.write_json(args.json, rows)
+        files.write_json(args.json, rows)
     if args.json != "-":
         conditions.show(rows)
     return 0
@@ -159,10 +168,18 @@ def _rows(
 
 
 def _refuse_readings(args: argparse.Namespace, task: str) -> None:
-    """Raises ConfigError where evaluations of language models are asked for, of another task."""
-    for name in ("batch", "temperature", "mean", "dynamic"):
-        if getattr(args, name):
-            raise ConfigError(f"--{name}: for language models only; this config's task is {task}")
+    """Raises ConfigError where options would be passed over: of another task or evaluation."""
+    for goes_with, names in _OF_LANGUAGE.items():
+        for name in names:
+            value = getattr(args, name)
+            if value is None or value is False:  # not given; 0 is
+                continue
+            flag = f"--{name.replace('_', '-')}"
+            if task != "language":
+                said = f"for language models only; this config's task is {task}"
+                raise ConfigError(f"{flag}: {said}")
+            if goes_with and not getattr(args, goes_with):
+                raise ConfigError(f"{flag}: goes with --{goes_with}")
 
 
 def _refuse_rates(rates: Mapping[str, float], factor: float) -> None:

@@ -3,6 +3,8 @@
 import contextlib
 import errno
 import fcntl
+import json
+import math
 import os
 import stat
 import sys
@@ -152,3 +154,33 @@ def locked(path: Path, busy: str) -> Iterator[None]:
         except OSError:
             raise RunError(busy) from None
         yield
+
+
+def write_json(target: str, content: object) -> None:
+    """Writes JSON to a file, or to stdout for "-"; numbers that are not finite become null."""
+    whole = json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False)
+    write_out(target, whole + "\n")
+
+
+def _finite(content: object) -> object:
+    if isinstance(content, float) and not math.isfinite(content):
+        return None
+    if isinstance(content, Mapping):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    return content
+
+
+def write_out(target: str, text: str) -> None:
+    """Writes text to a file, or to stdout for "-"."""
+    if target == "-":
+        sys.stdout.write(text)
+    else:
+        write_text(Path(target), text)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a file whole or not at all; its folder is made where it is missing."""
+    with replacing(path, "w") as stream:
+        stream.write(text)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli
+from jaxeval import cli, files, outputs
 from jaxeval.errors import ConfigError
 from jaxeval.sensitivity.neighbourhood import LEAST, describe, draw, parse_range
 
@@ -60,7 +60,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, draws, trains, shows."""
     command = parser()
     args = cli.parse_config(command, arguments)
-    cli.refuse_unwritable(folder=args.figures)
     if args.settings < LEAST:
         command.error(f"--settings: expected at least {LEAST}, got {args.settings}")
     from jaxeval import backend
@@ -68,9 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     backend.prepare()
     from jaxeval import observe, studies
     from jaxeval.config import markers, renamed
-    from jaxeval.studies import proposers
+    from jaxeval.studies import inputs, proposers
 
     config = studies.read(args.config, args.changes, args.data)
+    outputs.refuse_replaced([args.json], inputs.files_of(config))
     # in an order that stays when they are renamed: every draw depends on those before it
     active = {name: h for name, h in markers.traced(config).items() if h.active}
     names = sorted(active, key=lambda name: renamed.first_hyperparameter(name, config.task))
@@ -138,7 +138,7 @@ def _answer(
             {"score": score, **setting} for score, setting in zip(scores, settings, strict=True)
         ]
         whole = {"metric": record.metric, "part": args.part, "width": args.width}
-        cli.write_json(args.json, {**whole, **dataclasses.asdict(around), "points": points})
+        files.write_json(args.json, {**whole, **dataclasses.asdict(around), "points": points})
     if args.json != "-":
         neighbourhood.show(around, f"{args.part} {record.metric}", record.unit, ranges)
 

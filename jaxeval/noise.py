@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli
+from jaxeval import cli, files, outputs
+from jaxeval.config import arguments as limits
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs import arguments
 
@@ -81,7 +82,7 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str] | None = None) -> int:
     """Parses, trains or reads, splits the spread, prints."""
     verb = parser()
-    args = cli.parse_config(verb, words)
+    args = cli.parse_config(verb, words, reads=("table",))
     if args.by == "seed,repeat":
         _by_repeat(verb, args)
     elif args.table is not None or args.runs is not None:
@@ -102,18 +103,19 @@ def _by_repeat(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
 
     backend.prepare()
     from jaxeval import observe, studies
-    from jaxeval.studies import proposers
+    from jaxeval.studies import inputs, proposers
 
     config = studies.read(args.config, args.changes, args.data)
+    outputs.refuse_replaced([args.json], inputs.files_of(config))
     rows = observe.train(proposers.repeats(config, seeds, repeats), Path(args.out))
     by_part = _of_repeats(rows, seeds)
     if args.json:
         from jaxeval.report.plain import plain
 
         content = {part: plain(noise) for part, noise in by_part.items()}
-        cli.write_json(args.json, {"metric": rows[0].metric, **content})
+        files.write_json(args.json, {"metric": rows[0].metric, **content})
     if args.json != "-":
-        _show_repeats(by_part, rows[0].metric)
+        _show_repeats(by_part, rows[0].metric, rows[0].unit)
 
 
 def _of_repeats(rows: "Sequence[MemberRow]", seeds: Sequence[int]) -> "dict[str, Noise]":
@@ -133,20 +135,28 @@ def _of_repeats(rows: "Sequence[MemberRow]", seeds: Sequence[int]) -> "dict[str,
     return by_part
 
 
-def _show_repeats(by_part: "dict[str, Noise]", metric: str) -> None:
+def _show_repeats(by_part: "dict[str, Noise]", metric: str, unit: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False)
-    for title in (metric, "mean", "sd of any run", "sd of one seed repeated", "sd between seeds"):
+    from jaxeval.report import scores
+
+    table, factor = Table(box=None, pad_edge=False), scores.factor(unit)
+    for title in (
+        scores.label(metric, unit),
+        "mean",
+        "sd of any run",
+        "sd of one seed repeated",
+        "sd between seeds",
+    ):
         table.add_column(title, no_wrap=True)
     for part, noise in by_part.items():
         table.add_row(
             part,
-            f"{noise.mean:.4g}",
-            f"{noise.sd:.3g}",
-            _with_interval(noise.sd_repeat, noise.sd_repeat_interval),
-            _with_interval(noise.sd_seed, noise.sd_seed_interval),
+            scores.shown(noise.mean, unit),
+            f"{factor * noise.sd:.3g}",
+            _with_interval(noise.sd_repeat, noise.sd_repeat_interval, factor),
+            _with_interval(noise.sd_seed, noise.sd_seed_interval, factor),
         )
     console = Console(highlight=False, soft_wrap=True, width=160)
     console.print(table)
@@ -158,10 +168,11 @@ def _show_repeats(by_part: "dict[str, Noise]", metric: str) -> None:
         console.print("the same seed gave the same scores, to the last bit")
 
 
-def _with_interval(sd: float, interval: "Interval") -> str:
+def _with_interval(sd: float, interval: "Interval", factor: float) -> str:
+    shown = f"{factor * sd:.3g}"
     if interval.absent:
-        return f"{sd:.3g} (no interval: {interval.absent})"
-    return f"{sd:.3g} ({interval.low:.3g} to {interval.high:.3g})"
+        return f"{shown} (no interval: {interval.absent})"
+    return f"{shown} ({factor * interval.low:.3g} to {factor * interval.high:.3g})"
 
 
 def _by_split(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
@@ -170,16 +181,17 @@ def _by_split(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
         verb.error("expected 2 or more --splits and 2 or more seeds")
     if args.model or args.minus:
         verb.error("--model and --minus: expected --table or --runs beside them")
-    if len(seeds) * splits * repeats > cli.MOST:
-        raise ConfigError(f"--splits: expected at most {cli.MOST} runs in all")
+    if len(seeds) * splits * repeats > limits.MOST:
+        raise ConfigError(f"--splits: expected at most {limits.MOST} runs in all")
     from jaxeval import backend
 
     backend.prepare()
     from jaxeval import observe, studies
     from jaxeval.stats import balance
-    from jaxeval.studies import proposers
+    from jaxeval.studies import inputs, proposers
 
     config = studies.read(args.config, args.changes, args.data)
+    outputs.refuse_replaced([args.json], inputs.files_of(config))
     trials = proposers.crossed(config, seeds, range(1, splits + 1), repeats)
     rows = observe.train(trials, Path(args.out))
     labels = [row.split for row in rows], [row.seed for row in rows]
@@ -223,7 +235,7 @@ def _answer(
             plan = designs.plan(study, precision, args.split_cost or 0.0)
         parts.append(report.Part(name, study, table.dropped, plan))
     if args.json:
-        cli.write_json(args.json, report.to_dict(parts, metric, unit))
+        files.write_json(args.json, report.to_dict(parts, metric, unit))
     if args.json != "-":
         report.show(parts, metric, unit)
 

@@ -57,6 +57,28 @@ def announce(started: events.Started) -> None:
         terminal.print_start(record, members, ended)
 
 
+def announcing(
+    planned: Sequence[cohorts.Cohort], store: runs.Store
+) -> Callable[[events.Started], None]:
+    """Says of each experiment, when its first members come, how many it has in all."""
+    keys: dict[str, set[cohorts.Key]] = {}
+    for entry in (entry for cohort in planned for entry in cohort.entries):
+        keys.setdefault(entry.record.id, set()).add(entry.key)
+    said: set[str] = set()
+
+    def start(started: events.Started) -> None:
+        for record in started.cohort.records:
+            own = {entry.key for entry in started.cohort.entries if entry.record.id == record.id}
+            other = {key[1:] for key in keys[record.id] - own}
+            ended = sum(result.experiment == record.id for result in started.ended)
+            ended += len(other & store.ended(record.id).keys()) if other else 0
+            if record.id not in said:
+                terminal.print_start(record, len(keys[record.id]), ended)
+            said.add(record.id)
+
+    return start
+
+
 def train(
     trials: Iterable[Trial],
     folder: Path,
@@ -126,7 +148,7 @@ def train_cohorts(
     again: bool = False,
     outputs: bool = False,
     session: studies.Session | None = None,
-    start: Callable[[events.Started], None] = announce,
+    start: Callable[[events.Started], None] | None = None,
     quiet: bool = False,
 ) -> list[runs.MemberRow]:
     """The same of trials that are in cohorts already."""
@@ -135,7 +157,7 @@ def train_cohorts(
         happening = studies.run_cohorts(
             planned, store, folder, session=session, again=again, outputs=outputs
         )
-        watch(happening, start, quiet=quiet)
+        watch(happening, start or announcing(planned, store), quiet=quiet)
         entries = (entry for cohort in planned for entry in cohort.entries)
         return studies.rows(store, entries)
 
@@ -165,17 +187,20 @@ def watch(
         for event in happening:
             match event:
                 case events.Checked():
-                    fresh = [
-                        [line for line in lines if line not in known]
-                        for lines in (event.remarks, event.warnings)
-                    ]
-                    terminal.print_findings(*fresh)
-                    known.update(*fresh)
+                    _say_new(known, event.remarks, event.warnings)
                 case events.Started():
+                    _say_new(known, event.notes)
                     start(event)
                     _watch_cohort(happening, event, signals, other)
                 case _:
                     other(event, lambda line: print(line, file=sys.stderr, flush=True))
+
+
+def _say_new(known: set[str], remarks: Sequence[str], warnings: Sequence[str] = ()) -> None:
+    """Says the lines that are not known yet, and notes them."""
+    fresh = [[line for line in lines if line not in known] for lines in (remarks, warnings)]
+    terminal.print_findings(*fresh)
+    known.update(*fresh)
 
 
 def _exhaust(

@@ -1,11 +1,12 @@
 """`python -m jaxeval.plan`: how many items, samples or runs show a difference of two models."""
 
 import argparse
+import itertools
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jaxeval import cli
+from jaxeval import cli, files, outputs
 from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ def main(words: Sequence[str] | None = None) -> int:
     """Parses, reads the pilot, plans, prints."""
     verb = parser()
     args = verb.parse_args(words)
-    cli.refuse_unwritable(args.json)
+    reads = itertools.chain([args.items], arguments.log_files(args))
+    outputs.refuse_unwritable(args.json, reads=reads)
     from jaxeval.report.items import plan as report
     from jaxeval.stats import items
 
@@ -116,7 +118,7 @@ def main(words: Sequence[str] | None = None) -> int:
         number = items.millers_items(args.difference, spread, **levels)
         summary = summary._replace(millers_items=number)
     if args.json:
-        cli.write_json(args.json, report.to_dict(summary))
+        files.write_json(args.json, report.to_dict(summary))
     if args.json != "-":
         report.show(summary)
     return 0

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli
+from jaxeval import cli, files, outputs
+from jaxeval.errors import DataError
 
 if TYPE_CHECKING:
     from jaxeval.studies.predicting import Choice, Which
@@ -71,7 +72,7 @@ def _seed(text: str) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, loads, predicts, writes."""
     args = parser().parse_args(arguments)
-    cli.refuse_unwritable(args.output)
+    outputs.refuse_unwritable(args.output, reads=[args.input], runs=args.folder)
     from jaxeval import backend
 
     backend.prepare()
@@ -84,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _say(chosen)
     with _file(args.input) as file:
         lines = predicting.lines(chosen.used, file, options)
-        cli.write_out(args.output, "".join(f"{line}\n" for line in lines))
+        files.write_out(args.output, "".join(f"{line}\n" for line in lines))
     return 0
 
 
@@ -112,7 +113,10 @@ def _file(name: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "stdin"
         copy.write_bytes(sys.stdin.buffer.read())
-        yield copy
+        try:
+            yield copy
+        except DataError as error:  # the copy's name says nothing
+            raise DataError(str(error).replace(str(copy), "stdin")) from None
 
 
 if __name__ == "__main__":

@@ -44,18 +44,24 @@ class Runs:
         return len(self.rows)
 
     def __getitem__(self, name: str) -> "Runs":
-        """The members of one experiment.
+        """The members of one experiment: of its name, its id, or the beginning of that.
 
         Raises:
-          ConfigError: there is none of that name.
+          ConfigError: there is none.
         """
-        rows = tuple(row for row in self.rows if row.name == name)
-        if not rows:
-            raise ConfigError(f"{self.location}: no runs of {name!r}; has {', '.join(self.names)}")
-        return Runs(rows, self.location)
+        from jaxeval.runs import experiments
+
+        names = {row.experiment: row.name for row in self.rows}
+        ids = experiments.ids_of(names, name)
+        if not ids:
+            known = experiments.with_ids(names)
+            raise ConfigError(f"{self.location}: no runs of {name!r}; has {known}")
+        return Runs(tuple(row for row in self.rows if row.experiment in ids), self.location)
 
     def scores(self, part: Part = "test") -> np.ndarray:
         """Scores of the members that have one, in the unit of their metric.
+
+        Repeated runs of a seed are one score, their mean.
 
         Returns:
           [members with a score] float64, in the order of `rows`.
@@ -63,14 +69,19 @@ class Runs:
         Raises:
           ConfigError: no such part, or members of several experiments.
         """
+        from jaxeval.report.runs import summary
+        from jaxeval.runs import experiments
+
         if part not in ("dev", "test"):
             raise ConfigError(f"part: expected dev or test, got {part!r}")
         if len({row.experiment for row in self.rows}) > 1:
+            names = {row.experiment: row.name for row in self.rows}
             raise ConfigError(
-                f"{self.location}: several experiments ({', '.join(self.names)}); expected one, "
-                f"as runs[{self.names[0]!r}].scores()"
+                f"{self.location}: several experiments: {experiments.with_ids(names)}; expected "
+                f"one, as runs[{next(iter(names))!r}].scores()"
             )
-        known = (getattr(row, part) for row in self.rows)
+        members = summary.independent(self.rows) if self.rows else ()
+        known = (getattr(row, part) for row in members)
         return np.array([score for score in known if score is not None], float)
 
     def to_pandas(self) -> "pandas.DataFrame":
@@ -103,8 +114,9 @@ class Runs:
 
     def _summaries(self) -> list["ExperimentSummary"]:
         from jaxeval.report.runs import summary
+        from jaxeval.runs import experiments
 
-        return [summary.of_members(group) for group in summary.by_experiment(self.rows)]
+        return [summary.of_members(group) for group in experiments.by_experiment(self.rows)]
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

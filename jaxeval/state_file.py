@@ -11,6 +11,7 @@ from jaxeval import files
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 
+RECORDED = "what has been trained is in the runs database, and is not trained again"
 Head = Mapping[str, Mapping[str, Json]]  # what the work is: another head is other work
 
 
@@ -85,9 +86,11 @@ class StateFile:
 
     def damaged(self, error: Exception) -> ConfigError:
         """What to raise where the file cannot be read."""
+        of_command = "command" in self.head.get("evaluator", {})
+        after = "the command then runs again" if of_command else RECORDED
         return ConfigError(
             f"{self.path}: not the state of a {self.work} ({error}); give another "
-            + argument("state")
+            f"{argument('state')}, or delete this one if it was damaged: {after}"
         )
 
 

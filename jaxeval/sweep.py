@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli
+from jaxeval import cli, files, outputs
 from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
@@ -53,14 +53,14 @@ def parser() -> argparse.ArgumentParser:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Parses, draws, plans, trains, prints."""
-    args = cli.parse_config(parser(), words)
+    args = cli.parse_config(parser(), words, reads=("space",))
     from jaxeval import backend
 
     backend.prepare()
     from jaxeval import observe
     from jaxeval.report.runs import summary, terminal
     from jaxeval.space import space
-    from jaxeval.studies import sweeps
+    from jaxeval.studies import inputs, sweeps
 
     drawn = sweeps.draw(
         args.config,
@@ -72,12 +72,13 @@ def main(words: Sequence[str] | None = None) -> int:
         folder=Path(args.out),
         where=args.space,
     )
+    outputs.refuse_replaced([args.json], inputs.files_of(drawn.base.config))
     if args.dry_run:
         return _dry_run(drawn, args)
     rows = observe.sweep(drawn, args.store, most_cohorts=args.most_cohorts, again=args.again)
     whole = summary.of_members(rows)
     if args.json:
-        cli.write_json(args.json, summary.to_dict(whole))
+        files.write_json(args.json, summary.to_dict(whole))
     if args.json != "-":
         terminal.print_summary(whole)
         lost = " --missing zero" if any(row.dev is None for row in rows) else ""
@@ -96,7 +97,7 @@ def _dry_run(drawn: "sweeps.DrawnSweep", args: argparse.Namespace) -> int:
     estimates = timing.corrected(drawn.estimates(args.most_cohorts), ratio)
     if args.json:
         values = [dict(trial.values) for trial in drawn.trials]
-        cli.write_json(args.json, plan.to_dict(estimates, values, ratio, findings.warnings))
+        files.write_json(args.json, plan.to_dict(estimates, values, ratio, findings.warnings))
     if args.json != "-":
         plan.show(estimates, ratio)
     return 0

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli
+from jaxeval import cli, files, outputs
+from jaxeval.config import arguments as limits
 from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     backend.prepare()
     from jaxeval import studies
     from jaxeval.config import listing, reading
-    from jaxeval.studies import proposers
+    from jaxeval.studies import inputs, proposers
     from jaxeval.tasks import registry
 
     if args.help_config:
@@ -65,10 +66,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print_keys(listing.keys(registry.kind(task).Config))
         return 0
     config = studies.read(args.config, args.changes, args.data)
+    outputs.refuse_replaced([args.json], inputs.files_of(config))
     seeds, splits = cli.seeds_of(args), cli.splits_of(args)
-    if len(seeds) * len(splits) > cli.MOST:
+    if len(seeds) * len(splits) > limits.MOST:
         raise ConfigError(
-            f"--splits: expected at most {cli.MOST} members, got {len(seeds)} seeds on "
+            f"--splits: expected at most {limits.MOST} members, got {len(seeds)} seeds on "
             f"{len(splits)} splits"
         )
     trials = proposers.seeds_by_splits(config, seeds, splits)
@@ -93,7 +95,7 @@ def _dry_run(trials: "Sequence[studies.Trial]", json_path: str | None) -> int:
     running.refuse_impossible([cohort])
     described = plan.describe(cohort)
     if json_path:
-        cli.write_json(json_path, described)
+        files.write_json(json_path, described)
     if json_path != "-":
         for key, value in described.items():
             if key != "config":
@@ -110,7 +112,7 @@ def _train(trials: "Sequence[studies.Trial]", args: argparse.Namespace) -> int:
     rows = observe.train(trials, Path(args.out), args.store, **options)
     scores = summary.of_members(rows)
     if args.json:
-        cli.write_json(args.json, summary.to_dict(scores))
+        files.write_json(args.json, summary.to_dict(scores))
     if args.json != "-":
         terminal.print_summary(scores)
     return 0

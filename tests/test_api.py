@@ -207,7 +207,7 @@ def test_selections() -> None:
     chosen = jaxeval.select(functions, quiet=True)
     assert chosen.best == "high" and str(chosen).startswith("high, best with probability")
     assert jaxeval.select(functions, higher_is_better=False, quiet=True).best == "low"
-    for nothing in ({"changes": {}}, {"changes": []}, {"out": Path("runs")}):
+    for nothing in ({"changes": {}}, {"changes": []}, {"out": None}):
         of_nothing: Any = nothing
         assert jaxeval.select(functions, quiet=True, **of_nothing).to_dict() == chosen.to_dict()
     assert "<td>high</td>" in chosen._repr_html_()

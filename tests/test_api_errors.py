@@ -52,6 +52,27 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "change": (lambda: jaxeval.train(TOY, changes={"model.with": 3}), "did you mean model.width"),
     "seeds": (lambda: jaxeval.train(TOY, seeds=0), "seeds: expected a whole number from 1"),
     "seed": (lambda: jaxeval.train(TOY, seeds=[1, -2]), "seeds: expected"),
+    "seeds as text": (lambda: jaxeval.train(TOY, seeds=_any("12")), "seeds: expected"),
+    "seed as text": (lambda: jaxeval.train(TOY, seeds=_any("3")), "seeds: expected"),
+    "seeds of bytes": (lambda: jaxeval.train(TOY, seeds=_any(["1"])), "seeds: expected"),
+    "fractions of seeds": (lambda: jaxeval.train(TOY, seeds=_any([1.9, 2.2])), "seeds: expected"),
+    "splits as text": (lambda: jaxeval.train(TOY, splits=_any("1")), "splits: expected"),
+    "again": (lambda: jaxeval.train(TOY, again=_any("no")), "again: expected True or False"),
+    "nowhere": (lambda: jaxeval.train(TOY, out=_any(None)), "out: expected a folder, got None"),
+    "a word of change": (
+        lambda: jaxeval.train(TOY, changes=_any("training.epochs=1")),
+        "changes: expected key -> value",
+    ),
+    "words of change": (
+        lambda: jaxeval.train(TOY, changes=_any(["training.epochs=1"])),
+        "changes: expected key -> value",
+    ),
+    "draws": (lambda: jaxeval.sweep(TOY, {}, seed=-1), "seed: expected a whole number from 0"),
+    "draws of words": (lambda: jaxeval.sweep(TOY, {}, seed=_any("a")), "seed: expected a whole"),
+    "half a draw": (lambda: jaxeval.sweep(TOY, {}, seed=_any(1.5)), "seed: expected a whole"),
+    "runs": (lambda: jaxeval.sweep(TOY, {}, _any([3, 5])), "runs: expected a whole number"),
+    "cohorts": (lambda: jaxeval.sweep(TOY, {}, most_cohorts=0), "most_cohorts: expected"),
+    "a config": (lambda: jaxeval.select(_any("bag.toml")), "models: expected two or more"),
     "space": (lambda: jaxeval.sweep(TOY, {"rate": {"uniform": 3}}), "rate"),
     "nothing": (lambda: jaxeval.compare(), "expected sequences of scores"),
     "one": (lambda: jaxeval.compare(A), "two or more models"),
@@ -270,12 +291,13 @@ def test_scores_are_of_one_experiment() -> None:
     assert both["b"].scores().tolist() == [0.5]
     with pytest.raises(errors.ConfigError, match="expected dev or test"):
         both["a"].scores("train")  # type: ignore[arg-type]
-    with pytest.raises(errors.ConfigError, match="no runs of 'c'; has a, b"):
+    with pytest.raises(errors.ConfigError, match=r"no runs of 'c'; has a \(a\), b \(b\)"):
         both["c"]
 
 
 def _rows(name: str) -> list[runs.MemberRow]:
     """A member with scores and one that diverged."""
     known = dict.fromkeys(runs.MemberRow._fields, "") | {"name": name, "experiment": name}
+    known |= {"config": "{}", "hparams": "{}"}
     ended = {"test": 0.5, "dev": 0.4}, {"test": None, "dev": None}
     return [runs.MemberRow(**{**known, **scores}) for scores in ended]

@@ -178,6 +178,7 @@ def _runs(folder: Path, members: list[tuple[str, str, str, dict[str, Any]]]) -> 
     with runs.open_store(folder) as store:
         for k, (name, data, data_hash, more) in enumerate(members):
             fields = {"config_hash": f"config-{name}", **more}
+            member = {"repeat": 1} if name.endswith("noise") else {}
             experiment = dataclasses.replace(
                 test_store.EXPERIMENT, id=f"id{k}", name=name, data=data, data_hash=data_hash,
                 **fields,
@@ -186,7 +187,7 @@ def _runs(folder: Path, members: list[tuple[str, str, str, dict[str, Any]]]) -> 
             scores = draw.normal(0.7 + 0.05 * (name == "new"), 0.01, 6)
             store.record(
                 [
-                    test_store.result(seed, experiment=experiment.id, test=float(s))
+                    test_store.result(seed, experiment=experiment.id, test=float(s), **member)
                     for seed, s in enumerate(scores, 1)
                 ],
                 [],

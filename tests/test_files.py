@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jaxeval import cli, files
+from jaxeval import files, outputs
 from jaxeval.errors import ConfigError, RunError
 
 
@@ -140,10 +140,10 @@ def test_two_outputs_are_two_files(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(whole)
     pipe = str(tmp_path / "pipe")
     os.mkfifo(pipe)
-    cli.refuse_unwritable(whole, other, None, "-", "-", pipe, pipe)
+    outputs.refuse_unwritable(whole, other, None, "-", "-", pipe, pipe)
     for second in (whole, f"{tmp_path}/./a", str(tmp_path / "link")):
         with pytest.raises(ConfigError, match="two outputs"):
-            cli.refuse_unwritable(whole, other, second)
+            outputs.refuse_unwritable(whole, other, second)
     with pytest.raises(ConfigError, match="two outputs"):
-        cli.refuse_unwritable(whole, folder=whole)
+        outputs.refuse_unwritable(whole, folder=whole)
     assert not (tmp_path / "a").exists()

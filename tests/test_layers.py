@@ -10,13 +10,14 @@ from typing import TypeGuard
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "jaxeval"
-SHARED = {"contracts", "errors", "cli", "files", "state_file", "backend", "config", "version"}
+SHARED = {"contracts", "errors", "files", "state_file", "backend", "config", "version"}
 ROOMS = [  # downstream only
     # a task's config holds the trainer's settings
     *("data", "models", "population", "tasks", "runs", "space", "studies", "stats", "vectors"),
     *("bandits", "tuning", "sensitivity", "report"),
 ]
-OF_VERBS = {"observe", "results"}  # what the verbs share
+OF_VERBS = {"observe", "results", "cli", "outputs"}  # what the verbs share
+OF_ROOMS_VERBS = {("__main__.py",), ("options.py",), ("judge_options.py",)}
 API = {"__init__", "api"}  # of `import jaxeval`, which imports none of it before its first use
 FOR_TESTS = {"testing"}  # of others
 VERBS = {
@@ -130,9 +131,13 @@ def _outside(file: Path) -> frozenset[str]:
 
 
 def _unit(parts: tuple[str, ...]) -> str:
-    """The room, verb or shared module of a file; a room's `__main__.py` is a verb."""
+    """The room, verb or shared module of a file.
+
+    A room's `__main__.py` is a verb, with the arguments that stand beside it.
+    """
     name = Path(parts[0]).stem
-    return f"{name}.__main__" if name in ROOMS and parts[-1] == "__main__.py" else name
+    of_verb = parts[1:] in OF_ROOMS_VERBS
+    return f"{name}.__main__" if name in ROOMS and of_verb else name
 
 
 def _edges() -> list[tuple[str, str, str]]:

@@ -141,3 +141,21 @@ def test_too_much_or_nothing_to_study(tmp_path: Path) -> None:
         noise.main(["--by", "split,seed", "--splits", "2000", "--seeds", "2000"])
     with pytest.raises(DataError, match="expected --model with one of a, b"):
         noise.main(["--by", "split,seed", "--table", str(_table(tmp_path)[0]), "--score", "f1"])
+
+
+def test_repeats_are_shown_as_all_scores_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if fractions are shown as such where all others are per cent, or an experiment is
+    announced once a repeat."""
+    words = [*TINY, "--seeds", "2", "--repeats", "2", "--out", str(tmp_path)]
+    assert noise.main(words) == 0
+    said = capsys.readouterr()
+    assert "macro_f1 (%)" in said.out
+    members = [member for member in runs.load(tmp_path) if not member.repeat]
+    dev = [100 * member.dev for member in members if member.dev is not None]
+    assert f"{np.mean(dev):.2f}" in said.out and f"{np.std(dev, ddof=1):.3g}" in said.out
+    assert said.err.count("4 members of task sentiment") == 1
+    assert said.err.count("members of task") == 1
+    assert noise.main(words) == 0
+    assert "4 members of task sentiment; 4 are recorded already" in capsys.readouterr().err

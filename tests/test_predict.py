@@ -1,7 +1,9 @@
 """Saved taggers on files of one's own: from the command line and from Python; bad input."""
 
+import io
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,7 +111,7 @@ def test_what_is_not_there_is_said(tags: Trained, tmp_path: Path) -> None:
         predict([str(tmp_path), "--input", "-"])
     with pytest.raises(RunError, match=r"--seed 9: no saved model .*; seeds: 1, 2, 3"):
         predicting.predicted(tags, "--seed", "9")
-    with pytest.raises(RunError, match=r"of 1 experiments; 'x' is 0 .*: [0-9a-f]{16} \(default\)"):
+    with pytest.raises(RunError, match=r"of 1 experiments; 'x' is 0 .*: default \([0-9a-f]{16}\)"):
         predicting.predicted(tags, "--experiment", "x")
     with pytest.raises(ConfigError, match="--n-best: not for tagging models"):
         predicting.predicted(tags, "--n-best", "2")
@@ -197,3 +199,10 @@ def test_words_with_a_vector_of_the_file(trained: str, tmp_path: Path) -> None:
 
 def _tag(word: str) -> str:
     return "V" if word in tiny_corpora.VERBS else "N"
+
+
+def test_stdin_is_called_so(tags: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if an error names the copy of stdin, a file that nobody knows."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    with pytest.raises(DataError, match=r"^stdin: "):
+        predict([str(tags[0]), "--input", "-"])

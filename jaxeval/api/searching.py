@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from jaxeval.bandits import Rule
     from jaxeval.config.reading import Source
     from jaxeval.results import Part, Selection, Tuned
+    from jaxeval.select import configs
     from jaxeval.space.space import Space
     from jaxeval.tuning.methods import Name
 
@@ -24,7 +25,7 @@ def select(
     budget: int | None = None,
     rule: "Rule | None" = None,
     data: str | Path | None = None,
-    out: str | Path = "runs",
+    out: str | Path | None = None,
     changes: Changes | None = None,
     splits: Literal["random", "own"] | None = None,
     part: "Part | None" = None,
@@ -46,29 +47,22 @@ def select(
       part: of configs, whose score counts; None: test on random splits, else dev.
       seconds: of configs, of training, after which the leader is named.
       higher_is_better: of functions; configs know it, and False of an accuracy is refused.
-      data, out, changes, store, quiet: of configs, as of `train`.
+      data, out, changes, store, quiet: of configs, as of `train`; out None: runs.
 
     Raises:
       ConfigError, DataError, RunError: of the models or the rule, or every model was dropped.
     """
-    from jaxeval import bandits, results
+    from jaxeval import results
     from jaxeval.runs import directions
 
     higher = directions.asked_for(higher_is_better) is not False
-    if rule is not None and (delta, budget) != (0.05, None):
-        raise errors.ConfigError(
-            "select: expected either delta and budget, or a rule that has its own"
-        )
-    if not (rule is None or isinstance(rule, bandits.Rule)):
-        raise errors.ConfigError(f"rule: expected one of jaxeval.bandits, got {rule!r:.60}")
-    chosen = rule or bandits.TopTwoThompson(delta=delta, budget=budget)
+    chosen = _rule(rule, delta, budget)
     if isinstance(models, Mapping):
         from jaxeval.select import functions
 
-        moved = None if str(out) == "runs" else out
         _refuse_given(
             data=data,
-            out=moved,
+            out=out,
             changes=changes or None,
             splits=splits,
             part=part,
@@ -77,21 +71,50 @@ def select(
         )
         tree = functions.select(chosen, models, higher_is_better=higher, quiet=quiet)
         return results.Selection(tree)
+    arguments.switches(quiet=quiet)
+    folder = arguments.folder("out", "runs" if out is None else out)
     backend.prepare()
     from jaxeval import observe
-    from jaxeval.select import configs, training
+    from jaxeval.select import training
 
-    if splits not in (None, "random", "own"):
-        raise errors.ConfigError(f"splits: expected random or own, got {splits!r}")
-    random_splits = None if splits is None else splits == "random"
-    arms = configs.arms(
-        list(models), arguments.words(changes), arguments.path(data), random_splits, part
-    )
+    arms = _arms(models, changes, data, splits, part)
     training.refuse_other(arms, None if higher else False)
     chosen = training.fitted(chosen, arms, rule is None)
     with observe.interruptible():
-        tree = training.select(chosen, arms, Path(out), store, seconds=seconds, quiet=quiet)
+        tree = training.select(chosen, arms, folder, store, seconds=seconds, quiet=quiet)
     return results.Selection(tree)
+
+
+def _rule(rule: "Rule | None", delta: float, budget: int | None) -> "Rule":
+    """The rule that is asked for; ConfigError where it is none, or asked for twice."""
+    from jaxeval import bandits
+
+    if rule is not None and (delta, budget) != (0.05, None):
+        raise errors.ConfigError(
+            "select: expected either delta and budget, or a rule that has its own"
+        )
+    if not (rule is None or isinstance(rule, bandits.Rule)):
+        raise errors.ConfigError(f"rule: expected one of jaxeval.bandits, got {rule!r:.60}")
+    return rule or bandits.TopTwoThompson(delta=delta, budget=budget)
+
+
+def _arms(
+    models: "Sequence[Source]",
+    changes: Changes | None,
+    data: str | Path | None,
+    splits: str | None,
+    part: "Part | None",
+) -> "configs.Arms":
+    """Configs to choose from; arguments and errors as of `select`."""
+    from jaxeval.select import configs
+
+    if isinstance(models, str | Path):
+        raise errors.ConfigError(f"models: expected two or more configs, got {str(models)!r}")
+    if splits not in (None, "random", "own"):
+        raise errors.ConfigError(f"splits: expected random or own, got {splits!r}")
+    random_splits = None if splits is None else splits == "random"
+    words, at = arguments.words(changes), arguments.path(data)
+    return configs.arms(list(models), words, at, random_splits, part)
 
 
 def _refuse_given(**of_configs: object) -> None:
@@ -142,6 +165,8 @@ def tune(
     Raises:
       ConfigError, DataError, RunError: of the config, the space, the data, the folder.
     """
+    arguments.switches(quiet=quiet)
+    folder = arguments.folder("out", out)
     backend.prepare()
     from jaxeval import observe, results
     from jaxeval.space import space as spaces
@@ -155,7 +180,7 @@ def tune(
     of, where = spaces.of(space)
     search = Search(of, method, seed, count, adaptive, stops)
     target = targets.target(config, arguments.words(changes), arguments.path(data), search, where)
-    place = training.Place(Path(out), store)
+    place = training.Place(folder, store)
     with observe.interruptible():
         tree = training.tune(target, search, end, place, parallel, quiet)
     return results.Tuned(tree, training.best_path(place.state_of(target)))

@@ -42,6 +42,8 @@ def train(
     Raises:
       ConfigError, DataError, RunError: of the config, the data, the folder.
     """
+    arguments.switches(again=again, quiet=quiet)
+    folder = arguments.folder("out", out)
     backend.prepare()
     from jaxeval import observe, results, studies
     from jaxeval.runs import database
@@ -51,7 +53,7 @@ def train(
     numbers = [0] if splits is None else arguments.numbered("splits", splits)
     trials = proposers.seeds_by_splits(whole, arguments.numbered("seeds", seeds), numbers)
     with observe.interruptible():
-        rows = observe.train(trials, Path(out), store, again=again, quiet=quiet)
+        rows = observe.train(trials, folder, store, again=again, quiet=quiet)
     return results.Runs(tuple(rows), database.shown(store or out))
 
 
@@ -82,6 +84,9 @@ def sweep(
     Raises:
       ConfigError, DataError, RunError: of the config, the space, the data, the folder.
     """
+    arguments.counts(runs=runs, most_cohorts=most_cohorts)
+    arguments.switches(again=again, quiet=quiet)
+    seed, folder = arguments.whole("seed", seed, 0), arguments.folder("out", out)
     backend.prepare()
     from jaxeval import observe, results
     from jaxeval.runs import database
@@ -89,9 +94,8 @@ def sweep(
     from jaxeval.studies import sweeps
 
     of, where = spaces.of(space)
-    count, words = len(arguments.numbered("runs", runs)), arguments.words(changes)
-    at, folder = arguments.path(data), Path(out)
-    drawn = sweeps.draw(config, words, at, of, seed=seed, count=count, folder=folder, where=where)
+    words, at = arguments.words(changes), arguments.path(data)
+    drawn = sweeps.draw(config, words, at, of, seed=seed, count=runs, folder=folder, where=where)
     with observe.interruptible():
         rows = observe.sweep(drawn, store, most_cohorts=most_cohorts, again=again, quiet=quiet)
     return results.Runs(tuple(rows), database.shown(store or out))

@@ -1,11 +1,12 @@
 """`python -m jaxeval.compare`: is model A really better than B?"""
 
 import argparse
+import itertools
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jaxeval import cli
+from jaxeval import cli, outputs
 from jaxeval.compare import logs, options, single_runs, studying
 from jaxeval.runs import arguments
 
@@ -104,14 +105,15 @@ def main(words: Sequence[str] | None = None) -> int:
         return options.main(words[1:])
     args = arguments.parse(parser(), words)
     texts = args.json, args.latex, args.markdown, args.junit, args.html
-    cli.refuse_unwritable(*texts, folder=args.figures)
+    reads = itertools.chain([args.table, args.items], arguments.log_files(args))
+    outputs.refuse_unwritable(*texts, folder=args.figures, reads=reads)
     if args.log:
         return logs.main(args)
     logs.refuse_without_logs(args)
-    outputs = studying.Destinations(
+    destinations = studying.Destinations(
         args.json, args.latex, args.markdown, args.figures, args.details
     )
-    outputs.refuse_several_on_stdout()
+    destinations.refuse_several_on_stdout()
     models = args.models
     if args.control and models and args.control not in models:
         models = [*models, args.control]
@@ -129,7 +131,7 @@ def main(words: Sequence[str] | None = None) -> int:
         gamma=args.gamma,
         trained=trained,
     )
-    studying.write(study, outputs)
+    studying.write(study, destinations)
     return 0
 
 

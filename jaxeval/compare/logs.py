@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli
+from jaxeval import cli, files
 from jaxeval.errors import ConfigError, printable
 from jaxeval.runs import arguments
 
@@ -90,14 +90,14 @@ def write(
     from jaxeval.report.items import as_json, ci, page, paste, terminal
 
     if args.json:
-        cli.write_json(args.json, as_json.to_dict(study, gated))
+        files.write_json(args.json, as_json.to_dict(study, gated))
     if args.markdown:
         of_models = ci if len(study.models) == 2 else paste
-        cli.write_out(args.markdown, of_models.markdown(study))
+        files.write_out(args.markdown, of_models.markdown(study))
     if args.junit:
-        cli.write_out(args.junit, ci.junit(study, gate))
+        files.write_out(args.junit, ci.junit(study, gate))
     if args.html:
-        cli.write_text(Path(args.html), page.render(study, gate))
+        files.write_text(Path(args.html), page.render(study, gate))
         print(f"page: {args.html}", file=sys.stderr)
     if "-" not in (args.json, args.markdown, args.junit):
         terminal.print_study(study, args.details, gate)

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from jaxeval import cli
+from jaxeval import cli, files, outputs
 from jaxeval.errors import DataError
 from jaxeval.runs import arguments
 
@@ -66,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str]) -> int:
     """Reads, compares, prints."""
     args = parser().parse_args(words)
-    cli.refuse_unwritable(args.json)
+    outputs.refuse_unwritable(args.json, reads=[args.table])
     for name in ("group", "ignore", "key"):
         setattr(args, name, arguments.names(getattr(args, name) or ()))
     from jaxeval.report import text
@@ -94,7 +94,7 @@ def main(words: Sequence[str]) -> int:
             "paired_options": options.with_adjusted(comparisons, adjusted),
             "seed_effect": plain(effect),
         }
-        cli.write_json(args.json, tree)
+        files.write_json(args.json, tree)
     if args.json != "-":
         if unusable:
             print(text.unusable(unusable, args.missing))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from jaxeval import cli
+from jaxeval import files
 from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -83,9 +83,9 @@ def write(study: "ScoreStudy", to: Destinations) -> None:
     }
     for name, target in to.texts.items():
         if name == "json":
-            cli.write_json(target, as_json.to_dict(study))
+            files.write_json(target, as_json.to_dict(study))
         else:
-            cli.write_out(target, pasted[name](study))
+            files.write_out(target, pasted[name](study))
     paths = figures.save_all(drawings.draw(study), Path(to.figures)) if to.figures else []
     if "-" not in to.texts.values():
         terminal.print_study(study, to.details)

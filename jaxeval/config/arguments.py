@@ -1,25 +1,47 @@
 """Arguments of functions of Python as a command line has them."""
 
+import contextlib
 import json
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from jaxeval import cli
 from jaxeval.errors import ConfigError
 
-Changes = Mapping[str, object]  # such as {"model.classifier": "softmax"}; None: an absent key
+MOST = 1_000_000  # members, runs ... of a command or call
+_SEEDS = 2**32
+# such as {"model.classifier": "softmax"}, or its pairs; None: an absent key
+Changes = Mapping[str, object] | Iterable[tuple[str, object]]
 
 
-def words(changes: Changes | None, prefix: str = "") -> list[str]:
-    """Changes as the words that a command line has; tables key by key."""
-    listed = []
-    for key, value in (changes or {}).items():
+def words(changes: Changes | None) -> list[str]:
+    """Changes as the words that a command line has; tables key by key.
+
+    Raises:
+      ConfigError: they are no keys with values.
+    """
+    try:
+        return [*_words(changes or {}, "")]
+    except (TypeError, ValueError):
+        expected = "key -> value, such as {'training.epochs': 5}, or pairs of both"
+        raise ConfigError(f"changes: expected {expected}, got {changes!r:.60}") from None
+
+
+def _words(changes: Changes, prefix: str) -> Iterator[str]:
+    if isinstance(changes, str):
+        raise TypeError
+    for key, value in changes.items() if isinstance(changes, Mapping) else changes:
         if isinstance(value, Mapping):
-            listed += words(value, f"{prefix}{key}.")
+            yield from _words(value, f"{prefix}{key}.")
         else:
-            shown = "null" if value is None else json.dumps(value, ensure_ascii=False, default=str)
-            listed.append(f"{prefix}{key}={shown}")
-    return listed
+            shown = json.dumps(value, ensure_ascii=False, default=plain)  # None: null
+            yield f"{prefix}{key}={shown}"
+
+
+def plain(value: object) -> object:
+    """What JSON has for an object that it does not know: numpy's numbers, or text."""
+    to_plain = getattr(value, "tolist", None)
+    return str(value) if to_plain is None else to_plain()
 
 
 def numbered(name: str, count: int | Sequence[int]) -> list[int]:
@@ -28,14 +50,15 @@ def numbered(name: str, count: int | Sequence[int]) -> list[int]:
     Raises:
       ConfigError: none, or no whole numbers that can be seeds.
     """
-    counted = isinstance(count, int) and 1 <= count <= cli.MOST
-    numbers = [*range(1, count + 1)] if counted else count  # type: ignore[operator]
+    with contextlib.suppress(TypeError):
+        if 1 <= (number := _whole(count)) <= MOST:
+            return [*range(1, number + 1)]
     try:
-        distinct = list(dict.fromkeys(int(number) for number in numbers))  # type: ignore[union-attr]
-        if not distinct or min(distinct) < 0 or max(distinct) >= 2**32:
+        distinct = list(dict.fromkeys(map(_whole, count)))  # type: ignore[arg-type]
+        if not distinct or min(distinct) < 0 or max(distinct) >= _SEEDS:
             raise ValueError
     except (TypeError, ValueError):
-        expected = f"a whole number from 1 to {cli.MOST}, or several below 2^32"
+        expected = f"a whole number from 1 to {MOST}, or several below 2^32"
         raise ConfigError(f"{name}: expected {expected}, got {count!r}") from None
     return distinct
 
@@ -47,9 +70,49 @@ def counts(**named: int | None) -> None:
       ConfigError: naming it.
     """
     for name, count in named.items():
-        if count is not None and not (isinstance(count, int) and 1 <= count <= cli.MOST):
-            expected = f"a whole number from 1 to {cli.MOST}"
-            raise ConfigError(f"{name}: expected {expected}, got {count!r}")
+        if count is not None:
+            whole(name, count, 1, MOST)
+
+
+def whole(name: str, value: int, least: int, most: int = _SEEDS - 1) -> int:
+    """A whole number, numpy's too, as a plain one.
+
+    Raises:
+      ConfigError: it is none, or not between these.
+    """
+    with contextlib.suppress(TypeError):
+        if least <= (number := _whole(value)) <= most:
+            return number
+    raise ConfigError(f"{name}: expected a whole number from {least} to {most}, got {value!r}")
+
+
+def _whole(value: object) -> int:
+    """Raises TypeError of a fraction, a text, True or False."""
+    if isinstance(value, bool):
+        raise TypeError
+    return operator.index(value)  # type: ignore[arg-type]
+
+
+def switches(**named: bool) -> None:
+    """Refuses what is neither True nor False.
+
+    Raises:
+      ConfigError: naming it.
+    """
+    for name, value in named.items():
+        if not isinstance(value, bool):
+            raise ConfigError(f"{name}: expected True or False, got {value!r}")
+
+
+def folder(name: str, value: str | Path) -> Path:
+    """A path.
+
+    Raises:
+      ConfigError: it is none.
+    """
+    if not isinstance(value, str | Path):
+        raise ConfigError(f"{name}: expected a folder, got {value!r}")
+    return Path(value)
 
 
 def path(data: str | Path | None) -> str | None:

@@ -4,6 +4,7 @@ import difflib
 import hashlib
 import json
 import tomllib
+import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from pydantic.dataclasses import dataclass
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from jaxeval.config import renamed, shipped
+from jaxeval.config import arguments, changes, renamed, shipped
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 
@@ -27,6 +28,7 @@ _KINDS = {  # pydantic's errors -> what was expected
     "bool_type": "true or false",
     "string_type": "text",
     "tuple_type": "a list",
+    "list_type": "a list",
     "dataclass_type": "a table",
 }
 
@@ -46,24 +48,29 @@ def peek(source: Source, overrides: Sequence[str], key: str) -> Any:
     """The value that a config and overrides give a top-level key; None without one."""
     tree = _tree(source)
     for override in overrides:
-        _apply(tree, override)
+        changes.apply(tree, override)
     return tree.get(key)
 
 
-def read(cls: type[T], source: Source, overrides: Sequence[str] = ()) -> T:
+def read(cls: type[T], source: Source, overrides: Sequence[str] = (), origin: str = "") -> T:
     """The settings of a TOML file or of plain data, changed by `key=value` overrides.
 
     The value "null" in a file says that a key is absent, even where its default is not. A table
     that is given in part keeps the defaults of the settings that it belongs to, which may be
     others than those of its own class.
 
+    Args:
+      origin: of the overrides, with which messages begin where only their keys are wrong, instead
+        of with the file.
+
     Raises:
       ConfigError: naming every key that is wrong, its value, what is allowed, the nearest key.
     """
     tree = _tree(source)
     for override in overrides:
-        _apply(tree, override)
-    return from_dict(cls, tree, f"{source}: " if isinstance(source, str | Path) else "")
+        changes.apply(tree, override)
+    changed = {override.partition("=")[0].strip(): origin for override in overrides}
+    return from_dict(cls, tree, f"{source}: " if isinstance(source, str | Path) else "", changed)
 
 
 def _tree(source: Source) -> dict[str, object]:
@@ -83,15 +90,23 @@ def _tree(source: Source) -> dict[str, object]:
     raise ConfigError(f"expected a config's file or name, a dict or settings, got {source!r}")
 
 
-def from_dict(cls: type[T], tree: Mapping[str, object], where: str = "") -> T:
+def from_dict(
+    cls: type[T],
+    tree: Mapping[str, object],
+    where: str = "",
+    changed: Mapping[str, str] = types.MappingProxyType({}),
+) -> T:
     """The settings of plain data, all or some of their keys.
 
     Args:
       where: what messages begin with.
+      changed: keys that were set elsewhere -> what messages begin with that are of them alone.
 
     Raises:
       ConfigError: as `read`.
     """
+    # by way of JSON, where a list is a tuple's strict form, and numpy's numbers are numbers
+    tree = json.loads(json.dumps(tree, default=arguments.plain))
     try:
         settings = _validate(cls, _filled(cls, tree))
         lines = list(_too_large(tree))
@@ -105,9 +120,21 @@ def from_dict(cls: type[T], tree: Mapping[str, object], where: str = "") -> T:
         ]
     if not lines:
         return settings
+    where = _where(where, changed, [line.partition(":")[0] for line in lines])
     if len(lines) == 1:
         raise ConfigError(where + lines[0])
     raise ConfigError(f"{where}{len(lines)} errors:\n  " + "\n  ".join(lines))
+
+
+def _where(where: str, changed: Mapping[str, str], wrong: Sequence[str]) -> str:
+    """What a message of wrong keys begins with: the one place that set all of them, or `where`."""
+    places = [
+        next((of for own, of in changed.items() if f"{key}.".startswith(f"{own}.")), None)
+        for key in wrong
+    ]
+    if None in places or len({*places}) > 1:
+        return where
+    return f"{places[0]}: " if places[0] else ""
 
 
 def _too_large(tree: object, key: str = "") -> Iterator[str]:
@@ -156,8 +183,7 @@ def _over(default: object, values: object) -> object:
 
 
 def _validate(cls: type[T], tree: Mapping[str, object]) -> T:
-    # by way of JSON, where a list is a tuple's strict form
-    return pydantic.TypeAdapter(cls).validate_json(json.dumps(tree, default=str), strict=True)
+    return pydantic.TypeAdapter(cls).validate_json(json.dumps(tree), strict=True)
 
 
 def read_toml(name: str | Path, what: str = "config") -> dict[str, object]:
@@ -175,33 +201,6 @@ def read_toml(name: str | Path, what: str = "config") -> dict[str, object]:
         raise ConfigError(f"{name}: not valid TOML: {error}") from None
 
 
-def _apply(tree: dict[str, object], override: str) -> None:
-    """Sets one `a.b=value`; the value is TOML if it parses as such, else text.
-
-    `a.b=` and `a.b=null` unset the key: it is absent, even where its default is not.
-    """
-    key, equals, text = override.partition("=")
-    parts = key.strip().split(".")
-    if not equals or not all(parts):
-        raise ConfigError(f"{override!r}: expected key=value, such as training.batch_size=8")
-    for number, part in enumerate(parts[:-1], 1):
-        branch = tree.setdefault(part, {})
-        if not isinstance(branch, dict):
-            raise ConfigError(f"{override!r}: {'.'.join(parts[:number])} is a value, not a table")
-        tree = branch
-    tree[parts[-1]] = _value(text.strip())
-
-
-def _value(text: str) -> object:
-    if text in ("", "null"):
-        return None
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        # TOML wants 0.3 and 1e-3 where people type .3
-        return float(text) if text.startswith(".") and text[1:].isdigit() else text
-
-
 def _explain(cls: type, error: ErrorDetails) -> str:
     """One line for one of pydantic's errors."""
     path = [str(part) for part in error["loc"]]
@@ -212,6 +211,11 @@ def _explain(cls: type, error: ErrorDetails) -> str:
     if error["input"] is None:
         expected = message.removeprefix("Input should be ")
         return f"{key}: cannot be absent; expected {_KINDS.get(error['type'], expected)}"
+    if error["type"] in ("tuple_type", "list_type"):
+        message = f"expected {_KINDS[error['type']]}"
+    if error["type"] == "too_short":
+        least = error["ctx"]["min_length"]
+        message = f"expected a list of at least {least} value{'s' if least > 1 else ''}"
     if error["type"] == "literal_error":
         allowed = [
             part.strip(" '") for part in error["ctx"]["expected"].replace(" or ", ",").split(",")

@@ -83,6 +83,17 @@ def read(source: PairSource) -> PairParts:
     return PairParts(parts, remarks, _headers(source, files, parts))
 
 
+def file_of(source: PairSource, part: str) -> Path | None:
+    """The file that a part was read, or drawn, from; None: it is generated."""
+    path = Path(source.path or "")
+    if source.path is None or path.is_file():
+        return path if source.path else None
+    names = folders.names(path)
+    if len(names) == 1:
+        return path / names[0]
+    return folders.only(path, getattr(source, part), part, f"data.source.{part}")
+
+
 def deal(source: PairSource, pairs: Sequence[LabelledPair]) -> dict[str, list[LabelledPair]]:
     """Parts of one list: shuffled as Python 2 does, the first are test, a share of the rest dev.
 

@@ -17,6 +17,7 @@ from jaxeval.data import (
     checks,
     pair_sources,
     splits,
+    text,
     vectors,
     word_settings,
     word_table,
@@ -106,7 +107,7 @@ def build(settings: PairData, batch_size: int) -> Paired:
     """
     read = pair_sources.read(settings.source)
     parts = {p: [cut(pair, settings.longest) for pair in of] for p, of in read.parts.items()}
-    labels = _labels(parts, settings.where)
+    labels = _labels(parts, settings)
     of_part = {p: {word for pair in of for word in pair.words} for p, of in parts.items()}
     forms = ["", *sorted(set().union(*of_part.values()))]
     scope = word_settings.PARTS_OF[settings.vocabulary]
@@ -150,12 +151,13 @@ def padded(pair: LabelledPair, settings: PairData) -> LabelledPair:
     return pair._replace(premise=premise, hypothesis=hypothesis)
 
 
-def _labels(parts: Parts, where: str) -> list[str]:
+def _labels(parts: Parts, settings: PairData) -> list[str]:
     """The classes of train, sorted.
 
     Raises:
       DataError: there is one, or nearly as many as pairs, or another part has others.
     """
+    where = settings.where
     of_rows = [pair.label for pair in parts["train"]]
     columns = "columns 1 and 2 are the sentences, column 3 the label, or a header names SNLI's"
     checks.refuse_own_labels(of_rows, columns, where)
@@ -163,9 +165,14 @@ def _labels(parts: Parts, where: str) -> list[str]:
     if len(labels) < 2:
         raise DataError(f"the only label of train is {labels[0]!r}: nothing to learn", where)
     for part, pairs in parts.items():
-        for label in {pair.label for pair in pairs} - {*labels}:
+        for pair in (pair for pair in pairs if pair.label not in labels):
+            file = pair_sources.file_of(settings.source, part)
             expected = f"expected those of train: {checks.listed(labels)}"
-            raise DataError(f"{part}: label {label[:60]!r}; {expected}", where)
+            raise DataError(
+                f"{part}: label {pair.label[:60]!r}; {expected}",
+                file or where,
+                None if file is None else text.line_with(file, [pair.label, *pair.words]),
+            )
     return labels
 
 

@@ -184,7 +184,12 @@ def build(settings: SentimentData, batch_size: int) -> Classified:
     parts = targeted.sentences(read.parts, read.tokenised)
     if read.targeted and settings.padded_to is not None:
         raise ConfigError("data.padded_to: texts with targets are not cut or padded; leave it out")
-    labels = sentiment_checks.classes(parts, settings.classes, settings.where)
+    labels = sentiment_checks.classes(
+        parts,
+        settings.classes,
+        settings.where,
+        lambda part: sentiment_sources.file_of(settings.source, part),
+    )
     forms, table, findings = _words(settings, read, parts)
     rows = [row for part in splits.PARTS for row in targeted.rows(parts[part], settings.rows)]
     names = [p for p in splits.PARTS for _ in targeted.rows(parts[p], settings.rows)]

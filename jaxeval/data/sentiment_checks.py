@@ -1,10 +1,11 @@
 """What is odd about classified texts, and which classes they have."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from jaxeval.data import checks, splits, vectors, word_table
+from jaxeval.data import checks, splits, text, vectors, word_table
 from jaxeval.data.group_splits import Fractions
 from jaxeval.data.sentiment_sources import SentimentSource, TextParts
 from jaxeval.data.targeted import TargetedSentence
@@ -13,13 +14,19 @@ from jaxeval.errors import DataError
 Parts = Mapping[str, Sequence[TargetedSentence]]
 
 
-def classes(parts: Parts, named: Sequence[str] | None, where: str) -> list[str]:
+def classes(
+    parts: Parts,
+    named: Sequence[str] | None,
+    where: str,
+    file_of: Callable[[str], Path | None] = lambda part: None,
+) -> list[str]:
     """The classes in their order.
 
     Args:
       parts: the texts.
       named: what the classes are to be; None: the labels of train, sorted.
       where: named in errors.
+      file_of: part -> its file, which errors of a row name; None: it has none.
 
     Raises:
       DataError: train has one class, or nearly as many as rows; a text has a label that is none.
@@ -37,8 +44,12 @@ def classes(parts: Parts, named: Sequence[str] | None, where: str) -> list[str]:
             for label in (t.label for t in sentence.targets if t.label not in labels):
                 begin = " ".join(sentence.words)[:60]
                 found = f"{part}: label {label[:60]!r} of {begin!r}"
-                message = f"{found}; {expected}{checks.listed(labels)}"
-                raise DataError(message, where)
+                file = file_of(part)
+                raise DataError(
+                    f"{found}; {expected}{checks.listed(labels)}",
+                    file or where,
+                    None if file is None else text.line_with(file, [label, *sentence.words]),
+                )
     return labels
 
 

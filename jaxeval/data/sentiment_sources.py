@@ -116,6 +116,14 @@ def read(source: SentimentSource, fractions: Fractions) -> TextParts:
     return TextParts(parts, train.targeted, train.tokenised, dropped, drawn, headers)
 
 
+def file_of(source: SentimentSource, part: str) -> Path | None:
+    """The file that a part was read, or drawn, from; None: it is generated."""
+    if source.path is None:
+        return None
+    files = dict(_files(source))
+    return files.get(part, files["train"])
+
+
 def _files(source: SentimentSource) -> Iterator[tuple[str, Path]]:
     """Part by part its file."""
     path = Path(source.path or "")

@@ -4,7 +4,7 @@ import contextlib
 import gzip
 import io
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from jaxeval.data import zstd
@@ -34,6 +34,19 @@ def iterate_lines(path: str | Path) -> Iterator[str]:
         yield line
     if not text:
         raise DataError("the file is empty; expected text", path)
+
+
+def line_with(path: str | Path, parts: Collection[str]) -> int | None:
+    """The number of the first line, from 1, that holds all of these texts; None: no line does.
+
+    It finds the place of something that was read, for messages: what stands over several lines
+    has none.
+    """
+    wanted = [part.casefold() for part in parts]
+    for number, line in enumerate(map(str.casefold, iterate_lines(path)), 1):
+        if all(part in line for part in wanted):
+            return number
+    return None
 
 
 def raw_lines(path: str | Path) -> Iterator[bytes]:

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import backend, cli
+from jaxeval import backend, cli, files, outputs
 from jaxeval.errors import ConfigError
 from jaxeval.vectors import judge_options
 
@@ -17,15 +17,20 @@ def run(args: argparse.Namespace) -> int:
     data = judge_options.data_of(args.data, args.tasks)
     if [args.json, args.latex, args.csv].count("-") > 1:
         raise ConfigError("--json, --latex, --csv: expected at most one to go to stdout")
-    cli.refuse_unwritable(args.json, args.latex, args.csv, args.html)
+    texts = args.json, args.latex, args.csv, args.html
+    outputs.refuse_unwritable(*texts, reads=[*args.files, *data.values()], runs=args.out)
     backend.prepare()
     from jaxeval.judge import judging  # after the backend, as it imports jax
+    from jaxeval.studies import inputs
 
     changes = [word for word in args.files if "=" in word and not Path(word).exists()]
     files = [word for word in args.files if word not in changes]
     if not files:
         raise ConfigError("expected a file of vectors")
     plan = judging.plan(files, data, args.modes, cli.seeds_of(args), changes, args.baseline)
+    outputs.refuse_replaced(
+        texts, (f for entry in plan.entries for f in inputs.files_of(entry.trial.config))
+    )
     if args.dry_run:
         return _dry_run(plan, args.json)
     return _judge(plan, args)
@@ -36,7 +41,7 @@ def _dry_run(plan: "Plan", json_path: str | None) -> int:
     from jaxeval.report.judgement import terminal
 
     if json_path:
-        cli.write_json(json_path, judging.describe(plan))
+        files.write_json(json_path, judging.describe(plan))
     if json_path != "-":
         terminal.show_plan(judging.programs(plan), plan.files)
     return 0
@@ -52,9 +57,9 @@ def _judge(plan: "Plan", args: argparse.Namespace) -> int:
     writers = {"json": as_json.write, "csv": paste.csv, "latex": paste.latex}
     targets = {name: getattr(args, name) for name in writers if getattr(args, name)}
     for name, target in targets.items():
-        cli.write_out(target, writers[name](judged))
+        files.write_out(target, writers[name](judged))
     if args.html:
-        cli.write_text(Path(args.html), page.render(judged))
+        files.write_text(Path(args.html), page.render(judged))
     if "-" not in targets.values():
         terminal.show(judged)
     return 0

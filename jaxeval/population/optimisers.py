@@ -63,7 +63,7 @@ class Optimiser:
             _HYPERPARAMETERS,
         ),
         pydantic.Field(
-            description="e.g. {learning_rate = .01}; absent ones: the papers' defaults"
+            description="e.g. {learning_rate = 0.01}; absent ones: the papers' defaults"
         ),
     ] = pydantic.Field(default_factory=dict)
     decay: Annotated[

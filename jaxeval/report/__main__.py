@@ -1,11 +1,12 @@
 """`python -m jaxeval.report`: what the runs of a folder say, in the terminal and as a page."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli
+from jaxeval import cli, files, outputs
 from jaxeval.errors import RunError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
     """The verb's arguments."""
     verb = cli.parser("report", _DESCRIPTION, _EXAMPLES)
     verb.add_argument("runs", help="runs folder or database URL")
-    verb.add_argument("--experiment", metavar="NAME", help="only this name or id")
+    verb.add_argument("--experiment", metavar="NAME", help="only this name, id, or begin of one")
     verb.add_argument("--html", metavar="PATH", help="the page (RUNS/report.html)")
     verb.add_argument("--figures", metavar="DIR", help="also write all figures as SVG and PNG")
     verb.add_argument("--json", metavar="PATH", help="the summaries as JSON, - for stdout")
@@ -37,22 +38,23 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Loads, summarises, draws."""
     args = parser().parse_args(arguments)
-    cli.refuse_unwritable(args.html, args.json, folder=args.figures)
+    outputs.refuse_unwritable(args.html, args.json, folder=args.figures, runs=args.runs)
     from jaxeval import runs
     from jaxeval.report.runs import page, summary, terminal
+    from jaxeval.runs import experiments
     from jaxeval.sensitivity import recorded
 
     source = runs.shown(args.runs)
     rows = _chosen(runs.load(args.runs), args.experiment, source)
     points = runs.load_curves(args.runs)
-    groups = summary.by_experiment(rows)
+    groups = experiments.by_experiment(rows)
     planned = {
         members[0].experiment: recorded.planned(args.runs, members[0].experiment)
         for members in groups
     }
     summaries = [summary.of_members(rows, planned[rows[0].experiment]) for rows in groups]
     if args.json:
-        cli.write_json(args.json, [summary.to_dict(described) for described in summaries])
+        files.write_json(args.json, [summary.to_dict(described) for described in summaries])
     if args.json != "-":
         for described in summaries:
             terminal.print_summary(described)
@@ -61,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     drawn = page.draw(groups, points)
     if target is not None:
-        cli.write_text(target, page.render(groups, drawn, source, planned))
+        files.write_text(target, page.render(groups, drawn, source, planned))
         if args.json != "-":
             print(f"\npage: {target}")
     if args.figures:
@@ -70,18 +72,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _chosen(rows: list, name: str | None, source: str) -> list:
-    chosen = [row for row in rows if name in (None, row.name, row.experiment)]
-    if not chosen:
-        names = ", ".join(dict.fromkeys(row.name for row in rows)) or "none yet"
-        problem = f"no experiment {name!r}" if name else "no member has ended"
-        raise RunError(f"{source}: {problem}; experiments with members: {names}")
-    return chosen
+    from jaxeval.runs import experiments
+
+    names = {row.experiment: row.name for row in rows}
+    if not names:
+        raise RunError(f"{source}: no member has ended")
+    ids = [*names] if name is None else experiments.ids_of(names, name)
+    if not ids:
+        known = experiments.with_ids(names)
+        raise RunError(f"{source}: no experiment {name!r}; experiments with members: {known}")
+    return [row for row in rows if row.experiment in ids]
 
 
 def _page_path(html: str | None, runs: str) -> Path | None:
+    """Where the page goes; None: nowhere, as the runs are no folder, or one that is only read."""
     if html:
         return Path(html)
-    return Path(runs) / "report.html" if Path(runs).is_dir() else None
+    if not Path(runs).is_dir():
+        return None
+    page = Path(runs) / "report.html"
+    try:
+        files.refuse_unwritable(page)
+    except RunError as error:
+        print(f"no page: {error}; --html FILE writes one elsewhere", file=sys.stderr)
+        return None
+    return page
 
 
 def _write_figures(groups: list, drawn: "page.Drawn", folder: Path) -> None:

@@ -1,14 +1,13 @@
 """`python -m jaxeval.runs`: lists and exports what a runs folder holds."""
 
 import argparse
-from collections import Counter
 from collections.abc import Sequence
-from statistics import median
 from typing import TYPE_CHECKING, TypedDict
 
-from jaxeval import cli
+from jaxeval import cli, files, outputs
 
 if TYPE_CHECKING:
+    from jaxeval.report.runs.summary import ExperimentSummary
     from jaxeval.runs.records import MemberRow
 
 _EXAMPLES = """\
@@ -45,6 +44,9 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Loads, then lists or exports."""
     args = parser().parse_args(arguments)
+    outputs.refuse_unwritable(
+        getattr(args, "json", None), getattr(args, "to", None), runs=args.runs
+    )
     from jaxeval import runs
     from jaxeval.runs import export, records
 
@@ -59,67 +61,61 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     listed = _experiments(runs.load(args.runs))
     if args.json:
-        cli.write_json(args.json, listed)
+        files.write_json(args.json, listed)
     else:
         _print(listed)
     return 0
 
 
 class Listed(TypedDict):
-    """An experiment as it is listed; medians over the members that have scores."""
+    """An experiment as it is listed; medians over the members that have scores of the part."""
 
     name: str
     experiment: str
     metric: str
     unit: str
     members: dict[str, int]
-    n: int
+    n_dev: int
+    n_test: int
     median_dev: float | None
     median_test: float | None
 
 
 def _experiments(rows: Sequence["MemberRow"]) -> list[Listed]:
-    """One entry an experiment."""
-    groups: dict[str, list[MemberRow]] = {}
-    for row in rows:
-        groups.setdefault(row.experiment, []).append(row)
-    listed: list[Listed] = []
-    for experiment, members in groups.items():
-        scores = {
-            part: [getattr(m, part) for m in members if getattr(m, part) is not None]
-            for part in ("dev", "test")
-        }
-        listed.append(
-            {
-                "name": members[0].name,
-                "experiment": experiment,
-                "metric": members[0].metric,
-                "unit": members[0].unit,
-                "members": dict(Counter(member.status for member in members)),
-                "n": len(scores["test"]),
-                "median_dev": median(scores["dev"]) if scores["dev"] else None,
-                "median_test": median(scores["test"]) if scores["test"] else None,
-            }
-        )
-    return listed
+    """One entry an experiment, as `report` describes it."""
+    from jaxeval.report.runs import summary
+    from jaxeval.runs import experiments
+
+    return [_listed(summary.of_members(members)) for members in experiments.by_experiment(rows)]
+
+
+def _listed(of: "ExperimentSummary") -> Listed:
+    return {
+        "name": of.name,
+        "experiment": of.experiment,
+        "metric": of.metric,
+        "unit": of.unit,
+        "members": of.statuses,
+        "n_dev": of.dev.n if of.dev else 0,
+        "n_test": of.test.n if of.test else 0,
+        "median_dev": of.dev.median if of.dev else None,
+        "median_test": of.test.median if of.test else None,
+    }
 
 
 def _print(listed: Sequence[Listed]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from jaxeval.report import scores, tables, text
 
-    from jaxeval.report import scores, text
-
-    table = Table("experiment", "id", "members", "metric", "n", "dev", "test", box=None)
+    head = ("experiment", "id", "members", "metric", "n of dev", "dev", "n of test", "test")
+    rows = []
     for entry in listed:
         members, unit = text.statuses(entry["members"]), entry["unit"]
-        label = scores.label(entry["metric"], unit)
-        medians = (scores.shown(m, unit) for m in (entry["median_dev"], entry["median_test"]))
-        cells = (entry["name"], entry["experiment"], members, label, str(entry["n"]), *medians)
-        table.add_row(*map(Text, cells))
-    console = Console()
-    console.print(table)
+        named = (entry["name"], entry["experiment"], members, scores.label(entry["metric"], unit))
+        dev = (str(entry["n_dev"]), scores.shown(entry["median_dev"], unit))
+        test = (str(entry["n_test"]), scores.shown(entry["median_test"], unit))
+        rows.append((*named, *dev, *test))
+    console = tables.console()
+    tables.print_table(console, head, rows, range(4))
     console.print("dev and test: medians over n members", style="dim")
 
 

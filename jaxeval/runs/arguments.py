@@ -3,12 +3,14 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from jaxeval.errors import ConfigError, printable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from jaxeval.runs.imported import Columns
     from jaxeval.runs.layout import Layout
     from jaxeval.runs.tables import ScoreTable
@@ -111,6 +113,18 @@ def add_logs(group: argparse._ArgumentGroup) -> None:
         default="error",
         help="what to do with items that have one id and differ in content or prompt (error)",
     )
+
+
+def log_files(args: argparse.Namespace) -> "Iterator[Path]":
+    """The files of logs that are read, looked for when the first is asked for.
+
+    Raises:
+      DataError: as `finding.read`.
+    """
+    if args.log:
+        from jaxeval.runs.logs import finding
+
+        yield from finding.files(args.log, bool(args.column))
 
 
 def add_items(parser: argparse.ArgumentParser) -> None:

@@ -1,17 +1,18 @@
 """What a runs folder holds, in words: kinds of experiments, and the data sets behind them."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
+from typing import Literal
 
 from jaxeval.files import Json
 from jaxeval.runs.records import MemberRow
 
-SEEDS = "seeds"
+Kind = Literal["seeds", "sweep", "tuning", "noise", "neighbourhood"]
 _MOST_LISTED = 12
+_LEAST = 4  # characters of the beginning of an id
 _MOST_KEYS = 6  # that a line shows with their values
 _LONGEST = 40  # characters of a value
-_STUDIES = {", noise": "noise", ", neighbourhood": "neighbourhood", ", tuning": "tuning"}
 _READ_WITH = {
     "sweep": "a random sweep: python -m jaxeval.sensitivity",
     "noise": "repeated runs: python -m jaxeval.noise",
@@ -20,27 +21,62 @@ _READ_WITH = {
 }
 
 
-def kind(row: MemberRow) -> str:
-    """What an experiment's members differ in: "seeds" (or splits), or another study's settings."""
-    config = json.loads(row.config)
-    if isinstance(config, dict) and "sweep" in config:
-        return "sweep"
-    return next((of for end, of in _STUDIES.items() if row.name.endswith(end)), SEEDS)
+def kind(members: Sequence[MemberRow]) -> Kind:
+    """What an experiment's members differ in: "seeds" (or splits), or what another study varies.
+
+    It is told by what is recorded; names are free. Repeated runs of which none has been repeated
+    yet are runs of seeds.
+
+    Args:
+      members: at least one, all of one experiment.
+    """
+    config = json.loads(members[0].config)
+    keys = config if isinstance(config, dict) else {}
+    if "sweep" in keys or "tuning" in keys:
+        return "sweep" if "sweep" in keys else "tuning"
+    if any(row.repeat for row in members):
+        return "noise"
+    return "neighbourhood" if any(row.hparams != "{}" for row in members) else "seeds"
+
+
+def by_experiment(rows: Sequence[MemberRow]) -> list[list[MemberRow]]:
+    """Rows grouped by experiment, in their order."""
+    groups: dict[str, list[MemberRow]] = {}
+    for row in rows:
+        groups.setdefault(row.experiment, []).append(row)
+    return list(groups.values())
+
+
+def ids_of(names: Mapping[str, str], asked: str) -> list[str]:
+    """The experiments that a text means: all of this name, else the one whose id begins with it.
+
+    Args:
+      names: id -> name.
+      asked: a name, an id, or its first four characters and maybe more.
+    """
+    named = [key for key, name in names.items() if name == asked]
+    begun = [key for key in names if len(asked) >= _LEAST and key.startswith(asked)]
+    return named or (begun if len(begun) == 1 else [])
+
+
+def with_ids(names: Mapping[str, str]) -> str:
+    """Experiments for a message: each by its name and its id, what `ids_of` takes."""
+    shown = [f"{name} ({key})" for key, name in list(names.items())[:_MOST_LISTED]]
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    return ", ".join(shown) + more
 
 
 def listed(rows: Sequence[MemberRow]) -> str:
     """The experiments of some rows for a message: name, runs, metric, and what else they are."""
-    groups: dict[str, list[MemberRow]] = {}
-    for row in rows:
-        groups.setdefault(row.experiment, []).append(row)
-    said = [_described(members) for members in list(groups.values())[:_MOST_LISTED]]
+    groups = by_experiment(rows)
+    said = [_described(members) for members in groups[:_MOST_LISTED]]
     more = len(groups) - len(said)
     return ", ".join(said) + (f" and {more} more" if more else "")
 
 
 def _described(members: Sequence[MemberRow]) -> str:
     first = members[0]
-    other = _READ_WITH.get(kind(first))
+    other = _READ_WITH.get(kind(members))
     runs = f"{len(members)} run{'s' if len(members) > 1 else ''} of {first.metric}"
     return f"{first.name} ({runs}{'; ' + other if other else ''})"
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from jaxeval import cli, files
+from jaxeval import files
 from jaxeval.errors import RunError
 
 
@@ -24,7 +24,7 @@ def write(rows: Sequence[tuple], columns: Sequence[str], target: str) -> None:
     if target == "-":
         sys.stdout.write(to_csv(rows, columns))
     elif target.endswith(".csv"):
-        cli.write_text(Path(target), to_csv(rows, columns))
+        files.write_text(Path(target), to_csv(rows, columns))
     elif target.endswith(".parquet"):
         _write_parquet(rows, columns, Path(target))
     else:

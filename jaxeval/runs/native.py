@@ -5,7 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from jaxeval.errors import RunError, argument
+from jaxeval.errors import DataError, RunError, argument
 from jaxeval.runs import database, directions, experiments, imported, store, tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
@@ -88,7 +88,8 @@ def of_members(
     columns = {"score": "test", **layout.columns}
     whole = _columns(members, source, columns.get("dataset", "dataset"))
     head = imported.head(whole, rows)
-    unasked = dataclasses.replace(layout, columns=columns, higher_is_better=None)
+    asked_for = _named(layout.models, members, whole.texts("model"), source)
+    unasked = dataclasses.replace(layout, columns=columns, higher_is_better=None, models=asked_for)
     table = tables.of_columns(head, unasked)
     higher: dict[str | None, bool] = {row.metric: row.higher_is_better for row in members[:rows]}
     metric, asked = table.metric or "score", layout.higher_is_better
@@ -106,6 +107,32 @@ def of_members(
     )
 
 
+def _named(
+    asked: Sequence[str], rows: Sequence[MemberRow], models: Sequence[str], source: str
+) -> list[str]:
+    """The names of the models that are asked for, where some are ids of experiments.
+
+    Args:
+      models: of each row.
+
+    Raises:
+      DataError: no such model; says which there are, with the ids of their experiments.
+    """
+    of: dict[str, set[str]] = {}
+    for row, model in zip(rows, models, strict=True):
+        of.setdefault(row.experiment, set()).add(model)
+    # of a sweep every setting is a model
+    named = {key: min(those) for key, those in of.items() if len(those) == 1}
+    found = []
+    for model in asked:
+        ids = [] if model in models else experiments.ids_of(named, model)
+        if model not in models and len(ids) != 1:
+            known = experiments.with_ids(named) or imported.listed([*dict.fromkeys(models)])
+            raise DataError(f"no model {model!r}; has {known}", source)
+        found.append(named[ids[0]] if ids else model)
+    return found
+
+
 def members(location: str, layout: Layout) -> Sequence[MemberRow]:
     """Those that the rows of `score_table` are numbered by, from 1."""
     return _chosen(_load(location), database.shown(location), layout)
@@ -117,7 +144,9 @@ def _chosen(rows: Sequence[MemberRow], source: str, layout: Layout) -> Sequence[
 
 def _comparable(rows: Sequence[MemberRow], source: str, metric: str | None) -> Sequence[MemberRow]:
     """The members of experiments that are compared where no model is named."""
-    chosen = [row for row in rows if experiments.kind(row) == experiments.SEEDS]
+    groups = experiments.by_experiment(rows)
+    of_seeds = {group[0].experiment for group in groups if experiments.kind(group) == "seeds"}
+    chosen = [row for row in rows if row.experiment in of_seeds]
     if not chosen:
         raise RunError(
             f"{source}: no experiment whose runs differ in seed or split only; found "

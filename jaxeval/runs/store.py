@@ -66,15 +66,22 @@ class Store:
                 "and older ones: install a newer jaxeval"
             )
 
-    def register(self, experiment: records.Experiment) -> None:
-        """Records an experiment; once is enough, again is harmless."""
+    def register(self, experiment: records.Experiment) -> records.Registered:
+        """Records an experiment; once is enough, again is harmless: it keeps its first name."""
         row = dataclasses.asdict(experiment)
         facts = {"experiment": experiment.id, "facts": row.pop("facts")}
+        table = schema.experiments.c
         with self._transaction() as connection:
+            alike = sa.or_(
+                table.id == experiment.id,
+                (table.config_hash == experiment.config_hash) & (table.data == experiment.data),
+            )
+            query = sa.select(table.id, table.name, table.data_hash).where(alike)
+            before = connection.execute(query).all()
             self._insert(connection, schema.experiments, [row], [])
             self._insert(connection, schema.facts, [facts], ["facts"])
-            query = sa.select(schema.experiments).where(schema.experiments.c.id == experiment.id)
-            recorded = connection.execute(query).mappings().one()
+            same = sa.select(schema.experiments).where(table.id == experiment.id)
+            recorded = connection.execute(same).mappings().one()
         # name and place may change between commands; what the id stands for may not. It is a hash
         # of the config; that of a study's config changes with every key that a version adds
         for name in ("data_hash", "metric"):
@@ -83,6 +90,8 @@ class Store:
                     f"{self._shown}: experiment {experiment.id} is recorded with {name} "
                     f"{recorded[name]!r}, not {row[name]!r}"
                 )
+        kept = dataclasses.replace(experiment, name=recorded["name"])
+        return records.Registered(kept, tuple(_registered(experiment, kept, before)))
 
     def record(
         self, members: Sequence[records.MemberResult], scores: Sequence[records.EpochScore]
@@ -198,6 +207,21 @@ class Store:
         query = sa.select(*columns).select_from(table.join(schema.experiments)).order_by(*keys)
         with self._transaction() as connection:
             return connection.execute(query).mappings().all()
+
+
+def _registered(
+    asked: records.Experiment, kept: records.Experiment, before: Sequence[sa.Row]
+) -> Iterator[str]:
+    """What to know of an experiment that was recorded before, or of which others are."""
+    if kept.name != asked.name:
+        yield f"{asked.name}: recorded as {kept.name} ({kept.id}), the same experiment"
+    if all(row.id != asked.id for row in before):
+        yield from (
+            f"{asked.name} ({asked.id}) is a new experiment: its data, {asked.data}, is not that "
+            f"of {row.name} ({row.id}) any more"
+            for row in before
+            if row.data_hash != asked.data_hash
+        )
 
 
 def _later(member: records.MemberResult) -> sa.Delete:

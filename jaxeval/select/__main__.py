@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jaxeval import cli
+from jaxeval import cli, outputs
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.runs import arguments
 from jaxeval.select import options
@@ -93,7 +93,8 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str] | None = None) -> int:
     """Parses, selects or simulates, prints."""
     args = arguments.parse(parser(), words)
-    cli.refuse_unwritable(args.json)
+    reads = [*args.models, args.data, args.table, args.state]
+    outputs.refuse_unwritable(args.json, reads=reads, runs=args.out)
     if args.command is None and (args.race or args.block):
         raise ConfigError("--race and --block: expected --command TEXT, which gets {items}")
     sources = [args.command, args.table, args.runs]
@@ -179,6 +180,7 @@ def _by_command(args: argparse.Namespace) -> int:
         evaluate.refuse_beyond(rule, len(args.models), most)
     command = evaluate.Command(args.command, args.json_field, args.time_limit, raced)
     path = Path("selection.json" if args.state is None else args.state)
+    outputs.refuse_replaced([args.json], [path])
     source = {"command": args.command, "json_field": args.json_field}
     if raced is not None:
         source["race"] = dataclasses.asdict(raced)

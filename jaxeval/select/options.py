@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jaxeval import cli
+from jaxeval import files
 from jaxeval.errors import ConfigError
 from jaxeval.runs import arguments
 
@@ -190,7 +190,7 @@ def write(
     from jaxeval.report.plain import plain
 
     if args.json:
-        cli.write_json(args.json, plain(tree))
+        files.write_json(args.json, plain(tree))
     if args.json != "-":
         for note in notes:
             print(f"note: {note}")

@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import os
 import sys
 from collections.abc import Generator
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import jax
 
-from jaxeval import observe, runs
+from jaxeval import observe, outputs, runs
 from jaxeval.bandits import saved
 from jaxeval.bandits.evaluate import Told
 from jaxeval.bandits.fixed_confidence import Confident
@@ -19,6 +20,7 @@ from jaxeval.files import Json
 from jaxeval.report.selection import as_json, terminal
 from jaxeval.runs import metrics
 from jaxeval.select import configs, options
+from jaxeval.studies import inputs
 
 if TYPE_CHECKING:
     from jaxeval.bandits import Rule
@@ -26,11 +28,13 @@ if TYPE_CHECKING:
 
 def run(args: argparse.Namespace) -> int:
     """Trains, tells, prints the answer; the backend is prepared."""
-    changes = [word for word in args.models if "=" in word]
-    paths = [word for word in args.models if "=" not in word]
+    changes = [word for word in args.models if "=" in word and not os.path.exists(word)]
+    paths = [word for word in args.models if word not in changes]
     random_splits = None if args.splits is None else args.splits == "random"
     arms = configs.arms(paths, changes, args.data, random_splits, args.part)
     refuse_other(arms, args.higher_is_better)
+    read = [file for config in arms.configs.values() for file in inputs.files_of(config)]
+    outputs.refuse_replaced([args.json], read)
     rule = options.rule(args, arms.record.higher_is_better, len(jax.devices()))
     state = Path(args.state) if args.state else None
     tree = select(rule, arms, Path(args.out), args.store, path=state, seconds=args.seconds)
@@ -90,12 +94,13 @@ def select(
         runs.open_store(store_url or folder) as store,
     ):
         happening = configs.select(rule, selected.state, arms, store, folder, seconds=seconds)
-        _train(rule, selected, happening, quiet)
+        _train(rule, selected, happening, arms.record.unit, quiet)
         state = selected.state
     answer = rule.answer(state) or configs.leading(rule, state).answer(state)
     assert answer is not None
     result = as_json.result(rule, state, answer)
-    return {**result, "part": arms.part, "metric": arms.record.metric}
+    record = arms.record
+    return {**result, "part": arms.part, "metric": record.metric, "unit": record.unit}
 
 
 def _state_of(rule: "Rule", arms: configs.Arms, folder: Path) -> Path:
@@ -114,7 +119,11 @@ def _source(arms: configs.Arms) -> dict[str, Json]:
 
 
 def _train(
-    rule: "Rule", selected: saved.Saved, happening: Generator[object, None, None], quiet: bool
+    rule: "Rule",
+    selected: saved.Saved,
+    happening: Generator[object, None, None],
+    unit: str,
+    quiet: bool,
 ) -> None:
     """Lets it happen, saving the state on the way."""
     if selected.known and not quiet:
@@ -127,6 +136,6 @@ def _train(
             counts = event.evaluations.items()
             say("next: " + ", ".join(f"{model} {count}" for model, count in counts))
         else:
-            say(terminal.progress(rule, event))
+            say(terminal.progress(rule, event, unit))
 
     observe.watch(happening, lambda started: None, told, quiet=quiet)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli
+from jaxeval import cli, files, outputs
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 from jaxeval.runs import arguments
@@ -60,9 +60,10 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str] | None = None) -> int:
     """Reads, analyses, prints."""
     args = parser().parse_intermixed_args(words)
-    cli.refuse_unwritable(args.json, folder=args.figures)
     if args.json not in (None, "-") and Path(args.json).suffix != ".json":
         raise ConfigError(f"--json {args.json}: expected a name that ends in .json, or -")
+    reads = [*args.sweeps, args.space]
+    outputs.refuse_unwritable(args.json, folder=args.figures, reads=reads)
     from jaxeval import sensitivity
     from jaxeval.report import figures
     from jaxeval.report.sweep import terminal
@@ -78,7 +79,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if args.figures:
         drawn = _drawn(sweeps, averaged, args)
     if args.json:
-        cli.write_json(args.json, _tree(sweeps, analyses, gaps, averaged))
+        files.write_json(args.json, _tree(sweeps, analyses, gaps, averaged))
     paths = figures.save_all(drawn, Path(args.figures)) if args.figures else []
     if args.json != "-":
         terminal.show(

@@ -10,6 +10,7 @@ import numpy as np
 
 from jaxeval.errors import ConfigError
 from jaxeval.runs import checks, directions, imported, names, native
+from jaxeval.runs import experiments as held
 from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Missing
 from jaxeval.sensitivity import labels, recorded
@@ -148,18 +149,21 @@ def _read(location: str, request: Request) -> list[SweepScores]:
 
 
 def _chosen(table: Columns, experiments: Sequence[str]) -> Columns:
-    """The rows of some experiments, named by name or id; all if none is named."""
-    pairs = list(zip(table["name"], table["experiment"], strict=True))
-    for experiment in experiments:
-        if not any(experiment in pair for pair in pairs):
-            names = ", ".join(dict.fromkeys(table.texts("name")))
-            raise ConfigError(
-                f"--experiment {experiment}: no experiment of this name or id in {table.source}; "
-                f"expected one of {names}"
-            )
+    """The rows of some experiments, as `ids_of` finds them; all if none is named."""
     if not experiments:
         return table
-    return imported.pick(table, [k for k, pair in enumerate(pairs) if {*pair} & {*experiments}])
+    ids = table.texts("experiment")
+    names = dict(zip(ids, table.texts("name"), strict=True))
+    chosen: set[str] = set()
+    for experiment in experiments:
+        found = held.ids_of(names, experiment)
+        if not found:
+            raise ConfigError(
+                f"--experiment {experiment}: no experiment of this name or id in {table.source}; "
+                f"expected one of {held.with_ids(names)}"
+            )
+        chosen.update(found)
+    return imported.pick(table, [k for k, key in enumerate(ids) if key in chosen])
 
 
 def _experiments(table: Columns) -> str:

@@ -49,6 +49,7 @@ def table(
     ).reshape(len(rows), len(columns))
     keep_rows, keep_columns, dropped = _complete(lacking, rows, columns)
     if min(len(keep_rows), len(keep_columns)) < _FEWEST:
+        _refuse_without_scores(scores)
         raise DataError(
             "crossed design: expected every seed on every split, 2 or more of both; found "
             f"{len(scores)} runs of {len(rows)} splits and {len(columns)} seeds, which have not "
@@ -61,6 +62,16 @@ def table(
         tuple(columns[k] for k in keep_columns),
         tuple(dropped),
     )
+
+
+def _refuse_without_scores(scores: Sequence[float | None]) -> None:
+    """Raises DataError where scores are what a design lacks, not runs."""
+    lost = sum(score is None for score in scores)
+    if lost:
+        raise DataError(
+            f"crossed design: {lost} of {len(scores)} runs ended without a score; the others are "
+            "not every seed on every split, 2 or more of both"
+        )
 
 
 def _complete(

@@ -64,6 +64,18 @@ class Cohort(NamedTuple):
         return tuple({entry.record.id: entry.record for entry in self.entries}.values())
 
 
+def recorded(cohort: Cohort, records: Mapping[str, runs.Experiment]) -> Cohort:
+    """A cohort with its experiments as they are recorded: a name may be an earlier one.
+
+    Args:
+      records: by id.
+    """
+    if all(records[record.id] == record for record in cohort.records):
+        return cohort  # itself: its entries are known by what they are, not by what they say
+    of = (dataclasses.replace(e, record=records[e.record.id]) for e in cohort.entries)
+    return cohort._replace(entries=tuple(of))
+
+
 def entries(trials: Iterable[Trial], loader: prepared.Loader) -> list[Entry]:
     """Trials with configs checked and data read, each config once.
 

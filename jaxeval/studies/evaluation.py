@@ -79,8 +79,11 @@ def load(cohort: Cohort, folder: Path) -> Models:
         if not path.is_file()
     ]
     if missing:
+        record = cohort.records[0]
+        other = saved.of_other_data(folder, record)
+        changed = f" (the data, {record.data}, is not that of {other} any more)" if other else ""
         raise RunError(
-            f"{folder}: no saved model of experiment {cohort.records[0].id} for "
+            f"{folder}: no saved model of experiment {record.id}{changed} for "
             f"{preparing.listed(missing)}; train it with training.save_models=true (and "
             "--again, if it was trained without), or choose other seeds with --seed-list: a "
             "member that diverged at once has none"

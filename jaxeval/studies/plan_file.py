@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxeval import cli
+from jaxeval import files
 from jaxeval.errors import RunError, argument
 from jaxeval.runs import Experiment
+from jaxeval.state_file import RECORDED
 from jaxeval.studies import costs, timing
 from jaxeval.studies.trial import Trial
 
@@ -35,7 +36,7 @@ def planned(
         before = costs.as_grouped(jobs, sizes, machine, groups, rows)
     except (ValueError, IndexError) as error:
         raise RunError(
-            f"{path}: not the plan of this sweep ({error}); give it another {argument('out')}"
+            f"{path}: not the plan of this sweep ({error}); delete it: {RECORDED}"
         ) from None
     new = costs.plan(jobs[known:], sizes, machine, most)
     return before + [
@@ -57,7 +58,7 @@ def _load(path: Path, runs: Sequence[Trial]) -> tuple[list[list[int]], list[int]
             raise ValueError("a run that is in no cohort, or in two")
     except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
         raise RunError(
-            f"{path}: not the plan of a sweep ({error}); give the sweep another {argument('out')}"
+            f"{path}: not the plan of a sweep ({error}); delete it: {RECORDED}"
         ) from None
     if len(values) > len(runs):
         asked = argument("runs")
@@ -95,7 +96,7 @@ def save(
             for estimate in estimates
         ],
     }
-    cli.write_json(str(path), tree)
+    files.write_json(str(path), tree)
 
 
 def _batch(config: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, float]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-from jaxeval import runs
+from jaxeval import errors, runs
 from jaxeval.config import markers, reading, renamed
 from jaxeval.contracts import Member, Task, Tree
 from jaxeval.errors import ConfigError, argument
@@ -41,16 +41,22 @@ class Prepared(NamedTuple):
         return Problem(self.task, self.source.corpus, self.source.split, self.config.training)
 
 
-def read(source: reading.Source, changes: Sequence[str] = (), data: str | None = None) -> Any:
+def read(
+    source: reading.Source,
+    changes: Sequence[str] = (),
+    data: str | None = None,
+    origin: str | None = None,
+) -> Any:
     """The config of a file (None: the embedded default), whatever its task.
 
     Args:
       source: TOML file, shipped name, plain data or settings.
       changes: `key=value` each.
       data: where the data is, instead of where the config says.
+      origin: of the changes, for messages; None: who called made them.
 
     Raises:
-      ConfigError: naming every key that is wrong; an empty `data`.
+      ConfigError: naming every key that is wrong; an empty `data`; a name that is no line.
     """
     if data is not None and not data.strip():
         named = argument("data")
@@ -59,7 +65,12 @@ def read(source: reading.Source, changes: Sequence[str] = (), data: str | None =
             f"a folder, a file or tfds:NAME, or no {named}"
         )
     task = reading.peek(source, changes, "task") or "tagging"
-    return reading.read(registry.kind(task).Config, source, [*changes, *data_changes(task, data)])
+    changed = [*changes, *data_changes(task, data)]
+    origin = errors.changes() if origin is None else origin
+    config: Any = reading.read(registry.kind(task).Config, source, changed, origin)
+    if not config.name.strip() or config.name.splitlines() != [config.name]:
+        raise ConfigError(f"name: expected a name of one line, got {config.name!r}")
+    return config
 
 
 def data_changes(task: str, data: str | None) -> list[str]:

@@ -19,11 +19,12 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pydantic
 
-from jaxeval import cli
+from jaxeval import files
 from jaxeval.config import reading, renamed
 from jaxeval.contracts import Member, Tree
 from jaxeval.errors import DataError, RunError, argument
 from jaxeval.population import kept
+from jaxeval.runs import Experiment, experiments
 from jaxeval.studies.cohorts import Entry
 from jaxeval.tasks import prediction, registry
 from jaxeval.tasks.prediction import SavedModel
@@ -97,7 +98,7 @@ def save(
     path, vocabulary, tables = _files(folder, of)
     source = of.prepared.source
     if not vocabulary.is_file():
-        cli.write_json(str(vocabulary), source.vocabulary(member.split))
+        files.write_json(str(vocabulary), source.vocabulary(member.split))
     if source.tables and not tables.is_file():
         kept.save(tables, dict(source.tables))
     description = Description(
@@ -116,7 +117,7 @@ def save(
         dev=dev,
         jaxeval=VERSION,
     )
-    cli.write_json(str(path.with_suffix(".json")), reading.to_dict(description))
+    files.write_json(str(path.with_suffix(".json")), reading.to_dict(description))
     kept.save(path, params)
 
 
@@ -178,27 +179,32 @@ def find(
     return sorted(of_seed, key=lambda each: (each.rank, each.about.seed, each.path.name))
 
 
+def of_other_data(folder: Path, record: Experiment) -> str | None:
+    """The id of saved models of an experiment's name and place, whose data was another then."""
+    files = sorted((folder / "models").glob("*/seed*.json"))
+    about = {file.parent: file for file in files}.values()  # one an experiment
+    for known in (_described(file) for file in about):
+        same = (known.task, known.name, known.data) == (record.task, record.name, record.data)
+        if same and known.data_hash != record.data_hash:
+            return known.experiment
+    return None
+
+
 def _chosen(models: Sequence[ModelFile], folder: Path, experiment: str | None) -> str:
     """The id of the one experiment that is meant; RunError where it is none, or one of several."""
     names = {each.about.experiment: each.about.name for each in models}
-    chosen = [key for key in names if experiment is None or _is(key, names[key], experiment)]
+    chosen = [*names] if experiment is None else experiments.ids_of(names, experiment)
     if len(chosen) == 1:
         return chosen[0]
-    listed = ", ".join(f"{key} ({name})" for key, name in list(names.items())[:12])
-    listed += f" and {len(names) - 12} more" if len(names) > 12 else ""
     wrong = "" if experiment is None else f"; {experiment!r} is {len(chosen)} of them"
     raise RunError(
         f"{folder}: saved models of {len(names)} experiments{wrong}; choose one with "
-        f"{argument('experiment')}: {listed}"
+        f"{argument('experiment')}: {experiments.with_ids(names)}"
     )
 
 
 def _identity(about: Description) -> Identity:
     return about.experiment, about.split, about.seed
-
-
-def _is(key: str, name: str, query: str) -> bool:
-    return name == query or (len(query) >= 4 and key.startswith(query))
 
 
 def _described(path: Path) -> Description:

@@ -49,8 +49,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Parses, searches, prints."""
-    args = cli.parse_config(parser(), words)
-    cli.refuse_unwritable(args.html, folder=args.figures)
+    args = cli.parse_config(parser(), words, outputs=("html",), reads=("space", "state"))
     search = options.search(args)
     if args.command is not None:
         from jaxeval.tune import programs

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from jaxeval import cli
+from jaxeval.config.arguments import MOST
 from jaxeval.errors import ConfigError, argument
 from jaxeval.runs import arguments, metrics
 
@@ -134,8 +135,8 @@ def search(args: argparse.Namespace) -> "Search":
     from jaxeval.space import space
     from jaxeval.tuning.search import Search
 
-    if args.seeds != _ADAPTIVE and args.trials * args.seeds > cli.MOST:
-        raise ConfigError(f"--trials: expected at most {cli.MOST} runs in all")
+    if args.seeds != _ADAPTIVE and args.trials * args.seeds > MOST:
+        raise ConfigError(f"--trials: expected at most {MOST} runs in all")
     if args.command is None:
         of_commands = ("json_field", "time_limit", "retries", "retry_failed", "most_failures")
         named = [name for name in of_commands if getattr(args, name)]
@@ -227,8 +228,8 @@ def called_end(trials: int, seconds: float | None, retrain: int, seeds: int) -> 
     from jaxeval.tuning.search import whole
 
     runs = whole("trials", trials, 1) * whole("seeds", seeds, 1)
-    if runs > cli.MOST:
-        raise ConfigError(f"trials: expected at most {cli.MOST} runs in all")
+    if runs > MOST:
+        raise ConfigError(f"trials: expected at most {MOST} runs in all")
     if seconds is not None and not 0 < seconds < math.inf:
         raise ConfigError(f"seconds: expected a number above 0, got {seconds!r}")
     return End(whole("trials", trials, 1), seconds, retrain=whole("retrain", retrain, 0))

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli
+from jaxeval import files
 from jaxeval.errors import RunError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def write(tree: "Result", args: argparse.Namespace) -> int:
 
     retry = "--retry-failed tries them again" if args.command and tree["failures"] else ""
     if args.json:
-        cli.write_json(args.json, plain(tree))
+        files.write_json(args.json, plain(tree))
     if tree["best"] is None:
         causes = terminal.causes(tree["failures"])
         said = "; ".join(f"{count} x {cause}" for count, cause in causes)
@@ -48,5 +48,5 @@ def _draw(tree: "Result", folder: str | None, page_path: str | None) -> None:
         for path in figures.save_all(drawn, Path(folder)):
             print(f"figure: {path}", file=sys.stderr)
     if page_path is not None:
-        cli.write_text(Path(page_path), page.render(tree, drawn))
+        files.write_text(Path(page_path), page.render(tree, drawn))
         print(f"page: {page_path}", file=sys.stderr)

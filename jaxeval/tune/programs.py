@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from jaxeval import cli
+from jaxeval import cli, files, outputs
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.report import direction
 from jaxeval.report.tuning import as_json, terminal
@@ -30,6 +30,7 @@ _NAMED = re.compile(r"(?<!exit code )\b\w*\d\w*\b")
 def run(args: argparse.Namespace, search: Search) -> int:
     """Searches, trains the best setting again, prints the answer."""
     path = Path("tuning.json" if args.state is None else args.state)
+    outputs.refuse_replaced([args.json, args.html], [path])
     source = {"command": args.command, "json_field": args.json_field}
     end, seeded = options.end(args), _command(args, search).seeded  # a wrong one leaves no file
     if not seeded:
@@ -87,7 +88,7 @@ def _dry_run(args: argparse.Namespace, search: Search) -> int:
     _, proposed = searches.ask(search, History(), count)
     lines = [command.words(e.values, seed) for e in proposed for seed in e.seeds]
     if args.json:
-        cli.write_json(args.json, {"trials": args.trials, "first": lines})
+        files.write_json(args.json, {"trials": args.trials, "first": lines})
     if args.json != "-":
         for line in lines:
             print(shlex.join(line))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import jax
 
-from jaxeval import cli, observe, runs
+from jaxeval import files, observe, outputs, runs
 from jaxeval.config import writing
 from jaxeval.report import text
 from jaxeval.report.runs import terminal as of_runs
@@ -17,7 +17,7 @@ from jaxeval.report.sweep import plan
 from jaxeval.report.tuning import as_json, terminal
 from jaxeval.report.tuning.as_json import Metric, Result, Retrained
 from jaxeval.runs import metrics
-from jaxeval.studies import proposers
+from jaxeval.studies import inputs, proposers
 from jaxeval.tune import configs, live, options, outcome, targets
 from jaxeval.tune.targets import Target
 from jaxeval.tuning import history as histories
@@ -33,6 +33,7 @@ def run(args: argparse.Namespace, search: Search) -> int:
     """Searches, trains the best setting again, prints the answer; the backend is prepared."""
     target = targets.target(args.config, args.changes, args.data, search, args.space)
     metrics.refuse_points("margin", args.margin or 0.0, target.record.unit)
+    outputs.refuse_replaced([args.json, args.html], inputs.files_of(target.base.config))
     if args.dry_run:
         return _dry_run(args, search, target)
     place = Place(Path(args.out), args.store, Path(args.state) if args.state else None)
@@ -156,7 +157,7 @@ def _retrained(
     """The best setting with fresh seeds, as `train` would train its config; which is written."""
     config = target.config(best.values)
     config = dataclasses.replace(config, name=f"{config.name}_tuned")
-    cli.write_text(best_path(place.state_of(target)), writing.to_toml(config))
+    files.write_text(best_path(place.state_of(target)), writing.to_toml(config))
     if not count:
         return None
     if not quiet:
@@ -200,7 +201,7 @@ def _dry_run(args: argparse.Namespace, search: Search, target: Target) -> int:
     if args.json:
         values = [dict(evaluation.values) for evaluation in proposed]
         first = plan.to_dict(estimates, values, None, findings.warnings)
-        cli.write_json(args.json, {"trials": args.trials, "batches": batches, "first": first})
+        files.write_json(args.json, {"trials": args.trials, "batches": batches, "first": first})
     if args.json != "-":
         axes = text.counted(len(search.space.parameters), "hyperparameter")
         asked_for = text.counted(args.trials, terminal.unit(search.adaptive))

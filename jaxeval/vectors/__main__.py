@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from jaxeval import cli
+from jaxeval import cli, files, outputs
 from jaxeval.errors import ConfigError
 from jaxeval.runs import arguments
 from jaxeval.vectors import judge_options, options
@@ -108,7 +108,8 @@ def main(words: Sequence[str] | None = None) -> int:
         args.files.append(later.pop(0))  # may stand after options, as in `train`
     if later:
         parser().error(f"unrecognized arguments: {' '.join(later)}")
-    cli.refuse_unwritable(args.json)
+    made = args.out if args.verb == "svd" else None
+    outputs.refuse_unwritable(args.json, made, reads=_read(args))
     handlers = {
         "similarity": _similarity,
         "analogies": _analogies,
@@ -116,6 +117,14 @@ def main(words: Sequence[str] | None = None) -> int:
         "svd": _svd,
     }
     return handlers[args.verb](args)
+
+
+def _read(args: argparse.Namespace) -> list[Path]:
+    """The files that a verb reads; of judge `judge.command` knows them."""
+    names = ("corpus", "vectors", "against", "sets")
+    given = [getattr(args, name, None) or [] for name in names]
+    paths = [Path(p) for value in given for p in ([value] if isinstance(value, str) else value)]
+    return [file for path in paths for file in (path.rglob("*") if path.is_dir() else [path])]
 
 
 def _judge(args: argparse.Namespace) -> int:
@@ -202,7 +211,7 @@ def _tell(args: argparse.Namespace, result: Mapping[str, object], show: Callable
     from jaxeval.report.plain import plain
 
     if args.json:
-        cli.write_json(args.json, plain({**result, "signature": text.versions()}))
+        files.write_json(args.json, plain({**result, "signature": text.versions()}))
     if args.json != "-":
         show()
     return 0

@@ -103,5 +103,17 @@ def test_a_label_that_train_lacks_is_refused_shortly(count: int, tmp_path: Path)
         (tmp_path / f"{part}.tsv").write_text("".join(lines) + more)
     data = sentiment.SentimentData(source=SentimentSource(path=str(tmp_path)))
     shown = "class00, class01" if count == 2 else ".*class11 and 18 more"
-    with pytest.raises(DataError, match=f"'none' of 'odd'; expected those of train: {shown}$"):
+    said = rf"/dev\.tsv:61: dev: label 'none' of 'odd'; expected those of train: {shown}$"
+    with pytest.raises(DataError, match=said):
         sentiment.build(data, 4)
+
+
+def test_a_pair_whose_label_train_lacks_has_a_place(tmp_path: Path) -> None:
+    """Dies if the folder is blamed, where the file and its line are known."""
+    for part in ("train", "dev", "test"):
+        more = "Odd one\tanother\tnone\n" if part == "test" else ""
+        lines = [f"{part} {k}\tthat {k}\tclass{k % 2}\n" for k in range(6)]
+        (tmp_path / f"{part}.tsv").write_text("".join(lines) + more)
+    data = pairs.PairData(source=PairSource(path=str(tmp_path)))
+    with pytest.raises(DataError, match=r"/test\.tsv:7: test: label 'none'; expected those of"):
+        pairs.build(data, 4)

@@ -56,3 +56,11 @@ def test_runs_that_are_not_crossed_are_refused() -> None:
         balance.table(range(5), range(5), [0.1] * 5)
     with pytest.raises(DataError, match="every seed on every split"):
         balance.table([], [], [])
+
+
+def test_runs_without_scores_are_what_is_wrong() -> None:
+    """Dies if runs that all diverged are said not to be crossed."""
+    with pytest.raises(DataError, match="4 of 4 runs ended without a score"):
+        balance.table([1, 1, 2, 2], [1, 2, 1, 2], [None] * 4)
+    with pytest.raises(DataError, match="have not 2 x 2 in common"):
+        balance.table([1, 2], [1, 2], [0.5, 0.6])

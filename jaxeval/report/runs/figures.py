@@ -87,8 +87,10 @@ def _draw_violins(panel: "Axes", groups: Groups) -> list[tuple[str, str, int, in
     """Draws experiments side by side; the numbers drawn."""
     rows, ticks = [], []
     for number, members in enumerate(groups):
-        scored = _scored(members)
+        counts = []
         for part, (shift, colour, marker) in _PARTS.items():
+            scored = [row for row in members if getattr(row, part) is not None]
+            counts.append(len(scored))
             values = np.array([getattr(row, part) for row in scored], float)
             values *= scores.factor(members[0].unit)
             rows += [
@@ -96,7 +98,8 @@ def _draw_violins(panel: "Axes", groups: Groups) -> list[tuple[str, str, int, in
                 for row, value in zip(scored, values, strict=True)
             ]
             plots.violin(panel, number + shift, values, colour, marker)
-        ticks.append(f"{plots.wrapped(members[0].name, _LETTERS)}\n(n = {len(scored)})")
+        n = " and ".join(map(str, dict.fromkeys(counts)))
+        ticks.append(f"{plots.wrapped(members[0].name, _LETTERS)}\n(n = {n})")
     plots.ruled(panel)
     panel.set_xticks(range(len(groups)), ticks)
     panel.set_xlim(-0.6, len(groups) - 0.4)
@@ -128,7 +131,8 @@ def _named(
 
 def scatter(members: Sequence[MemberRow]) -> Figure:
     """Dev against test score of one experiment's members."""
-    label, factor, scored = _label(members), scores.factor(members[0].unit), _scored(members)
+    label, factor = _label(members), scores.factor(members[0].unit)
+    scored = _scored(summary.independent(members))
     drawing, panel = plots.canvas(4.5, 4.2)
     dev = [(row.dev or 0.0) * factor for row in scored]
     test = [(row.test or 0.0) * factor for row in scored]

@@ -54,7 +54,7 @@ def render(
 def overview(groups: Sequence[Sequence[MemberRow]]) -> list[Figure]:
     """For each metric: violins of the experiments, panels by data set, and ranks of the sweeps.
 
-    A sweep has no violin, nor has a search: beside those of seeds their spread, that of settings,
+    A sweep has no violin, nor has any other study of settings: beside those of seeds their spread
     would mislead.
     """
     drawn = []
@@ -62,9 +62,9 @@ def overview(groups: Sequence[Sequence[MemberRow]]) -> list[Figure]:
         alike = [members for members in groups if members[0].metric == metric]
         sweeps = data.of_experiments(alike)
         seeds = [
-            members
+            summary.independent(members)
             for members in alike
-            if not summary.is_sweep(members) and experiments.kind(members[0]) != "tuning"
+            if experiments.kind(members) in ("seeds", "noise")
         ]
         drawn += [figures.violins(seeds)] if seeds else []
         if sweeps:
@@ -75,7 +75,7 @@ def overview(groups: Sequence[Sequence[MemberRow]]) -> list[Figure]:
 
 def of_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> list[Figure]:
     """The figures of one experiment."""
-    first = members[0]
+    first, kind = members[0], experiments.kind(members)
     keys = {(row.seed, row.split, row.repeat, row.hparams) for row in members}
     curve = [
         point
@@ -83,11 +83,13 @@ def of_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> l
         if point.experiment == first.experiment
         and (point.seed, point.split, point.repeat, point.hparams) in keys
     ]
-    drawn = [figures.scatter(members), figures.curves(curve, first.metric, first.unit)]
+    drawn = [] if kind == "tuning" else [figures.scatter(members)]
+    drawn.append(figures.curves(curve, first.metric, first.unit))
+    said = "" if kind in ("seeds", "noise") else "Each member has a setting of its own. "
+    drawn = [figure._replace(caption=said + figure.caption) for figure in drawn]
     sweep = data.of_members(members)
     if sweep is None:
         return drawn
-    said = "Each member has a setting of its own. "
     by_hyperparameter = (
         [best.near_best([sweep], first.margin), panels.marginals([sweep])]
         if sweep.axes  # none where no run has a score
@@ -96,7 +98,7 @@ def of_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> l
     return [
         sweep_figures.ranks([sweep]),
         *by_hyperparameter,
-        *(figure._replace(caption=said + figure.caption) for figure in drawn),
+        *drawn,
     ]
 
 
@@ -110,6 +112,8 @@ def _experiment(
     }
     return {
         "summary": described,
+        "kind": terminal.KINDS[described.kind],
+        "parts": terminal.parts(described),
         "label": scores.label(described.metric, described.unit),
         "rows": members,
         "remarks": list(terminal.remarks(described)),

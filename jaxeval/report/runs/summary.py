@@ -4,6 +4,7 @@ import dataclasses
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 import numpy as np
 
@@ -30,7 +31,10 @@ class OfSweep:
 
 @dataclasses.dataclass(frozen=True)
 class ExperimentSummary:
-    """What is said of one experiment."""
+    """What is said of one experiment.
+
+    Of a search nothing is said of test: its settings are chosen by dev, and test is for the best.
+    """
 
     name: str
     experiment: str
@@ -51,7 +55,7 @@ class ExperimentSummary:
     best_epochs: tuple[int, float, int] | None  # min, median, max of the others
     wall_seconds: float  # summed over members
     sweep: OfSweep | None  # None: no random sweep
-    searched: bool  # members are settings that `tune` proposed
+    kind: experiments.Kind  # what the members differ in
 
 
 def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> ExperimentSummary:
@@ -59,17 +63,21 @@ def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> Experim
 
     Args:
       rows: at least one, all of one experiment. Members without scores are counted, not dropped
-        in silence: see `statuses`.
+        in silence: see `statuses`. Each part is described over the members that have its score.
       planned: runs that a sweep has in all, ended or not; None: not known.
     """
-    first = rows[0]
-    scored = [row for row in rows if row.dev is not None and row.test is not None]
+    first, kind = rows[0], experiments.kind(rows)
+    shown = independent(rows)
+    if kind == "tuning":
+        shown = [row._replace(test=None) for row in shown]
+    scored = [row for row in shown if row.dev is not None]
     dev = [row.dev for row in scored if row.dev is not None]
-    test = [row.test for row in scored if row.test is not None]
+    test = [row.test for row in shown if row.test is not None]
     sign = 1 if first.higher_is_better else -1
     best = max(scored, key=lambda r: (sign * (r.dev or 0.0), -r.seed, -r.split), default=None)
-    rho, note = stats.spearman(dev, test)
-    epochs = [row.best_epoch for row in scored if row.best_epoch is not None]
+    both = [(row.dev, row.test) for row in scored if row.test is not None]
+    rho, note = stats.spearman([dev or 0.0 for dev, _ in both], [test for _, test in both])
+    epochs = [r.best_epoch for r in rows if r.dev is not None and r.best_epoch is not None]
     return ExperimentSummary(
         name=first.name,
         experiment=first.experiment,
@@ -86,12 +94,35 @@ def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> Experim
         ties=sum(score == best.dev for score in dev) if best else 0,
         rho=rho,
         rho_note=note,
-        never_learned=sum(row.never_learned for row in scored),
+        never_learned=sum(row.never_learned for row in rows),
         best_epochs=(min(epochs), float(np.median(epochs)), max(epochs)) if epochs else None,
         wall_seconds=sum(row.wall_seconds for row in rows),
         sweep=_of_sweep(best, dev, max(0, (planned or 0) - len(rows))) if is_sweep(rows) else None,
-        searched=experiments.kind(first) == "tuning",
+        kind=kind,
     )
+
+
+def independent(rows: Sequence[MemberRow]) -> Sequence[MemberRow]:
+    """Members of which each counts once: of repeated runs one a seed and split, with their means.
+
+    Repeats share their seed's draws: counted one by one they would shorten every interval.
+    """
+    if experiments.kind(rows) != "noise":
+        return rows
+    groups: dict[tuple[int, int], list[MemberRow]] = {}
+    for row in rows:
+        groups.setdefault((row.seed, row.split), []).append(row)
+    return [
+        group[0]._replace(
+            dev=_mean([row.dev for row in group]), test=_mean([row.test for row in group])
+        )
+        for group in groups.values()
+    ]
+
+
+def _mean(scores: Sequence[float | None]) -> float | None:
+    known = [score for score in scores if score is not None]
+    return fmean(known) if known else None
 
 
 def is_sweep(rows: Sequence[MemberRow]) -> bool:
@@ -108,14 +139,6 @@ def _of_sweep(best: MemberRow | None, dev: Sequence[float], missing: int) -> OfS
         return OfSweep(None, 0, 0.0, missing)
     near = data.near_best(np.array(dev), best.margin, best.higher_is_better)
     return OfSweep(json.loads(best.hparams), int(near.sum()), best.margin, missing)
-
-
-def by_experiment(rows: Sequence[MemberRow]) -> list[list[MemberRow]]:
-    """Rows grouped by experiment, in their order."""
-    groups: dict[str, list[MemberRow]] = {}
-    for row in rows:
-        groups.setdefault(row.experiment, []).append(row)
-    return list(groups.values())
 
 
 def to_dict(summary: ExperimentSummary) -> dict[str, Json]:

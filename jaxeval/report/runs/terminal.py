@@ -20,29 +20,49 @@ def print_summary(summary: ExperimentSummary) -> None:
 
 def title(summary: ExperimentSummary) -> str:
     """The experiment's name and id."""
-    kind = ": a random sweep" if summary.sweep else ""
-    kind = ": the settings of a search" if summary.searched else kind
-    return f"{summary.name} ({summary.experiment}){kind}"
+    return f"{summary.name} ({summary.experiment}){KINDS[summary.kind]}"
 
 
 def line(summary: ExperimentSummary) -> str:
-    """The experiment and its test scores in a line."""
-    known, unit = summary.test, summary.unit
-    statuses = text.statuses(summary.statuses)
+    """The experiment and its test scores (of a search dev scores) in a line."""
+    part, known = [*parts(summary).items()][-1]
+    unit, statuses = summary.unit, text.statuses(summary.statuses)
     if known is None:
-        return f"{title(summary)}: no test scores; {statuses}"
+        return f"{title(summary)}: no {part} scores; {statuses}"
     median, low, high = (scores.shown(v, unit) for v in (known.median, known.min, known.max))
     label = scores.label(summary.metric, unit)
-    return f"{title(summary)}: test {label} median {median}, {low} to {high}; {statuses}"
+    return f"{title(summary)}: {part} {label} median {median}, {low} to {high}; {statuses}"
+
+
+def parts(summary: ExperimentSummary) -> dict[str, describe.Summary | None]:
+    """What is shown of each part of the data: of a search dev alone."""
+    of_dev = {"dev": summary.dev}
+    return of_dev if summary.kind == "tuning" else {**of_dev, "test": summary.test}
 
 
 def table(summary: ExperimentSummary) -> tuple[Sequence[str], list[Sequence[str]]]:
-    """Head, and a row of numbers each for dev and test."""
+    """Head, and a row of numbers for each part."""
     head = (scores.label(summary.metric, summary.unit), *_NUMBERS)
-    parts = {"dev": summary.dev, "test": summary.test}
-    return head, [_row(part, known, summary.unit) for part, known in parts.items()]
+    return head, [_row(part, known, summary.unit) for part, known in parts(summary).items()]
 
 
+KINDS = {  # after an experiment's name
+    "seeds": "",
+    "sweep": ": a random sweep",
+    "tuning": ": the settings of a search",
+    "noise": ": repeated runs",
+    "neighbourhood": ": settings near a config's",
+}
+_MEMBERS = {  # after their number
+    "seeds": "; sd with n - 1",
+    "tuning": "; each has a setting that a search proposed: no fair sample of settings or seeds; "
+    "test is for the best one, trained with fresh seeds",
+    "noise": "; the runs of a seed count once, by their mean; sd with n - 1",
+    "neighbourhood": "; each has a setting of its own, so that the spread is that of settings, "
+    "not of seeds",
+}
+_MORE = {"sweep": "draw more runs", "tuning": "try more settings"}
+_MORE |= {"neighbourhood": _MORE["tuning"]}
 _NUMBERS = ("n", "min", "q1", "median", "q3", "max", "mean", "sd")
 
 
@@ -56,27 +76,26 @@ def _row(part: str, known: describe.Summary | None, unit: str) -> Sequence[str]:
 def remarks(summary: ExperimentSummary) -> Iterator[str]:
     """What to know beside the table, a line each."""
     counts = text.statuses(summary.statuses)
-    if summary.searched:
-        yield (
-            f"members: {counts}; each has a setting that a search proposed: no fair sample of "
-            "settings or seeds"
-        )
-    elif summary.sweep is None:
-        yield f"members: {counts}; sd with n - 1"
+    if summary.sweep is None:
+        yield f"members: {counts}{_MEMBERS.get(summary.kind, '')}"
     else:
         yield from _of_sweep(summary, summary.sweep, counts)
+    if summary.dev is None and summary.test is None:
+        yield "none of them has a score"
+        return
     if summary.best_seed is not None:
         split = f", split {summary.best_split}" if summary.best_split else ""
         tie = f" (one of {summary.ties} with this dev score)" if summary.ties > 1 else ""
         yield (
             f"best dev: seed {summary.best_seed}{split}{tie}, "
-            f"dev {scores.shown(summary.best_dev, summary.unit)}, "
-            f"test {scores.shown(summary.best_test, summary.unit)}"
+            f"dev {scores.shown(summary.best_dev, summary.unit)}{_best_test(summary)}"
         )
     if summary.sweep is not None and summary.sweep.setting is not None:
         yield f"its setting: {_setting(summary.sweep.setting)}"
-    rho = f"{summary.rho:.2f}" if summary.rho is not None else f"not defined ({summary.rho_note})"
-    yield f"Spearman's rho between dev and test: {rho}"
+    if summary.kind != "tuning":
+        rho = "not defined" if summary.rho is None else f"{summary.rho:.2f}"
+        note = f" ({summary.rho_note})" if summary.rho is None else ""
+        yield f"Spearman's rho between dev and test: {rho}{note}"
     if summary.never_learned:
         runs = sum(summary.statuses.values())
         yield (
@@ -87,9 +106,16 @@ def remarks(summary: ExperimentSummary) -> Iterator[str]:
         low, median, high = summary.best_epochs
         others = " of the others" if summary.never_learned else ""
         yield f"scored epoch{others}: median {median:g}, {low} to {high}"
-    if summary.test is None or summary.test.n < FEW:
-        more = "draw more runs" if summary.sweep else "train more seeds"
+    if any(known is None or known.n < FEW for known in parts(summary).values()):
+        more = _MORE.get(summary.kind, "train more seeds")
         yield f"fewer than {FEW} scores: quartiles and sd say little; {more}"
+
+
+def _best_test(summary: ExperimentSummary) -> str:
+    """The test score of the best member of dev, where that is looked at."""
+    if summary.kind == "tuning":
+        return ""
+    return f", test {scores.shown(summary.best_test, summary.unit)}"
 
 
 def _of_sweep(summary: ExperimentSummary, sweep: OfSweep, counts: str) -> Iterator[str]:

@@ -47,6 +47,7 @@ class Result(TypedDict):
     rule: Mapping[str, Json]
     signature: str
     part: NotRequired[str]
+    unit: NotRequired[str]
     metric: NotRequired[str | None]
     direction_assumed: NotRequired[bool]  # nothing says whether higher is better
     race: NotRequired[Race]

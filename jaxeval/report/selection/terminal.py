@@ -6,7 +6,7 @@ import numpy as np
 
 from jaxeval.bandits import Rule
 from jaxeval.bandits.evaluate import Told
-from jaxeval.report import tables, text
+from jaxeval.report import scores, tables, text
 from jaxeval.report.selection import as_json
 from jaxeval.report.selection.as_json import Result, Simulated
 from jaxeval.stats import describe
@@ -14,14 +14,19 @@ from jaxeval.stats import describe
 _MOST_SHOWN = 4  # models in a line of progress
 
 
-def progress(rule: Rule, event: Told) -> str:
-    """What happened, in a line."""
+def progress(rule: Rule, event: Told, unit: str = "") -> str:
+    """What happened, in a line.
+
+    Args:
+      unit: of the scores; "": not known.
+    """
     head = f"{event.state.evaluations}: {event.model}, evaluation {event.number}: "
     if event.score is None:
         return head + event.note
     known = sorted(as_json.probabilities(rule, event.state).items(), key=lambda item: -item[1])
     listed = ", ".join(f"{model} {p:.3f}" for model, p in known[:_MOST_SHOWN])
-    return f"{head}{event.score:g}" + (f"; best: {listed}" if listed else "")
+    score = scores.shown(event.score, unit) if unit else f"{event.score:g}"
+    return f"{head}{score}" + (f"; best: {listed}" if listed else "")
 
 
 def print_result(tree: Result) -> None:
@@ -38,17 +43,22 @@ def print_result(tree: Result) -> None:
 def table(tree: Result) -> tuple[Sequence[str], list[Sequence[str]]]:
     """Head, and a row a model."""
     known = tree["probability_of_best"]
-    rows = [_row(model, scores, known.get(model)) for model, scores in tree["scores"].items()]
-    return ("model", "evaluations", "mean", "sd", "P(best)"), rows
+    unit = tree.get("unit", "")
+    rows = [_row(model, of, known.get(model), unit) for model, of in tree["scores"].items()]
+    label = scores.label("", unit).strip()
+    mean, sd = (f"{name} {label}".strip() for name in ("mean", "sd"))
+    return ("model", "evaluations", mean, sd, "P(best)"), rows
 
 
-def _row(model: str, scores: list[float], p: float | None) -> Sequence[str]:
+def _row(model: str, of: list[float], p: float | None, unit: str) -> Sequence[str]:
     probability = "-" if p is None else f"{p:.4f}"
-    if not scores:
+    if not of:
         return model, "0", "-", "-", probability
+    factor, mean = scores.factor(unit), float(np.mean(of))
+    shown = scores.shown(mean, unit) if unit else f"{mean:.4g}"
     # not `stats.describe`: its intervals import scipy.stats, as long as an evaluation takes
-    sd = "-" if len(scores) < 2 else f"{np.std(scores, ddof=1):.4g}"
-    return model, str(len(scores)), f"{np.mean(scores):.4g}", sd, probability
+    sd = "-" if len(of) < 2 else f"{factor * np.std(of, ddof=1):.4g}"
+    return model, str(len(of)), shown, sd, probability
 
 
 def direction(tree: Result | Simulated) -> str:

@@ -50,6 +50,15 @@ def read(paths: Sequence[str], keys: Keys | None = None, tasks: Sequence[str] = 
     return tables.of_logs(logs, notes, tasks)
 
 
+def files(paths: Sequence[str], any_lines: bool = False) -> list[Path]:
+    """The files that `read` reads of files and folders.
+
+    Args:
+      any_lines: as of `_sources`.
+    """
+    return [source.path for path in paths for source in _sources(path, any_lines)]
+
+
 def _records(source: Source, reader: Reader, keys: Keys, notes: Notes) -> Iterator[Record]:
     try:
         yield from reader(source, keys, notes)

@@ -15,6 +15,7 @@ from jaxeval.report import figures as files
 from jaxeval.report import plots
 from jaxeval.report.runs import page, summary, terminal
 from jaxeval.report.sweep import best, data, figures, panels, plan
+from jaxeval.runs import experiments
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import hyperparameters, recorded
 from jaxeval.space import space
@@ -114,9 +115,9 @@ def test_report_of_a_folder_with_sweeps(
     assert printed.count(f"figure: {out}") == len(stems)
     assert printed.count(": a random sweep\n") == 2
     assert printed.count("runs of a random sweep: 2 diverged") == 2
-    assert "Sweeps: score by rank" in html and "transformer, sweep (random sweep)" in html
+    assert "Sweeps: score by rank" in html and "transformer, sweep: a random sweep" in html
     assert html.count("<svg") == 2 + 2 + 5 + 5
-    violins, ranks = page.overview(summary.by_experiment(runs.load(folder)))
+    violins, ranks = page.overview(experiments.by_experiment(runs.load(folder)))
     assert {row[0] for row in violins.rows} == {"alpha"}
     assert {row[0] for row in ranks.rows} == {"attentive_lstm, sweep", "transformer, sweep"}
 
@@ -203,7 +204,7 @@ def test_report_of_an_unfinished_sweep(
 def test_two_sweeps_of_one_name(tmp_path: Path) -> None:
     """Dies if two sweeps of one name are one line of a legend and of a table."""
     folder = fabricated.fill(tmp_path, name="twice")
-    ranks = next(f for f in page.overview(summary.by_experiment(runs.load(folder))))
+    ranks = next(f for f in page.overview(experiments.by_experiment(runs.load(folder))))
     assert {row[0] for row in ranks.rows} == {"twice (sweep0)", "twice (sweep1)"}
     (legend,) = ranks.drawing.legends
     assert [text.get_text() for text in legend.get_texts()] == ["twice (sweep0)", "twice (sweep1)"]

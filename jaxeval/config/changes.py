@@ -1,0 +1,32 @@
+"""Changes of a config as `key=value`, on plain data."""
+
+import tomllib
+
+from jaxeval.errors import ConfigError
+
+
+def apply(tree: dict[str, object], override: str) -> None:
+    """Sets one `a.b=value`; the value is TOML if it parses as such, else text.
+
+    `a.b=` and `a.b=null` unset the key: it is absent, even where its default is not.
+    """
+    key, equals, text = override.partition("=")
+    parts = key.strip().split(".")
+    if not equals or not all(parts):
+        raise ConfigError(f"{override!r}: expected key=value, such as training.batch_size=8")
+    for number, part in enumerate(parts[:-1], 1):
+        branch = tree.setdefault(part, {})
+        if not isinstance(branch, dict):
+            raise ConfigError(f"{override!r}: {'.'.join(parts[:number])} is a value, not a table")
+        tree = branch
+    tree[parts[-1]] = _value(text.strip())
+
+
+def _value(text: str) -> object:
+    if text in ("", "null"):
+        return None
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        # TOML wants 0.3 and 1e-3 where people type .3
+        return float(text) if text.startswith(".") and text[1:].isdigit() else text

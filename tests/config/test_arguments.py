@@ -1,0 +1,113 @@
+"""Arguments of functions of Python: numbers of numpy are numbers, texts and fractions are none."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxeval import studies
+from jaxeval.config import arguments, reading
+from jaxeval.errors import ConfigError, in_python
+
+
+@pytest.mark.parametrize(
+    ("given", "numbers"),
+    [
+        (2, [1, 2]),
+        (np.int64(2), [1, 2]),
+        ([7, np.int32(3), 7], [7, 3]),
+        (np.array([4, 5]), [4, 5]),
+        (range(2), [0, 1]),
+        ("12", None),
+        ("3", None),
+        (1.0, None),
+        ([1.9, 2.2], None),
+        ([1.0], None),
+        ([True], None),
+        (True, None),
+        (0, None),
+        ([], None),
+        ([-1], None),
+        ([2**32], None),
+        (None, None),
+    ],
+)
+def test_which_seeds(given: Any, numbers: list[int] | None) -> None:
+    """Dies if "12" is the seeds 1 and 2, 1.9 is 1, or numpy's 2 is no number."""
+    if numbers is None:
+        with pytest.raises(ConfigError, match="seeds: expected a whole number from 1 to 1000000"):
+            arguments.numbered("seeds", given)
+        return
+    found = arguments.numbered("seeds", given)
+    assert found == numbers and {type(number) for number in found} == {int}
+
+
+def test_changes_are_read_as_they_are_meant() -> None:
+    """Dies if pairs of `space.changes` are refused, or a number of numpy is a text."""
+    words = ["training.epochs=5", "training.rate=0.5", "model.a=null"]
+    pairs = [
+        ("training.epochs", np.int64(5)),
+        ("training.rate", np.float64(0.5)),
+        ("model.a", None),
+    ]
+    assert arguments.words(pairs) == arguments.words(dict(pairs)) == words
+    tables = {"training": {"epochs": 5, "rate": 0.5}, "model": {"a": None}}
+    assert arguments.words(tables) == words
+    assert arguments.words(None) == arguments.words([]) == []
+    for wrong in ("a=b", ["a=b"], 5, [("a", "b", "c")]):
+        with pytest.raises(ConfigError, match="changes: expected key -> value"):
+            arguments.words(wrong)  # type: ignore[arg-type]
+
+
+@reading.settings
+class _Sizes:
+    """A number of each kind."""
+
+    units: int = 1
+    rate: float = 0.0
+    layers: tuple[int, ...] = ()
+
+
+def test_settings_of_numpy_numbers() -> None:
+    """Dies if a number of numpy in a dict is refused as a text."""
+    tree = {"units": np.int64(5), "rate": np.float32(0.5), "layers": np.array([2, 3])}
+    assert reading.from_dict(_Sizes, tree) == _Sizes(units=5, rate=0.5, layers=(2, 3))
+    with pytest.raises(ConfigError, match="units"):
+        reading.from_dict(_Sizes, {"units": np.float64(5.5)})
+
+
+def test_a_wrong_change_names_where_it_was_made() -> None:
+    """Dies if the config's file is blamed for a change, or a change for the file."""
+
+    def said(tree: dict[str, Any], wrong: dict[str, str]) -> str:
+        with pytest.raises(ConfigError) as caught:
+            reading.from_dict(_Sizes, tree, "c.toml: ", wrong)
+        return str(caught.value)
+
+    origin = "v.toml: variant 'x'"
+    assert said({"units": "a"}, {"units": origin}).startswith("v.toml: variant 'x': units: ")
+    assert said({"units": "a"}, {"rate": origin}).startswith("c.toml: units: ")
+    both = {"units": "a", "rate": "b"}
+    assert said(both, {"rate": origin}).startswith("c.toml: 2 errors")
+    assert said(both, {"rate": origin, "units": origin}).startswith(f"{origin}: 2 errors")
+    assert said({"units": "a"}, {"units": ""}).startswith("units: ")
+    for source in ({}, {"name": "a"}):
+        with pytest.raises(ConfigError, match=r"^command line: training\.epochs: input"):
+            studies.read(source, ["training.epochs=0"])
+    with pytest.raises(ConfigError, match=r"^changes: training\.epochs: input"), in_python():
+        studies.read({}, ["training.epochs=0"])
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", "a\u2028"])
+def test_a_name_is_a_line(name: str) -> None:
+    """Dies if an experiment is recorded that no table and no argument can name."""
+    with pytest.raises(ConfigError, match="name: expected a name of one line"):
+        studies.read({"name": name})
+
+
+def test_lists_are_asked_for_in_plain_words() -> None:
+    """Dies if a message speaks of tuples and of validation."""
+    with pytest.raises(ConfigError, match=r"layers: expected a list \(got 5\)"):
+        reading.from_dict(_Sizes, {"layers": 5})
+    with pytest.raises(ConfigError, match=r"model\.layers: expected a list of at least 1 value "):
+        studies.read({"model": {"layers": []}})

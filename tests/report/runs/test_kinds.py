@@ -1,0 +1,169 @@
+"""Experiments whose members differ in more than seeds: told by what is recorded, described so."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from jaxeval import files, runs
+from jaxeval.errors import ConfigError, DataError, RunError
+from jaxeval.report import __main__ as verb
+from jaxeval.report.runs import page, summary, terminal
+from jaxeval.results import Runs
+from jaxeval.runs import MemberResult, MemberRow, experiments, native
+from jaxeval.runs import __main__ as of_runs
+from jaxeval.runs.layout import Layout
+from tests.runs import test_store
+
+RATES = [json.dumps({"learning_rate": rate}) for rate in (0.1, 0.2, 0.3)]
+
+
+def fill(folder: Path, name: str, ends: Sequence[MemberResult], config: str = "{}") -> None:
+    """Adds an experiment with these members to a runs folder; its id is its name."""
+    with runs.open_store(folder) as store:
+        store.register(
+            dataclasses.replace(test_store.EXPERIMENT, id=name, name=name, config=config)
+        )
+        store.record([dataclasses.replace(end, experiment=name) for end in ends], [])
+
+
+def of(folder: Path, name: str) -> list[MemberRow]:
+    return [row for row in runs.load(folder) if row.name == name]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three seeds of each kind; seed k scores k / 10 on dev."""
+    seeds = [test_store.result(k, dev=k / 10, test=k / 20) for k in (1, 2, 3)]
+    changed = [
+        dataclasses.replace(end, hparams=rate) for end, rate in zip(seeds, RATES, strict=True)
+    ]
+    again = [dataclasses.replace(end, repeat=1) for end in seeds]
+    fill(tmp_path, "bag", seeds)
+    for word in ("noise", "tuning", "neighbourhood", "sweep"):
+        fill(tmp_path, f"bag, {word}", [dataclasses.replace(e, test=e.seed / 40) for e in seeds])
+    fill(tmp_path, "repeated", [*seeds, *again])
+    fill(tmp_path, "near", changed)
+    changed = [dataclasses.replace(end, test=0.77) for end in changed]
+    fill(tmp_path, "search", changed, '{"tuning": {"method": "gp"}}')
+    return tmp_path
+
+
+def test_kinds_are_told_by_records(folder: Path) -> None:
+    """Dies if a variant that is called noise is taken for repeated runs."""
+    groups = experiments.by_experiment(runs.load(folder))
+    kinds = {rows[0].name: experiments.kind(rows) for rows in groups}
+    assert [kinds[name] for name in ("repeated", "near", "search")] == [
+        "noise",
+        "neighbourhood",
+        "tuning",
+    ]
+    assert {kind for name, kind in kinds.items() if name.startswith("bag")} == {"seeds"}
+    table = native.score_table(str(folder), Layout())
+    assert {*table.models} == {name for name in kinds if name.startswith("bag")}
+    (said,) = [line for line in table.warnings if "not compared" in line]
+    assert "repeated (6 runs of f1; repeated runs" in said and "bag" not in said
+
+
+def test_repeats_count_once(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if three seeds twice are six scores, anywhere."""
+    once, twice = (summary.of_members(of(folder, name)) for name in ("bag", "repeated"))
+    assert (twice.dev, twice.test, twice.rho) == (once.dev, once.test, once.rho)
+    assert twice.statuses == {"finished": 6}
+    assert Runs(tuple(of(folder, "repeated")), "R").scores().tolist() == [0.05, 0.1, 0.15]
+    drawn = page.of_experiment(of(folder, "repeated"), [])
+    assert "n = 3" in drawn[0].caption and len(drawn[0].rows) == 3
+    of_runs.main(["list", str(folder), "--json", "-"])
+    listed = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)}
+    assert listed["repeated"]["n_test"] == 3 and listed["repeated"]["members"] == {"finished": 6}
+    different = of(folder, "repeated")
+    different = [r._replace(dev=r.dev + r.repeat) for r in different if r.dev is not None]
+    described = summary.of_members(different).dev
+    assert described is not None and described.mean == pytest.approx(0.2 + 0.5)
+
+
+def test_settings_are_no_seeds(folder: Path) -> None:
+    """Dies if settings near a config's have a violin, or their spread is taken for that of
+    seeds."""
+    lines = list(terminal.remarks(summary.of_members(of(folder, "near"))))
+    assert "spread is that of settings, not of seeds" in lines[0]
+    assert not any("train more seeds" in line for line in lines)
+    (violins,) = page.overview(experiments.by_experiment(runs.load(folder)))
+    shown = {row[0] for row in violins.rows}
+    assert {"bag", "repeated"} < shown and not shown & {"near", "search"}
+
+
+def test_a_search_shows_no_test(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if test scores of settings that were chosen by dev are shown: they would choose too."""
+    assert verb.main([str(folder), "--experiment", "search"]) == 0
+    printed, html = capsys.readouterr().out, (folder / "report.html").read_text()
+    assert "search (search): the settings of a search" in printed
+    body = html[html.index("<tbody>") : html.index("Full config")]
+    for text in (printed, body):
+        assert "30.00" in text and "77.00" not in text and "rho" not in text
+    described = summary.of_members(of(folder, "search"))
+    assert "dev f1 (%) median 20.00" in terminal.line(described)
+    of_runs.main(["list", str(folder), "--json", "-"])
+    (entry,) = [e for e in json.loads(capsys.readouterr().out) if e["name"] == "search"]
+    assert (entry["n_dev"], entry["median_dev"], entry["median_test"]) == (3, 0.2, None)
+
+
+def test_each_part_has_its_own_scores(tmp_path: Path) -> None:
+    """Dies if a member that diverged before its test score has no dev score either."""
+    ends = [test_store.result(k, dev=k / 10, test=k / 20) for k in (1, 2)]
+    ends.append(test_store.result(3, dev=0.9, test=None, status="diverged"))
+    fill(tmp_path, "bag", ends)
+    described = summary.of_members(of(tmp_path, "bag"))
+    assert described.dev is not None and described.test is not None
+    assert (described.dev.n, described.dev.max, described.test.n) == (3, 0.9, 2)
+    assert (described.best_seed, described.best_test) == (3, None)
+    (violins,) = page.overview([of(tmp_path, "bag")])
+    assert [row[1] for row in violins.rows] == ["dev"] * 3 + ["test"] * 2
+    table = native.score_table(str(tmp_path), Layout(columns={"score": "dev"}))
+    assert len(table.score) == described.dev.n
+
+
+def test_one_lookup_of_experiments(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a verb takes a name and no id, or an id and no beginning of one."""
+    ends = [test_store.result(k, dev=k / 10, test=k / 20) for k in (1, 2, 3)]
+    for name in ("8fb8aaaa", "8fb8bbbb", "77770000"):
+        fill(tmp_path, name, ends)
+    rows = [row._replace(name=f"of {row.name[0]}") for row in runs.load(tmp_path)]
+    found = {row.experiment: row.name for row in rows}
+    assert experiments.ids_of(found, "of 8") == ["8fb8aaaa", "8fb8bbbb"]
+    assert experiments.ids_of(found, "7777") == ["77770000"]
+    assert experiments.ids_of(found, "8fb8b") == ["8fb8bbbb"]
+    assert [experiments.ids_of(found, word) for word in ("8fb8", "777", "of", "")] == [[]] * 4
+    assert experiments.with_ids(found) == ("of 7 (77770000), of 8 (8fb8aaaa), of 8 (8fb8bbbb)")
+    assert [row.experiment for row in Runs(tuple(rows), "R")["8fb8a"].rows] == ["8fb8aaaa"] * 3
+    with pytest.raises(ConfigError, match=r"no runs of 'x'; has of 7 \(77770000\), of 8"):
+        Runs(tuple(rows), "R")["x"]
+    assert verb.main([str(tmp_path), "--experiment", "8fb8b", "--json", "-"]) == 0
+    (shown,) = json.loads(capsys.readouterr().out)
+    assert shown["experiment"] == "8fb8bbbb"
+    with pytest.raises(RunError, match=r"no experiment '8fb8'; .* 8fb8aaaa \(8fb8aaaa\)"):
+        verb.main([str(tmp_path), "--experiment", "8fb8"])
+    table = native.score_table(str(tmp_path), Layout(models=["7777", "8fb8bbbb"]))
+    assert table.models == ("77770000", "8fb8bbbb")
+    with pytest.raises(DataError, match=r"no model '8fb8'; has 77770000 \(77770000\)"):
+        native.score_table(str(tmp_path), Layout(models=["8fb8", "7777"]))
+
+
+def test_a_folder_that_is_only_read(
+    folder: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a colleague's runs are shown, and the verb fails for the page that nobody asked
+    for; or one that was asked for is left out in silence."""
+
+    def refuse(path: Path, **more: object) -> None:
+        raise RunError(f"{path}: cannot be written (Read-only file system)")
+
+    monkeypatch.setattr(files, "refuse_unwritable", refuse)
+    assert verb.main([str(folder), "--experiment", "bag"]) == 0
+    said = capsys.readouterr()
+    assert "bag" in said.out and "page:" not in said.out
+    assert said.err.startswith("no page: ") and "--html FILE" in said.err
+    with pytest.raises(RunError, match="cannot be written"):
+        verb.main([str(folder), "--html", "page.html"])
