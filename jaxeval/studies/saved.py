@@ -20,7 +20,7 @@ import numpy as np
 import pydantic
 
 from jaxeval import cli
-from jaxeval.config import reading, renamed
+from jaxeval.config import markers, reading, renamed
 from jaxeval.contracts import Member, Tree
 from jaxeval.errors import DataError, RunError, argument
 from jaxeval.population import kept
@@ -235,10 +235,18 @@ def load(chosen: Iterable[ModelFile]) -> list[SavedModel]:
         config: Any = reading.from_dict(cls, about.config, f"{path.with_suffix('.json')}: ")
         program = reading.canonical([about.config, str(meanings)])
         arrays = kept.arrays(path)
+        hparams = {**_neutral(config), **about.hparams}
         models.append(
-            SavedModel(path, program, config, vocabulary, meanings, tables, arrays, about.hparams)
+            SavedModel(path, program, config, vocabulary, meanings, tables, arrays, hparams)
         )
     return models
+
+
+def _neutral(config: Any) -> dict[str, float]:
+    """Values that change nothing: of what a config says and its member, trained before that was a
+    hyperparameter, did not have."""
+    values = {name: h.marker.neutral for name, h in markers.traced(config).items() if h.active}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _tables(path: Path) -> Mapping[str, np.ndarray]:
