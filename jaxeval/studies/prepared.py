@@ -162,9 +162,8 @@ def record_of(of: Prepared, study: Study) -> runs.Experiment:
         return dataclasses.replace(base, id=digest, name=f"{base.name}, {study.name}")
     tree = {**json.loads(base.config), study.name: dict(study.design)}
     first = renamed.first(tree)  # of which hashes are made
-    space = study.design.get("space")
-    parameters = space.values() if isinstance(space, Mapping) else ()
-    varied = [parameter["key"] for parameter in parameters if "key" in parameter]
+    space: Any = study.design.get("space", {})
+    varied = [parameter["key"] for parameter in space.values() if "key" in parameter]
     revisions = markers.revisions(of.config, varied)
     design = reading.canonical(first[study.name])
     return dataclasses.replace(
