@@ -134,8 +134,8 @@ def test_distributions() -> None:
 
 
 def test_no_draw_is_an_end_of_its_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if the last of 2**24 steps is rounded to 1, whose quantile is infinite: one weight in 17
-    million, and its member has diverged before the first epoch. Or if any other step is moved."""
+    """Dies if the last of 2**24 steps is rounded to 1, of which the normal quantile is infinite,
+    or any other step is moved."""
     ends = np.array([0, 255, 2**31, 2**32 - 512, 2**32 - 256, 2**32 - 1], np.uint32)
     drawn = np.asarray(quick.jit(hash_random.open_interval)(ends), np.float64)
     last = 1 - 2.0**-24
