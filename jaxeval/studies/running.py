@@ -84,13 +84,13 @@ def run_cohorts(
         _ended(store, cohort, folder, again=again, outputs=outputs)
     yield events.Checked(planned, *_findings(planned))
     for number, cohort in enumerate(planned):
-        for record in cohort.records:
-            store.register(record)
-        ended = _ended(store, cohort, folder, again=again, outputs=outputs)
-        yield events.Started(number, cohort, [*ended.values()])
-        for entry, result in ended.items():
-            yield events.Ended(entry.trial, result)
-        with locked(folder, cohort.name):
+        with locked(folder, cohort.name):  # before it is read who has ended
+            for record in cohort.records:
+                store.register(record)
+            ended = _ended(store, cohort, folder, again=again, outputs=outputs)
+            yield events.Started(number, cohort, [*ended.values()])
+            for entry, result in ended.items():
+                yield events.Ended(entry.trial, result)
             waiting = _waiting(cohort, ended)
             yield from _train(cohort, waiting, store, folder, session, lanes, outputs)
         yield events.Finished(cohort)
@@ -114,11 +114,11 @@ def run_open(
     """
     refuse_impossible([cohort], lanes=lanes)
     yield events.Checked([cohort], *_findings([cohort]))
-    for record in cohort.records:
-        store.register(record)
-    ended = _ended(store, cohort, folder, again=False, outputs=False)
-    yield events.Started(0, cohort, [*ended.values()])
-    with locked(folder, cohort.name):
+    with locked(folder, cohort.name):  # before it is read who has ended
+        for record in cohort.records:
+            store.register(record)
+        ended = _ended(store, cohort, folder, again=False, outputs=False)
+        yield events.Started(0, cohort, [*ended.values()])
         waiting = _waiting(cohort, ended)
         yield from _train(cohort, waiting, store, folder, session, lanes, False, feed)
     yield events.Finished(cohort)
