@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import jax
 import pytest
 
 from jaxeval import runs, studies
@@ -125,6 +126,17 @@ def test_one_program_is_compiled_once(store: runs.Store, tmp_path: Path) -> None
     with runs.open_store(tmp_path / "alone") as another:
         alone = list(studies.run(others, another, tmp_path / "alone"))
     assert "Compiling" in _names(alone) and _scores(alone) == _scores(happened)
+
+
+def test_programs_of_one_corpus_share_it(store: runs.Store, tmp_path: Path) -> None:
+    """Dies if each program of a session has the corpus to itself."""
+    session = studies.Session()
+    for seeds, width in (((1, 2), 4), ((3, 4), 8)):
+        trials = toy_kind.trials(seeds)
+        list(studies.run(trials, store, tmp_path, session=session, lanes=width))
+    (programs,) = session.programs.values()
+    first, second = (each.shared.corpus for each in programs.values())
+    assert all(a is b for a, b in zip(*map(jax.tree.leaves, (first, second)), strict=True))
 
 
 def test_another_width_is_another_program(store: runs.Store, tmp_path: Path) -> None:
