@@ -144,7 +144,9 @@ class Population:
             self.slots = [self.slots[lane] for lane in order]
             self._host_lanes = [self._host_lanes[lane] for lane in order]
             self.state = self._shard(jax.tree.map(lambda leaf: leaf[np.array(order)], self.state))
-        fresh = [not s.active and self._load_next(lane) for lane, s in enumerate(self.slots)]
+        fresh = [False] * len(self.slots)
+        for lane, slot in enumerate(self.slots):
+            fresh[lane] = not slot.active and self._load_next(lane)
         if order is not None or any(fresh) or self._stale:
             self.lanes = self._shard(engine.stack(self._host_lanes))
             self._stale = False

@@ -23,7 +23,7 @@ from jaxeval import cli
 from jaxeval.config import markers, reading, renamed
 from jaxeval.contracts import Member, Tree
 from jaxeval.errors import DataError, RunError, argument
-from jaxeval.population import kept
+from jaxeval.population import parameter_files
 from jaxeval.studies.cohorts import Entry
 from jaxeval.tasks import prediction, registry
 from jaxeval.tasks.prediction import SavedModel
@@ -99,7 +99,7 @@ def save(
     if not vocabulary.is_file():
         cli.write_json(str(vocabulary), source.vocabulary(member.split))
     if source.tables and not tables.is_file():
-        kept.save(tables, dict(source.tables))
+        parameter_files.save(tables, dict(source.tables))
     description = Description(
         task=of.record.task,
         name=of.record.name,
@@ -117,7 +117,7 @@ def save(
         jaxeval=VERSION,
     )
     cli.write_json(str(path.with_suffix(".json")), reading.to_dict(description))
-    kept.save(path, params)
+    parameter_files.save(path, params)
 
 
 def is_whole(folder: Path, of: Entry) -> bool:
@@ -234,7 +234,7 @@ def load(chosen: Iterable[ModelFile]) -> list[SavedModel]:
         cls = registry.kind(about.task).Config
         config: Any = reading.from_dict(cls, about.config, f"{path.with_suffix('.json')}: ")
         program = reading.canonical([about.config, str(meanings)])
-        arrays = kept.arrays(path)
+        arrays = parameter_files.arrays(path)
         hparams = {**_neutral(config), **about.hparams}
         models.append(
             SavedModel(path, program, config, vocabulary, meanings, tables, arrays, hparams)
@@ -250,4 +250,4 @@ def _neutral(config: Any) -> dict[str, float]:
 
 
 def _tables(path: Path) -> Mapping[str, np.ndarray]:
-    return kept.arrays(path) if path.exists() else {}
+    return parameter_files.arrays(path) if path.exists() else {}
