@@ -1,5 +1,6 @@
 """What `studies.run` tells, in which order, and what it leaves when nobody listens any more."""
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import jax
 import pytest
 
 from jaxeval import runs, studies
-from jaxeval.studies import events, proposers
+from jaxeval.studies import events, proposers, running
 from tests.studies import toy_kind
 
 TRIALS = toy_kind.trials((1, 2))
@@ -107,6 +108,25 @@ def test_closing_before_the_first_epoch_leaves_nothing(
     happening.close()
     assert runs.load_curves(tmp_path) == []
     list(studies.run(TRIALS, store, tmp_path))
+    assert _rows(tmp_path) == truth
+
+
+def test_what_another_process_has_just_ended_is_not_trained_again(
+    store: runs.Store, tmp_path: Path, truth: tuple, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if it is read who has ended before the lock is held: another process may train all, and
+    give its lock back, in between."""
+    locked = running.locked
+
+    def waited(folder: Path, name: str) -> contextlib.AbstractContextManager[None]:
+        monkeypatch.setattr(running, "locked", locked)
+        with runs.open_store(folder) as theirs:  # of another process, which had the lock till now
+            list(studies.run(TRIALS, theirs, folder))
+        return locked(folder, name)
+
+    monkeypatch.setattr(running, "locked", waited)
+    happened = list(studies.run(TRIALS, store, tmp_path))
+    assert _names(happened) == ["Checked", "Started", "Ended", "Finished"]
     assert _rows(tmp_path) == truth
 
 

@@ -18,7 +18,7 @@ from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.population import loop, optimisers, parameter_files, slots
 from jaxeval.population.reports import Report
-from jaxeval.studies import events, memory, prepared, proposers, recording, running
+from jaxeval.studies import memory, prepared, proposers, recording, running
 from jaxeval.studies.cohorts import Cohort, Entry
 from tests.population import toy
 from tests.studies import toy_kind
@@ -281,24 +281,3 @@ def test_a_signal_in_the_last_epoch_leaves_no_checkpoint(
     assert _stopped(monkeypatch, tmp_path, 4, signal.SIGTERM) == 143
     assert not (tmp_path / "checkpoints" / _id()).exists()
     assert len(runs.load(tmp_path)) == 3
-
-
-def test_what_another_process_has_just_ended_is_not_trained_again(
-    truth: tuple, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if it is read who has ended before the lock is held: another process may train all, and
-    give its lock back, in between."""
-    locked = running.locked
-
-    def waited(folder: Path, name: str) -> Any:
-        monkeypatch.setattr(running, "locked", locked)
-        _train(tmp_path)  # another process, which had the lock till now
-        return locked(folder, name)
-
-    monkeypatch.setattr(running, "locked", waited)
-    planned = toy_kind.planned(TRIALS)
-    with runs.open_store(tmp_path) as store:
-        happening = [*running.run_cohorts(planned, store, tmp_path)]
-    assert sum(isinstance(event, events.Ended) for event in happening) == len(TRIALS)
-    assert not any(isinstance(event, events.Epoch) for event in happening)
-    assert _rows(tmp_path) == truth
