@@ -8,6 +8,7 @@ import os
 import sys
 from pathlib import Path
 
+from jaxeval import machine
 from jaxeval.errors import RunError
 
 REFUSED = {
@@ -58,8 +59,7 @@ def prepare() -> None:
     """
     check_version(importlib.metadata.version("jax"))
     check_settings()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    os.environ.setdefault("JAX_NUM_CPU_DEVICES", str(cores or 1))
+    os.environ.setdefault("JAX_NUM_CPU_DEVICES", str(machine.cores()))
     flags = os.environ.get("XLA_FLAGS", "")
     missing = [f"--{name}={value}" for name, value in XLA_FLAGS.items() if name not in flags]
     os.environ["XLA_FLAGS"] = " ".join([flags, *missing]).strip()

@@ -26,9 +26,10 @@ _MODE = 0o644  # of a new file
 def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
     """A stream ("w" text, "wb" bytes) whose contents become the file's when the block ends.
 
-    Its folder is made where it is missing; a block that fails leaves nothing. Of a symlink the
-    target is replaced, and a file that is there keeps its mode. A device, a pipe, and what stdout
-    or stderr goes to are written straight into.
+    They are on disk then: a machine that stops keeps either them or what was there before. Its
+    folder is made where it is missing; a block that fails leaves nothing. Of a symlink the target
+    is replaced, and a file that is there keeps its mode. A device, a pipe, and what stdout or
+    stderr goes to are written straight into.
 
     Raises:
       RunError: no room, no permission.
@@ -45,14 +46,27 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=_TEMPORARY)
         with os.fdopen(descriptor, mode, encoding=_encoding(mode)) as stream:
             yield stream
-        os.chmod(temporary, _MODE if found is None else stat.S_IMODE(found.st_mode))
+            stream.flush()
+            os.fchmod(descriptor, _MODE if found is None else stat.S_IMODE(found.st_mode))
+            os.fsync(descriptor)  # else the name may be on disk before the contents
         os.replace(temporary, target)
+        _sync_folder(target.parent)
     except OSError as error:
         raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
     finally:
         if temporary is not None:
             with contextlib.suppress(OSError):  # gone where all went well
                 os.unlink(temporary)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Brings the names in a folder to disk, where its file system can."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _encoding(mode: str) -> str | None:

@@ -55,6 +55,33 @@ def test_a_write_that_fails_changes_nothing(
     assert path.read_text() == "before"
 
 
+def test_contents_are_on_disk_before_their_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a machine that stops can leave an empty file where a whole one was, or a folder that
+    cannot be brought to disk is taken for a file that was not written."""
+    happened: list[tuple[str, int]] = []
+    fsync, replace = os.fsync, os.replace
+
+    def synced(descriptor: int) -> None:
+        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        happened.append(("folder" if is_folder else "file", os.fstat(descriptor).st_size))
+        if is_folder:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        fsync(descriptor)
+
+    def replaced(before: str, after: Path) -> None:
+        happened.append(("name", 0))
+        replace(before, after)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    with files.replacing(tmp_path / "a.txt", "w") as stream:
+        stream.write("after")
+    assert happened[0] == ("file", 5)
+    assert [what for what, _ in happened] == ["file", "name", "folder"]
+
+
 def _written(path: Path, text: str) -> None:
     files.refuse_unwritable(path)
     with files.replacing(path, "w") as stream:

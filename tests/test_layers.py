@@ -10,7 +10,16 @@ from typing import TypeGuard
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "jaxeval"
-SHARED = {"contracts", "errors", "files", "state_file", "backend", "config", "version"}
+SHARED = {
+    "contracts",
+    "errors",
+    "files",
+    "state_file",
+    "backend",
+    "config",
+    "machine",
+    "version",
+}
 ROOMS = [  # downstream only
     # a task's config holds the trainer's settings
     *("data", "models", "population", "tasks", "runs", "space", "studies", "stats", "vectors"),

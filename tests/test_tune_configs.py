@@ -11,7 +11,7 @@ import pytest
 from jaxeval import runs, studies
 from jaxeval.errors import JaxevalError
 from jaxeval.space import space as spaces
-from jaxeval.studies import memory, running
+from jaxeval.studies import memory, proposers, running
 from jaxeval.studies import prepared as preparing
 from jaxeval.tasks import registry
 from jaxeval.tune import __main__ as tune
@@ -49,6 +49,17 @@ def test_a_key_that_no_config_has_is_refused_before_the_search(
             _target(monkeypatch, Search(space, "sobol"))
     rate = {"key": "training.optimiser.hyperparameters.learning_rate", "uniform": [0.0, 1.0]}
     _target(monkeypatch, Search(spaces.from_dict({"rate": rate}), "sobol"))
+
+
+def test_a_rate_that_steps_replace_is_refused() -> None:
+    """Dies if a sweep or a search draws a learning rate that trainings take from the steps."""
+    key = "training.optimiser.hyperparameters.learning_rate"
+    of = spaces.from_dict({"rate": {"key": key, "uniform": [0.0, 1.0]}})
+    steps = studies.read(None, ["training.optimiser.steps=[[3,0.05]]"])
+    proposers.refuse_leaks(studies.read(None), of, "space")
+    with pytest.raises(JaxevalError, match=f"^space: rate: sets {key}, which .*steps") as refused:
+        proposers.refuse_leaks(steps, of, "space")
+    assert "\n" not in str(refused.value)
 
 
 def test_a_hyperparameter_that_sets_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

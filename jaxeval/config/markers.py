@@ -14,7 +14,7 @@ Markers stand in a field's annotation: `l2: Annotated[float, markers.Traced(neut
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from jaxeval.config import reading
@@ -81,6 +81,8 @@ class Traced:
       name: of the hyperparameter; None: the key's last part.
       range: in which a neighbourhood is drawn unless another is asked for; None: not varied.
       limits: of possible values.
+      revision: how often what it does was mended after runs had been recorded. Where it changes
+        anything this is part of an experiment's id: those runs are no results of it.
     """
 
     neutral: float | None = None
@@ -88,6 +90,7 @@ class Traced:
     name: str | None = None
     range: Range | None = None
     limits: Limits = NOT_NEGATIVE
+    revision: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,9 +130,9 @@ class Hyperparameter(NamedTuple):
         return self.marker.neutral is None or self.value != self.marker.neutral
 
 
-def dropout(name: str, alone: bool = True) -> Traced:
+def dropout(name: str, alone: bool = True, revision: int = 0) -> Traced:
     """The marker of a dropout rate."""
-    return Traced(0.0, alone, name, Range(0.0, 0.9), FRACTION)
+    return Traced(0.0, alone, name, Range(0.0, 0.9), FRACTION, revision)
 
 
 def traced(settings: object) -> dict[str, Hyperparameter]:
@@ -166,6 +169,15 @@ def _traced(settings: object, prefix: str) -> Iterator[Hyperparameter]:
 def active(settings: object) -> dict[str, float]:
     """The traced numbers that change anything, by name."""
     return {name: number.value for name, number in traced(settings).items() if number.active}
+
+
+def revisions(settings: object, varied: Collection[str] = ()) -> dict[str, int]:
+    """The revisions of keys that have any, and change anything or are among the varied keys."""
+    return {
+        number.key: number.marker.revision
+        for number in traced(settings).values()
+        if number.marker.revision and (number.active or number.key in varied)
+    }
 
 
 def static(settings: object, ragged: bool = False) -> dict[str, Json]:

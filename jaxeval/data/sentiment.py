@@ -142,10 +142,6 @@ class Classified(NamedTuple):
             **self.table.saved(self.split(number).tables["known"]),
         }
 
-    def tables(self, trained: bool) -> dict[str, np.ndarray]:
-        """What a model reads beside its parameters; see `word_table.WordTable.untrained`."""
-        return self.table.untrained(trained)
-
     def split(self, number: int) -> Split:
         """Split `number` (0: as given) with its tables: known and once, each [V] bool.
 

@@ -108,14 +108,6 @@ class Tagged(NamedTuple):
             "scheme": self.scheme,
         }
 
-    def tables(self, trained: bool) -> dict[str, np.ndarray]:
-        """What a model reads beside its parameters: vectors that it does not train.
-
-        Args:
-          trained: whether the vocabulary's vectors are parameters.
-        """
-        return self.table.untrained(trained)
-
     def split(self, number: int) -> Split:
         """Split `number` (0: as given) with its tables: known and once, each [V] bool.
 

@@ -2,9 +2,10 @@
 
 Two generators make the masks. `mask` draws sixteen bits an element from JAX's: of recurrent
 taggers and language models, whose masks are few. `hashed` makes the bits of an element from its
-position and unit number alone, so that a mask depends neither on padding nor on how a batch is
-cut: of models whose members differ in size within one program. `hashed_mask` is as cheap: of
-window perceptrons, a quarter of whose step would be JAX's generator.
+position and unit number alone, so that a mask depends neither on padded units nor on how a batch
+is cut: of models whose members differ in size within one program. The position of row r and time
+step t is r T + t: within one padded length T. `hashed_mask` is as cheap: of window perceptrons, a
+quarter of whose step would be JAX's generator.
 """
 
 import math
@@ -156,7 +157,10 @@ class HashedDropout(NamedTuple):
         return self._replace(words=words)
 
     def apply(self, x: Array, rows_axis: int = 0, numbers: Array | None = None) -> Array:
-        """x [B, T, n], or [T, B, n] with 1: units dropped by row, position and number [n]."""
+        """x [B, T, n], or [T, B, n] with 1: units dropped by row, time step and number [n].
+
+        The same row and step of another padded length T have another mask, but for row 0.
+        """
         if self.words is None:
             return x
         steps = x.shape[1 - rows_axis]

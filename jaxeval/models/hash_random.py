@@ -44,6 +44,16 @@ def bits(words: Array, rows: Array, columns: Array) -> Array:
 
 
 def uniform(words: Array, rows: Array, columns: Array) -> Array:
-    """[rows, columns] uniform in (0, 1): the middle of one of 2**24 equal steps."""
-    steps = (bits(words, rows, columns) >> 8).astype(jnp.float32)
-    return (steps + 0.5) * jnp.float32(2.0**-24)
+    """[rows, columns] uniform in (0, 1), both ends left out: as `open_interval`."""
+    return open_interval(bits(words, rows, columns))
+
+
+def open_interval(bits: Array) -> Array:
+    """Uniform bits, uint32 -> float32 in (0, 1).
+
+    The middle of one of 2**24 equal steps, as float32 has it: from 1/2 on it has no middles, and
+    they are rounded to the nearest even multiple of 2**-24. That of the last step would be 1,
+    which no normal distribution has a quantile of; it is 1 - 2**-24.
+    """
+    steps = (bits >> 8).astype(jnp.float32)
+    return jnp.minimum((steps + 0.5) * jnp.float32(2.0**-24), jnp.float32(1 - 2.0**-24))

@@ -66,7 +66,9 @@ class TaggerDropout:
         fields.about("rate on the output of every BiLSTM layer, or of the window's layer"),
     ] = 0.25
     layer_input: Annotated[
-        fields.Rate, fields.about("rate on the input of every BiLSTM layer, by direction (UKPLab)")
+        fields.Rate,
+        markers.dropout("dropout_layer_input", revision=1),  # once it dropped nothing
+        fields.about("rate on the input of every BiLSTM layer, by direction (UKPLab)"),
     ] = 0.0
     state: Annotated[
         fields.Rate,

@@ -4,13 +4,13 @@ The arrays are copied to the host before they are handed over: the next epoch ov
 (donation), and on a CPU a device array and its host view are the same memory.
 """
 
-import functools
+import contextlib
 import logging
 import os
 import re
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,13 +37,14 @@ class Checkpoints:
     """The checkpoints of one experiment."""
 
     def __init__(self, folder: Path):
-        # Orbax tells every step it takes, and each of its threads prints an error's traceback
-        # before the error itself arrives here
-        logging.getLogger("absl").setLevel(logging.CRITICAL)
-        _silence_stragglers()
         self.folder = folder.absolute()
         options = ocp.CheckpointManagerOptions(max_to_keep=_SNAPSHOTS, create=True)
-        self._manager = ocp.CheckpointManager(self.folder, options=options)
+        with contextlib.ExitStack() as closing:
+            closing.enter_context(_silenced())
+            self._manager = ocp.CheckpointManager(self.folder, options=options)
+            closing.callback(self._manager.close)
+            closing.callback(self._manager.wait_until_finished)
+            self._closing = closing.pop_all()
 
     def save(self, snapshot: Snapshot) -> None:
         """Starts to write a snapshot; waits for the one before."""
@@ -108,8 +109,7 @@ class Checkpoints:
     def close(self) -> None:
         """Waits until everything is on disk."""
         try:
-            self._manager.wait_until_finished()
-            self._manager.close()
+            self._closing.close()
         except (OSError, ValueError) as error:
             raise self._failed(error) from error
 
@@ -125,17 +125,31 @@ class Checkpoints:
         )
 
 
-@functools.cache
-def _silence_stragglers() -> None:
-    """Where one array cannot be read or written, Python would print that the others come too late:
-    their event loop is closed by then. For good, as they may come at any time."""
-    before = sys.unraisablehook
+@contextlib.contextmanager
+def _silenced() -> Iterator[None]:
+    """Keeps Orbax off stderr: it tells every step it takes, and each of its threads prints an
+    error's traceback before the error itself arrives here.
+
+    Where one array cannot be read or written, Python would print too that the others come too
+    late: their event loop is closed by then.
+    """
+    logger, before = logging.getLogger("absl"), sys.unraisablehook
+
+    def kept(record: logging.LogRecord) -> bool:
+        return "orbax" not in Path(record.pathname).parts or record.levelno >= logging.CRITICAL
 
     def hook(unraisable: "sys.UnraisableHookArgs") -> None:
         if str(unraisable.exc_value) != "Event loop is closed":
             before(unraisable)
 
+    logger.addFilter(kept)
     sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        logger.removeFilter(kept)
+        if sys.unraisablehook is hook:
+            sys.unraisablehook = before
 
 
 def _reason(error: Exception) -> str:

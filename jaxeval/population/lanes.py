@@ -6,6 +6,7 @@ idle lanes cost nothing, and a member's result does not depend on how many lanes
 a CPU. `vmap` runs them in lock step; best on an accelerator.
 """
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -39,9 +40,32 @@ def round_up(lanes: int, mesh: Mesh) -> int:
     return -(-lanes // mesh.size) * mesh.size
 
 
+# arrays of the host that lie on devices, and those there, by (id of the host's, mesh); both weak:
+# what no program reads any more is freed
+_host: weakref.WeakValueDictionary[tuple[int, Mesh], np.ndarray] = weakref.WeakValueDictionary()
+_placed: weakref.WeakValueDictionary[tuple[int, Mesh], jax.Array] = weakref.WeakValueDictionary()
+
+
 def replicate(tree: Tree, mesh: Mesh) -> Tree:
-    """Places what all members share on every device."""
-    return jax.device_put(tree, NamedSharding(mesh, PartitionSpec()))
+    """Places what all members share on every device.
+
+    Arrays of the host that lie there already, for another program, are not placed again: they
+    must not change.
+    """
+
+    everywhere = NamedSharding(mesh, PartitionSpec())
+
+    def placed(leaf: Array | np.ndarray) -> jax.Array:
+        if not isinstance(leaf, np.ndarray):
+            return jax.device_put(leaf, everywhere)
+        key = id(leaf), mesh
+        array = _placed.get(key)
+        if array is None or _host.get(key) is not leaf:  # an id may be used again
+            array = jax.device_put(leaf, everywhere)
+            _host[key], _placed[key] = leaf, array
+        return array
+
+    return jax.tree.map(placed, tree)
 
 
 def shard(tree: Tree, mesh: Mesh) -> Tree:

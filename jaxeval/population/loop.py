@@ -7,6 +7,7 @@ from pathlib import Path
 
 import jax
 import numpy as np
+from jax.sharding import Mesh
 
 from jaxeval.contracts import Array, Member, Tree
 from jaxeval.errors import ConfigError, JaxevalError
@@ -17,8 +18,8 @@ from jaxeval.population.problem import Problem
 from jaxeval.population.reports import Compilation, Report
 from jaxeval.population.row_counts import RowCounts
 
-# what has been compiled for a problem: (lanes, steps, names of hparams) -> programs
-Programs = dict[tuple[int, int, tuple[str, ...]], engine.Engine]
+# what has been compiled for a problem: (lanes, steps, names of hparams, devices, mode) -> programs
+Programs = dict[tuple[int, int, tuple[str, ...], Mesh, lanes.Mode], engine.Engine]
 
 
 def _ignore(program: str, seconds: float | None) -> None:
@@ -46,18 +47,15 @@ class Population:
         self.epochs = 0
         self._failed: list[slots.MemberEnd] = []
         self._stale = False  # lanes were given something that the devices do not have yet
-        mesh = lanes.make_mesh(devices)
+        mesh, mode = lanes.make_mesh(devices), lanes.resolve(problem.training.lane_mode)
         first_split = problem.split_of(members[0])
         self._most_steps = max(engine.most_steps(members, first_split), steps)
         count = lanes.round_up(count, mesh)
         self._programs: Programs = {} if programs is None else programs
-        self._key = count, self._most_steps, tuple(name for name, _ in members[0].hparams)
+        names = tuple(name for name, _ in members[0].hparams)
+        self._key = count, self._most_steps, names, mesh, mode
         self.engine = self._programs.get(self._key) or engine.build(
-            self.program,
-            problem.corpus,
-            first_split,
-            mesh,
-            lanes.resolve(problem.training.lane_mode),
+            self.program, problem.corpus, first_split, mesh, mode
         )
         if self._most_steps:
             problem.refuse_cut_batches("batch_size")
@@ -146,7 +144,9 @@ class Population:
             self.slots = [self.slots[lane] for lane in order]
             self._host_lanes = [self._host_lanes[lane] for lane in order]
             self.state = self._shard(jax.tree.map(lambda leaf: leaf[np.array(order)], self.state))
-        fresh = [not s.active and self._load_next(lane) for lane, s in enumerate(self.slots)]
+        fresh = [False] * len(self.slots)
+        for lane, slot in enumerate(self.slots):
+            fresh[lane] = not slot.active and self._load_next(lane)
         if order is not None or any(fresh) or self._stale:
             self.lanes = self._shard(engine.stack(self._host_lanes))
             self._stale = False

@@ -96,7 +96,7 @@ def entries(trials: Iterable[Trial], loader: prepared.Loader) -> list[Entry]:
         if study is None:
             return own
         if study not in records:
-            records[study] = prepared.record_of(of(study.config, False).record, study)
+            records[study] = prepared.record_of(of(study.config, False), study)
         return records[study]
 
     owned = [(trial, of(trial.config, bool(trial.split))) for trial in trials]

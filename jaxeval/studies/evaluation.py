@@ -14,7 +14,7 @@ from jaxeval.config import reading
 from jaxeval.contracts import Array, Member, Tree
 from jaxeval.data.language import laid_out
 from jaxeval.errors import ConfigError, RunError
-from jaxeval.population import kept
+from jaxeval.population import parameter_files
 from jaxeval.population.scoring import Scorer
 from jaxeval.studies import prepared as preparing
 from jaxeval.studies import saved
@@ -89,7 +89,7 @@ def load(cohort: Cohort, folder: Path) -> Models:
             "member that diverged at once has none"
         )
     like = preparing.parameter_shapes(cohort.problem, cohort.members[0])
-    params = [kept.load(path, like) for path in paths]
+    params = [parameter_files.load(path, like) for path in paths]
     return Models(cohort.entries[0].prepared, cohort.members, params)
 
 

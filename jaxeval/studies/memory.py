@@ -1,10 +1,10 @@
 """Populations that this machine cannot hold are refused before anything is allocated."""
 
-import os
 from collections.abc import Sequence
 
 import jax
 
+from jaxeval import machine
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError
 from jaxeval.population.problem import Problem, lanes_for
@@ -72,9 +72,9 @@ def _lanes(training: Training, members: int) -> int:
 
 
 def _bytes() -> float:
-    """Memory of a device; all of the machine's on a CPU."""
+    """Memory of a device; on a CPU all that the process may have."""
     device = jax.devices()[0]
     if device.platform == "cpu":
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        return machine.memory()
     stats = device.memory_stats() or {}
     return float(stats.get("bytes_limit", float("inf")))

@@ -143,7 +143,7 @@ def _record(config: Any, source: Source, task: Task) -> runs.Experiment:
         for name in parents:
             branch = branch[name]
         branch.pop(last)
-    config_hash = reading.digest(reading.canonical(renamed.first(tree)))
+    config_hash = _hash(renamed.first(tree), markers.revisions(config))
     return runs.Experiment(
         id=reading.digest(config_hash + source.fingerprint + source.pretrained),
         name=config.name,
@@ -160,19 +160,31 @@ def _record(config: Any, source: Source, task: Task) -> runs.Experiment:
     )
 
 
-def record_of(base: runs.Experiment, study: Study) -> runs.Experiment:
-    """The record of a study: that of its config, under an id of its own."""
+def _hash(tree: Any, revisions: Mapping[str, int]) -> str:
+    """Of a config's keys, and of how often what they do was mended."""
+    return reading.digest(reading.canonical([tree, revisions] if revisions else tree))
+
+
+def record_of(of: Prepared, study: Study) -> runs.Experiment:
+    """The record of a study of a config: the config's, under an id of its own."""
+    base = of.record
     if not study.design:
         digest = reading.digest(f"{base.id} {study.name}")
         return dataclasses.replace(base, id=digest, name=f"{base.name}, {study.name}")
     tree = {**json.loads(base.config), study.name: dict(study.design)}
     first = renamed.first(tree)  # of which hashes are made
+    space: Any = study.design.get("space", {})
+    varied = [parameter["key"] for parameter in space.values() if "key" in parameter]
+    revisions = markers.revisions(of.config, varied)
+    design = reading.canonical(first[study.name])
     return dataclasses.replace(
         base,
-        id=reading.digest(f"{base.id} {reading.canonical(first[study.name])}"),
+        id=reading.digest(
+            f"{base.id} {design}{reading.canonical(revisions) if revisions else ''}"
+        ),
         name=f"{base.name}, {study.name}",
         config=reading.canonical(tree),
-        config_hash=reading.digest(reading.canonical(first)),
+        config_hash=_hash(first, revisions),
     )
 
 

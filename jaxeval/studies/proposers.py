@@ -16,6 +16,8 @@ from jaxeval.studies.prepared import at
 from jaxeval.studies.trial import Study, Trial
 from jaxeval.tasks import registry
 
+_LEARNING_RATE = "training.optimiser.hyperparameters.learning_rate"
+
 
 def seeds_by_splits(
     config: Any, seeds: Sequence[int], splits: Sequence[int] = (0,), **labels: str
@@ -154,7 +156,12 @@ def refuse_leaks(base: Any, of: Space, where: str) -> None:
     Raises:
       ConfigError: naming the hyperparameter and its key.
     """
-    silent = {*markers.keys(base, markers.IMMATERIAL), "training.micro_batch"}
+    keys = [*markers.keys(base, markers.IMMATERIAL), "training.micro_batch"]
+    silent = dict.fromkeys(keys, "changes no score here")
+    if base.training.optimiser.steps:
+        silent[_LEARNING_RATE] = (
+            "training.optimiser.steps of the config replaces; leave one of the two out"
+        )
     neutral = {h.key: h.marker.neutral for h in markers.traced(base).values()}
     settings, defaults = reading.to_dict(base), reading.to_dict(type(base)())
     for parameter in of.parameters:
@@ -167,9 +174,7 @@ def refuse_leaks(base: Any, of: Space, where: str) -> None:
                 f"{where}: {parameter.name}: sets {key}; a sweep is of one corpus, read in one way"
             )
         if key in silent:
-            raise ConfigError(
-                f"{where}: {parameter.name}: sets {key}, which changes no score here"
-            )
+            raise ConfigError(f"{where}: {parameter.name}: sets {key}, which {silent[key]}")
         value, default = at(settings, key), at(defaults, key)
         nothing = (None, default) if neutral.get(key) is None else (None, neutral[key])
         if parameter.when and value not in nothing:

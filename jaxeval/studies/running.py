@@ -84,14 +84,14 @@ def run_cohorts(
         _ended(store, cohort, folder, again=again, outputs=outputs)
     yield events.Checked(planned, *_findings(planned))
     for number, asked in enumerate(planned):
-        registered = [store.register(record) for record in asked.records]
-        cohort = cohorts.recorded(asked, {each.record.id: each.record for each in registered})
-        ended = _ended(store, cohort, folder, again=again, outputs=outputs)
-        notes = [line for each in registered for line in each.notes]
-        yield events.Started(number, cohort, [*ended.values()], notes)
-        for entry, result in ended.items():
-            yield events.Ended(entry.trial, result)
-        with locked(folder, cohort.name):
+        with locked(folder, asked.name):  # before it is read who has ended
+            registered = [store.register(record) for record in asked.records]
+            cohort = cohorts.recorded(asked, {each.record.id: each.record for each in registered})
+            ended = _ended(store, cohort, folder, again=again, outputs=outputs)
+            notes = [line for each in registered for line in each.notes]
+            yield events.Started(number, cohort, [*ended.values()], notes)
+            for entry, result in ended.items():
+                yield events.Ended(entry.trial, result)
             waiting = _waiting(cohort, ended)
             yield from _train(cohort, waiting, store, folder, session, lanes, outputs)
         yield events.Finished(cohort)
@@ -115,11 +115,11 @@ def run_open(
     """
     refuse_impossible([cohort], lanes=lanes)
     yield events.Checked([cohort], *_findings([cohort]))
-    # the feed knows the entries: their records stay
-    notes = [line for record in cohort.records for line in store.register(record).notes]
-    ended = _ended(store, cohort, folder, again=False, outputs=False)
-    yield events.Started(0, cohort, [*ended.values()], notes)
-    with locked(folder, cohort.name):
+    with locked(folder, cohort.name):  # before it is read who has ended
+        # the feed knows the entries: their records stay
+        notes = [line for record in cohort.records for line in store.register(record).notes]
+        ended = _ended(store, cohort, folder, again=False, outputs=False)
+        yield events.Started(0, cohort, [*ended.values()], notes)
         waiting = _waiting(cohort, ended)
         yield from _train(cohort, waiting, store, folder, session, lanes, False, feed)
     yield events.Finished(cohort)

@@ -20,10 +20,10 @@ import numpy as np
 import pydantic
 
 from jaxeval import files
-from jaxeval.config import reading, renamed
+from jaxeval.config import markers, reading, renamed
 from jaxeval.contracts import Member, Tree
 from jaxeval.errors import DataError, RunError, argument
-from jaxeval.population import kept
+from jaxeval.population import parameter_files
 from jaxeval.runs import Experiment, experiments
 from jaxeval.studies.cohorts import Entry
 from jaxeval.tasks import prediction, registry
@@ -100,7 +100,7 @@ def save(
     if not vocabulary.is_file():
         files.write_json(str(vocabulary), source.vocabulary(member.split))
     if source.tables and not tables.is_file():
-        kept.save(tables, dict(source.tables))
+        parameter_files.save(tables, dict(source.tables))
     description = Description(
         task=of.record.task,
         name=of.record.name,
@@ -118,7 +118,7 @@ def save(
         jaxeval=VERSION,
     )
     files.write_json(str(path.with_suffix(".json")), reading.to_dict(description))
-    kept.save(path, params)
+    parameter_files.save(path, params)
 
 
 def is_whole(folder: Path, of: Entry) -> bool:
@@ -240,12 +240,20 @@ def load(chosen: Iterable[ModelFile]) -> list[SavedModel]:
         cls = registry.kind(about.task).Config
         config: Any = reading.from_dict(cls, about.config, f"{path.with_suffix('.json')}: ")
         program = reading.canonical([about.config, str(meanings)])
-        arrays = kept.arrays(path)
+        arrays = parameter_files.arrays(path)
+        hparams = {**_neutral(config), **about.hparams}
         models.append(
-            SavedModel(path, program, config, vocabulary, meanings, tables, arrays, about.hparams)
+            SavedModel(path, program, config, vocabulary, meanings, tables, arrays, hparams)
         )
     return models
 
 
+def _neutral(config: Any) -> dict[str, float]:
+    """Values that change nothing: of what a config says and its member, trained before that was a
+    hyperparameter, did not have."""
+    values = {name: h.marker.neutral for name, h in markers.traced(config).items() if h.active}
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def _tables(path: Path) -> Mapping[str, np.ndarray]:
-    return kept.arrays(path) if path.exists() else {}
+    return parameter_files.arrays(path) if path.exists() else {}

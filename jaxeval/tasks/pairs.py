@@ -46,23 +46,8 @@ class Config:
 
 
 def _source(config: Config, paired: data.Paired) -> kind.Source:
-    source = config.data.source
-    return kind.Source(
-        corpus=paired.corpus,
-        split=paired.split,
-        fingerprint=paired.fingerprint,
-        name=source.path or f"generated, seed {source.seed}",
-        facts={
-            "pairs": {part: sum(map(len, rows)) for part, rows in paired.given_split.items()},
-            "labels": [*paired.labels],
-            "padded_widths": [*paired.widths],
-        },
-        vocabulary=paired.vocabulary,
-        positions=paired.positions,
-        tables=paired.table.untrained(config.model.words.trained),
-        findings=paired.findings,
-        pretrained=paired.table.fingerprint,
-    )
+    labels, widths = [*paired.labels], [*paired.widths]
+    return word_vectors.source(config, paired, "pairs", labels=labels, padded_widths=widths)
 
 
 def _task(config: Config, paired: data.Paired) -> Task:

@@ -12,7 +12,7 @@ import pydantic
 
 from jaxeval.contracts import Hparams, Tree
 from jaxeval.errors import ConfigError, DataError, argument
-from jaxeval.population import kept
+from jaxeval.population import parameter_files
 
 T = TypeVar("T")
 P = TypeVar("P")  # what a model says of the input
@@ -96,7 +96,7 @@ def of_each(
         if model.program not in programs:
             programs[model.program] = build(model)
         program = programs[model.program]
-        params = jax.device_put(kept.fit(model.path, model.arrays, program.like))
+        params = jax.device_put(parameter_files.fit(model.path, model.arrays, program.like))
         hparams = {name: np.float32(value) for name, value in model.hparams.items()}
         predictions.append(program.predict(params, hparams))
     return predictions

@@ -100,25 +100,13 @@ def longest_target(buckets: Sequence[Mapping[str, np.ndarray]]) -> int:
 
 
 def _source(config: Config, classified: data.Classified) -> kind.Source:
-    source = config.data.source
-    return kind.Source(
-        corpus=classified.corpus,
-        split=classified.split,
-        fingerprint=classified.fingerprint,
-        name=source.path or f"generated, seed {source.seed}",
-        facts={
-            config.data.rows: {
-                part: sum(map(len, r)) for part, r in classified.given_split.items()
-            },
-            "labels": [*classified.labels],
-            "padded_widths": [shape.width for shape in classified.shapes],
-            "padded_targets": [shape.targets for shape in classified.shapes],
-        },
-        vocabulary=classified.vocabulary,
-        positions=classified.positions,
-        tables=classified.tables(config.model.words.trained),
-        findings=classified.findings,
-        pretrained=classified.table.fingerprint,
+    return word_vectors.source(
+        config,
+        classified,
+        config.data.rows,
+        labels=[*classified.labels],
+        padded_widths=[shape.width for shape in classified.shapes],
+        padded_targets=[shape.targets for shape in classified.shapes],
     )
 
 

@@ -208,23 +208,8 @@ class Config:
 
 
 def _source(config: Config, tagged: data.Tagged) -> kind.Source:
-    source = config.data.source
-    return kind.Source(
-        corpus=tagged.corpus,
-        split=tagged.split,
-        fingerprint=tagged.fingerprint,
-        name=source.path or f"generated, seed {source.seed}",
-        facts={
-            "sentences": {part: sum(map(len, rows)) for part, rows in tagged.given_split.items()},
-            "labels": tagged.predicted,
-            "padded_widths": list(tagged.widths),
-        },
-        vocabulary=tagged.vocabulary,
-        positions=tagged.positions,
-        tables=tagged.tables(config.model.words.trained),
-        findings=tagged.findings,
-        pretrained=tagged.table.fingerprint,
-    )
+    labels, widths = tagged.predicted, [*tagged.widths]
+    return word_vectors.source(config, tagged, "sentences", labels=labels, padded_widths=widths)
 
 
 KIND = kind.Kind(

@@ -1,4 +1,4 @@
-"""Word vectors: those of a saved model, and which files' members can share a program."""
+"""Word vectors: corpora, saved models, and which files' members can share a program."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxeval.data import word_tables
 from jaxeval.errors import DataError
+from jaxeval.tasks import kind
 from jaxeval.tasks.prediction import SavedModel
 
 Tables = dict[str, np.ndarray]
@@ -26,6 +27,29 @@ def program_key(config: Any, data: Any) -> list[int]:
         or getattr(words, "initialiser", "") == "normal"
     )
     return [dimension, vocabulary, outside] if words.trained and summed else [dimension]
+
+
+def source(config: Any, data: Any, rows: str, **facts: Any) -> kind.Source:
+    """The corpus of a task whose words have vectors, and what is said of it.
+
+    Args:
+      data: what the task's `data.build` has made.
+      rows: what a row is, in the plural.
+      facts: what a plan tells beside the rows of each part.
+    """
+    parts = {part: sum(map(len, of)) for part, of in data.given_split.items()}
+    return kind.Source(
+        corpus=data.corpus,
+        split=data.split,
+        fingerprint=data.fingerprint,
+        name=config.data.source.path or f"generated, seed {config.data.source.seed}",
+        facts={rows: parts, **facts},
+        vocabulary=data.vocabulary,
+        positions=data.positions,
+        tables=data.table.untrained(config.model.words.trained),
+        findings=data.findings,
+        pretrained=data.table.fingerprint,
+    )
 
 
 def for_random_splits(config: Any) -> Any:

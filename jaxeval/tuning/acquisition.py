@@ -73,7 +73,7 @@ def fantasise(
     mean, factor = gaussian_process.joint(model, features)
     draws = np.zeros((len(features), count))
     if count > 1 and len(features):
-        engine = stats.qmc.Sobol(len(features), seed=np.random.default_rng(seed))
+        engine = stats.qmc.Sobol(len(features), rng=np.random.default_rng(seed))
         uniform = np.clip(engine.random(count), 1e-9, 1 - 1e-9)
         draws = special.ndtri(uniform).T
     values = mean[:, None] + factor @ draws

@@ -218,11 +218,11 @@ def _active(space: Space, snapped: np.ndarray) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=32)
-def parents_first(space: Space) -> list[str]:
+def parents_first(space: Space) -> tuple[str, ...]:
     """Names, each after those that its conditions name."""
     by_name = {parameter.name: parameter for parameter in space.parameters}
 
     def depth(parameter: Parameter) -> int:
         return 1 + max((depth(by_name[other]) for other, _ in parameter.when), default=-1)
 
-    return sorted(by_name, key=lambda name: depth(by_name[name]))
+    return tuple(sorted(by_name, key=lambda name: depth(by_name[name])))

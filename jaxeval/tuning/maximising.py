@@ -144,7 +144,7 @@ def mutate(
 
 
 def _sobol(dimensions: int, count: int, random: np.random.Generator) -> np.ndarray:
-    points: np.ndarray = stats.qmc.Sobol(dimensions, seed=random).random(count)
+    points: np.ndarray = stats.qmc.Sobol(dimensions, rng=random).random(count)
     return points
 
 

@@ -5,12 +5,13 @@ their words: with the cosines of W words to a block of candidates at hand [W, bl
 costs three rows of it, not a product of its own.
 """
 
-import os
 from collections.abc import Callable
 from concurrent import futures
 from typing import Literal
 
 import numpy as np
+
+from jaxeval import machine
 
 Method = Literal["3CosAdd", "3CosMul"]
 METHODS: tuple[Method, ...] = ("3CosAdd", "3CosMul")
@@ -37,7 +38,7 @@ def solve(unit: np.ndarray, triples: np.ndarray, method: Method) -> np.ndarray:
     answer = np.zeros(len(triples), np.int64)
     width = max(1, min(_CANDIDATES, _MOST_COSINES // len(words)))
     parts = [slice(k, k + _QUESTIONS) for k in range(0, len(triples), _QUESTIONS)]
-    with futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with futures.ThreadPoolExecutor(machine.cores()) as pool:
         for start in range(0, len(unit), width):
             score = _scorer(unit[words] @ unit[start : start + width].T, method)
 

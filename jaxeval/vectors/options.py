@@ -1,10 +1,9 @@
 """Arguments of `jaxeval vectors svd`, and what they ask for."""
 
 import argparse
-import os
 from typing import TYPE_CHECKING
 
-from jaxeval import cli
+from jaxeval import cli, machine
 from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ def add_svd(parser: argparse.ArgumentParser) -> None:
     _add_words(parser.add_argument_group("words and windows"))
     _add_matrix(parser.add_argument_group("matrix"))
     parser.add_argument(
-        "--processes", type=cli.positive, default=os.cpu_count(), help="that count (all cores)"
+        "--processes", type=cli.positive, default=machine.cores(), help="that count (all cores)"
     )
     parser.add_argument(
         "--seed", type=arguments.count, default=0, help="of windows and dropped words (0)"

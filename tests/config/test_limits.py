@@ -53,6 +53,15 @@ REFUSED = {
 }
 
 
+def test_steps_and_a_plateau_exclude_one_another() -> None:
+    """Dies if decays on plateaus are taken, and then replaced by the rate of the next step."""
+    steps, plateau = "training.optimiser.steps=[[5,0.01]]", "training.plateau.factor=0.1"
+    assert all(studies.read(None, [alone]) for alone in (steps, plateau))
+    with pytest.raises(ConfigError, match=r"plateau: optimiser\.steps replaces") as caught:
+        studies.read(None, [steps, plateau])
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.parametrize("case", REFUSED)
 def test_impossible_values_are_refused(case: str) -> None:
     """Dies if a value that can only end in NaN, or in no memory, is trained with."""

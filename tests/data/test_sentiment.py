@@ -60,7 +60,8 @@ def test_vectors(tmp_path: Path) -> None:
     assert classified.table.vectors[words.UNKNOWN].tolist() == [5, 6]
     assert classified.findings.facts["vectors"]["dev"] == {"tokens": 0.5, "types": 0.5}
     assert classified.corpus.shared["pretrained"].sum() == 4
-    assert [*classified.tables(True)] == ["vectors"] and classified.tables(False)
+    untrained = classified.table.untrained
+    assert [*untrained(True)] == ["vectors"] and untrained(False)
 
 
 def test_texts_without_targets(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """Checkpoints that are damaged (the older one serves) or cannot be written."""
 
+import logging
 import resource
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -97,3 +99,25 @@ def test_a_full_disk_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture) -
         "is kept: make room and run the same command again"
     )
     assert capfd.readouterr().err == ""
+
+
+def test_nothing_of_the_process_is_changed_for_good(tmp_path: Path) -> None:
+    """Dies if others' messages are lost, or a program that imports jaxeval hears no more of its
+    own errors."""
+    absl, hook = logging.getLogger("absl"), sys.unraisablehook
+    heard: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: heard.append(record.name)  # type: ignore[method-assign]
+    absl.addHandler(handler)
+    before = absl.level, [*absl.filters]
+    try:
+        for number in (1, 2):
+            saved = checkpoints.Checkpoints(tmp_path / str(number))
+            absl.error("of somebody else")
+            saved.close()
+            saved.close()
+            assert len(heard) == number
+    finally:
+        absl.removeHandler(handler)
+    assert (absl.level, absl.filters) == before
+    assert sys.unraisablehook is hook

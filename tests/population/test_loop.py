@@ -13,7 +13,7 @@ import pytest
 
 from jaxeval.contracts import Batch, Member
 from jaxeval.errors import DataError
-from jaxeval.population import loop
+from jaxeval.population import lanes, loop
 from jaxeval.population.problem import lanes_for
 from jaxeval.population.reports import Compilation, Report
 from tests.population import toy
@@ -218,6 +218,9 @@ def test_programs_are_compiled_once_and_told_first(truth: tuple, tmp_path: Path)
     assert compiled("wider", MEMBERS, 6) == 8
     assert compiled("other names", [toy.member(1, more=0.0)], 2) == 8
     assert len(programs) == 3
+    more = (jax.devices()[2:4], *more[1:])
+    assert compiled("other devices", MEMBERS[:2], 2) == 8
+    assert {key[3] for key in programs} == {*map(lanes.make_mesh, (more[0], jax.devices()[:2]))}
 
 
 def test_shared_tables_are_arguments() -> None:

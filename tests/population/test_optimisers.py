@@ -8,7 +8,7 @@ import optax
 import pytest
 
 from jaxeval.config import markers
-from jaxeval.population import optimisers
+from jaxeval.population import optimisers, update_rules
 
 GRADS = [np.array([0.3, -2.0, 0.0]), np.array([-0.1, 1.0, 0.5])]
 
@@ -67,6 +67,15 @@ def test_optimisers_follow_their_formulas(name: Any) -> None:
     """Dies if a default, an epsilon's place or a bias correction is off."""
     actual = _steps(optimisers.Optimiser(name=name, clip="none"))
     np.testing.assert_allclose(actual, _by_formula(name), rtol=2e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e-4, 1e-6])
+def test_adagrads_epsilon_is_inside_the_root(size: float) -> None:
+    """Dies if it is added to the root: then gradients of 1e-4 and less would move more."""
+    adagrad = update_rules.FACTORIES["adagrad"](learning_rate=0.01, epsilon=1e-8)
+    grad = jnp.float32(size)
+    (update, _) = adagrad.update(grad, adagrad.init(grad))
+    np.testing.assert_allclose(update, -0.01 * size / np.sqrt(size * size + 1e-8), rtol=1e-5)
 
 
 @pytest.mark.parametrize(("name", "other"), [("nadam", "NAdam"), ("adam", "Adam")])
@@ -139,7 +148,7 @@ def test_any_optimiser_is_warmed_up(name: Any) -> None:
 def test_tensorflow_adam_weighs_epsilon_as_tensorflow_does() -> None:
     """Dies if epsilon is divided by the correction (golden: .5 of the rate; optax takes .91)."""
     values = {"learning_rate": 1.0, "beta1": 0.0, "beta2": 0.99, "epsilon": 1e-5}
-    optimiser = optimisers.tf_adam(**values)
+    optimiser = update_rules.tf_adam(**values)
     params = {"w": jnp.zeros(1)}
     update, _ = optimiser.update({"w": jnp.full(1, 1e-4)}, optimiser.init(params))
     assert float(update["w"][0]) == pytest.approx(-0.5, rel=1e-5)

@@ -1,6 +1,7 @@
 """Schedules, slots, lanes and stopping on their own."""
 
 import dataclasses
+import gc
 import json
 import math
 from typing import Any
@@ -129,6 +130,30 @@ def test_width_is_a_multiple_of_the_devices() -> None:
     assert lanes_for(Training(lanes=2), 100) == 2
     assert lanes_for(Training(), 1000) == 64
     assert lanes_for(Training(), 5) == 5
+
+
+def test_a_corpus_lies_on_the_devices_once() -> None:
+    """Dies if every program has a copy of its own, one stays when no program reads it, or another
+    corpus, in the same place of memory, is taken for it."""
+    corpus, mesh = toy.corpus(), lanes.make_mesh(jax.devices()[:2])
+    leaves = jax.tree.leaves(corpus)
+    gc.collect()
+    before = len(jax.live_arrays())
+    first, second = (lanes.replicate(corpus, mesh) for _ in range(2))
+    assert len(jax.live_arrays()) == before + len(leaves)
+    other = lanes.replicate(corpus, lanes.make_mesh(jax.devices()[:1]))
+    assert len(jax.live_arrays()) == before + 2 * len(leaves)
+    jax.tree.map(np.testing.assert_array_equal, other, corpus)
+    del first, other
+    gc.collect()
+    assert len(jax.live_arrays()) == before + len(leaves)
+    for number in range(20):
+        table = np.full(5, number)
+        second = lanes.replicate({"table": table}, mesh)
+        assert np.asarray(second["table"]).tolist() == [number] * 5
+    del second
+    gc.collect()
+    assert len(jax.live_arrays()) == before
 
 
 def test_the_rate_falls_on_a_plateau() -> None:

@@ -1,12 +1,14 @@
 """What `studies.run` tells, in which order, and what it leaves when nobody listens any more."""
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import jax
 import pytest
 
 from jaxeval import runs, studies
-from jaxeval.studies import events, proposers
+from jaxeval.studies import events, proposers, running
 from tests.studies import toy_kind
 
 TRIALS = toy_kind.trials((1, 2))
@@ -109,6 +111,25 @@ def test_closing_before_the_first_epoch_leaves_nothing(
     assert _rows(tmp_path) == truth
 
 
+def test_what_another_process_has_just_ended_is_not_trained_again(
+    store: runs.Store, tmp_path: Path, truth: tuple, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if it is read who has ended before the lock is held: another process may train all, and
+    give its lock back, in between."""
+    locked = running.locked
+
+    def waited(folder: Path, name: str) -> contextlib.AbstractContextManager[None]:
+        monkeypatch.setattr(running, "locked", locked)
+        with runs.open_store(folder) as theirs:  # of another process, which had the lock till now
+            list(studies.run(TRIALS, theirs, folder))
+        return locked(folder, name)
+
+    monkeypatch.setattr(running, "locked", waited)
+    happened = list(studies.run(TRIALS, store, tmp_path))
+    assert _names(happened) == ["Checked", "Started", "Ended", "Finished"]
+    assert _rows(tmp_path) == truth
+
+
 def test_one_program_is_compiled_once(store: runs.Store, tmp_path: Path) -> None:
     """Dies if the second cohort of a program, or the second call of a session, compiles again."""
     session = studies.Session()
@@ -125,6 +146,17 @@ def test_one_program_is_compiled_once(store: runs.Store, tmp_path: Path) -> None
     with runs.open_store(tmp_path / "alone") as another:
         alone = list(studies.run(others, another, tmp_path / "alone"))
     assert "Compiling" in _names(alone) and _scores(alone) == _scores(happened)
+
+
+def test_programs_of_one_corpus_share_it(store: runs.Store, tmp_path: Path) -> None:
+    """Dies if each program of a session has the corpus to itself."""
+    session = studies.Session()
+    for seeds, width in (((1, 2), 4), ((3, 4), 8)):
+        trials = toy_kind.trials(seeds)
+        list(studies.run(trials, store, tmp_path, session=session, lanes=width))
+    (programs,) = session.programs.values()
+    first, second = (each.shared.corpus for each in programs.values())
+    assert all(a is b for a, b in zip(*map(jax.tree.leaves, (first, second)), strict=True))
 
 
 def test_another_width_is_another_program(store: runs.Store, tmp_path: Path) -> None:

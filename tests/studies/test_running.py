@@ -16,7 +16,7 @@ import pytest
 from jaxeval import observe, runs
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError
-from jaxeval.population import kept, loop, optimisers, slots
+from jaxeval.population import loop, optimisers, parameter_files, slots
 from jaxeval.population.reports import Report
 from jaxeval.studies import memory, prepared, proposers, recording, running
 from jaxeval.studies.cohorts import Cohort, Entry
@@ -162,7 +162,8 @@ def test_a_saved_model_says_what_it_is(tmp_path: Path) -> None:
     assert about["config"]["training"]["epochs"] == 1
     vocabulary = json.loads((folder / about["vocabulary"]).read_text())
     assert vocabulary == {"classes": ["a", "b", "c"], "split": 2}
-    assert kept.load(folder / "tables.npz", {"shift": np.zeros(3, np.float32)})["shift"].sum() == 0
+    tables = parameter_files.load(folder / "tables.npz", {"shift": np.zeros(3, np.float32)})
+    assert tables["shift"].sum() == 0
 
 
 @pytest.mark.parametrize(("mode", "expected"), [("map", "map"), ("vmap", "vmap:4")])

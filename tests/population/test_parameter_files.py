@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import DataError
-from jaxeval.population import kept
+from jaxeval.population import parameter_files
 from jaxeval.population.scoring import Scorer
 from tests.population import toy
 
@@ -16,8 +16,8 @@ PARAMS = {"layer": {"kernel": np.arange(6.0, dtype=np.float32).reshape(2, 3)}, "
 def test_parameters_come_back(tmp_path: Path) -> None:
     """Dies if a leaf is lost, renamed or cast."""
     path = tmp_path / "folder" / "seed1.npz"
-    kept.save(path, PARAMS)
-    actual = kept.load(path, PARAMS)
+    parameter_files.save(path, PARAMS)
+    actual = parameter_files.load(path, PARAMS)
     np.testing.assert_array_equal(actual["layer"]["kernel"], PARAMS["layer"]["kernel"])
     assert actual["layer"]["kernel"].dtype == np.float32 and actual["b"].dtype == np.float64
     assert [file.name for file in path.parent.iterdir()] == ["seed1.npz"]
@@ -26,18 +26,18 @@ def test_parameters_come_back(tmp_path: Path) -> None:
 def test_other_files_are_refused(tmp_path: Path) -> None:
     """Dies if another model's parameters, or a pickle, are loaded."""
     path = tmp_path / "seed1.npz"
-    kept.save(path, PARAMS)
+    parameter_files.save(path, PARAMS)
     with pytest.raises(DataError, match="b is not in both"):
-        kept.load(path, {"layer": PARAMS["layer"]})
+        parameter_files.load(path, {"layer": PARAMS["layer"]})
     with pytest.raises(DataError, match="expected float64"):
-        kept.load(path, {**PARAMS, "b": np.ones(3)})
+        parameter_files.load(path, {**PARAMS, "b": np.ones(3)})
     np.savez(path, b=np.array([{"a": 1}], dtype=object))
     with pytest.raises(DataError, match="no readable parameters"):
-        kept.load(path, {"b": np.ones(1)})
+        parameter_files.load(path, {"b": np.ones(1)})
     for content in (b"", b"PK nonsense", b"\x93NUMPY\x01\x00", b"\x80\x04N."):
         path.write_bytes(content)
         with pytest.raises(DataError, match="no readable parameters"):
-            kept.load(path, PARAMS)
+            parameter_files.load(path, PARAMS)
 
 
 def test_kept_models_score_as_they_did(tmp_path: Path) -> None:
