@@ -5,7 +5,6 @@ version 2 (`cpu.max`, `memory.max`) or 1 (`cpu.cfs_quota_us`, `memory.limit_in_b
 may see its own group as the root.
 """
 
-import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,38 +16,50 @@ def cores() -> int:
     """Cores that the process may keep busy, at least one."""
     known = hasattr(os, "sched_getaffinity")
     count = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
-    shares = [quota / period for quota, period in _pairs() if quota > 0 and period > 0]
+    shares = [quota / period for quota, period in _shares() if quota > 0 and period > 0]
     return max(1, int(min([count, *shares])))
 
 
 def memory() -> float:
     """Bytes of memory that the process may have."""
-    bytes_there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    files = [*_files("", "memory.max"), *_files("memory", "memory.limit_in_bytes")]
-    return float(min([bytes_there, *(int(text) for text in files if text.isdigit())]))
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    files = [("", "memory.max"), ("memory", "memory.limit_in_bytes")]
+    limits = [_number(_text(g / name)) for of, name in files for g in _groups(of)]
+    return float(min([there, *(limit for limit in limits if limit > 0)]))
 
 
-def _pairs() -> Iterator[tuple[int, int]]:
-    """Microseconds of a core's time that a group has, and in how many; -1: no limit."""
-    for text in _files("", "cpu.max"):
-        quota, period = text.split()
-        yield int(quota) if quota.isdigit() else -1, int(period)
-    quotas, periods = (_files("cpu", f"cpu.cfs_{of}_us") for of in ("quota", "period"))
-    yield from zip(map(int, quotas), map(int, periods), strict=True)
+def _shares() -> Iterator[tuple[int, int]]:
+    """Microseconds of a core's time that a group has, and in how many; 0: no limit."""
+    for group in _groups(""):
+        quota, _, period = _text(group / "cpu.max").partition(" ")
+        yield _number(quota), _number(period)
+    for group in _groups("cpu"):
+        quota, period = (_text(group / f"cpu.cfs_{of}_us") for of in ("quota", "period"))
+        yield _number(quota), _number(period)
 
 
-def _files(controller: str, name: str) -> Iterator[str]:
-    """What files of this name hold, in the process' group and those above it.
+def _groups(controller: str) -> Iterator[Path]:
+    """Folders of the process' group and of those above it.
 
     Args:
       controller: of version 1; "": version 2.
     """
-    with contextlib.suppress(OSError):
-        for line in _GROUPS.read_text().splitlines():
-            _, controllers, path = line.split(":", 2)
-            if controller in controllers.split(","):
-                group = _MOUNTED / controller / path.lstrip("/")
-                above = [g for g in group.parents if g.is_relative_to(_MOUNTED / controller)]
-                for file in (g / name for g in [group, *above]):
-                    with contextlib.suppress(OSError):
-                        yield file.read_text().strip()
+    root = _MOUNTED / controller
+    for line in _text(_GROUPS).splitlines():
+        _, controllers, path = (line.split(":", 2) + ["?"] * 2)[:3]
+        if controller in controllers.split(","):
+            group = root / path.lstrip("/")
+            yield from (each for each in [group, *group.parents] if each.is_relative_to(root))
+
+
+def _text(file: Path) -> str:
+    """What a file holds; nothing where it cannot be read: no limit ends a verb."""
+    try:
+        return file.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _number(text: str) -> int:
+    """A limit as the kernel writes one; 0 for none (`max`, -1), and for what it never writes."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 20 else 0

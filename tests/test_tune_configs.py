@@ -55,8 +55,12 @@ def test_a_rate_that_steps_replace_is_refused() -> None:
     """Dies if a sweep or a search draws a learning rate that trainings take from the steps."""
     key = "training.optimiser.hyperparameters.learning_rate"
     of = spaces.from_dict({"rate": {"key": key, "uniform": [0.0, 1.0]}})
-    steps = studies.read(None, ["training.optimiser.steps=[[3,0.05]]"])
-    proposers.refuse_leaks(studies.read(None), of, "space")
+    steps = studies.read(None, ["training.optimiser.steps=[[1,0.05]]"])
+    later = studies.read(
+        None, ["training.optimiser.steps=[[2,0.05]]"]
+    )  # epoch 1 has the drawn one
+    for free in (studies.read(None), later):
+        proposers.refuse_leaks(free, of, "space")
     with pytest.raises(JaxevalError, match=f"^space: rate: sets {key}, which .*steps") as refused:
         proposers.refuse_leaks(steps, of, "space")
     assert "\n" not in str(refused.value)

@@ -94,12 +94,3 @@ class Training:
     checkpoint_every: Annotated[
         fields.Count, markers.IMMATERIAL, pydantic.Field(description="epochs between checkpoints")
     ] = 5
-
-    @pydantic.model_validator(mode="after")
-    def _one_schedule(self) -> "Training":
-        if self.plateau is not None and self.optimiser.steps:
-            raise ValueError(
-                "plateau: optimiser.steps replaces the learning rate that it decays; leave one of "
-                "the two out"
-            )
-        return self

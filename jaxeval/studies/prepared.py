@@ -56,7 +56,8 @@ def read(
       origin: of the changes, for messages; None: who called made them.
 
     Raises:
-      ConfigError: naming every key that is wrong; an empty `data`; a name that is no line.
+      ConfigError: naming every key that is wrong; an empty `data`; a name that is no line; two
+        schedules of the learning rate.
     """
     if data is not None and not data.strip():
         named = argument("data")
@@ -70,6 +71,11 @@ def read(
     config: Any = reading.read(registry.kind(task).Config, source, changed, origin)
     if not config.name.strip() or config.name.splitlines() != [config.name]:
         raise ConfigError(f"name: expected a name of one line, got {config.name!r}")
+    if config.training.plateau is not None and config.training.optimiser.steps:
+        raise ConfigError(
+            "training.optimiser.steps: they replace the learning rate that training.plateau "
+            "decays; training.plateau= leaves the plateau out"
+        )
     return config
 
 

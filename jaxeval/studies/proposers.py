@@ -158,9 +158,10 @@ def refuse_leaks(base: Any, of: Space, where: str) -> None:
     """
     keys = [*markers.keys(base, markers.IMMATERIAL), "training.micro_batch"]
     silent = dict.fromkeys(keys, "changes no score here")
-    if base.training.optimiser.steps:
+    if any(start <= 1 for start, _ in base.training.optimiser.steps):  # else it counts before
         silent[_LEARNING_RATE] = (
-            "training.optimiser.steps of the config replaces; leave one of the two out"
+            "training.optimiser.steps of the config replaces from epoch 1 on; leave one of the "
+            "two out"
         )
     neutral = {h.key: h.marker.neutral for h in markers.traced(base).values()}
     settings, defaults = reading.to_dict(base), reading.to_dict(type(base)())
