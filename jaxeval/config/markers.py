@@ -143,8 +143,12 @@ def traced(settings: object) -> dict[str, Hyperparameter]:
     return {hyperparameter.name: hyperparameter for hyperparameter in _traced(settings, "")}
 
 
-def _traced(settings: object, prefix: str) -> Iterator[Hyperparameter]:
-    unused = getattr(settings, "unused", ())
+def _traced(
+    settings: object, prefix: str, varied: Collection[str] = ()
+) -> Iterator[Hyperparameter]:
+    """The traced numbers of settings at a prefix; also unused ones if one of their keys varies."""
+    varies = any(key.startswith(prefix) for key in varied)
+    unused = () if varies else getattr(settings, "unused", ())
     for key, value, marker in _marked(settings):
         if isinstance(marker, Traced):
             name = marker.name or key
@@ -160,7 +164,7 @@ def _traced(settings: object, prefix: str) -> Iterator[Hyperparameter]:
                 for name, value in marker.values(settings).items()
             ]
         elif dataclasses.is_dataclass(value):
-            inner = [*_traced(value, f"{prefix}{key}.")]
+            inner = [*_traced(value, f"{prefix}{key}.", varied)]
         else:
             continue
         yield from (traced for traced in inner if traced.name not in unused)
@@ -172,10 +176,14 @@ def active(settings: object) -> dict[str, float]:
 
 
 def revisions(settings: object, varied: Collection[str] = ()) -> dict[str, int]:
-    """The revisions of keys that have any, and change anything or are among the varied keys."""
+    """The revisions of keys that have any, and change anything or are among the varied keys.
+
+    A value that the settings leave unused may change something where another of their keys, such
+    as a dropout's kind, is varied.
+    """
     return {
         number.key: number.marker.revision
-        for number in traced(settings).values()
+        for number in _traced(settings, "", varied)
         if number.marker.revision and (number.active or number.key in varied)
     }
 

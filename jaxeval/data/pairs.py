@@ -107,7 +107,7 @@ def build(settings: PairData, batch_size: int) -> Paired:
     """
     read = pair_sources.read(settings.source)
     parts = {p: [cut(pair, settings.longest) for pair in of] for p, of in read.parts.items()}
-    labels = _labels(parts, settings)
+    labels = _labels(read.parts, settings)
     of_part = {p: {word for pair in of for word in pair.words} for p, of in parts.items()}
     forms = ["", *sorted(set().union(*of_part.values()))]
     scope = word_settings.PARTS_OF[settings.vocabulary]
@@ -168,10 +168,11 @@ def _labels(parts: Parts, settings: PairData) -> list[str]:
         for pair in (pair for pair in pairs if pair.label not in labels):
             file = pair_sources.file_of(settings.source, part)
             expected = f"expected those of train: {checks.listed(labels)}"
+            values = [pair.label, "".join(pair.premise), "".join(pair.hypothesis)]
             raise DataError(
                 f"{part}: label {pair.label[:60]!r}; {expected}",
                 file or where,
-                None if file is None else text.line_with(file, [pair.label, *pair.words]),
+                None if file is None else text.line_with(file, values),
             )
     return labels
 

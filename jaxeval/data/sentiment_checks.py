@@ -44,11 +44,11 @@ def classes(
             for label in (t.label for t in sentence.targets if t.label not in labels):
                 begin = " ".join(sentence.words)[:60]
                 found = f"{part}: label {label[:60]!r} of {begin!r}"
-                file = file_of(part)
+                file, values = file_of(part), [label, "".join(sentence.words)]
                 raise DataError(
                     f"{found}; {expected}{checks.listed(labels)}",
                     file or where,
-                    None if file is None else text.line_with(file, [label, *sentence.words]),
+                    None if file is None else text.line_with(file, values),
                 )
     return labels
 

@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import io
+import json
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -37,16 +38,31 @@ def iterate_lines(path: str | Path) -> Iterator[str]:
 
 
 def line_with(path: str | Path, parts: Collection[str]) -> int | None:
-    """The number of the first line, from 1, that holds all of these texts; None: no line does.
+    """The number of the line, from 1, of which these texts are whole values, but for blanks.
 
-    It finds the place of something that was read, for messages: what stands over several lines
-    has none.
+    It finds the place of something that was read, for messages. None: no line fits, as where
+    something stands over several lines, or more than one does.
     """
-    wanted = [part.casefold() for part in parts]
-    for number, line in enumerate(map(str.casefold, iterate_lines(path)), 1):
-        if all(part in line for part in wanted):
-            return number
-    return None
+    wanted = {"".join(part.split()) for part in parts}
+    lines = (raw.decode("utf-8-sig", "replace") for raw in raw_lines(path))
+    numbers = [number for number, line in enumerate(lines, 1) if wanted <= _values(line)]
+    return numbers[0] if len(numbers) == 1 else None
+
+
+def _values(line: str) -> set[str]:
+    """Values of a JSON object, columns, or label and text of `LABEL:detail text`; no blanks."""
+    try:
+        tree = json.loads(line)
+    except (ValueError, RecursionError):
+        tree = None
+    if isinstance(tree, dict):
+        values = [str(value) for value in tree.values() if isinstance(value, str | int)]
+    elif "\t" in line:
+        values = line.split("\t")
+    else:
+        label, _, content = line.partition(" ")
+        values = [label.partition(":")[0], content]
+    return {"".join(value.split()) for value in values}
 
 
 def raw_lines(path: str | Path) -> Iterator[bytes]:

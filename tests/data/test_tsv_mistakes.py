@@ -1,6 +1,7 @@
 """Headers and wrong columns of tab-separated data are told by every task that reads such files."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -116,4 +117,58 @@ def test_a_pair_whose_label_train_lacks_has_a_place(tmp_path: Path) -> None:
         (tmp_path / f"{part}.tsv").write_text("".join(lines) + more)
     data = pairs.PairData(source=PairSource(path=str(tmp_path)))
     with pytest.raises(DataError, match=r"/test\.tsv:7: test: label 'none'; expected those of"):
+        pairs.build(data, 4)
+
+
+def _named_as_parts(folder: Path, form: Any) -> SentimentSource:
+    return SentimentSource(path=str(folder), format=form, train="train", dev="dev", test="test")
+
+
+@pytest.mark.parametrize(
+    ("lines", "line"),
+    [
+        (["the cat sat here 2\tneutral", "the cat\tneu"], ":2"),
+        (["the cat\tneutral", "the\u00a0cat\tneu \r"], ":2"),
+        (["the cat\tneu", "a dog\tneutral", "the cat\tneu"], ""),
+        (['{"text": "the cat neu", "label": "odd"}', '{"label": "neu", "text": "the cat"}'], ":2"),
+        (["neutral:one the cat neu", "neu:two the cat"], ":2"),
+    ],
+)
+def test_the_line_of_a_label_is_its_own(lines: list[str], line: str, tmp_path: Path) -> None:
+    """Dies if a right line is blamed that holds label and words of a wrong one within others, or
+    one of two lines that fit."""
+    kind = {"{": "json", "n": "trec"}.get(lines[0][0], "tsv")
+    texts = {
+        "json": '{{"text": "{}", "label": "{}"}}'.format,
+        "tsv": "{}\t{}".format,
+        "trec": "{1}:any {0}".format,
+    }
+    known = [texts[kind](f"text {k}", ("neutral", "odd")[k % 2]) for k in range(6)]
+    for part in ("train", "dev", "test"):
+        content = "\n".join(lines if part == "dev" else known) + "\n"
+        (tmp_path / part).write_bytes(content.encode())
+    source = _named_as_parts(tmp_path, kind)
+    with pytest.raises(DataError, match=rf"/dev{line}: dev: label 'neu' of 'the cat'"):
+        sentiment.build(sentiment.SentimentData(source=source), 4)
+
+
+def test_the_line_of_a_latin_1_file(tmp_path: Path) -> None:
+    """Dies if the message is of the encoding, which TREC's format has, not of the label."""
+    known = "".join(f"{'AB'[k % 2]}:any caf\xe9 {k}\n" for k in range(6)).encode("latin-1")
+    for part in ("train", "dev", "test"):
+        (tmp_path / part).write_bytes(known + (b"C:any odd one\n" if part == "dev" else b""))
+    source = _named_as_parts(tmp_path, "trec")
+    with pytest.raises(DataError, match=r"/dev:7: dev: label 'C' of 'odd one'"):
+        sentiment.build(sentiment.SentimentData(source=source), 4)
+
+
+def test_the_line_of_a_pair_that_is_cut(tmp_path: Path) -> None:
+    """Dies if a pair is looked for by the words that are read of it, or its columns within
+    others."""
+    for part in ("train", "dev", "test"):
+        lines = [f"{part} {k} is here\tthat {k} none\tclass{k % 2}\n" for k in range(6)]
+        more = "test 1 is\tthat 1\tnone\n" if part == "test" else ""
+        (tmp_path / f"{part}.tsv").write_text("".join(lines) + more)
+    data = pairs.PairData(source=PairSource(path=str(tmp_path)), longest=2)
+    with pytest.raises(DataError, match=r"/test\.tsv:7: test: label 'none'"):
         pairs.build(data, 4)

@@ -1,5 +1,6 @@
 """Ids of experiments: what was recorded stays what it is."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -22,6 +23,8 @@ RECORDED = {  # changes -> id, config_hash, before keys were added to these task
 # the same, of a sweep and a search of train_sentences=30: of what `SPACE` varies
 SPACES = {"model.dropout.state": "38fb367c108bb14c"}
 DEAD = "model.dropout.layer_input"  # dropped nothing, for a while
+KIND = "model.dropout.kind"
+SPANS = {KIND: {"choices": ["none", "variational"]}}  # others: rates
 
 
 @pytest.mark.parametrize("changes", RECORDED)
@@ -32,9 +35,14 @@ def test_an_id_is_what_it_was(changes: str) -> None:
     assert (record.id, record.config_hash) == RECORDED[changes]
 
 
-def _of_space(key: str) -> str:
-    base = studies.prepare(studies.read(None, ["data.train_sentences=30"]))
-    design = {"space": {"rate": {"key": key, "uniform": [0.1, 0.5]}}, "seed": 1}
+def _of_space(*keys: str, changes: Sequence[str] = ()) -> str:
+    base = studies.prepare(studies.read(None, ["data.train_sentences=30", *changes]))
+    names = ["rate", "kind"][: len(keys)]
+    space = {
+        name: {"key": key, **SPANS.get(key, {"uniform": [0.1, 0.5]})}
+        for name, key in zip(names, keys, strict=True)
+    }
+    design = {"space": space, "seed": 1}
     config: dict[str, Any] = {}
     return prepared.record_of(base, studies.Study("sweep", config, design)).id
 
@@ -60,3 +68,23 @@ def test_what_was_trained_without_its_dropout_counts_for_nothing(
     assert studies.prepare(without).record.id == RECORDED["data.train_sentences=30"][0]
     unused = [f"{DEAD}=0.25", "model.dropout.kind=none"]
     assert not markers.revisions(studies.read(None, unused))
+
+
+@pytest.mark.parametrize(
+    ("rate", "keys", "mended"),
+    [
+        (0.0, [DEAD, KIND], True),
+        (0.25, [KIND], True),
+        (0.0, [KIND], False),
+        (0.25, ["training.optimiser.l2"], False),
+    ],
+)
+def test_a_space_that_varies_the_kind_of_dropout(
+    rate: float, keys: Sequence[str], mended: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if the kind `none` of a sweep's config hides that its runs drop what was not dropped
+    once: those recorded then would be taken for them. Other sweeps keep their ids."""
+    changes = [f"{KIND}=none", f"{DEAD}={rate}"]
+    swept = _of_space(*keys, changes=changes)
+    monkeypatch.setattr(markers, "revisions", lambda settings, varied=(): {})
+    assert (_of_space(*keys, changes=changes) != swept) == mended
