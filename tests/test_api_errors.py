@@ -71,6 +71,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "draws of words": (lambda: jaxeval.sweep(TOY, {}, seed=_any("a")), "seed: expected a whole"),
     "half a draw": (lambda: jaxeval.sweep(TOY, {}, seed=_any(1.5)), "seed: expected a whole"),
     "runs": (lambda: jaxeval.sweep(TOY, {}, _any([3, 5])), "runs: expected a whole number"),
+    "no runs": (lambda: jaxeval.sweep(TOY, {}, _any(None)), "runs: expected a whole number"),
     "cohorts": (lambda: jaxeval.sweep(TOY, {}, most_cohorts=0), "most_cohorts: expected"),
     "a config": (lambda: jaxeval.select(_any("bag.toml")), "models: expected two or more"),
     "space": (lambda: jaxeval.sweep(TOY, {"rate": {"uniform": 3}}), "rate"),
