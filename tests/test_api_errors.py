@@ -19,14 +19,17 @@ _toys = from_python.toys  # a fixture of all tests here
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"parallel": -1}, "parallel: expected a whole number of at least 1, got -1"),
-        ({"trials": 0}, "trials: expected a whole number of at least 1, got 0"),
+        ({"parallel": -1}, "parallel: expected a whole number from 1 to 1000000, got -1"),
+        ({"trials": 0}, "trials: expected a whole number from 1 to 1000000, got 0"),
         ({"trials": 10**6, "seeds": 2}, "trials: expected at most 1000000 runs in all"),
-        ({"retrain": -1}, "retrain: expected a whole number of at least 0, got -1"),
+        ({"retrain": -1}, "retrain: expected a whole number from 0 to 1000000, got -1"),
         ({"seconds": 0}, "seconds: expected a number above 0, got 0"),
-        ({"halving": 1}, "halving: expected a whole number of at least 2, got 1"),
-        ({"halving": 2.5}, "halving: expected a whole number of at least 2, got 2.5"),
-        ({"halving": 2, "min_epochs": 0}, "min_epochs: expected a whole number of at least 1"),
+        ({"halving": 1}, "halving: expected a whole number from 2 to 1000000, got 1"),
+        ({"halving": 2.5}, "halving: expected a whole number from 2 to 1000000, got 2.5"),
+        ({"halving": 2, "min_epochs": 0}, "min_epochs: expected a whole number from 1"),
+        ({"trials": "2"}, "trials: expected a whole number from 1"),
+        ({"seed": True}, "seed: expected a whole number from 0"),
+        ({"seeds": "2"}, "seeds: expected a whole number from 1"),
         ({"min_epochs": 2}, "min_epochs: goes with halving"),
     ],
 )

@@ -105,6 +105,10 @@ def test_a_search_shows_no_test(folder: Path, capsys: pytest.CaptureFixture) -> 
     body = html[html.index("<tbody>") : html.index("Full config")]
     for text in (printed, body):
         assert "30.00" in text and "77.00" not in text and "rho" not in text
+    searched = Runs(tuple(of(folder, "search")), "R")
+    with pytest.raises(ConfigError, match=r"part='dev'.*_tuned"):
+        searched.scores()
+    assert searched.scores("dev").tolist() == [0.1, 0.2, 0.3]
     described = summary.of_members(of(folder, "search"))
     assert "dev f1 (%) median 20.00" in terminal.line(described)
     of_runs.main(["list", str(folder), "--json", "-"])
