@@ -67,7 +67,7 @@ class Runs:
           [members with a score] float64, in the order of `rows`.
 
         Raises:
-          ConfigError: no such part, or members of several experiments.
+          ConfigError: no such part, members of several experiments, or the test part of a search.
         """
         from jaxeval.report.runs import summary
         from jaxeval.runs import experiments
@@ -79,6 +79,12 @@ class Runs:
             raise ConfigError(
                 f"{self.location}: several experiments: {experiments.with_ids(names)}; expected "
                 f"one, as runs[{next(iter(names))!r}].scores()"
+            )
+        if part == "test" and self.rows and experiments.kind(self.rows) == "tuning":
+            raise ConfigError(
+                f"{self.location}: {self.rows[0].name} has the settings of a search, chosen by "
+                "dev; expected scores(part='dev'), or its best setting retrained, the experiment "
+                "NAME_tuned"
             )
         members = summary.independent(self.rows) if self.rows else ()
         known = (getattr(row, part) for row in members)

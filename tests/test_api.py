@@ -111,7 +111,10 @@ def test_tuned(capsys: pytest.CaptureFixture) -> None:
     assert tree["trials"] == 5 and [*tuned.values] == ["rate"] and tuned.path.exists()
     assert "best mean: setting" in str(tuned) and "retrained with 2 fresh seeds" in str(tuned)
     assert "<table" in tuned._repr_html_() and tuned.plot("slices").axes
-    assert jaxeval.tune(TOY, space, **options).tree["evaluations"] == tuned.tree["evaluations"]
+    counts: dict[str, Any] = {k: np.int64(v) for k, v in options.items() if type(v) is int}
+    counts |= {"seed": np.int64(0), "seeds": np.int64(1)}
+    again_tuned = jaxeval.tune(TOY, space, **{**options, **counts})
+    assert again_tuned.tree["evaluations"] == tuned.tree["evaluations"]
     again = jaxeval.train(str(tuned.path), seeds=[1_000_001, 1_000_002], quiet=True)
     assert list(again.scores("dev")) == tuned.tree["retrained"]["scores"]["dev"]  # type: ignore[index, call-overload]
     with pytest.raises(errors.ConfigError, match="expected one of best_so_far"):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from jaxeval import backend, errors
 from jaxeval.config import arguments
-from jaxeval.config.arguments import Changes
+from jaxeval.config.arguments import MOST, Changes
 
 if TYPE_CHECKING:
     from jaxeval.bandits import Rule
@@ -166,17 +166,19 @@ def tune(
       ConfigError, DataError, RunError: of the config, the space, the data, the folder.
     """
     arguments.switches(quiet=quiet)
+    seed = arguments.whole("seed", seed, 0)
+    adaptive = isinstance(seeds, str) and seeds == "adaptive"  # numpy's equality is no bool
+    count = 1 if adaptive else arguments.whole("seeds", seeds, 1, MOST)  # type: ignore[arg-type]
+    parallel = None if parallel is None else arguments.whole("parallel", parallel, 1, MOST)
     folder = arguments.folder("out", out)
     backend.prepare()
     from jaxeval import observe, results
     from jaxeval.space import space as spaces
     from jaxeval.tune import options, targets, training
-    from jaxeval.tuning.search import Search, whole
+    from jaxeval.tuning.search import Search
 
-    count, adaptive = (1, True) if seeds == "adaptive" else (seeds, False)
     end = options.called_end(trials, seconds, retrain, count)
     stops = options.halving(halving, min_epochs)
-    parallel = None if parallel is None else whole("parallel", parallel, 1)
     of, where = spaces.of(space)
     search = Search(of, method, seed, count, adaptive, stops)
     target = targets.target(config, arguments.words(changes), arguments.path(data), search, where)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jaxeval import backend, errors
 from jaxeval.config import arguments
-from jaxeval.config.arguments import Changes
+from jaxeval.config.arguments import MOST, Changes
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
@@ -84,9 +84,10 @@ def sweep(
     Raises:
       ConfigError, DataError, RunError: of the config, the space, the data, the folder.
     """
-    arguments.counts(runs=runs, most_cohorts=most_cohorts)
+    count, seed = arguments.whole("runs", runs, 1, MOST), arguments.whole("seed", seed, 0)
+    arguments.counts(most_cohorts=most_cohorts)
     arguments.switches(again=again, quiet=quiet)
-    seed, folder = arguments.whole("seed", seed, 0), arguments.folder("out", out)
+    folder = arguments.folder("out", out)
     backend.prepare()
     from jaxeval import observe, results
     from jaxeval.runs import database
@@ -95,7 +96,7 @@ def sweep(
 
     of, where = spaces.of(space)
     words, at = arguments.words(changes), arguments.path(data)
-    drawn = sweeps.draw(config, words, at, of, seed=seed, count=runs, folder=folder, where=where)
+    drawn = sweeps.draw(config, words, at, of, seed=seed, count=count, folder=folder, where=where)
     with observe.interruptible():
         rows = observe.sweep(drawn, store, most_cohorts=most_cohorts, again=again, quiet=quiet)
     return results.Runs(tuple(rows), database.shown(store or out))

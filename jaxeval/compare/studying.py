@@ -57,10 +57,13 @@ def study(
       trained: one trained model of each model, to be compared item by item.
     """
     from jaxeval.report.comparison import progress
+    from jaxeval.runs import experiments
     from jaxeval.stats import pairwise
     from jaxeval.stats import study as studies
 
     rules = rules or pairwise.Rules()
+    if control is not None:  # an id may name it, as it names the models of our own runs
+        control = experiments.model_of(table.ids, table.models, control) or control
     show_progress = progress.shown(all_pairs=control is None)
     return studies.study(
         table, rules, unit, control=control, gamma=gamma, trained=trained, progress=show_progress

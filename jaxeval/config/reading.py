@@ -4,7 +4,6 @@ import difflib
 import hashlib
 import json
 import tomllib
-import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -69,8 +68,21 @@ def read(cls: type[T], source: Source, overrides: Sequence[str] = (), origin: st
     tree = _tree(source)
     for override in overrides:
         changes.apply(tree, override)
-    changed = {override.partition("=")[0].strip(): origin for override in overrides}
-    return from_dict(cls, tree, f"{source}: " if isinstance(source, str | Path) else "", changed)
+    checked, lines = _checked(cls, tree)
+    if checked is not None:
+        return checked
+    where = f"{source}: " if isinstance(source, str | Path) else ""
+    own = [override.partition("=")[0].strip() for override in overrides]
+    alone = bool(own) and not _checked(cls, _tree(source))[1]
+    if all(_of_changes(line.partition(":")[0], own, alone) for line in lines):
+        where = f"{origin}: " if origin else ""
+    raise _error(where, lines)
+
+
+def _of_changes(wrong: str, changed: Sequence[str], alone: bool) -> bool:
+    """Whether changes made a key wrong: of it, or inside it where they are `alone` in error."""
+    inside = alone and any(f"{own}.".startswith(f"{wrong}.") for own in changed)
+    return inside or any(f"{wrong}.".startswith(f"{own}.") for own in changed)
 
 
 def _tree(source: Source) -> dict[str, object]:
@@ -90,51 +102,39 @@ def _tree(source: Source) -> dict[str, object]:
     raise ConfigError(f"expected a config's file or name, a dict or settings, got {source!r}")
 
 
-def from_dict(
-    cls: type[T],
-    tree: Mapping[str, object],
-    where: str = "",
-    changed: Mapping[str, str] = types.MappingProxyType({}),
-) -> T:
-    """The settings of plain data, all or some of their keys.
-
-    Args:
-      where: what messages begin with.
-      changed: keys that were set elsewhere -> what messages begin with that are of them alone.
+def from_dict(cls: type[T], tree: Mapping[str, object], where: str = "") -> T:
+    """The settings of plain data, all or some of their keys; messages begin with `where`.
 
     Raises:
       ConfigError: as `read`.
     """
+    checked, lines = _checked(cls, tree)
+    if checked is None:
+        raise _error(where, lines)
+    return checked
+
+
+def _checked(cls: type[T], tree: Mapping[str, object]) -> tuple[T | None, list[str]]:
+    """The settings of plain data, or None and a line for each mistake."""
     # by way of JSON, where a list is a tuple's strict form, and numpy's numbers are numbers
     tree = json.loads(json.dumps(tree, default=arguments.plain))
     try:
         settings = _validate(cls, _filled(cls, tree))
         lines = list(_too_large(tree))
     except pydantic.ValidationError as error:
-        wrong = {entry["loc"][:-1] for entry in error.errors()}
-        # a list whose items are wrong is too short as well, for pydantic
-        lines = [
-            _explain(cls, entry)
-            for entry in error.errors()
-            if entry["type"] != "too_short" or entry["loc"] not in wrong
-        ]
-    if not lines:
-        return settings
-    where = _where(where, changed, [line.partition(":")[0] for line in lines])
+        return None, [_explain(cls, entry) for entry in error.errors() if not _repeats(entry)]
+    return (None, lines) if lines else (settings, [])
+
+
+def _repeats(error: ErrorDetails) -> bool:
+    """Whether a list is too short for its wrong items alone, of which others tell."""
+    return error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"]
+
+
+def _error(where: str, lines: Sequence[str]) -> ConfigError:
     if len(lines) == 1:
-        raise ConfigError(where + lines[0])
-    raise ConfigError(f"{where}{len(lines)} errors:\n  " + "\n  ".join(lines))
-
-
-def _where(where: str, changed: Mapping[str, str], wrong: Sequence[str]) -> str:
-    """What a message of wrong keys begins with: the one place that set all of them, or `where`."""
-    places = [
-        next((of for own, of in changed.items() if f"{key}.".startswith(f"{own}.")), None)
-        for key in wrong
-    ]
-    if None in places or len({*places}) > 1:
-        return where
-    return f"{places[0]}: " if places[0] else ""
+        return ConfigError(where + lines[0])
+    return ConfigError(f"{where}{len(lines)} errors:\n  " + "\n  ".join(lines))
 
 
 def _too_large(tree: object, key: str = "") -> Iterator[str]:

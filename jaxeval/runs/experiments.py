@@ -1,7 +1,7 @@
 """What a runs folder holds, in words: kinds of experiments, and the data sets behind them."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Literal
 
@@ -13,7 +13,7 @@ _MOST_LISTED = 12
 _LEAST = 4  # characters of the beginning of an id
 _MOST_KEYS = 6  # that a line shows with their values
 _LONGEST = 40  # characters of a value
-_READ_WITH = {
+READ_WITH = {
     "sweep": "a random sweep: python -m jaxeval.sensitivity",
     "noise": "repeated runs: python -m jaxeval.noise",
     "neighbourhood": "changed settings: python -m jaxeval.neighbourhood",
@@ -59,6 +59,12 @@ def ids_of(names: Mapping[str, str], asked: str) -> list[str]:
     return named or (begun if len(begun) == 1 else [])
 
 
+def model_of(names: Mapping[str, str], models: Collection[str], asked: str) -> str | None:
+    """The model that a text means: of this name, else that of the one experiment of `ids_of`."""
+    ids = [] if asked in models else ids_of(names, asked)
+    return asked if asked in models else names[ids[0]] if len(ids) == 1 else None
+
+
 def with_ids(names: Mapping[str, str]) -> str:
     """Experiments for a message: each by its name and its id, what `ids_of` takes."""
     shown = [f"{name} ({key})" for key, name in list(names.items())[:_MOST_LISTED]]
@@ -76,7 +82,7 @@ def listed(rows: Sequence[MemberRow]) -> str:
 
 def _described(members: Sequence[MemberRow]) -> str:
     first = members[0]
-    other = _READ_WITH.get(kind(members))
+    other = READ_WITH.get(kind(members))
     runs = f"{len(members)} run{'s' if len(members) > 1 else ''} of {first.metric}"
     return f"{first.name} ({runs}{'; ' + other if other else ''})"
 

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from jaxeval.errors import DataError, RunError, argument
 from jaxeval.runs import database, directions, experiments, imported, store, tables
@@ -88,7 +88,8 @@ def of_members(
     columns = {"score": "test", **layout.columns}
     whole = _columns(members, source, columns.get("dataset", "dataset"))
     head = imported.head(whole, rows)
-    asked_for = _named(layout.models, members, whole.texts("model"), source)
+    ids = _ids(members, whole.texts("model"))
+    asked_for = _named(layout, members, whole.texts("model"), ids, source)
     unasked = dataclasses.replace(layout, columns=columns, higher_is_better=None, models=asked_for)
     table = tables.of_columns(head, unasked)
     higher: dict[str | None, bool] = {row.metric: row.higher_is_better for row in members[:rows]}
@@ -104,33 +105,59 @@ def of_members(
         directed,
         warnings=(*directed.warnings, *notes),
         notes=tuple(_what_differs(table, members)),
+        ids=ids,
     )
 
 
-def _named(
-    asked: Sequence[str], rows: Sequence[MemberRow], models: Sequence[str], source: str
-) -> list[str]:
-    """The names of the models that are asked for, where some are ids of experiments.
-
-    Args:
-      models: of each row.
-
-    Raises:
-      DataError: no such model; says which there are, with the ids of their experiments.
-    """
+def _ids(rows: Sequence[MemberRow], models: Sequence[str]) -> dict[str, str]:
+    """Ids of experiments -> model; `models` has that of each row."""
     of: dict[str, set[str]] = {}
     for row, model in zip(rows, models, strict=True):
         of.setdefault(row.experiment, set()).add(model)
     # of a sweep every setting is a model
-    named = {key: min(those) for key, those in of.items() if len(those) == 1}
-    found = []
-    for model in asked:
-        ids = [] if model in models else experiments.ids_of(named, model)
-        if model not in models and len(ids) != 1:
-            known = experiments.with_ids(named) or imported.listed([*dict.fromkeys(models)])
-            raise DataError(f"no model {model!r}; has {known}", source)
-        found.append(named[ids[0]] if ids else model)
-    return found
+    return {key: min(those) for key, those in of.items() if len(those) == 1}
+
+
+def _named(
+    layout: Layout,
+    rows: Sequence[MemberRow],
+    models: Sequence[str],
+    ids: Mapping[str, str],
+    source: str,
+) -> list[str]:
+    """The names of the models that are asked for, each once, where some are ids of experiments.
+
+    Args:
+      models: of each row.
+      ids: of experiments -> model.
+
+    Raises:
+      DataError: no such model (says which there are, with the ids of their experiments), or one
+        of repeated runs of its seeds.
+    """
+    if not layout.models:
+        return []
+    repeated = _repeated(layout, rows, models)
+    found: dict[str, None] = {}
+    for asked in layout.models:
+        model = experiments.model_of(ids, models, asked)
+        if model is None:
+            known = {key: name for key, name in ids.items() if name not in repeated}
+            shown = experiments.with_ids(known) or imported.listed([*dict.fromkeys(models)])
+            raise DataError(f"no model {asked!r}; has {shown}", source)
+        if model in repeated:
+            raise DataError(f"{asked!r} has {experiments.READ_WITH['noise']}", source)
+        found[model] = None
+    return list(found)
+
+
+def _repeated(layout: Layout, rows: Sequence[MemberRow], models: Sequence[str]) -> set[str]:
+    """Models of runs that nothing in the table tells apart: each seed was trained repeatedly."""
+    if "repeat" in layout.columns.values():
+        return set()
+    groups = experiments.by_experiment(rows)
+    noisy = {group[0].experiment for group in groups if experiments.kind(group) == "noise"}
+    return {model for row, model in zip(rows, models, strict=True) if row.experiment in noisy}
 
 
 def members(location: str, layout: Layout) -> Sequence[MemberRow]:

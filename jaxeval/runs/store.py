@@ -74,7 +74,9 @@ class Store:
         with self._transaction() as connection:
             alike = sa.or_(
                 table.id == experiment.id,
-                (table.config_hash == experiment.config_hash) & (table.data == experiment.data),
+                (table.name == experiment.name)
+                & (table.config_hash == experiment.config_hash)
+                & (table.data == experiment.data),
             )
             query = sa.select(table.id, table.name, table.data_hash).where(alike)
             before = connection.execute(query).all()
@@ -216,11 +218,12 @@ def _registered(
     if kept.name != asked.name:
         yield f"{asked.name}: recorded as {kept.name} ({kept.id}), the same experiment"
     if all(row.id != asked.id for row in before):
+        others = [row for row in before if row.data_hash != asked.data_hash]
+        # the text of a relative path may mean several folders
         yield from (
-            f"{asked.name} ({asked.id}) is a new experiment: its data, {asked.data}, is not that "
-            f"of {row.name} ({row.id}) any more"
-            for row in before
-            if row.data_hash != asked.data_hash
+            f"{asked.name} ({asked.id}) is a new experiment: other data was recorded under the "
+            f"same path, {asked.data}, as {row.name} ({row.id})"
+            for row in others[-1:]
         )
 
 

@@ -31,6 +31,7 @@ class ScoreTable:
       warnings: what a reader of the scores should know.
       notes: what is known of the models beside their scores.
       folds: the column of splits is named as folds are, which share no test item.
+      ids: of experiments of our own runs -> model.
     """
 
     source: str
@@ -51,6 +52,7 @@ class ScoreTable:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     folds: bool = False
+    ids: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def stored_unit(self) -> str:

@@ -81,9 +81,9 @@ def load(cohort: Cohort, folder: Path) -> Models:
     if missing:
         record = cohort.records[0]
         other = saved.of_other_data(folder, record)
-        changed = f" (the data, {record.data}, is not that of {other} any more)" if other else ""
+        said = f" (other data was recorded under the same path, {record.data}, as {other})"
         raise RunError(
-            f"{folder}: no saved model of experiment {record.id}{changed} for "
+            f"{folder}: no saved model of experiment {record.id}{said if other else ''} for "
             f"{preparing.listed(missing)}; train it with training.save_models=true (and "
             "--again, if it was trained without), or choose other seeds with --seed-list: a "
             "member that diverged at once has none"

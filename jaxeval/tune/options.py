@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from jaxeval import cli
-from jaxeval.config.arguments import MOST
+from jaxeval.config.arguments import MOST, whole
 from jaxeval.errors import ConfigError, argument
 from jaxeval.runs import arguments, metrics
 
@@ -179,14 +179,13 @@ def halving(factor: int | None, first: int | None) -> "Halving | None":
       ConfigError, DataError: a first rung without a factor, or numbers that are none of either.
     """
     from jaxeval.tuning.halving import Halving
-    from jaxeval.tuning.search import whole
 
     if factor is None:
         if first is not None:
             raise ConfigError(f"{argument('min_epochs')}: goes with {argument('halving')}")
         return None
-    least = 1 if first is None else whole(argument("min_epochs"), first, 1)
-    return Halving(whole(argument("halving"), factor, 2), least)
+    least = 1 if first is None else whole(argument("min_epochs"), first, 1, MOST)
+    return Halving(whole(argument("halving"), factor, 2, MOST), least)
 
 
 def _factor(text: str) -> int:
@@ -225,14 +224,12 @@ def called_end(trials: int, seconds: float | None, retrain: int, seeds: int) -> 
     Raises:
       ConfigError, DataError: naming the argument.
     """
-    from jaxeval.tuning.search import whole
-
-    runs = whole("trials", trials, 1) * whole("seeds", seeds, 1)
-    if runs > MOST:
+    trials = whole("trials", trials, 1, MOST)
+    if trials * seeds > MOST:
         raise ConfigError(f"trials: expected at most {MOST} runs in all")
     if seconds is not None and not 0 < seconds < math.inf:
         raise ConfigError(f"seconds: expected a number above 0, got {seconds!r}")
-    return End(whole("trials", trials, 1), seconds, retrain=whole("retrain", retrain, 0))
+    return End(trials, seconds, retrain=whole("retrain", retrain, 0, MOST))
 
 
 def stopper(

@@ -2,11 +2,10 @@
 
 import dataclasses
 import functools
-import operator
 from collections.abc import Collection
-from typing import SupportsIndex
 
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.config import arguments
+from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Space
@@ -38,8 +37,8 @@ class Search:
 
     def __post_init__(self) -> None:
         methods.method(self.method)
-        whole("seed", self.seed, 0)
-        whole("seeds", self.seeds, 1)
+        arguments.whole("seed", self.seed, 0)
+        arguments.whole("seeds", self.seeds, 1, arguments.MOST)
         if self.adaptive and (self.method != "gp" or self.seeds > 1):
             raise ConfigError("adaptive seeds: expected method gp, and one seed an evaluation")
         if self.halving is not None and (self.adaptive or self.seeds > 1):
@@ -61,18 +60,6 @@ class Search:
             # left out where there is none, as searches of before it have it
             **({} if self.halving is None else {"halving": self.halving.to_dict()}),
         }
-
-
-def whole(name: str, value: SupportsIndex, least: int) -> int:
-    """A whole number, numpy's too, as a plain one.
-
-    Raises:
-      DataError: it is none, or below the least.
-    """
-    number = operator.index(value) if hasattr(value, "__index__") else least - 1
-    if number < least:
-        raise DataError(f"{name}: expected a whole number of at least {least}, got {value!r}")
-    return number
 
 
 def ask(

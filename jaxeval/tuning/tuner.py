@@ -7,6 +7,8 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
+from jaxeval.config import arguments
+from jaxeval.config.arguments import MOST
 from jaxeval.errors import DataError
 from jaxeval.runs import directions
 from jaxeval.space import space as spaces
@@ -34,8 +36,8 @@ class Tuner:
         `tuning.history.from_dict`.
 
     Raises:
-      ConfigError: of the space or the method.
-      DataError: of a seed or a direction, or the history is none, of another direction, or has a
+      ConfigError: of the space, the method or a seed.
+      DataError: of a direction, or the history is none, of another direction, or has a
         setting that the space has not.
     """
 
@@ -51,7 +53,7 @@ class Tuner:
         history: History | None = None,
     ):
         of, _ = spaces.of(_listed(space))
-        whole = search.whole("seed", seed, 0), search.whole("seeds", seeds, 1)
+        whole = arguments.whole("seed", seed, 0), arguments.whole("seeds", seeds, 1, MOST)
         self.search = search.Search(of, method, *whole, adaptive)
         asked = directions.asked_for(higher_is_better)
         if history is None:
@@ -82,9 +84,9 @@ class Tuner:
           the space has no more.
 
         Raises:
-          DataError: the count is no whole number, or below 0.
+          ConfigError: the count is no whole number, or below 0.
         """
-        number = search.whole("count", count, 0)
+        number = arguments.whole("count", count, 0, MOST)
         self.history, proposed = search.ask(self.search, self.history, number)
         return proposed
 
@@ -98,9 +100,10 @@ class Tuner:
             not finite is a failure.
 
         Raises:
+          ConfigError: the number is no whole one.
           DataError: as `history.tell`, and where the result is neither numbers nor words.
         """
-        index = search.whole("number", number, 0)
+        index = arguments.whole("number", number, 0, MOST)
         self.history = histories.tell(self.history, index, outcome(result))
 
     def best(self) -> Setting:

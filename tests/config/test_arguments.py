@@ -1,11 +1,12 @@
 """Arguments of functions of Python: numbers of numpy are numbers, texts and fractions are none."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from jaxeval import studies
+from jaxeval import ablation, studies
 from jaxeval.config import arguments, reading
 from jaxeval.errors import ConfigError, in_python
 
@@ -76,26 +77,44 @@ def test_settings_of_numpy_numbers() -> None:
         reading.from_dict(_Sizes, {"units": np.float64(5.5)})
 
 
-def test_a_wrong_change_names_where_it_was_made() -> None:
+def test_a_wrong_change_names_where_it_was_made(tmp_path: Path) -> None:
     """Dies if the config's file is blamed for a change, or a change for the file."""
 
-    def said(tree: dict[str, Any], wrong: dict[str, str]) -> str:
+    origin = "v.toml: variant 'x'"
+    file = tmp_path / "c.toml"
+
+    def said(text: str, *changes: str, origin: str = origin) -> str:
+        file.write_text(text)
         with pytest.raises(ConfigError) as caught:
-            reading.from_dict(_Sizes, tree, "c.toml: ", wrong)
+            reading.read(_Sizes, file, changes, origin)
         return str(caught.value)
 
-    origin = "v.toml: variant 'x'"
-    assert said({"units": "a"}, {"units": origin}).startswith("v.toml: variant 'x': units: ")
-    assert said({"units": "a"}, {"rate": origin}).startswith("c.toml: units: ")
-    both = {"units": "a", "rate": "b"}
-    assert said(both, {"rate": origin}).startswith("c.toml: 2 errors")
-    assert said(both, {"rate": origin, "units": origin}).startswith(f"{origin}: 2 errors")
-    assert said({"units": "a"}, {"units": ""}).startswith("units: ")
+    assert said("", "units=a").startswith("v.toml: variant 'x': units: ")
+    assert said("units = 'a'", "rate=0.5").startswith(f"{file}: units: ")
+    assert said("units = 'a'", "rate=b").startswith(f"{file}: 2 errors")
+    assert said("", "rate=b", "units=a").startswith(f"{origin}: 2 errors")
+    assert said("", "units=a", origin="").startswith("units: ")
+    # the wrong key is above the one that was changed
+    assert said("", "nosuch.a=1").startswith(f"{origin}: nosuch: unknown key")
+    assert said("nosuch.b = 1", "nosuch.a=1").startswith(f"{file}: nosuch: unknown key")
     for source in ({}, {"name": "a"}):
         with pytest.raises(ConfigError, match=r"^command line: training\.epochs: input"):
             studies.read(source, ["training.epochs=0"])
     with pytest.raises(ConfigError, match=r"^changes: training\.epochs: input"), in_python():
         studies.read({}, ["training.epochs=0"])
+    for key in ("training.optimizer.name=adam", "training.optimiser.hyperparameters.lr=1"):
+        with pytest.raises(ConfigError, match=r"^command line: training\.optimi"):
+            studies.read("reimers2017/ud_pos", [key])
+
+
+def test_a_list_of_wrong_items_is_not_too_short_as_well(tmp_path: Path) -> None:
+    """Dies if an empty list in a list of tables is told twice, or of no list as too short."""
+    (tmp_path / "v.toml").write_text('[[variant]]\nname = "x"\nchanges = []\n')
+    with pytest.raises(ConfigError) as caught:
+        ablation._variants(str(tmp_path / "v.toml"))
+    assert str(caught.value) == (
+        f"{tmp_path / 'v.toml'}: variant.0.changes: expected a list of at least 1 value (got [])"
+    )
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "a\u2028"])

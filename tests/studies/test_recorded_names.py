@@ -44,13 +44,19 @@ def test_other_data_at_the_same_place_is_said(tmp_path: Path) -> None:
         assert store.register(plain) == Registered(plain, ())
         (line,) = store.register(changed).notes
         assert line == (
-            "name (e2) is a new experiment: its data, somewhere, is not that of name (e1) any more"
+            "name (e2) is a new experiment: other data was recorded under the same path, "
+            "somewhere, as name (e1)"
         )
         assert store.register(changed).notes == ()
         elsewhere = dataclasses.replace(plain, id="e3", data_hash="d3", data="elsewhere")
         assert store.register(elsewhere).notes == ()
         other = dataclasses.replace(plain, id="e4", data_hash="d4", config_hash="c2")
         assert store.register(other).notes == ()
+        named = dataclasses.replace(plain, id="e5", data_hash="d5", name="name, noise")
+        assert store.register(named).notes == ()
+        third = dataclasses.replace(plain, id="e6", data_hash="d6")
+        (line,) = store.register(third).notes  # of two earlier states the later one
+        assert line.endswith("as name (e2)")
 
 
 def test_models_of_other_data_are_named(tmp_path: Path) -> None:
@@ -59,5 +65,5 @@ def test_models_of_other_data_are_named(tmp_path: Path) -> None:
     cohort = toy_kind.cohort(proposers.seeds_by_splits(toy_kind.config(save_models=True), [1]))
     record = dataclasses.replace(cohort.records[0], id="new", name="bag", data_hash="new")
     moved = cohorts.recorded(cohort, {cohort.records[0].id: record})
-    with pytest.raises(RunError, match=f"not that of {row.experiment} any more"):
+    with pytest.raises(RunError, match=f"same path, .*, as {row.experiment}"):
         evaluation.load(moved, tmp_path)

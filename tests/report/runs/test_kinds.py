@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import jaxeval
 from jaxeval import files, runs
+from jaxeval.compare import __main__ as compare
 from jaxeval.errors import ConfigError, DataError, RunError
 from jaxeval.report import __main__ as verb
 from jaxeval.report.runs import page, summary, terminal
@@ -103,6 +105,10 @@ def test_a_search_shows_no_test(folder: Path, capsys: pytest.CaptureFixture) -> 
     body = html[html.index("<tbody>") : html.index("Full config")]
     for text in (printed, body):
         assert "30.00" in text and "77.00" not in text and "rho" not in text
+    searched = Runs(tuple(of(folder, "search")), "R")
+    with pytest.raises(ConfigError, match=r"part='dev'.*_tuned"):
+        searched.scores()
+    assert searched.scores("dev").tolist() == [0.1, 0.2, 0.3]
     described = summary.of_members(of(folder, "search"))
     assert "dev f1 (%) median 20.00" in terminal.line(described)
     of_runs.main(["list", str(folder), "--json", "-"])
@@ -149,6 +155,32 @@ def test_one_lookup_of_experiments(tmp_path: Path, capsys: pytest.CaptureFixture
     assert table.models == ("77770000", "8fb8bbbb")
     with pytest.raises(DataError, match=r"no model '8fb8'; has 77770000 \(77770000\)"):
         native.score_table(str(tmp_path), Layout(models=["8fb8", "7777"]))
+    table = native.score_table(str(tmp_path), Layout(models=["7777", "77770000", "8fb8a", "7777"]))
+    assert table.models == ("77770000", "8fb8aaaa")  # each once
+
+
+def test_a_control_by_its_id(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if the control takes no id though models do, in the verb or in Python."""
+    for name in ("8fb8aaaa", "8fb8bbbb", "77770000"):
+        fill(tmp_path, name, [test_store.result(k, test=k / 20) for k in (1, 2, 3)])
+    for models in ([], ["8fb8a", "8fb8b"], ["8fb8a", "77770000"]):
+        words = ["--runs", str(tmp_path), *models, "--control", "7777", "--json", "-"]
+        assert compare.main(words) == 0
+        pairs = json.loads(capsys.readouterr().out)["pairs"]
+        assert pairs and all("77770000" in (pair["a"], pair["b"]) for pair in pairs)
+    of_python = jaxeval.compare(table=tmp_path, control="7777").to_dict()["pairs"]
+    assert len(of_python) == 2
+    with pytest.raises(DataError, match="no control '8fb8'"):
+        compare.main(["--runs", str(tmp_path), "--control", "8fb8"])
+
+
+def test_repeated_runs_are_no_model(folder: Path) -> None:
+    """Dies if repeated runs are offered as a model, or refused by the numbers of their rows."""
+    with pytest.raises(DataError, match="no model 'x'; has ") as raised:
+        native.score_table(str(folder), Layout(models=["x"]))
+    assert "bag (bag)" in str(raised.value) and "(repeated)" not in str(raised.value)
+    with pytest.raises(DataError, match=r"'repe' has repeated runs: python -m jaxeval\.noise"):
+        native.score_table(str(folder), Layout(models=["bag", "repe"]))
 
 
 def test_a_folder_that_is_only_read(
