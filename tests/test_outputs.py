@@ -156,7 +156,8 @@ TWICE = [
 @pytest.mark.parametrize("words", TWICE)
 def test_the_same_command_twice(words: str, folder: Path) -> None:
     """Dies if what a command has written beside what it reads counts as read."""
-    (folder / "bag.toml").write_text('name = "bag"\ntask = "sentiment"\nmodel.architecture = "bag"\n')
+    bag = 'name = "bag"\ntask = "sentiment"\nmodel.architecture = "bag"\n'
+    (folder / "bag.toml").write_text(bag)
     (folder / "space.toml").write_text(_SPACE)
     tiny_corpora.write(folder / "v.txt", "a 1 0\nb 0 1\nc 1 1\nd 1 2\n")
     tiny_corpora.write(folder / "p.txt", "a b 1\na c 2\nb c 3\nc d 1\n")
