@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         config = studies.read(args.config, [*args.changes, *changed], args.data, origin)
         whole = f"{config.name}, {name}" if name else config.name
         configs[whole] = dataclasses.replace(config, name=whole)
-    outputs.refuse_replaced([args.json], inputs.files_of(config))
+    outputs.refuse_replaced([args.json], inputs.files_of(*configs.values()))
     session = studies.Session()
     trials = proposers.variants(configs, cli.seeds_of(args))
     entries = cohorts.entries(trials, session.loader)  # all are checked before one is trained

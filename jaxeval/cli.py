@@ -195,12 +195,14 @@ def parse_config(
     arguments: Sequence[str] | None,
     outputs: Sequence[str] = (),
     reads: Sequence[str] = (),
+    runs: Sequence[str] = ("out", "store"),
 ) -> argparse.Namespace:
     """Parses the arguments of a verb that takes `add_config`'s.
 
     Args:
       outputs: other arguments that name files to write; one called figures names a folder.
       reads: other arguments that name files to read.
+      runs: arguments that name places of runs.
 
     Raises:
       ConfigError, RunError: as `refuse_unwritable`.
@@ -212,7 +214,7 @@ def parse_config(
         *(getattr(args, name) for name in ("json", *outputs)),
         folder=getattr(args, "figures", None),
         reads=(getattr(args, name) for name in ("config", "data", *reads)),
-        runs=args.out,
+        runs=(getattr(args, name, None) for name in runs),
     )
     return args
 

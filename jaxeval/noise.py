@@ -82,7 +82,7 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str] | None = None) -> int:
     """Parses, trains or reads, splits the spread, prints."""
     verb = parser()
-    args = cli.parse_config(verb, words, reads=("table",))
+    args = cli.parse_config(verb, words, reads=("table",), runs=("out", "runs"))
     if args.by == "seed,repeat":
         _by_repeat(verb, args)
     elif args.table is not None or args.runs is not None:

@@ -72,7 +72,7 @@ def _seed(text: str) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parses, loads, predicts, writes."""
     args = parser().parse_args(arguments)
-    outputs.refuse_unwritable(args.output, reads=[args.input], runs=args.folder)
+    outputs.refuse_unwritable(args.output, reads=[args.input], runs=[args.folder])
     from jaxeval import backend
 
     backend.prepare()

@@ -72,7 +72,8 @@ def main(words: Sequence[str] | None = None) -> int:
         folder=Path(args.out),
         where=args.space,
     )
-    outputs.refuse_replaced([args.json], inputs.files_of(drawn.base.config))
+    configs = (drawn.base.config, *(trial.config for trial in drawn.trials))
+    outputs.refuse_replaced([args.json], inputs.files_of(*configs))
     if args.dry_run:
         return _dry_run(drawn, args)
     rows = observe.sweep(drawn, args.store, most_cohorts=args.most_cohorts, again=args.again)

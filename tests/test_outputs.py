@@ -1,19 +1,30 @@
 """No output replaces what a verb reads, or what a runs folder keeps: one line, nothing touched."""
 
 import argparse
+import contextlib
 import json
 import os
+import sqlite3
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from jaxeval import __main__ as command
 from jaxeval import cli, outputs
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, JaxevalError
 from jaxeval.studies import inputs
 from tests import tiny_corpora
 
 CONFIG = 'name = "a"\ntask = "sentiment"\n'
+_VARIANTS = """
+[[variant]]
+name = "vectors"
+changes = ["data.vectors=v.npy"]
+[[variant]]
+name = "other"
+changes = ["data.source.path=logs"]
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -28,6 +39,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     log = {"model": "a", "item": 1, "correct": 1}
     tiny_corpora.write(tmp_path / "logs" / "a.jsonl", json.dumps(log) + "\n")
     tiny_corpora.opinions(tmp_path / "data")
+    with contextlib.closing(sqlite3.connect("s.db")) as connection:  # not written by jaxeval
+        connection.execute("CREATE TABLE t (x)")
+    os.symlink("s.db", tmp_path / "soft.db")
+    np.save("v.npy", np.ones((2, 2)))
+    tiny_corpora.write(tmp_path / "v.vocab", "a\nb\n")
+    tiny_corpora.write(tmp_path / "bats" / "I" / "plural.txt", "a\tb\nc\td\n")
+    tiny_corpora.write(tmp_path / "v3.toml", _VARIANTS)
     os.symlink("c.toml", tmp_path / "soft.toml")
     os.link("c.toml", tmp_path / "hard.toml")
     return tmp_path
@@ -61,7 +79,10 @@ READ = [
     "predict R --input t.csv --output t.csv",
     "sensitivity state.json --json state.json",
     "vectors similarity v.txt p.txt --json p.txt",
-    "vectors analogies v.txt logs --json logs/a.jsonl",
+    "vectors analogies v.txt bats --json bats/I/plural.txt",
+    "vectors similarity v.npy p.txt --json v.vocab",
+    "ablation c.toml data.source.path=data --variants v3.toml --json data/train.tsv",
+    "ablation c.toml --data data --variants v3.toml --json v.vocab",
     "vectors svd v.txt --out v.txt",
     "vectors svd v.txt --out o.txt --json v.txt",
     "vectors judge v.txt --data ner=data --csv v.txt",
@@ -78,13 +99,34 @@ KEPT = [
     "compare --table t.csv --json R/models/id/seed3.json",
     "configs --json R/runs.sqlite",
 ]
+DATABASES = [
+    "runs list s.db --json s.db",
+    "runs list soft.db --json s.db-wal",
+    "runs list sqlite:///s.db --json s.db",
+    "runs list sqlite:///file:s.db?uri=true --json s.db",
+    "runs export s.db --to soft.db",
+    "report s.db --json s.db",
+    "compare --runs s.db --json s.db",
+    "compare options --runs s.db --option a --score b --json s.db",
+    "report sqlite:///s.db --html s.db",
+    "report sqlite:///s.db --json s.db-shm",
+    "train c.toml --store sqlite:///s.db --json s.db",
+    "train c.toml --store sqlite:///new.db --json new.db-journal",
+    "sweep c.toml --space s.toml --store sqlite:///s.db --json s.db",
+    "tune c.toml --space s.toml --store sqlite:///s.db --html s.db",
+    "select c.toml s.toml --store sqlite:///s.db --json s.db",
+    "select --runs s.db --json s.db",
+    "noise --by split,seed --runs sqlite:///s.db --json s.db",
+    "vectors judge v.txt --data ner=data --store sqlite:///s.db --csv s.db",
+]
 
 
-@pytest.mark.parametrize("words", [*READ, *KEPT])
+@pytest.mark.parametrize("words", [*READ, *KEPT, *DATABASES])
 def test_outputs_replace_nothing(words: str, folder: Path) -> None:
     """Dies if a verb compares its outputs with one another only."""
     before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
     said = "would be replaced" if words in READ else "keeps; expected another place"
+    said = "belongs to the runs database" if words in DATABASES else said
     with pytest.raises(ConfigError, match=said) as caught:
         command.main(words.split())
     assert "\n" not in str(caught.value)
@@ -93,11 +135,54 @@ def test_outputs_replace_nothing(words: str, folder: Path) -> None:
 
 def test_other_outputs_are_as_free_as_before(folder: Path) -> None:
     """Dies if a page in a runs folder, an output of before or a device is refused."""
-    outputs.refuse_unwritable("R/report.html", "data/scores.json", reads=["c.toml"], runs="R")
+    outputs.refuse_unwritable("R/report.html", "data/scores.json", reads=["c.toml"], runs=["R"])
     (folder / "data" / "scores.json").write_text("{}")
     tree = {"data": {"source": {"path": "data", "train": "*train*"}}, "name": "a"}
-    assert inputs.files_of(tree) == [Path("data/train.tsv")]
-    outputs.refuse_replaced(["data/scores.json", "/dev/null", "-"], inputs.files_of(tree), "R")
+    assert [*inputs.files_of(tree)] == [Path("data/train.tsv")]
+    outputs.refuse_replaced(["data/scores.json", "/dev/null", "-"], inputs.files_of(tree), ["R"])
+
+
+_SPACE = '[batch_size]\nkey = "training.batch_size"\nchoices = [2, 4]\n'
+TWICE = [
+    "train bag.toml --data data --dry-run --json bag/result.json",
+    "train bag.toml --data data --dry-run --json sentiment/result.json",
+    "train bag.toml --data data --dry-run --json data/result.json",
+    "train bag.toml --data data --store sqlite:///s.db --dry-run --json s.json",
+    "tune bag.toml --data data --space space.toml --figures data --dry-run --json data/plan.json",
+    "vectors analogies v.txt bats --resamples 9 --json bats/out.json",
+    "vectors analogies v.txt bats --resamples 9 --json bats/I/out.json",
+    "vectors similarity v.txt p.txt --resamples 9 --json v.vocab",
+]
+
+
+@pytest.mark.parametrize("words", TWICE)
+def test_the_same_command_twice(words: str, folder: Path) -> None:
+    """Dies if what a command has written beside what it reads counts as read."""
+    bag = 'name = "bag"\ntask = "sentiment"\nmodel.architecture = "bag"\n'
+    (folder / "bag.toml").write_text(bag)
+    (folder / "space.toml").write_text(_SPACE)
+    tiny_corpora.write(folder / "v.txt", "a 1 0\nb 0 1\nc 1 1\nd 1 2\n")
+    tiny_corpora.write(folder / "p.txt", "a b 1\na c 2\nb c 3\nc d 1\n")
+    for _ in range(2):
+        assert not command.main(words.split())
+
+
+@pytest.mark.parametrize("verb", ["sensitivity R", "report R", "neighbourhood --data R"])
+def test_figures_go_beside_what_is_read(verb: str) -> None:
+    """Dies if their folder is refused, which holds what is read: they replace nothing of it."""
+    with pytest.raises(JaxevalError) as caught:  # of what lies there
+        command.main([*verb.split(), "--figures", "R"])
+    assert "replaced" not in str(caught.value)
+    assert "another place" not in str(caught.value)
+
+
+def test_texts_that_are_no_paths(folder: Path) -> None:
+    """Dies if a name or a kind is taken for a folder, or an absolute pattern for none."""
+    tiny_corpora.write(folder / "bag" / "train.json", "{}")
+    whole = str(folder / "p.txt")
+    tree = {"name": "bag", "data": {"path": "bag", "kind": "t.csv", "train": "x", "dev": whole}}
+    assert {*inputs.files_of(tree)} == {Path(whole), Path("bag/train.json")}
+    assert [*inputs.files_of({"name": "bag", "path": "x" * 9999, "vectors": "R"})] == []
 
 
 def test_a_config_whose_path_has_an_equals_sign() -> None:

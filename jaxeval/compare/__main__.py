@@ -106,7 +106,7 @@ def main(words: Sequence[str] | None = None) -> int:
     args = arguments.parse(parser(), words)
     texts = args.json, args.latex, args.markdown, args.junit, args.html
     reads = itertools.chain([args.table, args.items], arguments.log_files(args))
-    outputs.refuse_unwritable(*texts, folder=args.figures, reads=reads)
+    outputs.refuse_unwritable(*texts, folder=args.figures, reads=reads, runs=[args.runs])
     if args.log:
         return logs.main(args)
     logs.refuse_without_logs(args)

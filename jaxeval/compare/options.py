@@ -66,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str]) -> int:
     """Reads, compares, prints."""
     args = parser().parse_args(words)
-    outputs.refuse_unwritable(args.json, reads=[args.table])
+    outputs.refuse_unwritable(args.json, reads=[args.table], runs=[args.runs])
     for name in ("group", "ignore", "key"):
         setattr(args, name, arguments.names(getattr(args, name) or ()))
     from jaxeval.report import text

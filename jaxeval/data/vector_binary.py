@@ -1,5 +1,6 @@
 """Word vectors as raw numbers: word2vec's binary format, and .npy beside a vocabulary."""
 
+import contextlib
 import io
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,6 +64,18 @@ def read_word2vec(path: str | Path, into: Collection) -> int:
     return size
 
 
+def files_of(path: str | Path) -> Iterator[Path]:
+    """What is read of a file of vectors that is there: itself, and of .npy its words."""
+    yield Path(path)
+    with contextlib.suppress(OSError), Path(path).open("rb") as stream:
+        if stream.read(len(NPY)) == NPY:
+            yield _vocabulary(path)
+
+
+def _vocabulary(path: str | Path) -> Path:
+    return Path(path).with_suffix(".vocab")
+
+
 def read_npy(path: str | Path, into: Collection) -> int:
     """Reads a .npy file [V, D], whose V words stand in NAME.vocab, one a line; returns D.
 
@@ -71,7 +84,7 @@ def read_npy(path: str | Path, into: Collection) -> int:
     """
     table = _mapped(path)
     vector_rows.check_size(table.shape[1], path)
-    vocabulary = Path(path).with_suffix(".vocab")
+    vocabulary = _vocabulary(path)
     if not vocabulary.is_file():
         raise DataError(f"expected its words in {vocabulary}, one a line; no such file", path)
     words = list(text.iterate_lines(vocabulary))

@@ -18,7 +18,8 @@ def run(args: argparse.Namespace) -> int:
     if [args.json, args.latex, args.csv].count("-") > 1:
         raise ConfigError("--json, --latex, --csv: expected at most one to go to stdout")
     texts = args.json, args.latex, args.csv, args.html
-    outputs.refuse_unwritable(*texts, reads=[*args.files, *data.values()], runs=args.out)
+    reads, places = [*args.files, *data.values()], [args.out, args.store]
+    outputs.refuse_unwritable(*texts, reads=reads, runs=places)
     backend.prepare()
     from jaxeval.judge import judging  # after the backend, as it imports jax
     from jaxeval.studies import inputs
@@ -28,9 +29,8 @@ def run(args: argparse.Namespace) -> int:
     if not files:
         raise ConfigError("expected a file of vectors")
     plan = judging.plan(files, data, args.modes, cli.seeds_of(args), changes, args.baseline)
-    outputs.refuse_replaced(
-        texts, (f for entry in plan.entries for f in inputs.files_of(entry.trial.config))
-    )
+    configs = (entry.trial.config for entry in plan.entries)
+    outputs.refuse_replaced(texts, inputs.files_of(*configs))
     if args.dry_run:
         return _dry_run(plan, args.json)
     return _judge(plan, args)

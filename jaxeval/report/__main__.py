@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Loads, summarises, draws."""
     args = parser().parse_args(arguments)
-    outputs.refuse_unwritable(args.html, args.json, folder=args.figures, runs=args.runs)
+    outputs.refuse_unwritable(args.html, args.json, folder=args.figures, runs=[args.runs])
     from jaxeval import runs
     from jaxeval.report.runs import page, summary, terminal
     from jaxeval.runs import experiments

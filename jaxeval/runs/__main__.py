@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Loads, then lists or exports."""
     args = parser().parse_args(arguments)
     outputs.refuse_unwritable(
-        getattr(args, "json", None), getattr(args, "to", None), runs=args.runs
+        getattr(args, "json", None), getattr(args, "to", None), runs=[args.runs]
     )
     from jaxeval import runs
     from jaxeval.runs import export, records

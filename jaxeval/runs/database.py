@@ -8,6 +8,7 @@ file systems; use a PostgreSQL URL there.
 import contextlib
 import os
 import sqlite3
+import urllib.parse
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -40,6 +41,20 @@ def is_url(location: str | PathLike[str]) -> bool:
     if not isinstance(location, str | PathLike):
         raise DataError(f"path: expected a text or a path, found {location!r:.60}")
     return "://" in str(location)
+
+
+def file_of(url: str) -> Path | None:
+    """The file of a SQLite URL; None: it is in memory, or no such URL."""
+    try:
+        parsed = sa.engine.make_url(url)
+    except (sa.exc.ArgumentError, ValueError):  # said where it is opened
+        return None
+    name = parsed.database
+    if parsed.get_backend_name() != "sqlite" or not name or name == ":memory:":
+        return None
+    if not name.startswith("file:"):
+        return Path(name)
+    return Path(urllib.parse.unquote(urllib.parse.urlsplit(name).path))
 
 
 def connect(url: str) -> sa.Engine:

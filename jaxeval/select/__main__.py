@@ -94,7 +94,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """Parses, selects or simulates, prints."""
     args = arguments.parse(parser(), words)
     reads = [*args.models, args.data, args.table, args.state]
-    outputs.refuse_unwritable(args.json, reads=reads, runs=args.out)
+    outputs.refuse_unwritable(args.json, reads=reads, runs=[args.out, args.store, args.runs])
     if args.command is None and (args.race or args.block):
         raise ConfigError("--race and --block: expected --command TEXT, which gets {items}")
     sources = [args.command, args.table, args.runs]

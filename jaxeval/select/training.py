@@ -33,8 +33,7 @@ def run(args: argparse.Namespace) -> int:
     random_splits = None if args.splits is None else args.splits == "random"
     arms = configs.arms(paths, changes, args.data, random_splits, args.part)
     refuse_other(arms, args.higher_is_better)
-    read = [file for config in arms.configs.values() for file in inputs.files_of(config)]
-    outputs.refuse_replaced([args.json], read)
+    outputs.refuse_replaced([args.json], inputs.files_of(*arms.configs.values()))
     rule = options.rule(args, arms.record.higher_is_better, len(jax.devices()))
     state = Path(args.state) if args.state else None
     tree = select(rule, arms, Path(args.out), args.store, path=state, seconds=args.seconds)

@@ -63,7 +63,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if args.json not in (None, "-") and Path(args.json).suffix != ".json":
         raise ConfigError(f"--json {args.json}: expected a name that ends in .json, or -")
     reads = [*args.sweeps, args.space]
-    outputs.refuse_unwritable(args.json, folder=args.figures, reads=reads)
+    outputs.refuse_unwritable(args.json, folder=args.figures, reads=reads, runs=args.sweeps)
     from jaxeval import sensitivity
     from jaxeval.report import figures
     from jaxeval.report.sweep import terminal

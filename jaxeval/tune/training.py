@@ -33,7 +33,8 @@ def run(args: argparse.Namespace, search: Search) -> int:
     """Searches, trains the best setting again, prints the answer; the backend is prepared."""
     target = targets.target(args.config, args.changes, args.data, search, args.space)
     metrics.refuse_points("margin", args.margin or 0.0, target.record.unit)
-    outputs.refuse_replaced([args.json, args.html], inputs.files_of(target.base.config))
+    read, places = inputs.files_of(target.base.config), [args.out, args.store]
+    outputs.refuse_replaced([args.json, args.html], read, places, args.figures)
     if args.dry_run:
         return _dry_run(args, search, target)
     place = Place(Path(args.out), args.store, Path(args.state) if args.state else None)

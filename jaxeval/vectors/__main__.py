@@ -3,7 +3,7 @@
 import argparse
 import functools
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from jaxeval import cli, files, outputs
@@ -119,12 +119,20 @@ def main(words: Sequence[str] | None = None) -> int:
     return handlers[args.verb](args)
 
 
-def _read(args: argparse.Namespace) -> list[Path]:
+def _read(args: argparse.Namespace) -> Iterator[Path]:
     """The files that a verb reads; of judge `judge.command` knows them."""
-    names = ("corpus", "vectors", "against", "sets")
-    given = [getattr(args, name, None) or [] for name in names]
-    paths = [Path(p) for value in given for p in ([value] if isinstance(value, str) else value)]
-    return [file for path in paths for file in (path.rglob("*") if path.is_dir() else [path])]
+    from jaxeval.data import vector_binary
+    from jaxeval.vectors import questions
+
+    if args.verb == "judge":
+        return
+    if args.verb == "svd":
+        yield Path(args.corpus)
+        return
+    for vectors in (args.vectors, *args.against):
+        yield from vector_binary.files_of(vectors)
+    for questioned in args.sets:
+        yield from questions.files_of(questioned)
 
 
 def _judge(args: argparse.Namespace) -> int:

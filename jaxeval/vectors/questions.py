@@ -42,6 +42,12 @@ def read(path: str | Path) -> Questions:
     return _bats(path) if path.is_dir() else _google(path)
 
 
+def files_of(path: str | Path) -> list[Path]:
+    """The files that `read` reads: the one, or the sections of BATS in their order."""
+    path = Path(path)
+    return sorted(path.glob("*/*.txt")) if path.is_dir() else [path]
+
+
 def _google(path: Path) -> Questions:
     triples, section, now = [], list[int](), -1
     answers: list[tuple[str, ...]] = []
@@ -71,7 +77,7 @@ def _google(path: Path) -> Questions:
 def _bats(path: Path) -> Questions:
     triples, answers, section, pairs = [], [], [], []
     sections, groups, strata = [], [], list[int]()
-    for number, file in enumerate(sorted(path.glob("*/*.txt"))):
+    for number, file in enumerate(files_of(path)):
         sections.append(file.stem)
         groups.append(file.parent.name)
         lines = _bats_lines(file)
