@@ -8,7 +8,7 @@ from typing import get_args
 import numpy as np
 
 from jaxeval.errors import ConfigError
-from jaxeval.stats import describe, effects, equivalence, hypotheses, multiple
+from jaxeval.stats import describe, effects, equivalence, hypotheses, multiple, permutation
 from jaxeval.stats.results import (
     Effect,
     HypothesisTest,
@@ -150,7 +150,7 @@ def tests(scores: Scores, rules: Rules) -> dict[str, HypothesisTest]:
         results["wilcoxon_signed_rank"] = hypotheses.wilcoxon_signed_rank(*scores.paired)
         results["sign_test"] = hypotheses.sign_test(*scores.paired)
     if scores.resampled:
-        results["permutation_test"] = hypotheses.permutation_test(
+        results["permutation_test"] = permutation.permutation_test(
             *scores.compared, paired=scores.by_pairs, resamples=rules.resamples, seed=rules.seed
         )
     if rules.margin is not None:
