@@ -135,15 +135,17 @@ def as_many(of: Mapping[str, Sized], what: str) -> None:
 def gaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """First minus second; .3 - .2 and .2 - .1 are one gap, and means of equal scores none.
 
-    To the twelfth digit of the scores' typical size, or the ninth of a pair's that is far smaller.
+    To the twelfth digit of the scores' typical size; of a pair that is larger to that of its own,
+    of one a thousandfold smaller to the ninth of its own.
     """
     differences, size = first - second, typical_size(first, second)
-    own = _FAR * np.maximum(np.abs(first), np.abs(second))
-    small = (own > 0) & (own < size)
     rounded = without_rounding(differences, size)
-    if small.any():
-        units = 10.0 ** (np.floor(np.log10(own[small])) - 12)
-        rounded[small] = np.round(differences[small] / units) * units
+    own = np.maximum(np.abs(first), np.abs(second))
+    with np.errstate(over="ignore"):
+        sizes = np.clip(size, own, _FAR * own)
+    if (apart := (sizes != size) & (own > 0)).any():
+        units = 10.0 ** (np.floor(np.log10(sizes[apart])) - 12)
+        rounded[apart] = np.round(differences[apart] / units) * units
     return rounded
 
 

@@ -84,3 +84,11 @@ def test_equal_gaps_of_scores_around_a_power_of_ten_are_ties() -> None:
     hundred = np.array([100.0, 200 / 3, 100 / 3, 101.0, 1e13])
     differences = results.gaps(hundred, hundred - np.array([1 / 3, 1 / 3, 1 / 3, 1 / 3, 0]))
     assert len(set(differences[:4].tolist())) == 1 and differences[4] == 0
+
+
+def test_equal_gaps_beside_many_tiny_scores_are_ties() -> None:
+    """Dies if digits are counted from the tiny ones: .9 - .8 and .8 - .7 are one gap."""
+    tiny = np.full(7, 1e-6)
+    first, second = np.array([0.9, 0.8, 0.3, *tiny]), np.array([0.8, 0.7, 0.2, *(tiny / 2)])
+    assert len({*results.gaps(first, second)[:3].tolist()}) == 1
+    assert len({*results.gaps(second, first)[3:].tolist()}) == 1
