@@ -80,9 +80,9 @@ def pitman_morgan(a: Sample, b: Sample) -> HypothesisTest:
     The wider one decides the sign of the differences where the sums are large: both correlate.
     Brown & Forsythe's test takes the samples for independent, and sees little of pairs that share
     a split. With Pearson's correlation the test holds for normal scores only. Spearman's, the
-    statistic, nearly keeps its level where pairs share most of their spread; where they share none, sums
-    and differences of equal spread may depend on each other all the same, and skewed scores or
-    failed runs reject about twice as often as they should (docs/compare.md).
+    statistic, nearly keeps its level where pairs share most of their spread; where they share
+    none, sums and differences of equal spread may depend on each other all the same, and skewed
+    scores or failed runs reject about twice as often as they should (docs/compare.md).
     """
     first, second = pairs(a, b)
     few = len(first) <= rank_correlation.EXACT

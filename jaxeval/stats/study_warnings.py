@@ -50,17 +50,18 @@ def of_study(
 
 
 def _overlapping(table: ScoreTable, samples: Samples) -> Iterator[str]:
-    """Splits whose scores depend on one another; but a little those of one cross-validation."""
+    """Splits whose scores depend on one another; those of one cross-validation do so little."""
     counts = [
         len(sample.labels) for cell in samples.by_dataset.values() for sample in cell.values()
     ]
     if samples.unit != "split" or (table.folds and max(counts) <= _FOLDS):
         return
-    of = "one corpus each" if len(samples.datasets) > 1 else "one corpus"
+    several = len(samples.datasets) > 1
+    of, these = ("one corpus each", "these corpora") if several else ("one corpus", "this corpus")
     yield (
         f"splits of {of}: where they overlap, as random ones and those of repeated "
         "cross-validations do, their scores are not independent; tests and intervals speak of "
-        "other splits of this corpus, and are far too sure of other data (Nadeau & Bengio 2003); "
+        f"other splits of {these}, and are far too sure of other data (Nadeau & Bengio 2003); "
         "folds of one cross-validation err little (.07 for .05)"
     )
 
