@@ -1,9 +1,10 @@
-"""Where the verdict's tests reject too often, and what they see: five tables of docs/compare.md.
+"""Where the verdict's tests reject too often, and what they see: tables of docs/compare.md.
 
 Brunner-Munzel at corrected levels where a small sample is the wider one; tests of spread on pairs
-that share a split; looks repeated while seeds are added; random splits of one corpus that overlap;
-almost stochastic order. Equal models, so that every rejection is false, unless a ratio of sds is
-named. One JSON line follows; half a minute on one idle core.
+that share a split, and on pairs that share little; looks repeated while seeds are added; random
+splits of one corpus that overlap; cross-validations; almost stochastic order. Equal models, so
+that every rejection is false, unless a ratio of sds is named. One JSON line follows; a minute and
+a half on one idle core.
 
     python benchmarks/verdict_levels.py --experiments 20000
 """
@@ -39,8 +40,12 @@ def main() -> None:
     tables = {
         "small_and_wide": _table("Brunner-Munzel, P(A > B) = .5", _small_and_wide(count)),
         "spread_of_pairs": _table("Spread of pairs that correlate by .9", _spread(count)),
+        "spread_of_unlike_pairs": _table(
+            "Pairs that correlate by less, equal sds", _unlike(count)
+        ),
         "repeated_looks": _table("Looks after every seed", _looks(count)),
         "overlapping_splits": _table("Ten splits of one corpus", _splits(count // 10)),
+        "cross_validation": _table("Cross-validation of two learners", _validated(count // 10)),
         "stochastic_order": _table("Almost stochastic order", _orders(count // 20)),
     }
     versions = {"numpy": np.__version__, "scipy": scipy.__version__}
@@ -102,6 +107,23 @@ def _spread(count: int) -> Iterator[dict]:
                 yield {"pairs": n, "scores": name, "ratio of sds": ratio, **seen}
 
 
+def _unlike(count: int) -> Iterator[dict]:
+    """False verdicts on spread at level .025, of scores that share less with their pair."""
+    generator = np.random.default_rng(5)
+    for n in (5, 10, 20, 50):
+        for name, draw in {**POPULATIONS, "Cauchy": _cauchy}.items():
+            for correlation in (0.0, 0.5):
+                split = np.sqrt(correlation) * generator.normal(size=(count, n))
+                own = np.sqrt(1 - correlation)
+                a, b = (split + own * draw(generator, (count, n)) for _ in range(2))
+                seen = {key: float(np.mean(p <= 0.025)) for key, p in _of_spread(a, b)}
+                yield {"pairs": n, "scores": name, "correlation": correlation, **seen}
+
+
+def _cauchy(generator: np.random.Generator, size: tuple[int, ...]) -> np.ndarray:
+    return generator.standard_cauchy(size)
+
+
 def _of_spread(a: np.ndarray, b: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     away = (np.abs(v - np.median(v, axis=1, keepdims=True)) for v in (a, b))
     yield "Brown-Forsythe", reference.f_oneway(*away, axis=1).pvalue
@@ -145,13 +167,41 @@ def _splits(count: int) -> Iterator[dict]:
         gaps = generator.normal(size=(count, items))
         tested = int(items * share)
         drawn = [_drawn(generator, row, splits, tested) for row in gaps]
-        fold = gaps.reshape(count, splits, -1).mean(axis=2)
-        yield {
-            "items": items,
-            "in test": share,
-            "random splits": _rejected(np.array(drawn)),
-            "ten folds": _rejected(fold),
-        }
+        yield {"items": items, "in test": share, "random splits": _rejected(np.array(drawn))}
+
+
+def _validated(count: int) -> Iterator[dict]:
+    """Wilcoxon at .05 on folds; nearest-mean classifiers trained on the other folds.
+
+    Each of the two sees its own half of the features, which are equally good.
+    """
+    generator = np.random.default_rng(6)
+    for folds, times in ((10, 1), (5, 2), (5, 5), (10, 10)):
+        gaps = [_of_folds(generator, folds, times) for _ in range(count)]
+        p_values = [stats.wilcoxon_signed_rank(row, np.zeros(len(row))).p_value for row in gaps]
+        rejected = float(np.mean(np.array(p_values) <= 0.05))
+        yield {"folds": folds, "repeated": times, "rejected": rejected}
+
+
+def _of_folds(generator: np.random.Generator, folds: int, times: int) -> list[float]:
+    """Difference of two learners' accuracies on each fold of each cross-validation."""
+    items, width = 100, 20  # features of each
+    truth = generator.permutation(np.arange(items) % 2).astype(bool)
+    seen = generator.normal(size=(2, items, width)) + np.where(truth, 0.1, -0.1)[:, None]
+    gaps = []
+    for _ in range(times):
+        fold = generator.permutation(items) % folds
+        for k in range(folds):
+            right = [_right(features, truth, fold == k) for features in seen]
+            gaps.append(right[0] - right[1])
+    return gaps
+
+
+def _right(features: np.ndarray, truth: np.ndarray, tested: np.ndarray) -> float:
+    """Accuracy on the tested items of the nearest class mean of all others."""
+    one, other = features[~tested & truth].mean(axis=0), features[~tested & ~truth].mean(axis=0)
+    said = (features[tested] - (one + other) / 2) @ (one - other) > 0
+    return float(np.mean(said == truth[tested]))
 
 
 def _drawn(

@@ -8,18 +8,48 @@ import pytest
 from tests import comparing
 
 
-@pytest.mark.parametrize(("column", "warned"), [("split", True), ("fold", False)])
+@pytest.mark.parametrize(
+    ("column", "value", "count", "warned"),
+    [
+        ("split", "{}", 6, True),
+        ("fold", "{}", 6, False),
+        ("cv_fold", "{}", 10, False),
+        ("cv_fold", "{}", 25, True),  # five cross-validations of five folds
+        ("split", "fold{}", 10, False),
+        ("split", "rep{}", 10, True),
+    ],
+)
 def test_splits_of_one_corpus_are_not_called_independent(
-    tmp_path: Path, capsys: pytest.CaptureFixture, column: str, warned: bool
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture,
+    column: str,
+    value: str,
+    count: int,
+    warned: bool,
 ) -> None:
-    """Dies if random splits pass for new data without a word, or folds are warned of."""
+    """Dies if random splits or repeated folds pass without a word, or ten folds do not."""
+    for datasets in (("x",), ("x", "y")):
+        tree = comparing.json_of(
+            capsys, "--table", _splits(tmp_path, datasets, column, value, count)
+        )
+        assert tree["unit"] == "split"
+        said = [line for line in tree["warnings"] if "where they overlap" in line]
+        assert warned == bool(said)
+        of = "splits of one corpus:" if len(datasets) == 1 else "splits of one corpus each:"
+        assert all(line.startswith(of) for line in said)
+
+
+def _splits(folder: Path, datasets: tuple[str, ...], column: str, value: str, count: int) -> Path:
     draw = np.random.default_rng(3)
-    rows = [f"{model},{k},{draw.normal(0.8, 0.05):.4f}" for model in "AB" for k in range(6)]
-    path = tmp_path / "splits.csv"
-    path.write_text("\n".join([f"model,{column},score", *rows]))
-    tree = comparing.json_of(capsys, "--table", path)
-    assert tree["unit"] == "split"
-    assert warned == any("where they overlap" in line for line in tree["warnings"])
+    rows = [
+        f"{model},{dataset},{value.format(k)},{draw.normal(0.8, 0.05):.4f}"
+        for dataset in datasets
+        for model in "AB"
+        for k in range(count)
+    ]
+    path = folder / "splits.csv"
+    path.write_text("\n".join([f"model,dataset,{column},score", *rows]))
+    return path
 
 
 @pytest.mark.parametrize(("n", "sd", "warned"), [(30, 4, True), (9, 4, False), (30, 1, False)])
@@ -34,3 +64,16 @@ def test_a_small_sample_that_is_the_wider_one_is_warned_of(
         path.write_text("\n".join(["model,score", *turned]))
         warnings = comparing.json_of(capsys, "--table", path)["warnings"]
         assert warned == any("the 5 scores of A are spread 2 times" in line for line in warnings)
+
+
+@pytest.mark.parametrize(("few", "apart", "warned"), [(5, 9, True), (5, 0, False), (2, 9, False)])
+def test_nothing_is_doubted_where_no_difference_is_claimed(
+    tmp_path: Path, capsys: pytest.CaptureFixture, few: int, apart: float, warned: bool
+) -> None:
+    """Dies if a p-value that is large, or of which no verdict is drawn, is called too small."""
+    rows = [f"A,{apart + 4 * k / few:.4f}" for k in range(-(few // 2), few - few // 2)]
+    rows += [f"B,{k / 20:.4f}" for k in range(-10, 11)]
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join(["model,score", *rows]))
+    warnings = comparing.json_of(capsys, "--table", path)["warnings"]
+    assert warned == any("are spread 2 times" in line for line in warnings)

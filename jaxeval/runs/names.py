@@ -1,6 +1,7 @@
 """What the name of a column says of it: an axis, a metric, models, or no scores at all."""
 
 import re
+from collections.abc import Iterable
 
 _QUALIFIERS = "n num no number max min total global train wall the of id"
 _AXES = {
@@ -46,6 +47,11 @@ def axis(name: str) -> str | None:
 def is_fold(name: str) -> bool:
     """Whether a name is that of the folds of a cross-validation."""
     return axis(name) == "split" and re.search("fold|cv", name, re.IGNORECASE) is not None
+
+
+def are_folds(values: Iterable[str]) -> bool:
+    """Whether all values of a column of splits are named as folds are: fold0, cv-1."""
+    return all(re.match("fold|cv", value, re.IGNORECASE) for value in values)
 
 
 def is_status(name: str) -> bool:

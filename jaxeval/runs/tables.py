@@ -12,26 +12,27 @@ from jaxeval.runs import checks, directions, headers, imported, metrics
 from jaxeval.runs import layout as layouts
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import AXES, Layout, Missing
-from jaxeval.runs.names import is_fold
+from jaxeval.runs.names import are_folds, is_fold
 
 
 @dataclasses.dataclass(frozen=True)
 class ScoreTable:
     """Scores with what is known of each; all arrays have one length.
 
-    Attributes:
-      models: names, in order of appearance.
-      model: places in `models`.
-      axes: those of seed, split and dataset that the table has, as text.
-      rows: row numbers in the file.
-      unusable: scores that were left out or counted as 0, as `missing` says.
-      statuses: model -> how its runs ended -> how many, where the table says so.
-      direction_assumed: nothing says whether higher is better.
-      direction_named: the metric's name alone says it, which who compares may overrule.
-      warnings: what a reader of the scores should know.
-      notes: what is known of the models beside their scores.
-      folds: the column of splits is named as folds are, which share no test item.
-      ids: of experiments of our own runs -> model.
+      Attributes:
+        models: names, in order of appearance.
+        model: places in `models`.
+        axes: those of seed, split and dataset that the table has, as text.
+        rows: row numbers in the file.
+        unusable: scores that were left out or counted as 0, as `missing` says.
+        statuses: model -> how its runs ended -> how many, where the table says so.
+        direction_assumed: nothing says whether higher is better.
+        direction_named: the metric's name alone says it, which who compares may overrule.
+        warnings: what a reader of the scores should know.
+        notes: what is known of the models beside their scores.
+    folds: the splits are called folds, by the column's name or its values; such share no test
+      item.
+    ids: of experiments of our own runs -> model.
     """
 
     source: str
@@ -152,7 +153,8 @@ def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
         dev=checks.floats(tidy.columns["dev"])[keep] if "dev" in tidy.columns else None,
         metric=layout.metric or directions.metric_of(tidy.columns, layout.columns.get("score")),
         unit=_first(tidy.columns.get("unit")),
-        folds=is_fold(layout.columns.get("split", "")),
+        folds=is_fold(layout.columns.get("split", ""))
+        or ("split" in axes and are_folds(set(axes["split"]))),
     )
     checks.refuse_sizes(scores.score, scores.rows.tolist(), table.source)
     _refuse_duplicates(scores)

@@ -33,7 +33,6 @@ from jaxeval.stats.hypotheses import (
     brunner_munzel,
     kolmogorov_smirnov,
     mann_whitney_u,
-    permutation_test,
     pitman_morgan,
     sign_test,
     welch_t,
@@ -41,6 +40,7 @@ from jaxeval.stats.hypotheses import (
 )
 from jaxeval.stats.multiple import adjust_p_values
 from jaxeval.stats.nested import split_means_test, variance_components
+from jaxeval.stats.permutation import permutation_test
 from jaxeval.stats.power import TestDesign, detectable_difference, power, required_seeds
 from jaxeval.stats.ranking import against, friedman, iman_davenport, nemenyi
 from jaxeval.stats.results import Effect, HypothesisTest, Interval

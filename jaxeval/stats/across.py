@@ -1,7 +1,7 @@
 """What is said of models over several data sets together.
 
 Two questions, each with its own tests. Would other data sets rank the models so? Average ranks of
-one score per data set (Demsar 2006). Would other runs on these data sets? Aggregates of all runs
+one score per data set (Demšar 2006). Would other runs on these data sets? Aggregates of all runs
 (Agarwal et al. 2021), where data sets have several.
 """
 

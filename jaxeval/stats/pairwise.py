@@ -8,7 +8,7 @@ from typing import get_args
 import numpy as np
 
 from jaxeval.errors import ConfigError
-from jaxeval.stats import describe, effects, equivalence, hypotheses, multiple
+from jaxeval.stats import describe, effects, equivalence, hypotheses, multiple, permutation
 from jaxeval.stats.results import (
     Effect,
     HypothesisTest,
@@ -16,7 +16,7 @@ from jaxeval.stats.results import (
     count,
     fraction,
     gaps,
-    without_rounding,
+    location_gap,
 )
 
 FEW = 5  # fewer scores than this allow no conclusion
@@ -118,16 +118,13 @@ def differences(scores: Scores) -> dict[str, float]:
     scores of different units (an easy split of A, a hard one of B).
     """
     x, y = scores.compared
-    largest = max(float(np.abs(x).max()), float(np.abs(y).max()))
     if scores.by_pairs:
         median = {"median of the differences": float(np.median(gaps(x, y)))}
         won = float(np.mean(np.sign(gaps(x, y))))
     else:
-        median = {"median": float(np.median(x) - np.median(y))}
+        median = {"median": location_gap(x, y, "median")}
         won = effects.probability_of_superiority(x, y) - 0.5
-    measures = {**median, "mean": float(np.mean(x) - np.mean(y))}
-    rounded = without_rounding(np.array(list(measures.values())), largest)
-    return {**dict(zip(measures, map(float, rounded), strict=True)), "probability": won}
+    return {**median, "mean": location_gap(x, y, "mean"), "probability": won}
 
 
 def against(scores: Scores, shown: int) -> tuple[str, ...]:
@@ -153,7 +150,7 @@ def tests(scores: Scores, rules: Rules) -> dict[str, HypothesisTest]:
         results["wilcoxon_signed_rank"] = hypotheses.wilcoxon_signed_rank(*scores.paired)
         results["sign_test"] = hypotheses.sign_test(*scores.paired)
     if scores.resampled:
-        results["permutation_test"] = hypotheses.permutation_test(
+        results["permutation_test"] = permutation.permutation_test(
             *scores.compared, paired=scores.by_pairs, resamples=rules.resamples, seed=rules.seed
         )
     if rules.margin is not None:

@@ -13,6 +13,7 @@ from jaxeval.stats.power import detectable_difference, power, required_by_t, req
 from jaxeval.stats.results import gaps
 
 MOST_REQUIRED = 10_000  # units that are named
+_ON_A_LINE = 1e-12  # share of the variance that pairs do not share: rounding
 _MOST = 1000  # units at which every rank test can reach every level in use
 
 
@@ -35,7 +36,8 @@ class PowerPlan:
         a margin, and without an interval.
       detectable_ratio: smallest ratio of sds, of whichever model is wider, that the verdict's test
         of spread sees with the target power; infinite where it sees none, None where there is no
-        such test, by rule of fewer scores than a conclusion takes, and without spread.
+        such test, by rule of fewer scores than a conclusion takes, without spread, and of pairs on
+        one line, which leave nothing to chance.
     """
 
     least_p: float
@@ -86,6 +88,8 @@ def _detectable_ratio(scores: Scores, level: float, power: float) -> float | Non
     if not scores.by_pairs:
         return spread_power.of_samples(len(x), len(y), level, power)
     correlation = float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
+    if 1 - correlation**2 < _ON_A_LINE:
+        return None
     return spread_power.of_pairs(len(x), correlation, level, power)
 
 

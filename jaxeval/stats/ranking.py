@@ -1,7 +1,7 @@
 """Models ranked over data sets: Friedman, Iman-Davenport, Nemenyi, Holm against a control.
 
-Notation: N data sets, k models; R_j is model j's average rank, 1 the best (Demsar 2006, section
-3.2; Garcia & Herrera 2008).
+Notation: N data sets, k models; R_j is model j's average rank, 1 the best (Demšar 2006, section
+3.2; García & Herrera 2008).
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ class Ranking:
       models: best first.
       groups: the widest groups of models of which no two differ significantly.
       p_values: (A, B) -> Nemenyi's, which holds for all pairs at once.
-      without_ties: chi-squared and F as Demsar prints them, not corrected for ties.
+      without_ties: chi-squared and F as Demšar prints them, not corrected for ties.
     """
 
     models: tuple[str, ...]
@@ -77,7 +77,7 @@ def friedman(table: np.ndarray) -> HypothesisTest:
 
 
 def iman_davenport(table: np.ndarray, *, resamples: int = 9999, seed: int = 0) -> HypothesisTest:
-    """F = (N - 1) X / (N (k - 1) - X) of Friedman's X, corrected for ties (Demsar 2006, 3.2.2).
+    """F = (N - 1) X / (N (k - 1) - X) of Friedman's X, corrected for ties (Demšar 2006, 3.2.2).
 
     The p-value is that of permuted ranks, which holds for few data sets too: where three agree on
     the order of three models F is infinite, and the F distribution gives 0 instead of 1/36.
@@ -114,7 +114,7 @@ def nemenyi(
     resamples: int = 9999,
     seed: int = 0,
 ) -> Ranking:
-    """Average ranks and Nemenyi's critical difference (Demsar 2006, section 3.2.2).
+    """Average ranks and Nemenyi's critical difference (Demšar 2006, section 3.2.2).
 
     Args:
       scores: model -> one score per data set, in the same order; three models or more.
@@ -152,7 +152,7 @@ def nemenyi(
 def against(
     scores: Mapping[str, Sample], control: str, *, higher_is_better: bool = True
 ) -> tuple[Against, ...]:
-    """Every other model against a control, in the order of the z (Demsar 2006, section 3.2.2).
+    """Every other model against a control, in the order of the z (Demšar 2006, section 3.2.2).
 
     Args:
       scores: model -> one score per data set, in the same order; three models or more.
@@ -178,7 +178,7 @@ def against(
 
 
 def bonferroni_dunn(sets: int, models: int, alpha: float = 0.05) -> float:
-    """Critical difference of an average rank from the control's (Demsar 2006, section 3.2.2).
+    """Critical difference of an average rank from the control's (Demšar 2006, section 3.2.2).
 
     It holds for all k - 1 comparisons at once: Bonferroni's correction of the normal quantile.
     """

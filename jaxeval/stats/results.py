@@ -15,6 +15,7 @@ from jaxeval.errors import ConfigError, DataError
 Sample = Sequence[float] | np.ndarray
 Location = Literal["mean", "median"]
 Wrong = type[DataError] | type[ConfigError]  # for an argument of a function, or of rules
+_FAR = 1000.0  # times the typical size: from where a score has diverged
 _NONE = "none: "  # before the reason, in place of an interval's method
 
 
@@ -132,9 +133,20 @@ def as_many(of: Mapping[str, Sized], what: str) -> None:
 
 
 def gaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """First minus second; .3 - .2 and .2 - .1 are one gap, and means of equal scores none."""
-    size = max(float(np.abs(first).max()), float(np.abs(second).max()))
-    return without_rounding(first - second, size)
+    """First minus second; .3 - .2 and .2 - .1 are one gap, and means of equal scores none.
+
+    To the twelfth digit of the scores' typical size; of a pair that is larger to that of its own,
+    of one a thousandfold smaller to the ninth of its own.
+    """
+    differences, size = first - second, typical_size(first, second)
+    rounded = without_rounding(differences, size)
+    own = np.maximum(np.abs(first), np.abs(second))
+    with np.errstate(over="ignore"):
+        sizes = np.clip(size, own, _FAR * own)
+    if (apart := (sizes != size) & (own > 0)).any():
+        units = 10.0 ** (np.floor(np.log10(sizes[apart])) - 12)
+        rounded[apart] = np.round(differences[apart] / units) * units
+    return rounded
 
 
 def varies(values: np.ndarray) -> bool:
@@ -169,10 +181,34 @@ def sign(value: float) -> int:
     return (value > 0) - (value < 0)
 
 
+def location_gap(first: np.ndarray, second: np.ndarray, statistic: Location) -> float:
+    """Difference of means or medians [n], [m], without what is rounding."""
+    size = typical_size(first, second)
+    if statistic == "median":
+        gap = float(np.median(first) - np.median(second))
+    else:  # summed exactly: a diverged score of both leaves the others' difference
+        gap = math.fsum(np.concatenate([first / len(first), -second / len(second)]))
+    return float(without_rounding(np.array(gap), size))
+
+
 def without_rounding(differences: np.ndarray, size: float) -> np.ndarray:
     """Differences of numbers of some size, to twelve digits of it: rounding makes no ranks."""
     unit = rounding_unit(size)
-    return np.round(differences / unit) * unit if unit else differences
+    if not unit:
+        return differences
+    with np.errstate(over="ignore"):  # far larger ones have no such digit
+        rounded = np.round(differences / unit) * unit
+    return np.where(np.abs(differences) < unit * 2.0**52, rounded, differences)
+
+
+def typical_size(*values: np.ndarray) -> float:
+    """The largest |value| within a thousandfold of the median of those that are not 0.
+
+    One perplexity of 1e13 is beyond: in units of its twelfth digit all others would be equal.
+    """
+    sizes = np.abs(np.concatenate(values))
+    sizes = sizes[sizes > 0]
+    return float(sizes[sizes <= _FAR * np.median(sizes)].max()) if len(sizes) else 0.0
 
 
 def rounding_unit(size: float) -> float:

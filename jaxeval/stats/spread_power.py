@@ -1,7 +1,7 @@
 """Which ratio of two models' standard deviations the verdict's tests of spread see, normal scores.
 
-Below 100 scores by simulation from fixed draws, so that one question has one answer; from there by
-the normal approximation of each statistic.
+By simulation from fixed draws, so that one question has one answer. From 100 pairs by the normal
+approximation of the statistic.
 """
 
 import functools
@@ -12,7 +12,8 @@ import numpy as np
 
 from jaxeval.stats import rank_correlation, rank_power
 
-_SIMULATED = 100  # scores below which the tests themselves are simulated
+_SIMULATED = 100  # pairs below which the test itself is simulated
+_DRAWN = 400  # scores of a sample that are simulated; what more of them do is known
 _LARGEST = 1e4  # ratio: what is not seen there is never seen
 _CLOSEST = 1 - 1e-9  # correlation, likewise
 _STEPS = 30  # halvings of what is left
@@ -25,9 +26,8 @@ def of_samples(n: int, m: int, level: float, power: float) -> float:
     Whichever of the two is the wider one. Infinite where there is none: the means of the
     deviations differ by no more than the wider sample's own, which vary as they do.
     """
-    seen = _simulated if min(n, m) < _SIMULATED else _approximated
     return max(
-        math.exp(_least(seen(*sizes, level), power, math.log(_LARGEST)))
+        math.exp(_least(_simulated(*sizes, level), power, math.log(_LARGEST)))
         for sizes in ((n, m), (m, n))
     )
 
@@ -63,10 +63,10 @@ def _simulated(n: int, m: int, level: float) -> Callable[[float], float]:
     """
     from scipy import stats
 
-    scores = rank_power.standard(n + m)
-    parts = scores[:, :n], scores[:, n:]
-    away = [np.abs(part - np.median(part, axis=1, keepdims=True)) for part in parts]
-    (mean, within), (other, beside) = ((d.mean(axis=1), d.var(axis=1) * d.shape[1]) for d in away)
+    drawn = min(n, _DRAWN), min(m, _DRAWN)
+    scores = rank_power.standard(sum(drawn))
+    mean, within = _deviations(scores[:, : drawn[0]], n)
+    other, beside = _deviations(scores[:, drawn[0] :], m)
     critical = float(stats.f.isf(level, 1, n + m - 2)) / (n * m / (n + m) * (n + m - 2))
 
     def seen(log_ratio: float) -> float:
@@ -77,21 +77,19 @@ def _simulated(n: int, m: int, level: float) -> Callable[[float], float]:
     return seen
 
 
-def _approximated(n: int, m: int, level: float) -> Callable[[float], float]:
-    """The same of many scores: |deviations| have the mean sqrt(2 / pi) and what is left."""
-    from scipy import special
+def _deviations(scores: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Means [R] and sums of squares [R] of |deviations| from the median, of n scores.
 
-    mean, variance = math.sqrt(2 / math.pi), 1 - 2 / math.pi
-    critical = -float(special.ndtri(level / 2))
-
-    def seen(log_ratio: float) -> float:
-        ratio = math.exp(log_ratio)
-        pooled = variance * (n + m * ratio**2) / (n + m) * (1 / n + 1 / m)
-        error = variance * (1 / n + ratio**2 / m)
-        shift = mean * (ratio - 1) - critical * math.sqrt(pooled)
-        return float(special.ndtr(shift / math.sqrt(error)))
-
-    return seen
+    Of rows [R, k] of normal scores; where n is more, by what they tell of n: both vary about their
+    expectations, sqrt(2 / pi) and 1 - 2 / pi, by the root of k / n as much.
+    """
+    away = np.abs(scores - np.median(scores, axis=1, keepdims=True))
+    mean, variance, drawn = away.mean(axis=1), away.var(axis=1), scores.shape[1]
+    if n > drawn:
+        closer, expected = math.sqrt(drawn / n), (math.sqrt(2 / math.pi), 1 - 2 / math.pi)
+        mean = expected[0] + (mean - expected[0]) * closer
+        variance = expected[1] + (variance - expected[1]) * closer
+    return mean, variance * n
 
 
 @functools.lru_cache(maxsize=256)

@@ -8,13 +8,14 @@ from jaxeval.runs.tables import ScoreTable
 from jaxeval.runs.units import Samples
 from jaxeval.stats import describe
 from jaxeval.stats.across import Across
-from jaxeval.stats.comparison import PairwiseComparisons
+from jaxeval.stats.comparison import PairwiseComparisons, enough
 from jaxeval.stats.pairwise import FEW, Scores
 from jaxeval.stats.results import varies
 
 _FEW_FOR_BOOTSTRAP = 10
 _SMALL = 20  # scores from where the wider sample's p-values are nearly right
 _WIDER = 2  # times as wide: from where a small sample's p-values are clearly too small
+_FOLDS = 10  # of one cross-validation, at most
 _MOST_ALIKE = 4  # warnings of one kind
 
 
@@ -30,12 +31,7 @@ def of_study(
     if samples.unit == "seed" and len(set(table.axes.get("split", ()))) > 1:
         careful = argument("unit", "split")
         yield f"seeds were trained on several splits: {careful} is the careful choice"
-    if samples.unit == "split" and not table.folds:
-        yield (
-            "splits of one corpus: where they overlap, as random ones do, their scores are not "
-            "independent; tests and intervals speak of other splits of this corpus, and are far "
-            "too sure of other data (Nadeau & Bengio 2003); folds, which do not overlap, are fine"
-        )
+    yield from _overlapping(table, samples)
     scarce = min(len(sample.labels) for c in samples.by_dataset.values() for sample in c.values())
     if scarce < _FEW_FOR_BOOTSTRAP and len(samples.datasets) > 1:
         yield (
@@ -51,6 +47,23 @@ def of_study(
             "and profiles are those of the largest; ranks and probabilities of improvement are "
             "not concerned"
         )
+
+
+def _overlapping(table: ScoreTable, samples: Samples) -> Iterator[str]:
+    """Splits whose scores depend on one another; those of one cross-validation do so little."""
+    counts = [
+        len(sample.labels) for cell in samples.by_dataset.values() for sample in cell.values()
+    ]
+    if samples.unit != "split" or (table.folds and max(counts) <= _FOLDS):
+        return
+    several = len(samples.datasets) > 1
+    of, these = ("one corpus each", "these corpora") if several else ("one corpus", "this corpus")
+    yield (
+        f"splits of {of}: where they overlap, as random ones and those of repeated "
+        "cross-validations do, their scores are not independent; tests and intervals speak of "
+        f"other splits of {these}, and are far too sure of other data (Nadeau & Bengio 2003); "
+        "folds of one cross-validation err little (.07 for .05)"
+    )
 
 
 def _absent(table: ScoreTable, samples: Samples) -> Iterator[str]:
@@ -109,16 +122,19 @@ def _unpaired(compared: PairwiseComparisons) -> Iterator[str]:
 
 
 def _small_and_wide(compared: PairwiseComparisons) -> Iterator[str]:
-    """Pairs of which Brunner-Munzel rejects too often: a small sample that is also the wider."""
+    """Pairs that Brunner-Munzel rejects: too often, where a small sample is the wider one."""
     for pair in compared.pairs:
         of = pair.scores
+        p_value = pair.tests["brunner_munzel"].p_value
+        if of.by_pairs or not enough(of) or not p_value <= compared.rules.alpha:
+            continue
         (few, small), (many, large) = sorted(
             ((of.a, of.first), (of.b, of.second)), key=lambda named: len(named[1])
         )
         sds = describe.sd(small), describe.sd(large)
         wide = sds[0] > 0 and sds[0] >= _WIDER * sds[1]
         uneven = len(small) < _SMALL and 2 * len(small) <= len(large)
-        if not of.by_pairs and uneven and wide:
+        if uneven and wide:
             where = f" on {of.dataset}" if of.dataset else ""
             yield (
                 f"{of.a}, {of.b}{where}: the {len(small)} scores of {few} are spread "

@@ -1,4 +1,4 @@
-"""The diagram of average ranks over data sets (Demsar 2006, figures 1 and 2)."""
+"""The diagram of average ranks over data sets (Demšar 2006, figures 1 and 2)."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ _MOST_TICKS = 15
 def draw(across: Across, level: float) -> Figure:
     """Average ranks with bars of Nemenyi's test, or the interval around a control.
 
-    Without a control, bars join models that do not differ (Demsar's figure 1). With one, the
+    Without a control, bars join models that do not differ (Demšar's figure 1). With one, the
     interval of Bonferroni and Dunn is drawn around it (figure 2): a model outside differs; those
     that Holm's procedure finds to differ, which is more powerful, are marked.
     """

@@ -1,16 +1,15 @@
 """What a comparison says, in sentences that a reviewer would accept."""
 
-import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from jaxeval.report import scores, text
-from jaxeval.report.comparison import single
+from jaxeval.report.comparison import plan, single
 from jaxeval.report.items import verdict as items
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.tables import ScoreTable
-from jaxeval.stats import comparison, describe, planning
+from jaxeval.stats import comparison, describe
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.pairwise import FEW, Rules
 from jaxeval.stats.results import Interval
@@ -56,13 +55,13 @@ def of_pair(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
             rule = "No conclusion, by rule, however small p is"
             yield f"{rule}: {counted}, where {needed} are needed."
         else:
-            ranks = "too few to test location, by their ranks, or spread"
-            yield f"No conclusion: {counted} are {ranks}."
+            spread = "" if pair.scores.spread_test is None else ", or spread"
+            yield f"No conclusion: {counted} are too few to test location by their ranks{spread}."
     else:
         yield _location(pair, rules, scale)
         if pair.scores.spread_test is not None:
             yield _spread(pair, pair.scores.spread_test, rules, scale)
-    yield from _sensitivity(pair, rules, scale)
+    yield from plan.sensitivity(pair, rules, scale)
     if rules.margin is not None:
         yield _equivalence(pair, rules, scale)
 
@@ -134,9 +133,8 @@ def _spread(pair: Pair, test: str, rules: Rules, scale: ScoreFormat) -> str:
     measured = f"sd {_of_each(pair, sds, scale)}"
     tested = _tested(pair, test)
     if not shown:
-        return (
-            f"No difference in spread was shown: {measured}; {tested}{_seen_ratio(pair, rules)}."
-        )
+        seen = plan.seen_ratio(pair, rules)
+        return f"No difference in spread was shown: {measured}; {tested}{seen}."
     wider, other = (of.a, of.b) if shown > 0 else (of.b, of.a)
     if shown * (sds[0] - sds[1]) >= 0:
         return f"The spread differs: {measured}, {wider}'s is wider; {tested}."
@@ -148,59 +146,6 @@ def _spread(pair: Pair, test: str, rules: Rules, scale: ScoreFormat) -> str:
     return (
         f"Measures of spread disagree: {wider}'s is wider by the {by}, but {other}'s by the sd, "
         f"which a few outliers decide: {measured}; {tested}."
-    )
-
-
-def _seen_ratio(pair: Pair, rules: Rules) -> str:
-    """Which ratio of sds would have been seen."""
-    ratio = pair.plan.detectable_ratio
-    if ratio is None:
-        return ""
-    power = f"with a power of {100 * rules.target_power:g} %"
-    if math.isinf(ratio):
-        return f"; no ratio of sds, however large, is detected {power}"
-    return f"; a ratio of sds of {ratio:.1f} is detected {power}"
-
-
-def _sensitivity(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
-    """Which difference these scores would have shown, and how many would show this one.
-
-    Nothing of scores without spread: every difference would be.
-    """
-    plan = pair.plan
-    n, m = (len(values) for values in pair.scores.compared)
-    many = f"{n} scores each" if n == m else f"{n} and {m} scores"
-    many = f"{n} pairs" if pair.scores.by_pairs else many
-    needed = _needed(pair, rules, scale)
-    if plan.detectable_difference is not None:
-        smallest = scale.difference(plan.detectable_difference)
-        yield (
-            f"With {many} a difference of {smallest} is detected with a power of "
-            f"{100 * rules.target_power:g} %, a smaller one less often{needed}."
-        )
-    elif plan.least_p > rules.alpha:
-        none = "no difference, however large, could have been shown by their ranks"
-        yield f"With {many} {none}{needed}."
-    elif not comparison.enough(pair.scores):
-        yield f"With {many} no conclusion is drawn by rule, which takes {FEW}{needed}."
-
-
-def _needed(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
-    """How many scores would show the margin, or the difference that was found and its interval."""
-    plan = pair.plan
-    if plan.required_seeds is None:
-        return ""
-    what = "a difference like this one" if rules.margin is None else "the margin"
-    each = "pairs" if pair.scores.by_pairs else "scores each"
-    over = ""
-    if plan.required_range is not None:
-        beyond = f"more than {planning.MOST_REQUIRED:,}"
-        fewest, most = (beyond if n is None else f"{n:,}" for n in plan.required_range)
-        ends = fewest if fewest == most else f"from {fewest} to {most}"
-        over = f", {ends} over the interval"
-    return (
-        f"; {what} ({scale.difference(plan.planned_difference)}) would need "
-        f"{plan.required_seeds:,} {each}{over}: choose their number beforehand"
     )
 
 

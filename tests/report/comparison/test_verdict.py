@@ -1,9 +1,6 @@
 """Sentences of the verdict: they name the model that the test names, from whichever side."""
 
-import dataclasses
 import re
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,33 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from jaxeval import stats
 from jaxeval.report.comparison import verdict
-from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import comparison
-from jaxeval.stats.comparison import Pair
 from jaxeval.stats.pairwise import Rules, Scores
+from tests.report.comparison.pairs import compared, scale_of, scores_of
 
 # far scores, ties and shifts: where mean, median and ranks part
 score = st.integers(-3, 3) | st.sampled_from([-90, 40])
 both = st.integers(5, 7).flatmap(
     lambda n: st.tuples(st.lists(score, min_size=n, max_size=n), st.integers(-4, 4), st.just(n))
 )
-
-
-def _pair(scores: Scores, rules: Rules) -> Pair:
-    return comparison.compare([scores], rules).pairs[0]
-
-
-def _scores(a: str, b: str, x: Any, y: Any, by_pairs: bool) -> Scores:
-    first, second = np.array(x, float), np.array(y, float)
-    paired = (first, second) if by_pairs else None
-    return Scores(a, b, "", first, second, paired, by_pairs, "split" if by_pairs else "run")
-
-
-def _scale(*scores: Any) -> ScoreFormat:
-    table = SimpleNamespace(score=np.concatenate(scores), stored_unit="number")
-    return verdict.scale_of(SimpleNamespace(table=table, described=()))  # type: ignore[arg-type]
 
 
 def _claims(sentence: str) -> list[str]:
@@ -56,9 +36,9 @@ def test_swapped_models_give_mirrored_sentences(
     x, shift, n = drawn
     y = np.array(data.draw(st.lists(score, min_size=n, max_size=n))) + shift
     rules = Rules(alpha=0.3, margin=2.0, resamples=9, higher_is_better=higher)
-    ab = _pair(_scores("A", "B", x, y, by_pairs), rules)
-    ba = _pair(_scores("B", "A", y, x, by_pairs), rules)
-    scale = _scale(x, y)
+    ab = compared(scores_of("A", "B", x, y, by_pairs), rules)
+    ba = compared(scores_of("B", "A", y, x, by_pairs), rules)
+    scale = scale_of(x, y)
     for here, other in zip(
         verdict.of_pair(ab, rules, scale), verdict.of_pair(ba, rules, scale), strict=True
     ):
@@ -69,8 +49,8 @@ def test_swapped_models_give_mirrored_sentences(
     assert won.estimate == pytest.approx(1 - lost.estimate)
     assert won.interval.low == pytest.approx(1 - lost.interval.high, abs=1e-9)
     assert comparison.location(ab, rules) == -comparison.location(ba, rules)
-    turned = _pair(
-        _scores("A", "B", -np.array(x), -y, by_pairs),
+    turned = compared(
+        scores_of("A", "B", -np.array(x), -y, by_pairs),
         Rules(alpha=0.3, margin=2.0, resamples=9, higher_is_better=not higher),
     )
     assert comparison.location(turned, rules) == -comparison.location(ab, rules)
@@ -88,8 +68,8 @@ def test_the_sentence_names_the_model_of_the_one_sided_test(
     y = np.array(data.draw(st.lists(score, min_size=n, max_size=n))) + shift
     a = np.array(x)
     rules = Rules(alpha=0.4, resamples=9)
-    pair = _pair(_scores("A", "B", a, y, by_pairs), rules)
-    location, spread = list(verdict.of_pair(pair, rules, _scale(a, y)))[:2]
+    pair = compared(scores_of("A", "B", a, y, by_pairs), rules)
+    location, spread = list(verdict.of_pair(pair, rules, scale_of(a, y)))[:2]
     named = re.search(r"(\w)'s (?:distribution is higher|scores higher)", location)
     if named:
         if by_pairs:
@@ -114,12 +94,12 @@ def test_measures_that_disagree_are_said_to() -> None:
     y = 0.7 + k * 1e-4
     x = y + np.where(k < 21, -5e-4 - k * 1e-5, 0.03 + k * 1e-3)
     rules = Rules(resamples=99)
-    pair = _pair(_scores("A", "B", x, y, True), rules)
+    pair = compared(scores_of("A", "B", x, y, True), rules)
     assert scipy_stats.wilcoxon(x, y, alternative="greater").pvalue < 0.01
     assert comparison.location(pair, rules) == 1
     against = comparison.against(pair, rules)
     assert against == ("median of the differences", "probability")
-    sentence = next(verdict.of_pair(pair, rules, _scale(x, y)))
+    sentence = next(verdict.of_pair(pair, rules, scale_of(x, y)))
     assert (
         "Measures of location disagree: Wilcoxon signed-rank finds A's scores higher" in sentence
     )
@@ -131,9 +111,9 @@ def test_spread_is_brown_forsythes_and_the_sd_is_said_to_disagree() -> None:
     k = np.arange(100)
     a, b = 0.5 + (-1.0) ** k * 0.01 + k * 1e-6, np.where(k == 0, 0.7, 0.5 + k * 1e-6)
     rules = Rules(resamples=99)
-    pair = _pair(_scores("A", "B", a, b, False), rules)
+    pair = compared(scores_of("A", "B", a, b, False), rules)
     assert np.std(b) > np.std(a) and comparison.spread(pair, rules) == 1
-    sentence = list(verdict.of_pair(pair, rules, _scale(a, b)))[1]
+    sentence = list(verdict.of_pair(pair, rules, scale_of(a, b)))[1]
     assert sentence.startswith("Measures of spread disagree: A's is wider by the mean absolute")
     assert "but B's by the sd" in sentence
 
@@ -144,55 +124,11 @@ def test_pairs_whose_measures_of_spread_disagree() -> None:
     a, b = 1.5 * split, split + 1e-3 * split**2
     b = np.where(np.arange(20) == 10, -9.0, b)
     rules = Rules(resamples=99)
-    pair = _pair(_scores("A", "B", a, b, True), rules)
+    pair = compared(scores_of("A", "B", a, b, True), rules)
     assert np.std(b) > np.std(a) and comparison.spread(pair, rules) == 1
-    sentence = list(verdict.of_pair(pair, rules, _scale(a, b)))[1]
+    sentence = list(verdict.of_pair(pair, rules, scale_of(a, b)))[1]
     assert "A's is wider by the rank correlation of sums and differences" in sentence
     assert "but B's by the sd" in sentence and "Pitman-Morgan by ranks on 20 pairs" in sentence
-
-
-def test_which_ratio_of_sds_would_have_been_seen() -> None:
-    """Dies if nothing is said of what five scores could not show."""
-    draw, rules = np.random.default_rng(2), Rules(resamples=99)
-    for n, by_pairs, said in (
-        (5, False, "; no ratio of sds, however large, is detected with a power of 80 %."),
-        (12, False, "; a ratio of sds of 3.9 is detected with a power of 80 %."),
-        (12, True, "; a ratio of sds of 3."),
-    ):
-        x, y = draw.normal(size=(2, n))
-        pair = _pair(_scores("A", "B", x, y, by_pairs), rules)
-        assert said in list(verdict.of_pair(pair, rules, _scale(x, y)))[1]
-    of_data_sets = dataclasses.replace(pair.scores, unit="data set")
-    lines = verdict.of_pair(_pair(of_data_sets, rules), rules, _scale(x, y))
-    assert not any("spread" in line for line in lines)
-
-
-@pytest.mark.parametrize("shift", [0.0, 0.7, 1.5, 40.0])
-def test_a_plan_from_a_difference_that_was_seen_names_its_range(shift: float) -> None:
-    """Dies if an estimate of few scores is planned from as if it were the truth."""
-    rules = Rules(resamples=99)
-    x, y = np.random.default_rng(4).normal(size=(2, 12)) + np.array([[shift], [0.0]])
-    pair = _pair(_scores("A", "B", x, y, False), rules)
-    low, high, *_ = pair.effects["difference"].interval
-    sds = {"sd": np.std(x, ddof=1), "sd_other": np.std(y, ddof=1)}
-    at_ends = [
-        max(5, stats.required_seeds(end, comparisons=2, test="brunner_munzel", **sds))
-        for end in (max(-low, high), min(-low if low < 0 else low, high))
-    ]
-    assert pair.plan.required_range is not None and pair.plan.required_seeds is not None
-    fewest, most = pair.plan.required_range
-    assert fewest == pytest.approx(at_ends[0], abs=3) and fewest <= pair.plan.required_seeds
-    assert (most is None) == (low < 0 < high or at_ends[1] > 10_000)
-    if most is not None:
-        assert most == pytest.approx(at_ends[1], abs=3) and most >= pair.plan.required_seeds
-    last = list(verdict.of_pair(pair, rules, _scale(x, y)))[-1]
-    over = f", from {fewest} to " + ("more than 10,000" if most is None else f"{most:,}")
-    over = over if fewest != most else f", {fewest}"
-    assert f"scores each{over} over the interval: choose their number beforehand." in last
-    by_margin = dataclasses.replace(rules, margin=0.5)
-    pair = _pair(_scores("A", "B", x, y, False), by_margin)
-    lines = " ".join(verdict.of_pair(pair, by_margin, _scale(x, y)))
-    assert pair.plan.required_range is None and "over the interval" not in lines
 
 
 @pytest.mark.parametrize("corrected_away", [True, False])
@@ -207,9 +143,9 @@ def test_no_difference_beside_an_interval_that_excludes_zero_is_explained(
         a = np.concatenate([draw.normal(0, 0.1, 30)])
         b = np.concatenate([draw.normal(0, 0.1, 24), np.full(6, -9.0)])
     rules = Rules(resamples=99)
-    pair = _pair(_scores("A", "B", a, b, False), rules)
+    pair = compared(scores_of("A", "B", a, b, False), rules)
     assert comparison.excludes_zero(pair)
-    sentence = next(verdict.of_pair(pair, rules, _scale(a, b)))
+    sentence = next(verdict.of_pair(pair, rules, scale_of(a, b)))
     why = "after the correction (p" if corrected_away else "by the ranks of the scores"
     assert sentence.startswith(f"No difference in location was shown {why}")
     assert "though the CI of the difference of means excludes 0" in sentence
@@ -219,12 +155,12 @@ def test_what_is_better_is_what_was_compared() -> None:
     """Dies if pairs are judged by pairs and their probability by all against all."""
     split = np.arange(10.0)
     rules = Rules(resamples=99)
-    pair = _pair(_scores("A", "B", split + 0.2 + split / 100, split, True), rules)
+    pair = compared(scores_of("A", "B", split + 0.2 + split / 100, split, True), rules)
     won = pair.effects["probability_of_improvement"]
     assert (won.estimate, won.interval.high, won.n) == (1.0, 1.0, (10,))
     assert won.interval.low == pytest.approx(0.025 ** (1 / 10))  # 10 of 10 (Clopper & Pearson)
     assert pair.effects["a12"].estimate == 0.55
-    sentence = next(verdict.of_pair(pair, rules, _scale(split)))
+    sentence = next(verdict.of_pair(pair, rules, scale_of(split)))
     assert "probability that A is better on a split 1.00, 95 % CI [0.69, 1.00]" in sentence
 
 
@@ -233,12 +169,12 @@ def test_two_pairs_show_no_equivalence() -> None:
     x = np.arange(6.0)
     few = Scores("A", "B", "", x, x, (x[:2] + np.array([1e-5, 2e-5]), x[:2]), by_pairs=True)
     rules = Rules(resamples=99, margin=1.0)
-    sentences = list(verdict.of_pair(_pair(few, rules), rules, _scale(x)))
+    sentences = list(verdict.of_pair(compared(few, rules), rules, scale_of(x)))
     assert sentences[0].startswith("No conclusion: 2 pairs are too few")
     said = "No conclusion on equivalence within 1, by rule, which takes 5 pairs (TOST"
     assert sentences[-1].startswith(said)
     far = Rules(resamples=99, margin=1e-9)
-    *_, last = verdict.of_pair(_pair(few, far), far, _scale(x))
+    *_, last = verdict.of_pair(compared(few, far), far, scale_of(x))
     assert last.startswith("Equivalence within 1e-09 was not shown")
 
 
@@ -249,13 +185,13 @@ def test_a_difference_below_the_margin_is_not_called_none() -> None:
     x = y - 0.002 - k * 1e-5
     rules = Rules(resamples=99, margin=0.01)
     sentences = list(
-        verdict.of_pair(_pair(_scores("A", "B", x, y, True), rules), rules, _scale(x))
+        verdict.of_pair(compared(scores_of("A", "B", x, y, True), rules), rules, scale_of(x))
     )
     assert sentences[-1].startswith("Equivalent within 0.01")
     assert "though B's distribution is higher" in sentences[-1]
     equal = y + (-1.0) ** k * 1e-3
     lines = list(
-        verdict.of_pair(_pair(_scores("A", "B", equal, y, True), rules), rules, _scale(x))
+        verdict.of_pair(compared(scores_of("A", "B", equal, y, True), rules), rules, scale_of(x))
     )
     assert lines[-1].startswith("Equivalent within 0.01") and "though" not in lines[-1]
 
@@ -266,7 +202,7 @@ def test_medians_of_different_units_are_not_measures_of_pairs() -> None:
     y = x + np.array([0.02, 0.02, 0.02, 0.02, -0.005, 0.02, 0.02, 0.02, 0.02])
     assert np.median(y) < np.median(x)
     rules = Rules(resamples=99)
-    pair = _pair(_scores("A", "B", x, y, True), rules)
+    pair = compared(scores_of("A", "B", x, y, True), rules)
     assert comparison.location(pair, rules) == -1 and not comparison.against(pair, rules)
-    sentence = next(verdict.of_pair(pair, rules, _scale(x, y)))
+    sentence = next(verdict.of_pair(pair, rules, scale_of(x, y)))
     assert sentence.startswith("B's distribution is higher")

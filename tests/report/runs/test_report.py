@@ -183,7 +183,7 @@ def test_json_and_choice_of_an_experiment(tmp_path: Path, capsys: pytest.Capture
     assert verb.main([str(folder), "--experiment", "beta", "--json", "-"]) == 0
     (only,) = json.loads(capsys.readouterr().out)
     assert only["name"] == "beta" and only["test"]["n"] == 5
-    with pytest.raises(RunError, match="alpha, beta"):
+    with pytest.raises(RunError, match=r"alpha \(id0\), beta \(id1\)"):
         verb.main([str(folder), "--experiment", "gamma"])
 
 
