@@ -19,20 +19,20 @@ from jaxeval.runs.names import are_folds, is_fold
 class ScoreTable:
     """Scores with what is known of each; all arrays have one length.
 
-      Attributes:
-        models: names, in order of appearance.
-        model: places in `models`.
-        axes: those of seed, split and dataset that the table has, as text.
-        rows: row numbers in the file.
-        unusable: scores that were left out or counted as 0, as `missing` says.
-        statuses: model -> how its runs ended -> how many, where the table says so.
-        direction_assumed: nothing says whether higher is better.
-        direction_named: the metric's name alone says it, which who compares may overrule.
-        warnings: what a reader of the scores should know.
-        notes: what is known of the models beside their scores.
-    folds: the splits are called folds, by the column's name or its values; such share no test
-      item.
-    ids: of experiments of our own runs -> model.
+    Attributes:
+      models: names, in order of appearance.
+      model: places in `models`.
+      axes: those of seed, split and dataset that the table has, as text.
+      rows: row numbers in the file.
+      unusable: scores that were left out or counted as 0, as `missing` says.
+      statuses: model -> how its runs ended -> how many, where the table says so.
+      direction_assumed: nothing says whether higher is better.
+      direction_named: the metric's name alone says it, which who compares may overrule.
+      warnings: what a reader of the scores should know.
+      notes: what is known of the models beside their scores.
+      folds: the splits are called folds, by the column's name or its values; such share no test
+        item.
+      ids: of experiments of our own runs -> model.
     """
 
     source: str
