@@ -168,7 +168,7 @@ def tune(
     arguments.switches(quiet=quiet)
     seed = arguments.whole("seed", seed, 0)
     adaptive = isinstance(seeds, str) and seeds == "adaptive"  # numpy's equality is no bool
-    count = 1 if adaptive else arguments.whole("seeds", seeds, 1, MOST)  # type: ignore[arg-type]
+    count = 1 if adaptive else arguments.whole("seeds", seeds, 1, MOST)
     parallel = None if parallel is None else arguments.whole("parallel", parallel, 1, MOST)
     folder = arguments.folder("out", out)
     backend.prepare()

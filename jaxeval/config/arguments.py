@@ -5,7 +5,6 @@ import json
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import SupportsIndex
 
 from jaxeval.errors import ConfigError
 
@@ -75,7 +74,7 @@ def counts(**named: int | None) -> None:
             whole(name, count, 1, MOST)
 
 
-def whole(name: str, value: SupportsIndex, least: int, most: int = _SEEDS - 1) -> int:
+def whole(name: str, value: object, least: int, most: int = _SEEDS - 1) -> int:
     """A whole number, numpy's too, as a plain one.
 
     Raises:

@@ -36,9 +36,8 @@ def permutation_test(
 
     All permutations where there are at most `resamples` of them (exact), else random ones, where
     a side has the p-value (1 + hits) / (1 + resamples). p is twice that of the smaller side, so at
-    least 2 / (1 + resamples). Paired scores swap
-    within pairs only. Which of the two is called A changes nothing: random draws begin with the
-    same one.
+    least 2 / (1 + resamples). Paired scores swap within pairs only. Which of the two is called A
+    changes nothing: random draws begin with the same one.
     """
     resamples = count(resamples, "resamples")
     first, second = pairs(a, b) if paired else two_samples(a, b)
