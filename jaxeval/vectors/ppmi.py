@@ -14,6 +14,8 @@ from jaxeval.errors import ConfigError, RunError
 if TYPE_CHECKING:
     from scipy import sparse
 
+_EPSILON = np.finfo(np.float64).eps
+
 
 class Factors(NamedTuple):
     """The largest singular values and their vectors: words diag(values) contexts'."""
@@ -43,10 +45,11 @@ def ppmi(
 
 
 def factors(matrix: "sparse.csr_array", dimension: int) -> Factors:
-    """Truncated SVD by ARPACK, the same at every call: signs make each column's largest positive.
+    """Truncated SVD by ARPACK, the same at every call where no values are equal: signs make each
+    column's largest positive.
 
     Raises:
-      ConfigError: as many dimensions as words, or more.
+      ConfigError: as many dimensions as words, or more; more than the matrix has.
       RunError: ARPACK fails, as on a matrix of zeros.
     """
     from scipy.sparse import linalg
@@ -62,6 +65,13 @@ def factors(matrix: "sparse.csr_array", dimension: int) -> Factors:
         reason = str(error).partition("\n")[0]
         message = f"truncated SVD with {dimension} dimensions failed ({reason})"
         raise RunError(f"{message}; expected a lower --dimension, or a larger corpus") from None
+    # vectors of values that are 0 but for rounding are arbitrary (as numpy.linalg.matrix_rank)
+    rank = int(np.sum(values > _EPSILON * max(matrix.shape) * values.max()))
+    if rank < dimension:
+        raise ConfigError(
+            f"dimension: expected at most {rank}, the rank of the matrix, or a larger corpus, "
+            f"found {dimension}"
+        )
     order = np.argsort(-values, kind="stable")
     left, values, right = left[:, order], values[order], right[order].T
     largest = np.take_along_axis(left, np.abs(left).argmax(axis=0)[None], axis=0)
@@ -72,9 +82,11 @@ def factors(matrix: "sparse.csr_array", dimension: int) -> Factors:
 def embed(factors: Factors, exponent: float = 0.5, add_contexts: bool = False) -> np.ndarray:
     """Vectors [V, D] of length 1: U S^p, or (U + C) S^p where contexts are added (w+c).
 
-    A word without any positive association keeps a vector of zeros.
+    A word without any positive association, or with words alone that these dimensions leave out,
+    gets a vector of zeros: what there is of it is rounding error, which has no direction.
     """
     left = factors.words + factors.contexts if add_contexts else factors.words
     table = left * factors.values**exponent
+    table[np.linalg.norm(left, axis=1) <= _EPSILON * len(left)] = 0
     length = np.linalg.norm(table, axis=1, keepdims=True)
     return np.asarray(table / np.where(length > 0, length, 1), np.float32)

@@ -82,6 +82,32 @@ def test_a_word_without_association() -> None:
     assert ppmi.embed(factors)[1].tolist() == [0, 0]
 
 
+@pytest.mark.parametrize("contexts", [False, True])
+def test_words_of_rounding_error_alone_get_zeros(contexts: bool) -> None:
+    """Dies if words without association, or with words alone that the dimensions leave out, get
+    vectors of rounding error, or others change."""
+    generator = np.random.default_rng(0)
+    dense = generator.random((60, 60))
+    dense[50:] = dense[:, 50:] = 0
+    dense[58, 59] = 0.1  # less than each value of the others
+    factors = ppmi.factors(sparse.csr_array(dense), 5)
+    table = ppmi.embed(factors, 0.5, contexts)
+    left, values, right = np.linalg.svd(dense)
+    expected = (left[:50, :5] + right[:5].T[:50] * contexts) * values[:5] ** 0.5
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(table[:50] @ table[:50].T, expected @ expected.T, atol=1e-5)
+    assert np.abs(factors.words[50:]).max() > 0 and not table[50:].any()
+
+
+def test_more_dimensions_than_the_matrix_has() -> None:
+    """Dies if arbitrary vectors of values that are 0 but for rounding are written."""
+    generator = np.random.default_rng(0)
+    matrix = sparse.csr_array(generator.random((40, 6)) @ generator.random((6, 40)))
+    with pytest.raises(ConfigError, match="expected at most 6, the rank of the matrix.*found 7"):
+        ppmi.factors(matrix, 7)
+    np.testing.assert_array_equal(ppmi.factors(matrix, 6).words, ppmi.factors(matrix, 6).words)
+
+
 @pytest.mark.parametrize("name", ["v.txt", "v.txt.gz"])
 def test_from_corpus_to_file(text: Path, name: str) -> None:
     """Dies if an option is lost on the way, or numbers are rounded when written."""
