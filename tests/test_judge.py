@@ -127,6 +127,31 @@ def _recorded_tables(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return alive
 
 
+def test_a_training_that_failed_is_told(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+) -> None:
+    """Dies if a member without a score is left out without a word."""
+    train = observe.train_cohorts
+
+    def failing(*arguments: Any) -> list[runs.MemberRow]:
+        rows = train(*arguments)
+        failed = {"status": "diverged", "test": None}
+        return [
+            row._replace(**failed) if (row.name, row.seed) == ("b fixed", 2) else row
+            for row in rows
+        ]
+
+    monkeypatch.setattr(observe, "train_cohorts", failing)
+    words = ["--seeds", "2", "--modes", "fixed", "--tasks", "sentiment"]
+    [mode] = _judge(folder, tmp_path, *words)["modes"]
+    assert mode["failed"] == {"b": {"sentiment": 1}} and mode["seeds"] == [1]
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "b: trainings without a score, as they diverged or failed: 1 of 2 on sent" in shown
+
+
 def test_killed_and_judged_again(folder: Path, tmp_path: Path) -> None:
     """Dies if the same command after `kill -9` gives other scores, or begins anew."""
     words = ["--seeds", "2", "--modes", "fixed", "--tasks", "sentiment"]

@@ -186,7 +186,7 @@ def judge(of: Plan, folder: Path, store: str | None, rules: Rules) -> data.Judge
     by_key = {
         (row.experiment, row.seed, row.split, row.repeat, row.hparams): row for row in members
     }
-    scores: dict[str, dict[str, dict[str, dict[int, float]]]] = {
+    scores: dict[str, dict[str, dict[str, dict[int, float | None]]]] = {
         mode: {name: {task: {} for task in of.tasks} for name in of.files} for mode in of.modes
     }
     cells: dict[tuple[str, str, str], list[runs.MemberRow]] = {}
@@ -194,8 +194,7 @@ def judge(of: Plan, folder: Path, store: str | None, rules: Rules) -> data.Judge
         row, labels = by_key[entry.key], entry.trial.labels
         name, task, mode = (labels[key] for key in ("vectors", "task", "mode"))
         cells.setdefault((mode, task, name), []).append(row)
-        if row.test is not None:
-            scores[mode][name][task][row.seed] = row.test
+        scores[mode][name][task][row.seed] = row.test
     return data.Judged(
         dict(of.files),
         tuple(judgement.judge(mode, scores[mode], rules, of.baseline) for mode in of.modes),

@@ -8,6 +8,7 @@ corrected over all pairs, and once more task by task, corrected over all pairs a
 """
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -22,7 +23,9 @@ from jaxeval.stats.results import Effect
 from jaxeval.stats.study import ScoreStudy
 
 MEAN = "mean of tasks"
-Scores = Mapping[str, Mapping[str, Mapping[int, float]]]  # vectors -> task -> seed -> score
+# vectors -> task -> seed -> score, None of a training that failed
+Scores = Mapping[str, Mapping[str, Mapping[int, float | None]]]
+Failures = Mapping[str, Mapping[str, int]]  # vectors -> task -> trainings without a score, if any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +51,8 @@ class Judgement:
     Attributes:
       vectors: best mean over tasks first.
       scores: vectors -> [T, S].
+      failed: vectors that failed somewhere are not called better there, nor by the mean of tasks:
+        the seeds with which they did not are no fair sample of them.
       reduced: tasks in which the baseline makes errors; empty without a baseline.
       reductions: vectors -> a relative error reduction for each of `reduced`, then their mean;
         empty where there is none.
@@ -61,6 +66,7 @@ class Judgement:
     seeds: tuple[int, ...]
     vectors: tuple[str, ...]
     scores: Mapping[str, np.ndarray]
+    failed: Failures
     baseline: str | None
     reduced: tuple[str, ...]
     reductions: Mapping[str, tuple[Effect, ...]]
@@ -74,7 +80,7 @@ def judge(mode: str, scores: Scores, rules: Rules, baseline: str | None = None) 
     """Compares vectors by their scores, fractions of which higher is better.
 
     Args:
-      scores: equal tasks for all vectors; seeds that some lack are left out everywhere.
+      scores: equal tasks for all vectors; seeds of which one is lacking are left out everywhere.
       baseline: against which errors are reduced; one of the vectors.
 
     Raises:
@@ -83,9 +89,9 @@ def judge(mode: str, scores: Scores, rules: Rules, baseline: str | None = None) 
     if baseline is not None and baseline not in scores:
         raise DataError(f"no baseline {baseline!r} among {', '.join(scores)}")
     tasks = tuple(next(iter(scores.values())))
-    seeds, notes = _common(scores)
+    seeds, failed, notes = _common(scores)
     arrays = {
-        name: np.array([[of[task][seed] for seed in seeds] for task in tasks])
+        name: np.array([[of[task][seed] for seed in seeds] for task in tasks], np.float64)
         for name, of in scores.items()
     }
     order = sorted(arrays, key=lambda name: -float(arrays[name].mean()))
@@ -103,27 +109,43 @@ def judge(mode: str, scores: Scores, rules: Rules, baseline: str | None = None) 
         seeds=seeds,
         vectors=tuple(order),
         scores=arrays,
+        failed=failed,
         baseline=baseline,
         reduced=reduced,
         reductions=reductions,
-        placed=tuple(_placed(overall, arrays) + _placed(by_task, arrays)),
+        placed=tuple(_placed(overall, arrays, failed) + _placed(by_task, arrays, failed)),
         overall=overall,
         by_task=by_task,
         notes=(*notes, *_notes_on_reductions(tasks, reduced, baseline, reductions)),
     )
 
 
-def _common(scores: Scores) -> tuple[tuple[int, ...], list[str]]:
-    """Seeds of which all have scores, and a line on the others."""
-    each = [{*by_seed} for of in scores.values() for by_seed in of.values()]
-    seeds, every = set.intersection(*each), set.union(*each)
+def _common(scores: Scores) -> tuple[tuple[int, ...], Failures, list[str]]:
+    """Seeds of which all have scores, which trainings have none, and lines on these."""
+    each = [by_seed for of in scores.values() for by_seed in of.values()]
+    every = sorted({*itertools.chain.from_iterable(each)})
+    seeds = tuple(seed for seed in every if all(of.get(seed) is not None for of in each))
+    failed = _failed(scores, every)
+    notes = [
+        f"{name}: trainings without a score, as they diverged or failed: "
+        f"{imported.listed([f'{n} of {len(every)} on {task}' for task, n in tasks.items()])}; "
+        "it is not called better there or by the mean of tasks"
+        for name, tasks in failed.items()
+    ]
     if not seeds:
-        raise DataError("no seed with which all vectors have a score of all tasks")
-    left_out = sorted(every - seeds)
-    names = ", ".join(map(str, left_out))
-    return tuple(sorted(seeds)), (
-        [f"seeds left out, as not all members with them have a score: {names}"] if left_out else []
-    )
+        raise DataError("; ".join(["no seed with which all vectors have a score", *notes]))
+    if left_out := [str(seed) for seed in every if seed not in seeds]:
+        notes.append(f"seeds left out of all files, as one has no score: {', '.join(left_out)}")
+    return seeds, failed, notes
+
+
+def _failed(scores: Scores, every: Sequence[int]) -> dict[str, dict[str, int]]:
+    failed = {}
+    for name, of in scores.items():
+        lacking = {task: sum(by.get(seed) is None for seed in every) for task, by in of.items()}
+        if any(lacking.values()):
+            failed[name] = {task: n for task, n in lacking.items() if n}
+    return failed
 
 
 def _with_errors(
@@ -196,7 +218,9 @@ def _study(
     return study.study(tables.of_columns(whole, Layout()), rules, "seed")
 
 
-def _placed(of: ScoreStudy | None, arrays: Mapping[str, np.ndarray]) -> list[Placed]:
+def _placed(
+    of: ScoreStudy | None, arrays: Mapping[str, np.ndarray], failed: Failures
+) -> list[Placed]:
     if of is None:
         return []
     placed = []
@@ -207,7 +231,7 @@ def _placed(of: ScoreStudy | None, arrays: Mapping[str, np.ndarray]) -> list[Pla
         apart = {
             frozenset((pair.scores.a, pair.scores.b))
             for pair in pairs
-            if _better(pair, of.comparison.rules)
+            if _better(pair, of.comparison.rules, failed)
         }
         detectable = [pair.plan.detectable_difference for pair in pairs]
         largest = None if None in detectable else max(d for d in detectable if d is not None)
@@ -216,36 +240,46 @@ def _placed(of: ScoreStudy | None, arrays: Mapping[str, np.ndarray]) -> list[Pla
     return placed
 
 
-def _better(pair: Pair, rules: Rules) -> int:
-    """1: A was shown to be better, -1: B; 0 also where measures of location point elsewhere."""
-    return 0 if comparison.against(pair, rules) else comparison.location(pair, rules)
+def _better(pair: Pair, rules: Rules, failed: Failures) -> int:
+    """1: A was shown to be better, -1: B; 0 also where measures of location point elsewhere, and
+    where the better one has failed."""
+    shown = comparison.location(pair, rules)
+    higher = failed.get(pair.scores.a if shown > 0 else pair.scores.b, {})
+    unfair = bool(higher) if pair.scores.dataset == MEAN else pair.scores.dataset in higher
+    return 0 if unfair or comparison.against(pair, rules) else shown
+
+
+def shown_better(of: Judgement, task: str = MEAN) -> Iterator[tuple[Pair, int]]:
+    """Pairs that were shown to differ in a task, in one direction by all measures of location,
+    and which is the better one (1: A, -1: B)."""
+    for pair, rules in pairs(of, task):
+        if direction := _better(pair, rules, of.failed):
+            yield pair, direction
 
 
 def told_apart(of: Judgement, task: str = MEAN) -> list[tuple[str, str]]:
-    """Pairs (better, worse) that were shown to differ in a task, in one direction by all measures
-    of location."""
-    shown = []
-    for pair, rules in _pairs(of, task):
-        direction = _better(pair, rules)
-        if direction:
-            both = (pair.scores.a, pair.scores.b)
-            shown.append(both if direction > 0 else both[::-1])
-    return shown
+    """Their names, (better, worse)."""
+    return [ordered(pair, direction) for pair, direction in shown_better(of, task)]
+
+
+def ordered(pair: Pair, direction: int) -> tuple[str, str]:
+    """Names of a pair, the second one first where the direction is -1."""
+    both = (pair.scores.a, pair.scores.b)
+    return both if direction > 0 else both[::-1]
 
 
 def disagreeing(of: Judgement) -> list[tuple[str, str, tuple[str, ...]]]:
     """Pairs (higher, lower by the test) of the mean of tasks, and the measures that disagree."""
     found = []
-    for pair, rules in _pairs(of, MEAN):
+    for pair, rules in pairs(of, MEAN):
         others = comparison.against(pair, rules)
         if others:
-            both = (pair.scores.a, pair.scores.b)
-            ordered = both if comparison.location(pair, rules) > 0 else both[::-1]
-            found.append((*ordered, others))
+            found.append((*ordered(pair, comparison.location(pair, rules)), others))
     return found
 
 
-def _pairs(of: Judgement, task: str) -> Iterator[tuple[Pair, Rules]]:
+def pairs(of: Judgement, task: str) -> Iterator[tuple[Pair, Rules]]:
+    """Those of a task, or of the mean of tasks."""
     whole = of.overall if task == MEAN else of.by_task
     if whole is not None:
         for pair in whole.comparison.pairs:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from jaxeval.report import plots
+from jaxeval.report import plots, text
 from jaxeval.report.judgement import as_json, data, figures, page, terminal
 from jaxeval.report.judgement.data import Judged
 from jaxeval.runs.records import MemberRow
@@ -38,6 +39,32 @@ def test_names_are_shown_as_they_are(capsys: pytest.CaptureFixture) -> None:
     assert "Not told apart by the mean of tasks: " in shown
     line = next(line for line in shown.splitlines() if line.startswith("Not told apart"))
     assert all(name in line for name in FILES)
+
+
+def test_a_verdict_has_its_numbers() -> None:
+    """Dies if a difference is that of the other direction, or lacks its interval or p-value, or
+    what was shown of the spread goes unsaid."""
+    draw = np.random.default_rng(5)
+    sds, means = {"poor": 0.002, "good": 0.03}, {"poor": 0.86, "good": 0.9}
+    scores = {
+        name: {"pos": {seed: float(m + sds[name] * draw.normal()) for seed in range(20)}}
+        for name, m in means.items()
+    }
+    lines = [*data.sentences(judgement.judge("fixed", scores, RULES), RULES)]
+    values = [np.array([*scores[name]["pos"].values()]) for name in ("good", "poor")]
+    interval = stats.ttest_ind(*values, equal_var=False).confidence_interval()
+    low, high = (100 * end for end in interval)
+    gap = 100 * (values[0].mean() - values[1].mean())
+    tests = [stats.brunnermunzel(*values).pvalue, stats.levene(*values).pvalue]
+    holm = [text.p_value(max(p, 2 * min(tests))) for p in tests]
+    head = f"good is better than poor by the mean of tasks: {gap:.2f} points "
+    p = f"[{low:.2f}, {high:.2f}], corrected p {holm[0]} (Brunner-Munzel over seeds)."
+    sd = [100 * np.std(of, ddof=1) for of in values]
+    spread = f"The spread differs: sd {sd[0]:.2f} (good) and {sd[1]:.2f} (poor), good's is wider; "
+    assert lines[:3] == [head + p] + [
+        f"{task}: {spread}Brown-Forsythe, corrected p {holm[1]}."
+        for task in ("mean of tasks", "pos")
+    ]
 
 
 def test_a_lacking_interval_is_told_as_lacking(capsys: pytest.CaptureFixture) -> None:

@@ -13,7 +13,7 @@ RULES = Rules(resamples=200)
 MEANS = {"good": [0.9, 0.8], "like": [0.9, 0.8], "poor": [0.7, 0.4]}
 
 
-def _scores(seeds: int = 8, sd: float = 0.005) -> dict[str, dict[str, dict[int, float]]]:
+def _scores(seeds: int = 8, sd: float = 0.005) -> dict[str, dict[str, dict[int, float | None]]]:
     draw = np.random.default_rng(3)
     return {
         name: {
@@ -73,7 +73,37 @@ def test_seeds_without_all_scores_are_left_out() -> None:
     judged = judgement.judge("fixed", scores, RULES)
     assert judged.seeds == (1, 2, 4, 5, 6, 7, 8) and judged.reductions == {}
     assert judged.scores["good"].shape == (2, 7)
-    assert judged.notes == ("seeds left out, as not all members with them have a score: 3",)
+    assert judged.notes[1] == "seeds left out of all files, as one has no score: 3"
+
+
+def test_a_file_that_failed_is_not_called_better() -> None:
+    """Dies if the seeds that did not diverge make a file the better one, a failure is not told, or
+    what is better than a file that failed is no longer called so."""
+    scores = {name: dict(tasks) for name, tasks in _scores(12).items()}
+    whole = judgement.judge("fixed", scores, RULES)
+    assert {("good", "poor"), ("like", "poor")} == {*judgement.told_apart(whole)}
+    scores["good"]["pos"] = scores["good"]["pos"] | dict.fromkeys(range(1, 7))
+    judged = judgement.judge("fixed", scores, RULES)
+    assert judged.failed == {"good": {"pos": 6}} and judged.seeds == tuple(range(7, 13))
+    assert judged.notes[0].startswith(
+        "good: trainings without a score, as they diverged or failed"
+    )
+    assert "6 of 12 on pos; it is not called better there or by" in judged.notes[0]
+    assert judgement.told_apart(judged) == [("like", "poor")]
+    assert ("good", "poor") not in judgement.told_apart(judged, "pos")
+    assert ("good", "poor") in judgement.told_apart(judged, "ner")
+    assert any({"good", "poor"} <= {*group} for group in judged.placed[0].groups)
+    scores["poor"]["ner"] = scores["poor"]["ner"] | {12: None}
+    assert ("like", "poor") in judgement.told_apart(judgement.judge("fixed", scores, RULES))
+
+
+def test_a_seed_with_which_all_fail_is_told() -> None:
+    """Dies if a failure that all share goes unsaid, or that of every seed is not explained."""
+    alone = {"good": {"pos": {1: 0.8, 2: None}}}
+    judged = judgement.judge("fixed", alone, RULES)
+    assert judged.failed == {"good": {"pos": 1}} and judged.seeds == (1,)
+    with pytest.raises(DataError, match=r"no seed .*; good: .*diverged or failed: 2 of 2 on pos"):
+        judgement.judge("fixed", {"good": {"pos": {1: None, 2: None}}}, RULES)
 
 
 def test_one_file_or_one_seed_is_shown_without_a_verdict() -> None:

@@ -103,7 +103,7 @@ def test_more_dimensions_than_the_matrix_has() -> None:
     """Dies if arbitrary vectors of values that are 0 but for rounding are written."""
     generator = np.random.default_rng(0)
     matrix = sparse.csr_array(generator.random((40, 6)) @ generator.random((6, 40)))
-    with pytest.raises(ConfigError, match="expected at most 6, the rank of the matrix.*found 7"):
+    with pytest.raises(ConfigError, match=r"expected at most 6, the rank of the matrix.*found 7"):
         ppmi.factors(matrix, 7)
     np.testing.assert_array_equal(ppmi.factors(matrix, 6).words, ppmi.factors(matrix, 6).words)
 

@@ -55,12 +55,12 @@ def of_pair(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
             rule = "No conclusion, by rule, however small p is"
             yield f"{rule}: {counted}, where {needed} are needed."
         else:
-            spread = "" if pair.scores.spread_test is None else ", or spread"
-            yield f"No conclusion: {counted} are too few to test location by their ranks{spread}."
+            more = "" if pair.scores.spread_test is None else ", or spread"
+            yield f"No conclusion: {counted} are too few to test location by their ranks{more}."
     else:
         yield _location(pair, rules, scale)
         if pair.scores.spread_test is not None:
-            yield _spread(pair, pair.scores.spread_test, rules, scale)
+            yield spread(pair, rules, scale)
     yield from plan.sensitivity(pair, rules, scale)
     if rules.margin is not None:
         yield _equivalence(pair, rules, scale)
@@ -126,8 +126,10 @@ def _tested(pair: Pair, test: str) -> str:
     return f"{TESTS[test]}{pairs}, corrected p {text.p_value(pair.adjusted[test])}"
 
 
-def _spread(pair: Pair, test: str, rules: Rules, scale: ScoreFormat) -> str:
-    of = pair.scores
+def spread(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
+    """What the test of spread shows of a pair that has one."""
+    of, test = pair.scores, pair.scores.spread_test
+    assert test is not None
     shown = comparison.spread(pair, rules)
     sds = [describe.sd(values) for values in of.compared]
     measured = f"sd {_of_each(pair, sds, scale)}"

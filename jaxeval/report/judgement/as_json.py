@@ -53,6 +53,7 @@ def _mode(of: Judgement) -> dict[str, Json]:
         "seeds": [*of.seeds],
         "order": [*of.vectors],
         "scores": plain(of.scores),
+        "failed": plain(of.failed),
         "baseline": of.baseline,
         "relative_error_reduction": {
             name: {task: plain(effect) for task, effect in zip(named, effects, strict=True)}

@@ -8,8 +8,10 @@ import numpy as np
 
 from jaxeval.report import scores, text
 from jaxeval.report.comparison import verdict
+from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.records import MemberRow
-from jaxeval.stats import judgement
+from jaxeval.stats import comparison, judgement
+from jaxeval.stats.comparison import Pair
 from jaxeval.stats.judgement import Judgement
 from jaxeval.stats.pairwise import Rules
 from jaxeval.stats.results import Effect
@@ -17,6 +19,7 @@ from jaxeval.stats.results import Effect
 MODES = {"fixed": "vectors fixed", "tuned": "vectors fine-tuned"}
 _TEST = verdict.TESTS["brunner_munzel"]  # seeds do not pair the files' scores
 _TESTED = f"{_TEST} over seeds"
+_SCALE = ScoreFormat("fraction", 2)
 _FAR = -9999  # percent: what is further is no number to read
 Coverage = Mapping[str, Mapping[str, float]]  # part -> fraction of tokens, of types
 
@@ -133,12 +136,13 @@ def sentences(of: Judgement, rules: Rules) -> Iterator[str]:
     for group in first.groups:
         if len(group) > 1:
             yield f"Not told apart by the mean of tasks: {text.listed(group)}."
-    shown = judgement.told_apart(of)
-    for better, worse in shown:
-        yield f"{better} is better than {worse} by the mean of tasks ({_TESTED})."
+    for pair, direction in judgement.shown_better(of):
+        better, worse = judgement.ordered(pair, direction)
+        yield f"{better} is better than {worse} by the mean of tasks{_measured(pair, direction)}."
     for higher, lower, others in judgement.disagreeing(of):
         said = verdict.disagree(_TEST, higher, lower, others)
         yield f"Mean of tasks: {said}."
+    yield from _spreads(of)
     for placed in of.placed:
         seeds = text.counted(len(of.seeds), "seed")
         if placed.detectable is None:
@@ -149,6 +153,25 @@ def sentences(of: Judgement, rules: Rules) -> Iterator[str]:
                 f"is detected between any two files with a power of {100 * rules.target_power:g} %"
                 ", a smaller one less often."
             )
+
+
+def _measured(pair: Pair, direction: int) -> str:
+    """The difference of means of a pair in points, its interval and the test's p-value."""
+    gap, p = pair.effects["difference"], pair.adjusted[pair.scores.location_test]
+    ends = sorted(100 * direction * end for end in gap.interval[:2])
+    within = "" if gap.interval.absent else f" [{ends[0]:.2f}, {ends[1]:.2f}]"
+    return (
+        f": {100 * direction * gap.estimate:.2f} points{within}, corrected p {text.p_value(p)} "
+        f"({_TESTED})"
+    )
+
+
+def _spreads(of: Judgement) -> Iterator[str]:
+    """Which files' scores were shown to be spread wider over seeds: a sentence a pair and task."""
+    for task in (judgement.MEAN, *of.tasks):
+        for pair, rules in judgement.pairs(of, task):
+            if comparison.spread(pair, rules):
+                yield f"{task}: {verdict.spread(pair, rules, _SCALE)}"
 
 
 def told_rows(of: Judgement) -> Iterator[list[str]]:
