@@ -4,6 +4,7 @@ One set of resamples serves all scores, so that their differences are paired. In
 are of the same draws: to within a draw, p is below 1 - confidence where the interval leaves out 0.
 """
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,14 +13,17 @@ from jaxeval.errors import DataError
 from jaxeval.stats.results import (
     Effect,
     HypothesisTest,
+    Interval,
     Sample,
     count,
+    no_interval,
     percentile_interval,
     sample,
     sign,
 )
 
 _AT_ONCE = 2_000_000  # weights
+_MOST_UNDEFINED = 0.05  # of the resamples; the others are no fair sample where they are fewer
 
 
 def difference(
@@ -32,19 +36,35 @@ def difference(
 ) -> tuple[Effect, HypothesisTest]:
     """Score A minus score B, and the test whether they are equal.
 
-    p = 2 (1 + k) / (1 + B), k the draws on the rarer side of 0, those at 0 included.
+    p = 2 (1 + k) / (1 + B), k the draws on the rarer side of 0, those at 0 included, of the B that
+    have a value; NaN where too many have none.
 
     Args:
       draws: of A and of B, [B] each, of the same resamples.
       n: items.
     """
     gap, gaps = estimates[0] - estimates[1], draws[0] - draws[1]
-    rarer = min(int(np.sum(gaps <= 0)), int(np.sum(gaps >= 0)))
-    p_value = min(1.0, 2 * (1 + rarer) / (1 + len(gaps)))
-    direction = sign(float(np.median(gaps)))
-    effect = Effect("difference", gap, percentile_interval(gaps, confidence, method), (n,))
+    effect = Effect("difference", gap, interval(gaps, confidence, method), (n,))
+    p_value, direction = math.nan, 0
+    if _share_undefined(gaps) <= _MOST_UNDEFINED:
+        gaps = gaps[~np.isnan(gaps)]
+        rarer = min(int(np.sum(gaps <= 0)), int(np.sum(gaps >= 0)))
+        p_value = min(1.0, 2 * (1 + rarer) / (1 + len(gaps)))
+        direction = sign(float(np.median(gaps)))
     null = "both scores are equal on all such items"
     return effect, HypothesisTest("paired bootstrap", gap, p_value, (n,), null, method, direction)
+
+
+def interval(draws: np.ndarray, confidence: float, method: str) -> Interval:
+    """Of the draws [B] that have a value, others are NaN; none where too many are."""
+    share = _share_undefined(draws)
+    if share > _MOST_UNDEFINED:
+        return no_interval(confidence, f"{100 * share:.0f} % of the resamples have no score")
+    return percentile_interval(draws[~np.isnan(draws)], confidence, method)
+
+
+def _share_undefined(draws: np.ndarray) -> float:
+    return float(np.isnan(draws).mean())
 
 
 def spearman(gold: Sample, scores: np.ndarray) -> np.ndarray:
@@ -62,7 +82,7 @@ def spearman_draws(
 ) -> np.ndarray:
     """The same on resamples of the items, drawn with replacement: [B, V].
 
-    Ranks are those within each resample. A resample in which all scores are equal counts as 0.
+    Ranks are those within each resample; NaN where all scores of a resample are equal.
     """
     ranks = _ranks(gold, scores)
     items = len(ranks[0].group)
@@ -113,7 +133,9 @@ def _correlations(ranks: list[_Ranked], weights: np.ndarray) -> np.ndarray:
     for other in others:
         scale = np.sqrt(own * (other * other * weights).sum(axis=1))
         products = (weighted * other).sum(axis=1)
-        columns.append(np.divide(products, scale, out=np.zeros_like(scale), where=scale > 0))
+        columns.append(
+            np.divide(products, scale, out=np.full_like(scale, np.nan), where=scale > 0)
+        )
     return np.stack(columns, axis=1)
 
 
@@ -130,7 +152,8 @@ def crossed_draws(
 
     A unit that stands in many questions makes them dependent, so units are drawn, within their
     stratum and with replacement; a question counts as often as both of its units were drawn,
-    multiplied (Owen 2007, "The pigeonhole bootstrap", Annals of Applied Statistics 1(2)).
+    multiplied (Owen 2007, "The pigeonhole bootstrap", Annals of Applied Statistics 1(2)). NaN
+    where no question was drawn.
 
     Args:
       right: [V, Q] bool, of V systems.
@@ -147,7 +170,7 @@ def crossed_draws(
         units = np.concatenate(drawn, axis=1).astype(np.float64)
         weights = units[:, first] * units[:, second]
         total = weights.sum(axis=1, keepdims=True)
-        draws.append(weights @ answers / np.maximum(total, 1))
+        draws.append(weights @ answers / np.where(total > 0, total, np.nan))
     return np.concatenate(draws)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.stats import resampled
-from jaxeval.stats.results import Interval, percentile_interval
+from jaxeval.stats.results import Interval
 from jaxeval.vectors import analogies, differences, lookup
 from jaxeval.vectors.analogies import Method
 from jaxeval.vectors.differences import Difference, LeftOut, Resampling
@@ -124,7 +124,7 @@ def _score(questions: Questions, answered: Answered, resampling: Resampling) -> 
             questions, answered.covered, answered.right[None, answered.covered], resampling
         )
         method = resampling.method(_ITEMS)
-        interval = percentile_interval(draws[:, 0], resampling.confidence, method)
+        interval = resampled.interval(draws[:, 0], resampling.confidence, method)
     sections = {
         name: _accuracy(answered, questions.section == number)
         for number, name in enumerate(questions.sections)

@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.stats import resampled
-from jaxeval.stats.results import Interval, percentile_interval
+from jaxeval.stats.results import Interval
 from jaxeval.vectors import differences, lookup
 from jaxeval.vectors.differences import Difference, LeftOut, Resampling
 from jaxeval.vectors.lookup import Lookup
@@ -110,7 +110,7 @@ def _score(gold: np.ndarray, values: np.ndarray, rules: Rules) -> Score:
     if estimates[rules.missing] is not None:
         rated, similarities = of[rules.missing]
         draws = _draws(rated, similarities[None], rules)
-        interval = percentile_interval(
+        interval = resampled.interval(
             draws[:, 0], rules.resampling.confidence, rules.resampling.method(_ITEMS)
         )
     return Score(int(known.sum()), estimates["skip"], estimates["zero"], interval)

@@ -94,8 +94,40 @@ def test_questions_are_drawn_by_their_units() -> None:
     two = generator.multinomial(2, np.full(2, 1 / 2), 30)
     for drawn, units in zip(draws, np.concatenate([three, two], axis=1), strict=True):
         weights = [units[i] * units[j] for i, j in zip(first, second, strict=True)]
-        expected = right @ np.array(weights) / max(sum(weights), 1)
+        expected = right @ np.array(weights) / (sum(weights) or np.nan)
         np.testing.assert_allclose(drawn, expected)
+
+
+def test_resamples_without_a_score() -> None:
+    """Dies if a resample that draws no question, or equal scores alone, counts as 0.
+
+    Of a hub and n others, which make n questions, a draw holds one where it holds the hub and
+    another: (1 - 1 / (n + 1))^(n + 1) + (n + 1)^-(n + 1) of them hold none.
+    """
+    first, second = np.zeros(8, int), np.arange(1, 9)
+    right = np.array([[True] * 7 + [False], [False] * 8])
+    draws = resampled.crossed_draws(right, first, second, np.zeros(9, int))
+    empty = np.isnan(draws)
+    assert empty.mean() == pytest.approx((8 / 9) ** 9 + 9**-9, abs=0.02)
+    assert (empty[:, 0] == empty[:, 1]).all()
+    why = resampled.interval(draws[:, 0], 0.95, "m").absent
+    assert why == f"{100 * empty[:, 0].mean():.0f} % of the resamples have no score"
+    pair = draws[:, 0], draws[:, 1]
+    effect, test = resampled.difference((7 / 8, 0), pair, 8, method="m")
+    assert effect.interval.absent and np.isnan(test.p_value) and test.direction == 0
+    some = np.where(np.arange(1000) < 40, np.nan, np.linspace(0.1, 1, 1000))
+    ends = np.quantile(some[40:], [0.025, 0.975])
+    np.testing.assert_allclose(resampled.interval(some, 0.95, "m")[:2], ends)
+    _, test = resampled.difference((0.5, 0), (some, 0 * some), 8, method="m")
+    assert test.p_value == pytest.approx(2 / 961) and test.direction == 1
+
+
+def test_three_pairs_have_no_interval() -> None:
+    """Dies if resamples of one pair thrice correlate at 0: 3 of 27 have no correlation."""
+    draws = resampled.spearman_draws([1, 2, 3], np.array([[1.0, 2.0, 3.0]]))[:, 0]
+    assert np.isnan(draws).mean() == pytest.approx(3 / 27, abs=0.015)
+    np.testing.assert_allclose(draws[~np.isnan(draws)], 1)
+    assert resampled.interval(draws, 0.95, "m").absent == "11 % of the resamples have no score"
 
 
 def test_intervals_of_questions_that_share_units() -> None:

@@ -71,6 +71,29 @@ def test_equal_answers_have_no_interval(folder: Path, capsys: pytest.CaptureFixt
         assert interval["low"] is None and interval["method"].startswith("none: ")
 
 
+@pytest.mark.parametrize(
+    ("file", "others", "few"),
+    [
+        ("first.txt", [], False),  # 42 questions
+        ("first.txt", ["last.txt"], True),  # 6 that both cover
+        ("three.txt", [], True),
+        ("three.txt", ["none.txt"], True),
+    ],
+)
+def test_few_questions_are_told(
+    folder: Path, capsys: pytest.CaptureFixture, file: str, others: list[str], few: bool
+) -> None:
+    """Dies if a file that covers none, or files that cover many each, hide that they are few."""
+    rows = (folder / "a.txt").read_text().split("\n")
+    parts = {"first": rows[:8], "last": rows[4:], "three": rows[:4], "none": ["x 1 2 3 4"]}
+    for name, part in parts.items():
+        (folder / f"{name}.txt").write_text("\n".join(part))
+    call = ["analogies", *(str(folder / name) for name in (file, "questions.txt"))]
+    against = ["--against", *(str(folder / other) for other in others)] if others else []
+    assert command.main([*call, *against, "--resamples", "99"]) == 0
+    assert ("fewer than 20 questions" in capsys.readouterr().out) == few
+
+
 @pytest.mark.parametrize("verb", ["similarity", "analogies"])
 def test_files_left_out_and_vectors_of_zeros_are_named(
     verb: str, folder: Path, capsys: pytest.CaptureFixture

@@ -1,6 +1,5 @@
 """Similarity and analogies of word vectors in the terminal."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from jaxeval.report import tables, text
@@ -56,7 +55,8 @@ def print_analogies(
             rows += [_row((f"  {part}", *first[1:]), a, None) for part, a in parts.items()]
     tables.print_table(console, (*head, "of all"), rows, words=(0, 1, 2))
     for result in results:
-        few = _few([score.overall.covered for score in result.scores.values()])
+        covered = [score.overall.covered for score in result.scores.values()]
+        few = _few([*covered, result.compared_on])
         left_out = _left_out(result.left_out, "questions")
         for line in (*few, *left_out, *_differences(result.differences)):
             console.print(f"{result.name}, {result.method}: {line}", markup=False)
@@ -94,9 +94,9 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
 
 
-def _few(covered: Sequence[int]) -> Iterator[str]:
-    """A line where a bootstrap of shares has little to draw from."""
-    if 0 < min(covered) < _FEW:
+def _few(questions: Sequence[int]) -> Iterator[str]:
+    """A line where a bootstrap of some shares has little to draw from."""
+    if any(0 < n < _FEW for n in questions):
         yield f"fewer than {_FEW} questions: 95 % CIs are too narrow"
 
 
@@ -113,7 +113,8 @@ def _differences(differences: Sequence[Difference]) -> Iterator[str]:
         effect, p = difference.effect, difference.p_adjusted
         better = {1: difference.a, -1: difference.b, 0: ""}[difference.test.direction or 0]
         verdict = f"{better} is better" if p < _ALPHA and better else "no difference shown"
-        ends = "" if math.isnan(effect.interval.low) else f" {text.bounds(effect.interval, 4)}"
+        absent = effect.interval.absent
+        ends = f" (no CI: {absent})" if absent else f" {text.bounds(effect.interval, 4)}"
         yield (
             f"{difference.a} - {difference.b} = {effect.estimate:+.4f}{ends}, "
             f"p {text.p_value(p)}, n = {effect.n[0]}: {verdict}"
