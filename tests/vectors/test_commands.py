@@ -65,6 +65,7 @@ def test_equal_answers_have_no_interval(folder: Path, capsys: pytest.CaptureFixt
     assert command.main(words) == 0
     shown = capsys.readouterr().out
     assert "fewer than 20 questions: 95 % CIs are too narrow" in shown and "[0" not in shown
+    assert "one.txt, 3CosAdd: a.txt: no 95 % CI: " in shown
     assert command.main([*words, "--json", "-"]) == 0
     for result in json.loads(capsys.readouterr().out)["results"]:
         interval = result["scores"]["a.txt"]["interval"]

@@ -33,7 +33,9 @@ def print_similarity(results: Sequence[OnSet], missing: str, zeros: Mapping[str,
             rows.append((*cells, *rhos))
     tables.print_table(console, head, rows, words=(0, 1))
     for result in results:
-        for line in (*_left_out(result.left_out, "pairs"), *_differences(result.differences)):
+        without = _without_interval({n: s.interval for n, s in result.scores.items()})
+        left_out = _left_out(result.left_out, "pairs")
+        for line in (*without, *left_out, *_differences(result.differences)):
             console.print(f"{result.name}: {line}", markup=False)
     if any(result.differences for result in results):
         console.print(f"differences of rho {_RULES[missing]}{_HOW}", markup=False, style="dim")
@@ -58,7 +60,8 @@ def print_analogies(
         covered = [score.overall.covered for score in result.scores.values()]
         few = _few([*covered, result.compared_on])
         left_out = _left_out(result.left_out, "questions")
-        for line in (*few, *left_out, *_differences(result.differences)):
+        without = _without_interval({n: s.interval for n, s in result.scores.items()})
+        for line in (*few, *without, *left_out, *_differences(result.differences)):
             console.print(f"{result.name}, {result.method}: {line}", markup=False)
     if any(result.differences for result in results):
         note = f"differences of shares of the questions that all files cover{_HOW}"
@@ -98,6 +101,13 @@ def _few(questions: Sequence[int]) -> Iterator[str]:
     """A line where a bootstrap of some shares has little to draw from."""
     if any(0 < n < _FEW for n in questions):
         yield f"fewer than {_FEW} questions: 95 % CIs are too narrow"
+
+
+def _without_interval(intervals: Mapping[str, Interval | None]) -> Iterator[str]:
+    """A line a file whose score has no interval, with the reason."""
+    for name, interval in intervals.items():
+        if interval is not None and interval.absent:
+            yield f"{name}: no 95 % CI: {interval.absent}"
 
 
 def _left_out(files: Sequence[LeftOut], items: str) -> Iterator[str]:
