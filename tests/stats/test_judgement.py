@@ -1,5 +1,8 @@
 """Vectors judged by scores that were made up: order, groups, reductions, what is left out."""
 
+import csv
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -151,3 +154,25 @@ def test_what_cannot_be_judged_is_refused() -> None:
         by_task["ner"] = {}
     with pytest.raises(DataError, match="no seed with which all"):
         judgement.judge("fixed", scores, RULES)
+
+
+@pytest.mark.parametrize(("mode", "head"), [("fixed", "Vectors fixed"), ("tuned", "Fine-tuned")])
+def test_documented_ties_are_those_of_the_scores(mode: str, head: str) -> None:
+    """Dies if a table of docs/judging_vectors.md has other tie groups than its scores."""
+    folder = Path(__file__).parents[2]
+    scores: dict[str, dict[str, dict[int, float | None]]] = {}
+    with (folder / "benchmarks/results/vectors_judged.csv").open() as table:
+        for row in csv.DictReader(table):
+            if row["mode"] == mode:
+                tasks = scores.setdefault(row["vectors"], {})
+                tasks.setdefault(row["dataset"], {})[int(row["seed"])] = float(row["score"])
+    page = (folder / "docs/judging_vectors.md").read_text().split(f"**{head}.**")[1]
+    rows = (line.strip("| ").split(" | ") for line in page.split("\n\n")[1].split("\n")[2:])
+    documented = {
+        row[0].split("`")[1] if "`" in row[0] else judgement.MEAN: {
+            frozenset(group.split(" = ")) for group in row[-1].split("; ")
+        }
+        for row in rows
+    }
+    placed = judgement.judge(mode, scores, RULES).placed
+    assert documented == {of.task: {*map(frozenset, of.groups)} for of in placed}

@@ -1,10 +1,12 @@
 """Pairs of words with scores, analogy questions, and words looked up in vectors."""
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from jaxeval.data import vectors
 from jaxeval.errors import DataError
 from jaxeval.vectors import lookup, pairs, questions
 
@@ -133,3 +135,19 @@ def test_a_file_of_zeros_is_refused_whatever_is_kept_of_it(tmp_path: Path) -> No
     (tmp_path / "v").write_text("a 0 0\nb 0 2\n")
     read = lookup.read(tmp_path / "v", ["a"])
     assert read.zeros == 1 and not read.index
+
+
+def test_the_recipe_for_words_in_common(tmp_path: Path) -> None:
+    """Dies if docs/judging_vectors.md cuts a file so that it cannot be read: a header whose number
+    of words is a word of the other file."""
+    rows = {"svd_all.txt": ["the", "3", "of"], "glove_all.txt": ["3", "a", "the", "5"]}
+    for name, words in rows.items():
+        head = f"{len(words)} 2\n" if name == "svd_all.txt" else ""
+        lines = (f"{word} {row} .5\n" for row, word in enumerate(words, 1))
+        (tmp_path / name).write_text(head + "".join(lines))
+    page = (Path(__file__).parents[2] / "docs/judging_vectors.md").read_text()
+    recipe = [line for line in page.splitlines() if line.startswith("    awk ")]
+    subprocess.run("\n".join(recipe), shell=True, cwd=tmp_path, check=True)
+    glove, svd = (vectors.read(tmp_path / f"{name}.txt") for name in ("glove", "svd"))
+    assert [*glove.index] == ["3", "the"] and glove.table[:, 0].tolist() == [1, 3]
+    assert [*svd.index] == ["the", "3"] and svd.table[:, 0].tolist() == [1, 2]
