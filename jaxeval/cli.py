@@ -25,12 +25,15 @@ _UNWRITTEN = (errno.EPIPE, errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
 
 def run(main: Callable[[], int | None]) -> NoReturn:
     """Runs a verb: 0 done, 2 for the user's errors (one line on stderr), 130 after Ctrl-C, 143
-    after SIGTERM, which unwinds as Ctrl-C does: what the verb has started ends with it. 141 (of
-    SIGPIPE) where the reader of its output has gone: a gate's verdict may not have been read.
+    after SIGTERM, 129 after SIGHUP, which unwind as Ctrl-C does: what the verb has started ends
+    with it, temporary files too; a SIGHUP that is ignored, as by nohup, stays so. 141 (of SIGPIPE)
+    where the reader of its output has gone: a gate's verdict may not have been read.
 
     A verb that a signal has stopped in good order leaves by SystemExit, 128 and its number.
     """
     signal.signal(signal.SIGTERM, _terminate)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _terminate)
     # closed, as by >&-: not to be the next file that is opened
     sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
@@ -106,7 +109,7 @@ def waiting(doing: str, seconds: float = 3.0) -> Iterator[None]:
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    """Handles SIGTERM."""
+    """Handles SIGTERM and SIGHUP."""
     raise SystemExit(_SIGNALLED + number)
 
 

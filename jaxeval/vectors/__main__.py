@@ -151,10 +151,14 @@ def _similarity(args: argparse.Namespace) -> int:
     files = _files(args)
     sets = [pairs.read(path, args.column) for path in args.sets]
     needed, lower = similarity.words(sets), not args.keep_case
-    read = {name: lookup.read(path, needed, lower_case=lower) for name, path in files.items()}
+    read = {}
+    for name, path in files.items():
+        with cli.waiting(f"reading {path}"):
+            read[name] = lookup.read(path, needed, lower_case=lower)
     resampling = Resampling(args.resamples, args.seed)
     rules = similarity.Rules(args.missing, lower, resampling)
-    results = similarity.evaluate(sets, read, rules)
+    with cli.waiting("resampling"):
+        results = similarity.evaluate(sets, read, rules)
     zeros = {name: file.zeros for name, file in read.items()}
     show = functools.partial(terminal.print_similarity, results, args.missing, zeros)
     result = {"files": files, "zero_vectors": zeros, "rules": rules, "results": results}
@@ -171,18 +175,21 @@ def _analogies(args: argparse.Namespace) -> int:
     answered: list[dict[str, accuracy.Answered]] = [{} for _ in cases]
     zeros = {}
     for name, path in files.items():  # one file in memory at a time
-        read = lookup.read(path, lower_case=lower, most=args.most)
+        with cli.waiting(f"reading {path}"):
+            read = lookup.read(path, lower_case=lower, most=args.most)
         zeros[name] = read.zeros
         for known, (question_set, method) in zip(answered, cases, strict=True):
-            known[name] = accuracy.answer(question_set, read, method, lower)
+            with cli.waiting(f"answering {question_set.name} with {name}, {method}"):
+                known[name] = accuracy.answer(question_set, read, method, lower)
         del read
     resampling = differences.Resampling(args.resamples, args.seed)
-    results = differences.adjusted(
-        [
-            accuracy.evaluate(question_set, method, known, resampling)
-            for known, (question_set, method) in zip(answered, cases, strict=True)
-        ]
-    )
+    with cli.waiting("resampling"):
+        results = differences.adjusted(
+            [
+                accuracy.evaluate(question_set, method, known, resampling)
+                for known, (question_set, method) in zip(answered, cases, strict=True)
+            ]
+        )
     show = functools.partial(terminal.print_analogies, results, zeros, args.details)
     rules = {"lower_case": lower, "most": args.most, "resampling": resampling}
     result = {"files": files, "zero_vectors": zeros, "rules": rules, "results": results}
@@ -194,7 +201,11 @@ def _svd(args: argparse.Namespace) -> int:
     from jaxeval.vectors import baseline
 
     settings = options.svd(args)
-    summary = baseline.make(args.corpus, args.out, settings, args.processes, args.scratch)
+    if args.out == "-":
+        raise ConfigError("--out -: expected a file; vectors do not go to stdout")
+    summary = baseline.make(
+        args.corpus, args.out, settings, args.processes, args.scratch, cli.waiting
+    )
     show = functools.partial(terminal.print_baseline, summary, args.out)
     return _tell(args, {**summary._asdict(), "options": settings}, show)
 

@@ -2,7 +2,8 @@
 
 import dataclasses
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -51,45 +52,56 @@ def make(
     options: Options,
     processes: int = 1,
     scratch: str | None = None,
+    told: Callable[[str], AbstractContextManager[None]] = lambda doing: nullcontext(),
 ) -> Made:
     """Writes the vectors of a corpus.
+
+    Args:
+      scratch: as of `counts.count_pairs`.
+      told: is entered with what is being done, step by step.
 
     Raises:
       DataError: the corpus cannot be read, or holds too little.
       ConfigError: as many dimensions as words, or more; the vectors would replace the corpus.
-      RunError: the file cannot be written, or the SVD fails.
+      RunError: the file, or the scratch folder, cannot be written; the SVD fails.
     """
-    _check_out(Path(path), Path(out))
-    files.refuse_unwritable(Path(out))
-    seconds, begin = {}, time.perf_counter()
+    _check_places(Path(path), Path(out), scratch)
+    seconds: dict[str, float] = {}
 
-    def lap(step: str) -> None:
-        nonlocal begin
-        seconds[step], begin = time.perf_counter() - begin, time.perf_counter()
+    @contextmanager
+    def step(name: str) -> Iterator[None]:
+        begin = time.perf_counter()
+        with told(f"{path}: {name}"):
+            yield
+        seconds[name] = time.perf_counter() - begin
 
     lower = options.lower_case
-    words = corpus.count_words(path, options.min_count, lower_case=lower, processes=processes)
-    lap("words")
+    with step("words"):
+        words = corpus.count_words(path, options.min_count, lower_case=lower, processes=processes)
     if options.dimension >= len(words.counts):
         message = f"--dimension: expected fewer than the {len(words.counts)} words that stand in "
         raise ConfigError(f"{message}{path} {options.min_count} times, found {options.dimension}")
-    matrix = counts.count_pairs(
-        path, words, options.windows, lower_case=lower, processes=processes, scratch=scratch
-    )
-    lap("pairs")
-    associated = _associated(matrix, options, path)
-    factors = ppmi.factors(associated, options.dimension)
-    lap("SVD")
-    table = ppmi.embed(factors, options.exponent, options.add_contexts)
-    writing.write(Path(out), [*words.counts], table)
-    lap("writing")
+    with step("pairs"):
+        matrix = counts.count_pairs(
+            path, words, options.windows, lower_case=lower, processes=processes, scratch=scratch
+        )
+    with step("SVD"):
+        associated = _associated(matrix, options, path)
+        factors = ppmi.factors(associated, options.dimension)
+    with step("writing"):
+        table = ppmi.embed(factors, options.exponent, options.add_contexts)
+        writing.write(Path(out), [*words.counts], table)
     return Made(words.tokens, len(words.counts), matrix.nnz, associated.nnz, seconds)
 
 
-def _check_out(path: Path, out: Path) -> None:
-    """Raises ConfigError where the vectors would replace the corpus, by whatever name."""
+def _check_places(path: Path, out: Path, scratch: str | None) -> None:
+    """Raises ConfigError where the vectors would replace the corpus, by whatever name, RunError
+    where they, or what is counted, cannot be written."""
     if path.exists() and out.exists() and path.samefile(out):
         raise ConfigError(f"--out {out} is the corpus; expected another file")
+    files.refuse_unwritable(out)
+    if scratch is not None:
+        files.refuse_unwritable(Path(scratch), folder=True)
 
 
 def _associated(

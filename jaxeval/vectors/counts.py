@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, RunError
 from jaxeval.vectors import corpus
 from jaxeval.vectors.corpus import Vocabulary
 
@@ -59,12 +59,15 @@ def count_pairs(
     """Counts [V, V] float64 of a word (row) with a context (column).
 
     Args:
-      scratch: folder for the sorted pairs of all blocks, up to 12 bytes a pair; the system's own
-        for temporary files where None.
+      scratch: folder, made where it is missing, for the sorted pairs of all blocks, up to 12 bytes
+        a pair; the system's own for temporary files where None.
 
     Raises:
       DataError: the corpus cannot be read, or no two words are near one another.
+      RunError: the folder cannot be written.
     """
+    if scratch is not None:
+        Path(scratch).mkdir(parents=True, exist_ok=True)
     blocks = enumerate(corpus.blocks(path, lower_case))
     with tempfile.TemporaryDirectory(prefix="jaxeval-", dir=scratch) as folder:
         task = functools.partial(
@@ -112,8 +115,14 @@ def _count_block(
         reach = generator.integers(1, windows.size, len(tokens), endpoint=True)
     keys = _pairs(tokens, line_of, reach, windows.size, len(index))
     pairs, counts = np.unique(keys, return_counts=True)
-    np.save(Path(folder, f"{number}.pairs.npy"), pairs)
-    np.save(Path(folder, f"{number}.counts.npy"), counts.astype(np.int32))
+    try:
+        np.save(Path(folder, f"{number}.pairs.npy"), pairs)
+        np.save(Path(folder, f"{number}.counts.npy"), counts.astype(np.int32))
+    except OSError as error:
+        why = error.strerror or error
+        raise RunError(
+            f"{folder}: cannot be written ({why}); expected another --scratch"
+        ) from None
     return len(pairs)
 
 

@@ -65,10 +65,10 @@ def _add_matrix(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--exponent",
-        type=cli.number(0),
+        type=cli.number(0, 1),
         default=0.5,
         metavar="P",
-        help="of the singular values [eig] (.5)",
+        help="of the singular values, 0 to 1 [eig] (.5)",
     )
     group.add_argument("--add-contexts", action="store_true", help="add contexts' vectors [w+c]")
 

@@ -1,7 +1,9 @@
 """`jaxeval vectors`: three verbs from files to tables and JSON."""
 
 import json
+import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -147,6 +149,77 @@ def test_refused(folder: Path) -> None:
         command.main(["similarity", a, pairs, "--column", "2"])
     with pytest.raises(DataError, match="expected ': section' or four words"):
         command.main(["analogies", a, pairs])
+
+
+@pytest.mark.parametrize("options", [["--exponent", "1e9"], ["--exponent", "-.5"]])
+def test_exponents_that_no_vectors_have(
+    folder: Path, options: list[str], capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a file of nan, or of zeros, is written."""
+    with pytest.raises(SystemExit):
+        command.main(["svd", str(folder / "a.txt"), "--out", str(folder / "v.txt"), *options])
+    assert "expected a number from 0 to 1" in capsys.readouterr().err
+
+
+def test_vectors_do_not_go_to_stdout(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a file called - is written."""
+    monkeypatch.chdir(folder)
+    with pytest.raises(ConfigError, match="--out -: expected a file"):
+        command.main(["svd", "a.txt", "--out", "-"])
+
+
+def test_a_scratch_folder_that_cannot_be_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if it is told after the words are counted, or in a traceback, or one that is missing is
+    not made."""
+    corpus = folder / "c.txt"
+    corpus.write_text("a b\nb c\nc a\n" * 9)
+    call = ["svd", str(corpus), "--out", str(folder / "v.txt"), "--min-count", "1"]
+    call += ["--dimension", "1", "--processes", "1", "--scratch"]
+    with pytest.raises(RunError, match=r"a\.txt: cannot be written \(Not a directory\)"):
+        command.main([*call, str(folder / "a.txt")])
+    assert command.main([*call, str(folder / "new" / "one")]) == 0
+    assert not [*(folder / "new" / "one").iterdir()]
+
+    def full(*_: object) -> None:
+        raise OSError("1000 requested and 300 written")  # numpy's, without a number
+
+    monkeypatch.setattr(np, "save", full)
+    with pytest.raises(
+        RunError, match=r"/new/one/jaxeval-\w+: cannot be written \(1000 requested"
+    ):
+        command.main([*call, str(folder / "new" / "one")])
+
+
+def test_long_work_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a step is not told, here as soon as it begins."""
+    monkeypatch.setattr(threading, "Timer", _Now)
+    names = [str(folder / name) for name in ("a.txt", "pairs.tsv", "questions.txt", "c.txt")]
+    quick = ["--resamples", "9"]
+    assert command.main(["similarity", *names[:2], *quick]) == 0
+    reading = f"reading {names[0]} ..."
+    assert capsys.readouterr().err.splitlines() == [reading, "resampling ..."]
+    assert command.main(["analogies", names[0], names[2], *quick]) == 0
+    answering = [f"answering questions.txt with a.txt, {m} ..." for m in ("3CosAdd", "3CosMul")]
+    assert capsys.readouterr().err.splitlines() == [reading, *answering, "resampling ..."]
+    (folder / "c.txt").write_text("a b\nb c\nc a\n" * 9)
+    out = ["--out", str(folder / "v.txt"), "--min-count", "1", "--dimension", "1"]
+    assert command.main(["svd", names[3], *out, "--processes", "1"]) == 0
+    steps = [f"{names[3]}: {step} ..." for step in ("words", "pairs", "SVD", "writing")]
+    assert capsys.readouterr().err.splitlines() == steps
+
+
+class _Now:
+    """A timer that does not wait."""
+
+    def __init__(self, seconds: float, function: Any, words: Any, options: Any) -> None:
+        self.start = lambda: function(*words, **options)
+
+    def cancel(self) -> None:
+        pass
 
 
 def test_vectors_that_cannot_be_written_are_not_made(folder: Path) -> None:
