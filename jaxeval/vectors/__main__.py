@@ -3,6 +3,7 @@
 import argparse
 import functools
 import importlib
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -142,14 +143,19 @@ def _judge(args: argparse.Namespace) -> int:
 
 
 def _similarity(args: argparse.Namespace) -> int:
+    from jaxeval.data import vector_rows
     from jaxeval.report.vectors import terminal
     from jaxeval.vectors import lookup, pairs, similarity
     from jaxeval.vectors.differences import Resampling
 
     if args.column < 3:
         raise ConfigError("--column: expected 3 or more; the first two hold the words")
-    files = _files(args)
-    sets = [pairs.read(path, args.column) for path in args.sets]
+    files = _named([args.vectors, *args.against], "vectors")
+    sets = []
+    for name, path in _named(args.sets, "pairs").items():
+        sets.append(pairs.read(path, args.column)._replace(name=name))
+        if header := sets[-1].header:
+            print(f"{name}: taken as a header: {vector_rows.shown(header)}", file=sys.stderr)
     needed, lower = similarity.words(sets), not args.keep_case
     read = {}
     for name, path in files.items():
@@ -169,8 +175,9 @@ def _analogies(args: argparse.Namespace) -> int:
     from jaxeval.report.vectors import terminal
     from jaxeval.vectors import accuracy, analogies, differences, lookup, questions
 
-    files, lower = _files(args), not args.keep_case
-    sets = [questions.read(path) for path in args.sets]
+    files, lower = _named([args.vectors, *args.against], "vectors"), not args.keep_case
+    named = _named(args.sets, "questions")
+    sets = [questions.read(path)._replace(name=name) for name, path in named.items()]
     cases = [(question_set, method) for question_set in sets for method in analogies.METHODS]
     answered: list[dict[str, accuracy.Answered]] = [{} for _ in cases]
     zeros = {}
@@ -210,18 +217,19 @@ def _svd(args: argparse.Namespace) -> int:
     return _tell(args, {**summary._asdict(), "options": settings}, show)
 
 
-def _files(args: argparse.Namespace) -> dict[str, str]:
-    """Path of every vector file by the shortest name that tells them apart.
+def _named(paths: Sequence[str], what: str) -> dict[str, str]:
+    """Path of every file by the shortest name that tells them apart.
+
+    Args:
+      what: they hold.
 
     Raises:
-      ConfigError: a file named twice.
+      ConfigError: a file named twice, by whatever path.
     """
-    paths = [args.vectors, *args.against]
+    if len({Path(path).resolve() for path in paths}) < len(paths):
+        raise ConfigError(f"the same file of {what} twice; expected different ones")
     names = [Path(path).name for path in paths]
-    names = names if len({*names}) == len(names) else paths
-    if len({*names}) < len(names):
-        raise ConfigError("the same file of vectors twice; expected different ones")
-    return dict(zip(names, paths, strict=True))
+    return dict(zip(names if len({*names}) == len(names) else paths, paths, strict=True))
 
 
 def _tell(args: argparse.Namespace, result: Mapping[str, object], show: Callable[[], None]) -> int:

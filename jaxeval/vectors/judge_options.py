@@ -114,21 +114,27 @@ def data_of(words: Sequence[str], tasks: Sequence[str] | None) -> dict[str, str]
       tasks: those that are judged; None: all that have data.
 
     Raises:
-      ConfigError: no data, of a task that is asked for or of any; an unknown task.
+      ConfigError: no data, of a task that is asked for or of any; an unknown task, or one twice.
     """
     paths: dict[str, str] = {}
     for word in words:
         task, equals, path = word.partition("=")
         if equals and task in TASKS and path:
-            paths[task] = path
+            found = {task: path}
         elif Path(word).is_dir():
             inside = {name: Path(word) / name for name in TASKS}
-            paths |= {name: str(path) for name, path in inside.items() if path.exists()}
+            found = {name: str(path) for name, path in inside.items() if path.exists()}
         else:
             raise ConfigError(
                 f"--data: expected TASK=PATH with one of {', '.join(TASKS)}, or a folder that "
                 f"holds such folders, got {word!r}"
             )
+        if twice := [name for name in found if name in paths]:
+            raise ConfigError(
+                f"--data: {twice[0]} has two corpora, {paths[twice[0]]} and {found[twice[0]]}; "
+                "expected one a task"
+            )
+        paths |= found
     lacking = [task for task in tasks or () if task not in paths]
     if lacking or not paths:
         raise ConfigError(_no_corpus(lacking, words))

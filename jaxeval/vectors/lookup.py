@@ -8,6 +8,8 @@ import numpy as np
 
 from jaxeval.data import vectors
 
+_SHORT = 1e-15  # of which squares in float32 have fewer digits, or none
+
 
 @dataclasses.dataclass(frozen=True)
 class Lookup:
@@ -55,6 +57,8 @@ def read(
     forms = None if words is None else frozenset(word_of(w, lower_case) for w in words)
     read = vectors.read(path, forms if forms is None or not lower_case else _Forms(forms))
     lengths = np.sqrt(np.einsum("vd,vd->v", read.table, read.table, dtype=np.float32))
+    short = np.flatnonzero(lengths < _SHORT)
+    lengths[short] = np.linalg.norm(read.table[short].astype(np.float64), axis=1)
     first = lengths[:most]
     directed = (first > 0).tolist()
     index: dict[str, int] = {}

@@ -18,13 +18,14 @@ class Pairs(NamedTuple):
     first: tuple[str, ...]
     second: tuple[str, ...]
     gold: np.ndarray  # [n] float64
+    header: str = ""  # the line that is none of them
 
 
 def read(path: str | Path, column: int = 3) -> Pairs:
     """The pairs of a file: two words and a score a line, between tabs, else commas, else blanks.
 
-    A first line whose score is no number is a header. Blank lines and lines that begin with # are
-    left out.
+    A first line with a name in place of the score is a header. Blank lines and lines that begin
+    with # are left out.
 
     Args:
       column: which column holds the score, from 1 (SimLex-999 as published: 4).
@@ -33,17 +34,18 @@ def read(path: str | Path, column: int = 3) -> Pairs:
       DataError: a line without two words and a finite number, fewer than three pairs.
     """
     rows: list[tuple[str, str, float]] = []
-    headed = False
+    header = ""
     for number, line in enumerate(text.iterate_lines(path), 1):
         if not line.strip() or line.startswith("#"):
             continue
         fields = _fields(line)
-        if len(fields) < column:
-            message = f"expected two words and a score in column {column}, found {len(fields)}"
-            raise DataError(f"{message} columns", path, number)
+        if len(fields) < column or not (fields[0] and fields[1]):
+            found = f"{len(fields)} columns" if len(fields) < column else "an empty word"
+            message = f"expected two words and a score in column {column}, found {found}"
+            raise DataError(message, path, number)
         score = _number(fields[column - 1])
-        if score is None and not rows and not headed:
-            headed = True
+        if not rows and not header and _is_name(fields[column - 1]):
+            header = line
         elif score is None:
             shown = vector_rows.shown(fields[column - 1])
             raise DataError(f"expected a score in column {column}, found {shown}", path, number)
@@ -52,7 +54,7 @@ def read(path: str | Path, column: int = 3) -> Pairs:
     if len(rows) < _FEWEST:
         raise DataError(f"expected at least {_FEWEST} pairs of words, found {len(rows)}", path)
     first, second, gold = zip(*rows, strict=True)
-    return Pairs(Path(path).name, first, second, np.array(gold))
+    return Pairs(Path(path).name, first, second, np.array(gold), header)
 
 
 def _fields(line: str) -> list[str]:
@@ -63,8 +65,18 @@ def _fields(line: str) -> list[str]:
 
 
 def _number(field: str) -> float | None:
+    """A finite number; None: anything else, 1_0 of Python's too."""
     try:
         value = float(field)
     except ValueError:
         return None
-    return value if np.isfinite(value) else None
+    return value if np.isfinite(value) and "_" not in field else None
+
+
+def _is_name(field: str) -> bool:
+    """Whether it is what a header has in place of a score, and no score gone wrong (1,5, nan)."""
+    try:
+        float(field)
+    except ValueError:
+        return field.strip("\"'(")[:1].isalpha()
+    return False

@@ -140,11 +140,31 @@ def test_svd(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert command.main(["similarity", str(out), str(folder / "pairs.tsv")]) == 0
 
 
+def test_sets_have_names_of_their_own(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if two sets of one file name are told alike, or a header is not told."""
+    (folder / "x").mkdir()
+    pairs = [str(folder / "pairs.tsv"), str(folder / "x" / "pairs.tsv")]
+    Path(pairs[1]).write_text("word1\tword2\tSimLex999\n" + Path(pairs[0]).read_text())
+    quick = ["--resamples", "9", "--json", "-"]
+    assert command.main(["similarity", str(folder / "a.txt"), *pairs, *quick]) == 0
+    shown = capsys.readouterr()
+    assert [result["name"] for result in json.loads(shown.out)["results"]] == pairs
+    assert shown.err == f"{pairs[1]}: taken as a header: 'word1\\tword2\\tSimLex999'\n"
+    questions = [str(folder / "questions.txt"), str(folder / "x" / "questions.txt")]
+    Path(questions[1]).write_text(Path(questions[0]).read_text())
+    assert command.main(["analogies", str(folder / "a.txt"), *questions, *quick]) == 0
+    results = json.loads(capsys.readouterr().out)["results"]
+    assert [result["name"] for result in results] == [questions[k] for k in (0, 0, 1, 1)]
+
+
 def test_refused(folder: Path) -> None:
     """Dies if the same file is compared with itself, or words are taken for scores."""
     a, pairs = str(folder / "a.txt"), str(folder / "pairs.tsv")
-    with pytest.raises(ConfigError, match="twice"):
-        command.main(["similarity", a, pairs, "--against", a])
+    for again in (a, f"{folder}/./x/../a.txt"):
+        with pytest.raises(ConfigError, match="same file of vectors twice"):
+            command.main(["similarity", a, pairs, "--against", again])
+    with pytest.raises(ConfigError, match="same file of pairs twice"):
+        command.main(["similarity", a, pairs, pairs])
     with pytest.raises(ConfigError, match="--column: expected 3 or more"):
         command.main(["similarity", a, pairs, "--column", "2"])
     with pytest.raises(DataError, match="expected ': section' or four words"):

@@ -27,6 +27,7 @@ def test_pairs(content: str, tmp_path: Path) -> None:
     assert read.name == "f.txt"
     assert read.first == ("tiger", "book paper", "king") and read.second == ("cat", "ink", "queen")
     assert read.gold.tolist() == [7.35, 7, 8.5]
+    assert read.header == ("word1,word2,score" if content.startswith("word1") else "")
 
 
 def test_the_score_may_stand_in_another_column(tmp_path: Path) -> None:
@@ -45,10 +46,16 @@ def test_the_score_may_stand_in_another_column(tmp_path: Path) -> None:
         ("a b 1\nc d x\n", ":2: expected a score in column 3, found 'x'"),
         ("a b x\nc d y\n", ":2: expected a score"),
         ("a b 1\nc d nan\n", ":2: expected a score"),
+        ("a b nan\nc d 1\n", ":1: expected a score in column 3, found 'nan'"),
+        ("a\tb\t1,5\nc\td\t1\n", ":1: expected a score in column 3, found '1,5'"),
+        ("a\tb\t\nc\td\t1\n", ":1: expected a score in column 3, found ''"),
+        ("a b 1_0\n", ":1: expected a score in column 3, found '1_0'"),
+        ("a,b,1\n,d,2\n", ":2: expected two words and a score in column 3, found an empty word"),
     ],
 )
 def test_pairs_refused(content: str, message: str, tmp_path: Path) -> None:
-    """Dies if damaged lines are skipped: two headers, nan."""
+    """Dies if damaged lines are skipped, or read as something else: two headers, nan, a first line
+    that is no header."""
     (tmp_path / "f").write_text(content)
     with pytest.raises(DataError, match=message):
         pairs.read(tmp_path / "f")
@@ -125,6 +132,14 @@ def test_a_word_with_a_vector_of_zeros_has_none(tmp_path: Path) -> None:
     assert lookup.read(tmp_path / "v", most=2).zeros == 1
     none = lookup.read(tmp_path / "v", most=1)
     assert none.rows(["a"]).tolist() == [-1] and none.unit.shape == (0, 2)
+
+
+def test_short_vectors_have_a_direction(tmp_path: Path) -> None:
+    """Dies if numbers whose squares float32 does not hold count as zeros, or lose digits."""
+    (tmp_path / "v").write_text("a 3e-25 4e-25\nb 3e-21 -4e-21\nc 0 0\nd 3e-38 4e-38\ne 3 4\n")
+    read = lookup.read(tmp_path / "v")
+    assert read.zeros == 1 and [*read.index] == ["a", "b", "d", "e"]
+    np.testing.assert_allclose(np.abs(read.unit), [[0.6, 0.8]] * 4, rtol=1e-6)
 
 
 def test_a_file_of_zeros_is_refused_whatever_is_kept_of_it(tmp_path: Path) -> None:
