@@ -94,12 +94,11 @@ def judge(mode: str, scores: Scores, rules: Rules, baseline: str | None = None) 
         name: np.array([[of[task][seed] for seed in seeds] for task in tasks], np.float64)
         for name, of in scores.items()
     }
-    order = sorted(arrays, key=lambda name: -float(arrays[name].mean()))
-    arrays = {name: arrays[name] for name in order}
+    arrays = dict(sorted(arrays.items(), key=lambda item: -float(item[1].mean())))
     reduced = _with_errors(arrays, tasks, baseline)
     reductions = _reductions(arrays, baseline, [tasks.index(task) for task in reduced], rules)
     overall = by_task = None
-    if len(order) > 1 and len(seeds) > 1:
+    if len(arrays) > 1 and len(seeds) > 1:
         means = {name: of.mean(axis=0)[None] for name, of in arrays.items()}
         overall = _study(means, [MEAN], seeds, rules)
         by_task = _study(arrays, tasks, seeds, rules)
@@ -107,7 +106,7 @@ def judge(mode: str, scores: Scores, rules: Rules, baseline: str | None = None) 
         mode=mode,
         tasks=tasks,
         seeds=seeds,
-        vectors=tuple(order),
+        vectors=tuple(arrays),
         scores=arrays,
         failed=failed,
         baseline=baseline,

@@ -1,6 +1,7 @@
 """From a corpus to a file of vectors by counting: what `jaxeval vectors svd` does."""
 
 import dataclasses
+import functools
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -14,6 +15,8 @@ from jaxeval.vectors.counts import Windows
 
 if TYPE_CHECKING:
     from scipy import sparse
+
+Told = Callable[[str], AbstractContextManager[None]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +55,7 @@ def make(
     options: Options,
     processes: int = 1,
     scratch: str | None = None,
-    told: Callable[[str], AbstractContextManager[None]] = lambda doing: nullcontext(),
+    told: Told = lambda doing: nullcontext(),
 ) -> Made:
     """Writes the vectors of a corpus.
 
@@ -67,14 +70,7 @@ def make(
     """
     _check_places(Path(path), Path(out), scratch)
     seconds: dict[str, float] = {}
-
-    @contextmanager
-    def step(name: str) -> Iterator[None]:
-        begin = time.perf_counter()
-        with told(f"{path}: {name}"):
-            yield
-        seconds[name] = time.perf_counter() - begin
-
+    step = functools.partial(_step, path, told, seconds)
     lower = options.lower_case
     with step("words"):
         words = corpus.count_words(path, options.min_count, lower_case=lower, processes=processes)
@@ -92,6 +88,15 @@ def make(
         table = ppmi.embed(factors, options.exponent, options.add_contexts)
         writing.write(Path(out), [*words.counts], table)
     return Made(words.tokens, len(words.counts), matrix.nnz, associated.nnz, seconds)
+
+
+@contextmanager
+def _step(path: str | Path, told: Told, seconds: dict[str, float], name: str) -> Iterator[None]:
+    """Tells a step that begins, and notes how long it took."""
+    begin = time.perf_counter()
+    with told(f"{path}: {name}"):
+        yield
+    seconds[name] = time.perf_counter() - begin
 
 
 def _check_places(path: Path, out: Path, scratch: str | None) -> None:
