@@ -178,8 +178,7 @@ def of_gap(
     with_two = gap.binary and "items" in over
     middle = gap.middle if with_two else gap.value
     tested = errors_of_means.total(gap.tested, over) if with_two else part
-    rounding = _ROUNDING * gap.largest
-    unknown = np.sqrt(tested.variance) <= rounding < abs(middle)
+    unknown = np.sqrt(tested.variance) <= _ROUNDING * gap.largest
     interval = no_interval(confidence, "the differences do not vary")
     if not unknown:
         low, high = map(float, t_limits(np.asarray(middle), tested, confidence))
@@ -192,7 +191,7 @@ def of_gap(
         interval=interval,
         over=over,
         sizes=sizes,
-        p_value=math.nan if unknown else _two_sided(float(middle), tested, rounding),
+        p_value=math.nan if unknown else _two_sided(float(middle), tested),
         unpaired_se=float(np.sqrt(unpaired.variance)),
         correlation=gap.correlation,
         warnings=(*warnings, _UNKNOWN.format(" and ".join(over))) if unknown else warnings,
@@ -262,11 +261,9 @@ def with_two_items(gaps: np.ndarray, parts: Parts) -> tuple[np.ndarray, Parts]:
     return value * items / (items + 2), parts._replace(items=part)
 
 
-def _two_sided(value: float, part: Part, rounding: float) -> float:
+def _two_sided(value: float, part: Part) -> float:
     from scipy import special
 
-    if np.sqrt(part.variance) <= rounding:  # as is the value, or the error is not known
-        return 1.0
     return float(2 * special.stdtr(part.df, -abs(value) / np.sqrt(part.variance)))
 
 

@@ -5,9 +5,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from jaxeval.runs.item_scores import TaskScores
 from jaxeval.stats import tie_groups
 from jaxeval.stats.items import model_means, places, results
+from jaxeval.stats.items import study as studies
 from jaxeval.stats.items.places import Compared, Place
 from jaxeval.stats.items.results import Estimate, Factor
 from jaxeval.stats.items.study import ItemStudy
@@ -80,7 +80,7 @@ class Leaderboard(NamedTuple):
 
 def of(study: ItemStudy) -> Leaderboard:
     """The boards of a study."""
-    tasks = [_task(task) for task in study.tasks]
+    tasks = [studies.task_of(task) for task in study.tasks]
     boards = []
     for task in tasks:
         compared, means = [], dict[str, Estimate]()
@@ -129,10 +129,6 @@ def _shift(df: float, level: float) -> float:
     return float(
         optimize.brentq(lambda s: t_test_power(s, df, level) - POWER, 0.0, _FAR, xtol=1e-6)
     )
-
-
-def _task(task: TaskScores) -> Task:
-    return Task(task.task, task.metric, task.scores, task.clusters, task.higher_is_better)
 
 
 def _means(study: ItemStudy, tasks: Sequence[Task], over: tuple[str, ...]) -> dict[str, Estimate]:

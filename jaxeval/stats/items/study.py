@@ -168,10 +168,15 @@ def decided(study: ItemStudy, paired: Paired) -> ItemStudy:
 def _suite(tasks: Sequence[TaskScores], rules: Rules) -> Suite:
     """All pairs of models on each task and on average, without margins."""
     return suites.compare(
-        [Task(of.task, of.metric, of.scores, of.clusters, of.higher_is_better) for of in tasks],
+        [task_of(task) for task in tasks],
         over=rules.over,
         alpha=rules.alpha,
     )
+
+
+def task_of(of: TaskScores) -> Task:
+    """The scores of a task as means over tasks take them."""
+    return Task(of.task, of.metric, of.scores, of.clusters, of.higher_is_better, of.runs)
 
 
 def decision(study: ItemStudy) -> Decision:

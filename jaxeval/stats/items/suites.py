@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, argument
 from jaxeval.stats import multiple, tie_groups
 from jaxeval.stats.items import estimates, places, results, tables, task_means
 from jaxeval.stats.items.places import Compared, Place
@@ -80,28 +80,54 @@ def compare(
     Args:
       over: None: items and, where every model has two or more runs of every task, runs.
       shared_runs: whether run r of a model is the same trained network on every task; ignored, and
-        said in `notes`, where a model's numbers of runs differ between tasks.
+        said in `notes`, where a model's runs differ between tasks in number or name.
 
     Raises:
       DataError: as of `estimates.difference`; no task, two of one name, or one of a single model.
     """
     alpha = fraction(alpha, "alpha")
     _check(tasks)
-    runs = [tables.array(s).shape[1] for task in tasks for s in task.scores.values()]
-    factors = results.default_over(runs) if over is None else results.named(over)
+    factors, notes = _factors(tasks, over)
     on_tasks = _on_tasks(tasks, factors, 1 - alpha)
-    notes = task_means.not_averaged(tasks)
-    if notes:
-        return Suite(on_tasks, (), (), (), notes)
+    not_averaged = task_means.not_averaged(tasks)
+    if not_averaged:
+        return Suite(on_tasks, (), (), (), notes + not_averaged)
     if shared_runs and not _same_runs(tasks):
         shared_runs = False
-        notes = ("Numbers of runs differ between tasks: runs are taken as a task's own.",)
+        notes += ("Runs differ between tasks: they are taken as a task's own.",)
     overall = _overall(tasks, on_tasks, factors, shared_runs, 1 - alpha)
     compared = (Compared(p.a, p.b, p.mean_over_tasks, p.p_adjusted) for p in overall)
     apart = places.told_apart(compared, alpha, tasks[0].higher_is_better)
     ranked = places.places(tasks, apart)
     tied = tie_groups.groups([place.model for place in ranked], {*map(frozenset, apart)})
     return Suite(on_tasks, overall, ranked, tuple(tied), notes, shared_runs)
+
+
+def _factors(
+    tasks: Sequence[Task], over: str | Collection[Factor] | None
+) -> tuple[tuple[Factor, ...], tuple[str, ...]]:
+    """What is generalised over; a note where one task of several keeps that to items.
+
+    Raises:
+      DataError: an unknown factor, or runs of which a model has one.
+    """
+    runs = {
+        (task.name, model): tables.array(scores).shape[1]
+        for task in tasks
+        for model, scores in task.scores.items()
+    }
+    factors = results.default_over([*runs.values()]) if over is None else results.named(over)
+    single = next((where for where, count in runs.items() if count == 1), None)
+    if single is None or (over is not None and "runs" not in factors):
+        return factors, ()
+    has_one = f"{single[1]} has one run" + (f" on {single[0]}" if single[0] else "")
+    if "runs" in factors:
+        raise DataError(
+            f"over runs: expected two or more runs of every model; {has_one}, which says nothing "
+            f"of others: {argument('over', 'items')}"
+        )
+    several = any(min(runs[task.name, m] for m in task.scores) > 1 for task in tasks)
+    return factors, (f"Over items alone on all tasks, since {has_one}.",) if several else ()
 
 
 def _check(tasks: Sequence[Task]) -> None:
@@ -116,10 +142,10 @@ def _check(tasks: Sequence[Task]) -> None:
 
 
 def _same_runs(tasks: Sequence[Task]) -> bool:
-    """Whether every model has as many runs of all tasks."""
+    """Whether every model has as many runs of all tasks and, where known, of the same names."""
     return all(
-        len({tables.array(task.scores[model]).shape[1] for task in tasks}) == 1
-        for model in tasks[0].scores
+        len({(tables.array(of.scores[m]).shape[1], of.runs.get(m, ())) for of in tasks}) == 1
+        for m in tasks[0].scores
     )
 
 
@@ -127,23 +153,29 @@ def _on_tasks(
     tasks: Sequence[Task], over: tuple[Factor, ...], confidence: float
 ) -> tuple[TaskPair, ...]:
     compared = [
-        (
-            task.name,
-            a,
-            b,
-            estimates.difference(
-                task.scores[a],
-                task.scores[b],
-                over=over,
-                clusters=task.clusters,
-                confidence=confidence,
-            ),
-        )
+        (task.name, a, b, _difference(task, a, b, over, confidence))
         for task in tasks
         for a, b in itertools.combinations(task.scores, 2)
     ]
     adjusted = _holm([each[-1] for each in compared])
     return tuple(TaskPair(*each, p) for each, p in zip(compared, adjusted, strict=True))
+
+
+def _difference(
+    task: Task, a: str, b: str, over: tuple[Factor, ...], confidence: float
+) -> Estimate:
+    try:
+        return estimates.difference(
+            task.scores[a],
+            task.scores[b],
+            over=over,
+            clusters=task.clusters,
+            confidence=confidence,
+        )
+    except DataError as error:
+        if not task.name:
+            raise
+        raise DataError(f"task {task.name}: {error}") from None
 
 
 def _overall(

@@ -21,6 +21,7 @@ class Task:
       metric: its name; means are taken only over tasks of one metric.
       scores: model -> [I, R] or [I, R, K], row i the same item of all models.
       clusters: [I] labels.
+      runs: model -> names of its runs, where they are known: equal ones are one network.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Task:
     scores: Mapping[str, Scores]
     clusters: Labels | None = None
     higher_is_better: bool = True
+    runs: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
 
 def mean_difference(
