@@ -11,7 +11,7 @@ Notation: I items, R runs, C clusters.
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -134,6 +134,21 @@ def difference(
     return of_gap(gap_of(pair), sizes, factors, confidence, clusters is not None)
 
 
+def by_over(
+    pair: pairs.Pair, every: Sequence[tuple[Factor, ...]], confidence: float, clustered: bool
+) -> tuple[Estimate, ...]:
+    """The difference of a pair over each of several choices of factors.
+
+    Raises:
+      DataError: runs of which a model has one.
+    """
+    sizes, gap = results.sizes_of([pair.a, pair.b], pair.groups, pair.dropped), gap_of(pair)
+    return tuple(
+        of_gap(gap, sizes, results.factors_of(over, sizes), confidence, clustered)
+        for over in every
+    )
+
+
 class Gap(NamedTuple):
     """A difference before its error is known.
 
@@ -162,12 +177,12 @@ def gap_of(pair: pairs.Pair) -> Gap:
         shrunk, tested = with_two_items(pair.gaps, parts)
         middle = float(shrunk)
     unpaired = pair._replace(paired=None)
-    means = [table.cells.mean(1) for table in (pair.a, pair.b)]
-    apart = [errors_of_means.items_part(mean, pair.groups) for mean in means]
+    apart = [side.items for side in pair.sides]
     runs = unpaired.run_parts() if pair.paired else parts.runs
     of_others = Parts(errors_of_means.added(apart), runs)
-    largest = max(float(np.abs(table.cells).max()) for table in (pair.a, pair.b))
-    return Gap(value, parts, middle, tested, pair.binary, of_others, _correlation(*means), largest)
+    correlation = _correlation(*(side.means for side in pair.sides))
+    largest = max(side.largest for side in pair.sides)
+    return Gap(value, parts, middle, tested, pair.binary, of_others, correlation, largest)
 
 
 def of_gap(
