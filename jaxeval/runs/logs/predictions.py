@@ -74,8 +74,9 @@ def _of_model(line: Line, model: str, role: str, value: Json, keys: Keys) -> Ite
     for k, answer in enumerate(runs, 1):
         run = line.text("run", str(k)) if len(runs) == 1 else str(k)
         named = len(runs) == 1 and line.get("run") is not None
-        name = run if named else ""
-        of_run = base._replace(run=run, run_id=name, run_name=name)
+        of_run = base._replace(run=run)
+        if named:
+            of_run = of_run._replace(run_id=run, run_name=run)
         if several:
             yield from _of_items(line, of_run, gold, answer)
         else:

@@ -2,8 +2,9 @@
 
 import dataclasses
 import fnmatch
+import functools
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -15,8 +16,9 @@ from jaxeval.runs.logs.records import STATUSES, Notes, Record, Source
 
 MOST = 50_000_000  # scores of a table
 _OF_RUNS = ("run_id", "run_name")  # by which runs are told, not of the table
-_CODED = ("model", "task", "metric", "item", "cluster", "run", "content", "prompt", *_OF_RUNS)
-_HASHED = ("content", "prompt", *_OF_RUNS)  # or unknown
+_HASHED = ("content", "prompt", *_OF_RUNS)
+_CODED = ("model", "task", "metric", "item", "cluster", "run", *_HASHED)
+_NOT_KNOWN = {"": log_runs.UNKNOWN}
 _COLUMNS = (*_CODED[: -len(_OF_RUNS)], "sample", "score", "status")  # of the table
 _NAMED = ("model", "task", "metric", "item", "cluster")
 
@@ -90,6 +92,7 @@ class _Columns:
     def read(self, source: Source, records: Iterable[Record]) -> None:
         """Appends the scores of a log."""
         self.sources.append(source)
+        log = f"{len(self.sources)} "
         for record in records:
             if len(self.cells["score"]) == MOST:
                 raise DataError(f"more than {MOST} scores", source.path)
@@ -100,17 +103,19 @@ class _Columns:
                 record = record._replace(task=record.file)
             if record.settings and not source.model:
                 self.settings.setdefault(record.model, {})[record.settings] = None
-            run = f"{len(self.sources)} {record.run}"
-            self.add(record, source.model or record.model, run)
+            self.add(record, source.model or record.model, log + record.run)
+
+    @functools.cached_property
+    def _coded(self) -> list[tuple[_Codes, Callable[[int], None]]]:
+        """Of each column of names: how they are numbered, and what takes a number."""
+        return [(self.codes[name], self.cells[name].append) for name in _CODED]
 
     def add(self, record: Record, model: str, run: str) -> None:
         """Appends a score."""
         names = (model, record.task, record.metric, record.item, record.cluster, run)
-        for name, value in zip(_CODED, names, strict=False):
-            self.cells[name].append(self.codes[name][value])
-        for name in _HASHED:
-            value = getattr(record, name)
-            self.cells[name].append(self.codes[name][value] if value else log_runs.UNKNOWN)
+        hashed = (record.content, record.prompt, record.run_id, record.run_name)
+        for (codes, append), value in zip(self._coded, names + hashed, strict=True):
+            append(codes[value])
         self.cells["sample"].append(record.sample)
         self.cells["score"].append(record.score)
         self.cells["status"].append(STATUSES.index(record.status))
@@ -176,7 +181,7 @@ def of_logs(
     Raises:
       DataError: too many scores, no score, one that is there twice, or no such task.
     """
-    columns = _Columns({name: _Codes() for name in _CODED})
+    columns = _Columns({name: _Codes(_NOT_KNOWN if name in _HASHED else {}) for name in _CODED})
     for source, records in logs:
         columns.read(source, records)
     if len(columns.files) > 1:
