@@ -8,6 +8,7 @@ import pytest
 
 from jaxeval.compare import __main__ as compare
 from jaxeval.errors import DataError
+from jaxeval.report.comparison import progress
 from tests.runs.logs import models, verb
 
 
@@ -197,3 +198,14 @@ def test_the_families_of_the_correction_are_said(
     assert "Holm over 6 pairs and tasks, and over 3 pairs in the mean over tasks |" in said
     said = verb.as_json(capsys, "--log", tmp_path, "--task", "arc")["signature"]
     assert "Holm over 3 pairs |" in said
+
+
+def test_long_comparisons_say_how_far_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a comparison of logs is silent, or advises a control, which it does not have."""
+    monkeypatch.setattr(progress, "_SECONDS", 0.0)
+    folder = _scores(tmp_path, {name: [0.1 * k for k in range(9)] for name in "abc"})
+    assert compare.main(["--log", str(folder), "--resamples", "9"]) == 0
+    said = capsys.readouterr().err
+    assert "comparing: 33% done" in said and "--control" not in said
