@@ -133,9 +133,9 @@ def _of_arrays(
 
     asked = directions.asked_for(higher_is_better)
     said = known.higher_is_better(metric) if asked is None else asked
-    if missing == "zero" and said is False:
-        raise ConfigError("assert_better: missing zero: 0 would be the best; expected drop")
     arrays = [tables.array(of, name) for name, of in zip(_NAMES, (a, b), strict=True)]  # type: ignore[arg-type]
+    if missing == "zero":
+        _refuse_zero(np.concatenate([array.ravel() for array in arrays]), said is not False)
     sizes = [len(array) for array in arrays]
     if len({*sizes, *([len(clusters)] if clusters is not None else [])}) > 1:
         raise ConfigError(f"assert_better: expected the same items, found {sizes} of a and b")
@@ -155,4 +155,15 @@ def _of_arrays(
         },
         direction_assumed=said is None,
     )
-    return item_scores.Paired(_NAMES, (item_scores.common(item_scores.without_copies(task)),))
+    (task,) = map(item_scores.common, item_scores.without_copies([task], _NAMES))
+    item_scores.refuse_scales(task)
+    return item_scores.Paired(_NAMES, (task,))
+
+
+def _refuse_zero(scores: np.ndarray, higher_is_better: bool) -> None:
+    """Refuses to count missing scores as 0 where that would be the best of all."""
+    from jaxeval.runs import item_scores
+
+    known = scores[~np.isnan(scores)]
+    if len(known) < len(scores) and item_scores.zero_is_best(known, higher_is_better):
+        raise ConfigError("assert_better: missing zero: 0 would be the best; expected drop")

@@ -8,6 +8,7 @@ import pytest
 
 from jaxeval.compare import __main__ as compare
 from jaxeval.errors import DataError
+from jaxeval.report.comparison import progress
 from tests.runs.logs import models, verb
 
 
@@ -153,3 +154,58 @@ def test_empty_paths_and_runs_are_refused(tmp_path: Path) -> None:
     folder = _scores(tmp_path, {"a": [[]], "b": [[]]})
     with pytest.raises(DataError, match=r"a\.jsonl:1: score: expected one or more runs"):
         compare.main(["--log", str(folder)])
+
+
+def test_what_is_too_few_is_named(tmp_path: Path) -> None:
+    """Dies if the task that has one cluster, or the model and task with one run, are not named."""
+    for task, clusters in (("s", 4), ("t", 1)):
+        lines = [
+            {"model": m, "task": task, "item": k, "cluster": k % clusters, "score": [k % 2, k % 3]}
+            for m in ("a", "b")
+            for k in range(12)
+        ]
+        if task == "t":
+            lines = [{**line, "score": 1} if line["model"] == "b" else line for line in lines]
+        (tmp_path / f"{task}.jsonl").write_text("".join(json.dumps(of) + "\n" for of in lines))
+    with pytest.raises(DataError, match=r"^task t: clusters: expected two or more; one says"):
+        compare.main(["--log", str(tmp_path)])
+    said = r"^over runs: .*; b has one run on t, which says nothing of others: --over items$"
+    with pytest.raises(DataError, match=said):
+        compare.main(["--log", str(tmp_path), "--over", "items,runs"])
+
+
+def test_no_test_stands_beside_an_error_that_is_not_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if p < .001 of a permutation follows "nothing is shown", or stands nowhere else."""
+    scores = [0.1 * k for k in range(9)]
+    above = [score + 0.001 for score in scores]
+    shown = verb.shown(capsys, "--log", _scores(tmp_path / "a", {"a": scores, "b": above}))
+    assert "nothing is shown" in shown and "Items alone" not in shown
+    above[0] += 0.5
+    shown = verb.shown(capsys, "--log", _scores(tmp_path / "b", {"a": scores, "b": above}))
+    assert "nothing is shown" not in shown and "Items alone" in shown
+
+
+def test_the_families_of_the_correction_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if the mean over tasks is said to be in the family of pairs and tasks, or if a mean
+    that is not taken is a family."""
+    for task in ("arc", "boolq"):
+        models.logs(tmp_path, {"a": 0.9, "b": 0.5, "c": 0.0}, task)
+    said = verb.as_json(capsys, "--log", tmp_path)["signature"]
+    assert "Holm over 6 pairs and tasks, and over 3 pairs in the mean over tasks |" in said
+    said = verb.as_json(capsys, "--log", tmp_path, "--task", "arc")["signature"]
+    assert "Holm over 3 pairs |" in said
+
+
+def test_long_comparisons_say_how_far_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a comparison of logs is silent, or advises a control, which it does not have."""
+    monkeypatch.setattr(progress, "_SECONDS", 0.0)
+    folder = _scores(tmp_path, {name: [0.1 * k for k in range(9)] for name in "abc"})
+    assert compare.main(["--log", str(folder), "--resamples", "9"]) == 0
+    said = capsys.readouterr().err
+    assert "comparing: 33% done" in said and "--control" not in said

@@ -145,6 +145,7 @@ def refuse_unfit(args: argparse.Namespace, source: str) -> None:
 def _study(args: argparse.Namespace) -> "tuple[ItemStudy, ItemStudy]":
     """What is shown, and what a gate says of it."""
     from jaxeval.report import text
+    from jaxeval.report.comparison import progress
     from jaxeval.runs.logs import arguments as of_logs
     from jaxeval.stats.items import study as studies
 
@@ -161,10 +162,8 @@ def _study(args: argparse.Namespace) -> "tuple[ItemStudy, ItemStudy]":
     )
     if args.gate and len(paired.models) != 2:
         raise ConfigError(f"--gate: expected two models, found {len(paired.models)}; name them")
-    with cli.waiting("comparing"):
-        study = studies.study(
-            paired, rules, f"{text.counted(table.logs, 'log')}: {', '.join(_shown(args.log))}"
-        )
+    source = f"{text.counted(table.logs, 'log')}: {', '.join(_shown(args.log))}"
+    study = studies.study(paired, rules, source, progress.shown(all_pairs=False))
     return study, studies.decided(study, paired) if whole else study
 
 

@@ -1,5 +1,6 @@
 """A comparison over items in the terminal."""
 
+import math
 from typing import TYPE_CHECKING
 
 from jaxeval.report import tables, text
@@ -121,7 +122,8 @@ def _print_pair(console: "Console", pair: TaskPair, study: ItemStudy, scale: Sco
     console.print(f"\n{verdict.title(pair)}", markup=False, style="bold")
     for line in verdict.of_pair(pair, study, scale):
         console.print(f"  {line}", markup=False)
-    if pair.tests:
+    known = not math.isnan(pair.p_adjusted)  # else nothing is shown, as a warning says
+    if pair.tests and known:
         said = "; ".join(
             f"{TESTS[name]}, corrected p {text.p_value(pair.adjusted[name])} ({test.method})"
             for name, test in pair.tests.items()

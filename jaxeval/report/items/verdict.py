@@ -242,13 +242,22 @@ def _methods(study: ItemStudy) -> str:
     return f"{level} {text.methods(named)}; of ranks by Holm's tests of all pairs"
 
 
+def _families(study: ItemStudy) -> str:
+    """Over what p-values are corrected: those of the mean over tasks are a family of their own."""
+    said = f"Holm over {text.counted(len(study.pairs), 'pair')}"
+    if len(study.tasks) == 1:
+        return said
+    means = text.counted(len(study.suite.overall), "pair")
+    overall = f", and over {means} in the mean over tasks" if study.suite.overall else ""
+    return f"{said} and tasks{overall}"
+
+
 def signature(study: ItemStudy) -> str:
     """Everything that fixes the numbers."""
     rules = study.rules
     parts = [
         text.versions(),
-        f"level {rules.alpha:g}, Holm over {text.counted(len(study.pairs), 'pair')}"
-        + (" and tasks" if len(study.tasks) > 1 else ""),
+        f"level {rules.alpha:g}, {_families(study)}",
         _methods(study),
         f"margin {rules.margin:g}",
         f"resamples {rules.resamples}, seed {rules.seed}",

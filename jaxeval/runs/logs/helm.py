@@ -4,6 +4,7 @@ A list of objects {instance_id, perturbation, train_trial_index, stats}: a stati
 how many numbers it sums. Trials, each with other examples in its prompts, are runs.
 """
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -31,6 +32,8 @@ def is_log(path: Path) -> bool:
 def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
     """The scores of a run; those of perturbed instances are left out and noted.
 
+    Beside instances of the split test those of other splits are left out and noted too.
+
     Raises:
       DataError: naming the instance.
     """
@@ -38,6 +41,8 @@ def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
         raise DataError(f"HELM's {NAME} holds no data of items to cluster them by", source.path)
     model, task = _run(source.path)
     seen: set[int] = set()  # statistics that two of HELM's metrics give alike
+    others: dict[str, list[Record]] = {}  # of other splits than test, by instance
+    tested = False
     with source.path.open("rb") as file:
         stream = archive.Bounded(file, source.path)
         for _, instance in streaming.members(stream, source.path, ()):
@@ -48,11 +53,29 @@ def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
                 continue
             item = records.label(instance.get("instance_id"), "instance_id", source)
             trial = str(instance.get("train_trial_index", 0))
+            of_test = _split(instance) == "test"
+            tested = tested or of_test
             for metric, score in _scores(instance, source):
                 key = hash((item, trial, metric))
                 if key not in seen:
                     seen.add(key)
-                    yield Record(model, task, metric, item, score, f"trial {trial}")
+                    record = Record(model, task, metric, item, score, f"trial {trial}")
+                    if of_test:
+                        yield record
+                    else:
+                        others.setdefault(item, []).append(record)
+    if tested and others:
+        notes[f"{task}: instances of other splits than test are left out"] += len(others)
+    else:
+        yield from itertools.chain.from_iterable(others.values())
+
+
+def _split(instance: Mapping[str, Json]) -> str:
+    """As its first statistic names it; test where none does."""
+    stats = instance.get("stats")
+    first = stats[0] if isinstance(stats, list) and stats else {}
+    named = first.get("name") if isinstance(first, Mapping) else None
+    return str((named.get("split") if isinstance(named, Mapping) else None) or "test")
 
 
 def _scores(instance: Mapping[str, Json], source: Source) -> Iterator[tuple[str, float]]:

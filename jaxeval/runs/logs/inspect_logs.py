@@ -12,14 +12,18 @@ from jaxeval.runs.logs.records import Keys, Notes, Record, Source
 
 # as inspect_ai's value_to_float reads them
 _VALUES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+_MODEL_SETTINGS = ("args", "generate_config")
+_MOST_TEXT = 5120  # characters, of a summary's input and target
+_TEXTS = ("content", "text")
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 
 class _Run(NamedTuple):
-    """A log's head: of which model and task."""
+    """A log's head: of which model, made how, and task."""
 
     model: str
     task: str
+    settings: str
 
 
 def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
@@ -32,6 +36,9 @@ def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
     for key, tree in inspect_files.pieces(source.path):
         if key == "eval" and isinstance(tree, Mapping):
             run = _run(tree, source)
+            for reducer in _reducers(tree):
+                said = f"its answers of several epochs are reduced by {reducer}"
+                notes[f"{source.path.name}: {said}; here their mean is compared"] += 1
         elif key == "status" and tree != "success":
             notes[f"{source.path.name}: status {tree}: other samples may be missing"] += 1
         elif key == "invalidated" and tree:
@@ -68,7 +75,34 @@ def _run(head: Mapping[str, Json], source: Source) -> _Run:
     return _Run(
         records.label(head.get("model"), "eval.model", source),
         f"{task} ({', '.join(plain)})" if plain else task,
+        ",".join(
+            filter(None, (records.settings(head.get(f"model_{of}")) for of in _MODEL_SETTINGS))
+        ),
     )
+
+
+def _reducers(head: Mapping[str, Json]) -> list[str]:
+    """How the log reduces several answers to an item, where not by their mean."""
+    config = head.get("config")
+    tree = config if isinstance(config, Mapping) else {}
+    epochs, reducers = tree.get("epochs"), tree.get("epochs_reducer")
+    if not isinstance(epochs, int) or epochs < 2 or not isinstance(reducers, list):
+        return []
+    return [str(reducer) for reducer in reducers if reducer != "mean"]
+
+
+def _thinned(tree: Json) -> Json:
+    """An input as Inspect has it in summaries: texts cut, a word for images and the like."""
+    if isinstance(tree, str):
+        return tree[:_MOST_TEXT]
+    if isinstance(tree, list):
+        return [_thinned(value) for value in tree]
+    if not isinstance(tree, Mapping):
+        return tree
+    kind = tree.get("type")
+    if "role" not in tree and isinstance(kind, str) and kind != "text":
+        return {"type": "text", "text": f"({kind.capitalize()})"}
+    return {key: _thinned(value) if key in _TEXTS else value for key, value in tree.items()}
 
 
 def _sample(
@@ -79,8 +113,9 @@ def _sample(
         *(run.model, run.task, "", item, math.nan),
         sample=records.sample(sample.get("epoch"), source),
         cluster=records.cluster_of(sample.get("metadata"), keys, source, item),
-        content=records.digest(sample.get("input")),
-        prompt=records.digest(sample.get("target")),
+        content=records.digest(_thinned(sample.get("input"))),
+        prompt=records.digest(_thinned(sample.get("target"))),
+        settings=run.settings,
     )
     scores = sample.get("scores")
     if not isinstance(scores, Mapping) or not scores:

@@ -24,6 +24,8 @@ _NO_METRICS = {  # of a line that does not say which keys are
     *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter"),
     *("doc_hash", "prompt_hash", "target_hash"),
 }
+# of tasks of loglikelihood an item's log-likelihood, whose exp(-mean) the results have
+_PERPLEXITY = "perplexity"
 
 
 class _Evaluation(NamedTuple):
@@ -32,6 +34,7 @@ class _Evaluation(NamedTuple):
     model: str
     higher_is_better: Mapping[str, bool | None]
     filters: tuple[str, ...]
+    settings: str = ""
 
 
 def is_log(path: Path) -> bool:
@@ -57,9 +60,10 @@ def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
             "",
             item,
             0.0,
-            cluster=records.cluster_of(sample.get("doc"), keys, source, item),
+            cluster=records.cluster_of(sample.get("doc"), keys, source, item, number),
             content=_joined(sample, "doc_hash", "target_hash"),
             prompt=_joined(sample, "prompt_hash"),
+            settings=of.settings,
         )
         filtered = sample.get("filter") or _unnamed_filter(of, unnamed, source, item)
         yield from _scores(base, sample, str(filtered), of.higher_is_better, notes)
@@ -95,18 +99,21 @@ def _scores(
     higher_is_better: Mapping[str, bool | None],
     notes: Notes,
 ) -> Iterator[Record]:
+    """All of a line; a log-likelihood under the name of perplexity as nll, its negative."""
     metrics = sample.get("metrics")
     if not isinstance(metrics, list):
         metrics = [name for name in sample if name not in _NO_METRICS]
     for name in metrics:
-        score = records.number(sample.get(str(name)))
+        score, higher = records.number(sample.get(str(name))), higher_is_better.get(str(name))
+        if name == _PERPLEXITY and score is not None and score <= 0:
+            said = "perplexity of an item is its log-likelihood, and is read as nll (nats)"
+            notes[f"{base.task}: {said}"] += 1
+            name, score, higher = "nll", 0.0 - score, False
         metric = str(name) if filtered == "none" else f"{name}/{filtered}"
         if score is None:
             notes[f"{base.task}: {metric} is no number of each item, and is left out"] += 1
         else:
-            yield base._replace(
-                metric=metric, score=score, higher_is_better=higher_is_better.get(str(name))
-            )
+            yield base._replace(metric=metric, score=score, higher_is_better=higher)
 
 
 def _joined(sample: Mapping[str, Json], *names: str) -> str:
@@ -128,8 +135,17 @@ def _evaluation(path: Path, task: str, date: str | None) -> _Evaluation:
             str(tree.get("model_name") or path.parent.name),
             {name: higher for name, higher in known.items() if isinstance(higher, bool)},
             _filters(tree.get("results"), task),
+            _settings(tree.get("config")),
         )
     return _Evaluation(path.parent.name, {}, ())
+
+
+def _settings(config: Json) -> str:
+    """How a model was made, by its arguments: revision, dtype ..."""
+    given = config.get("model_args") if isinstance(config, Mapping) else None
+    if isinstance(given, str):
+        given = dict(part.partition("=")[::2] for part in given.split(","))
+    return records.settings(given)
 
 
 def _filters(results: Json, task: str) -> tuple[str, ...]:
@@ -144,7 +160,7 @@ def _members(path: Path) -> dict[str, Json]:
     try:
         with path.open("rb") as file:
             stream = archive.Bounded(file, path, _MOST_BYTES)
-            members = ("model_name", "higher_is_better", "results")
+            members = ("model_name", "higher_is_better", "results", "config")
             return {k: v for k, v in streaming.members(stream, path, ()) if k in members}
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror})", path) from None

@@ -45,7 +45,7 @@ def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
                 status="scored" if math.isfinite(score) else "unscored",
                 sample=times[item, metric],
                 prompt=prompts.get(item, ""),
-                cluster=records.cluster_of(data, keys, source, item),
+                cluster=records.cluster_of(data, keys, source, item, number),
             )
     if not finished:
         notes[f"{source.path.name}: no final report: other samples may be missing"] += 1

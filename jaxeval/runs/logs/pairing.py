@@ -11,7 +11,7 @@ from jaxeval.runs import directions, item_scores
 from jaxeval.runs.imported import listed
 from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.runs.layout import Missing
-from jaxeval.runs.logs import matching, metric_names
+from jaxeval.runs.logs import clusters, log_runs, matching, metric_names
 from jaxeval.runs.logs.records import STATUSES
 from jaxeval.runs.logs.tables import LogTable
 
@@ -48,10 +48,7 @@ def paired(table: LogTable, rules: Rules | None = None) -> Paired:
     """
     rules = rules or Rules()
     known = table.names["model"]
-    models = tuple(dict.fromkeys(rules.models or known))
-    unknown = [model for model in models if model not in known]
-    if unknown:
-        raise DataError(f"no model {unknown[0]!r} in the logs; expected one of {listed(known)}")
+    models = _models(known, rules)
     notes = [f"{said}{f' ({n} times)' if n > 1 else ''}" for said, n in table.notes.items()]
     found: list[tuple[_Task, np.ndarray, str]] = []
     absent, without_metric = _absent(table, models), list[str]()
@@ -73,12 +70,23 @@ def paired(table: LogTable, rules: Rules | None = None) -> Paired:
     compared = [(of.name, metric) for of, _, metric in found]
     named = {key: directions.named_in_log(key[1]) for key in compared}
     better = directions.of_metrics(table.higher_is_better, named, rules.higher_is_better)
-    tasks = [of.scores(rows, metric, better[of.name, metric]) for of, rows, metric in found]
-    if not tasks:
+    if not found:
         raise DataError(
             f"no task and metric that {listed(models)} all have: {'; '.join(notes[:4])}"
         )
-    return Paired(models, tuple(tasks), tuple(notes), absent, tuple(without_metric))
+    whole = [of.scores(rows, metric, better[of.name, metric]) for of, rows, metric in found]
+    tasks = tuple(map(item_scores.common, item_scores.without_copies(whole, table.given)))
+    for (of, _, _), scores in zip(found, tasks, strict=True):
+        of.refuse(scores)
+    return Paired(models, tasks, tuple(notes), absent, tuple(without_metric))
+
+
+def _models(known: Sequence[str], rules: Rules) -> tuple[str, ...]:
+    models = tuple(dict.fromkeys(rules.models or known))
+    unknown = [model for model in models if model not in known]
+    if unknown:
+        raise DataError(f"no model {unknown[0]!r} in the logs; expected one of {listed(known)}")
+    return models
 
 
 def _refuse_unknown(table: LogTable, models: Sequence[str], metrics: Sequence[str]) -> None:
@@ -115,7 +123,7 @@ class _Task:
     notes: list[str]
 
     def scores(self, rows: np.ndarray, metric: str, said: bool | None) -> TaskScores:
-        """The scores of a metric in some rows of the table.
+        """The scores of a metric in some rows of the table, of the items that any model has.
 
         Args:
           said: whether higher is better; None: not known.
@@ -125,9 +133,15 @@ class _Task:
         rows = rows[of_metric | (table.status[rows] == _FAILED)]
         keys, wrong = self._matched(rows)
         task = self._of_items(rows[~wrong], keys[~wrong], metric, said)
-        if task is None or not task.items:
-            raise self._error(f"no item that {listed(self.models)} all have a score of")
+        if task is None:
+            raise self._no_item()
         return task
+
+    def refuse(self, task: TaskScores) -> None:
+        """Refuses a task of no item that all models have, or scores on two scales."""
+        if not task.items:
+            raise self._no_item()
+        item_scores.refuse_scales(task)
 
     def _of_items(
         self, rows: np.ndarray, keys: np.ndarray, metric: str, said: bool | None
@@ -139,39 +153,34 @@ class _Task:
             return None
         _, first, item = np.unique(keys, return_index=True, return_inverse=True)
         items = self._named("item", rows[first])
-        every = np.arange(len(items))
         higher = said is not False
+        self._refuse_zero(rows, higher)
+        names = {m: table.run_names.get((m, self.name), ()) for m in of_model}
+        runs = {m: log_runs.in_order(table.run[rows[of]], names[m]) for m, of in of_model.items()}
         of_status = {m: table.status[rows[mine]] for m, mine in of_model.items()}
-        task = item_scores.without_copies(
-            TaskScores(
-                self.name,
-                metric,
-                higher,
-                items,
-                {
-                    model: self._cube(rows[mine], item[mine], len(items), higher)
-                    for model, mine in of_model.items()
-                },
-                self._clusters(rows, item, len(items)),
-                failed={m: int(np.sum(of == _FAILED)) for m, of in of_status.items()},
-                unscored={m: int(np.sum(of == _UNSCORED)) for m, of in of_status.items()},
-                lacking={
-                    model: tuple(items[k] for k in np.setdiff1d(every, item[mine]))
-                    for model, mine in of_model.items()
-                },
-                direction_assumed=said is None,
-            )
+        task = TaskScores(
+            *(self.name, metric, higher, items),
+            {
+                model: self._cube(rows[mine], item[mine], len(items), runs[model][0])
+                for model, mine in of_model.items()
+            },
+            clusters.of_items(table, rows, item, _of(self.name)),
+            failed={m: int(np.sum(of == _FAILED)) for m, of in of_status.items()},
+            unscored={m: int(np.sum(of == _UNSCORED)) for m, of in of_status.items()},
+            lacking={
+                model: tuple(items[k] for k in np.setdiff1d(np.arange(len(items)), item[mine]))
+                for model, mine in of_model.items()
+            },
+            runs={model: names for model, (_, names) in runs.items()},
+            direction_assumed=said is None,
         )
         for model, cube in task.scores.items():
             self._refuse_parts(model, ~np.isnan(cube).all(2))
-        return item_scores.common(task)
+        return task
 
     def _refuse_parts(self, model: str, present: np.ndarray) -> None:
         """Refuses runs [I, R] of which one has no item in common with any other."""
-        answers = present[:, present.any(0)].astype(np.float64)
-        shared = answers.T @ answers
-        np.fill_diagonal(shared, 0)
-        if len(shared) > 1 and not shared.any(0).all():
+        if log_runs.any_apart(present):
             raise self._error(
                 f"a run of {model} has no item in common with its other runs; parts of one run "
                 "belong into one file (or, as JSON lines of predictions, have one key run)"
@@ -240,10 +249,9 @@ class _Task:
             self.notes.append(f"{_of(self.name)}{said}; they are left out")
         return matches
 
-    def _cube(self, rows: np.ndarray, item: np.ndarray, items: int, higher: bool) -> np.ndarray:
+    def _cube(self, rows: np.ndarray, item: np.ndarray, items: int, run: np.ndarray) -> np.ndarray:
         """[I, R, K] of a model."""
-        values = self._values(rows, higher)
-        _, run = np.unique(self.table.run[rows], return_inverse=True)
+        values = self._values(rows)
         order = np.lexsort((self.table.sample[rows], item, run))
         cell = (run * items + item)[order]
         starts = np.flatnonzero(np.diff(cell, prepend=-1))
@@ -257,7 +265,7 @@ class _Task:
         ]
         return cube
 
-    def _values(self, rows: np.ndarray, higher: bool) -> np.ndarray:
+    def _values(self, rows: np.ndarray) -> np.ndarray:
         """Scores of rows: NaN or, with --missing zero, 0 where there is none."""
         values = self.table.score[rows].copy()
         bad = ~np.isfinite(values)
@@ -270,29 +278,21 @@ class _Task:
                 f"{self.table.score[row[0]]} of item {name:.60}; {argument('missing', 'drop')} "
                 f"leaves them out, {argument('missing', 'zero')} counts them as 0"
             )
-        if bad.any() and self.rules.missing == "zero" and not higher:
-            zero, drop = argument("missing", "zero"), argument("missing", "drop")
-            raise self._error(f"{zero}: 0 would be the best; expected {drop}")
         values[bad] = 0.0 if self.rules.missing == "zero" else np.nan
         return values
 
-    def _clusters(self, rows: np.ndarray, item: np.ndarray, items: int) -> np.ndarray | None:
-        """[I] the cluster of each item; None where no log has one."""
-        codes, names = self.table.cluster[rows], self.table.names["cluster"]
-        if not any(names[code] for code in {*codes.tolist()}):
-            return None
-        unnamed = names.index("") if "" in names else -1
-        known = codes != unnamed  # a log without labels says nothing against one that has them
-        torn = matching.several(item, np.where(known, codes, -1))
-        if torn.any():
-            name = self._named("item", rows[torn][:1])[0]
-            raise self._error(f"item {name:.60} is in two clusters")
-        of_item = np.full(items, -1)
-        of_item[item[known]] = codes[known]
-        if (alone := of_item[item] < 0).any():
-            name = self._named("item", rows[alone][:1])[0]
-            raise self._error(f"item {name:.60} is in no cluster; expected all to be, or none")
-        return np.array(names, object)[of_item]
+    def _refuse_zero(self, rows: np.ndarray, higher: bool) -> None:
+        """Refuses to count answers without a score as 0 where that would be the best of all."""
+        score = self.table.score[rows]
+        known = score[np.isfinite(score)]
+        if self.rules.missing != "zero" or len(known) == len(score):
+            return
+        if item_scores.zero_is_best(known, higher):
+            zero, drop = argument("missing", "zero"), argument("missing", "drop")
+            raise self._error(f"{zero}: 0 would be the best; expected {drop}")
+
+    def _no_item(self) -> DataError:
+        return self._error(f"no item that {listed(self.models)} all have a score of")
 
 
 def _of(task: str) -> str:

@@ -11,6 +11,7 @@ several items (the targets of a text): `item` may be a list too, and predictions
 one a run. A key that ends in `*` gives the predictions of all models, named by what it stands for.
 """
 
+import json
 import math
 from collections.abc import Iterator
 
@@ -73,7 +74,9 @@ def _of_model(line: Line, model: str, role: str, value: Json, keys: Keys) -> Ite
     for k, answer in enumerate(runs, 1):
         run = line.text("run", str(k)) if len(runs) == 1 else str(k)
         named = len(runs) == 1 and line.get("run") is not None
-        of_run = base._replace(run=run, run_id=run if named else "")
+        of_run = base._replace(run=run)
+        if named:
+            of_run = of_run._replace(run_id=run, run_name=run)
         if several:
             yield from _of_items(line, of_run, gold, answer)
         else:
@@ -96,7 +99,7 @@ def _cluster(line: Line, keys: Keys) -> str:
     """By --cluster KEY; by the role where the line has it."""
     if keys.cluster:
         item = line.tree.get(line.columns.get("item", "item"))
-        return records.cluster_of(line.tree, keys, line.source, str(item))
+        return records.cluster_of(line.tree, keys, line.source, str(item), line.number)
     return line.text("cluster", "")
 
 
@@ -117,10 +120,22 @@ def _scored(line: Line, base: Record, role: str, gold: Json, answer: Json) -> Re
     if answer is None:  # why is not known
         return base._replace(status="unscored")
     if role == "predicted":
+        expected = _as_text(gold)
         # gold is part of what two logs must agree on
-        return base._replace(score=float(answer == gold), prompt=f"{base.prompt} {gold!r}")
+        return base._replace(
+            score=float(_as_text(answer) == expected), prompt=f"{base.prompt} {expected}"
+        )
     score = records.number(answer)
     if score is None or (role == "correct" and score not in (0.0, 1.0)):
         expected = "a number" if role == "score" else "true or false"
         raise line.error(f"{role}: expected {expected}, found {str(answer)[:40]!r}")
     return base._replace(score=score)
+
+
+def _as_text(value: Json) -> str:
+    """A label as text, by which it is compared: 1, 1.0 and "1" are one label, true is another."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return json.dumps(value)

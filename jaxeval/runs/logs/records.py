@@ -11,6 +11,10 @@ from jaxeval.errors import DataError, printable
 from jaxeval.files import Json
 
 Status = Literal["scored", "unscored", "failed"]
+_IMMATERIAL = {
+    *("device", "batch_size", "max_batch_size", "parallelize", "num_concurrent"),
+    *("max_connections", "max_retries", "timeout", "attempt_timeout"),
+}
 STATUSES: tuple[Status, ...] = ("scored", "unscored", "failed")
 
 
@@ -55,6 +59,8 @@ class Record(NamedTuple):
       status: "failed": the item ended in an error; "unscored": its scorer gave nothing.
       higher_is_better: None: unknown.
       file: name of the log, which is that of the task where several models have one.
+      run_name: what a user calls the run, on all tasks alike; "" without a name.
+      settings: of the model beside its name, as of `settings`; "" unknown.
     """
 
     model: str
@@ -71,6 +77,8 @@ class Record(NamedTuple):
     higher_is_better: bool | None = None
     run_id: str = ""
     file: str = ""
+    run_name: str = ""
+    settings: str = ""
 
 
 Notes = Counter[str]  # what a user should know of the logs, and how often
@@ -91,7 +99,9 @@ def _without_ids(tree: Json) -> Json:
     return tree
 
 
-def cluster_of(data: object, keys: Keys, source: Source, item: str) -> str:
+def cluster_of(
+    data: object, keys: Keys, source: Source, item: str, line: int | None = None
+) -> str:
     """The cluster of an item, by its own data.
 
     Raises:
@@ -100,13 +110,31 @@ def cluster_of(data: object, keys: Keys, source: Source, item: str) -> str:
     if not keys.cluster:
         return ""
     value = data.get(keys.cluster) if isinstance(data, Mapping) else None
-    if value is None or isinstance(value, Mapping | list):
-        names = ", ".join(map(str, [*data][:12])) if isinstance(data, Mapping) and data else "none"
-        raise DataError(
-            f"item {item:.60}: no {keys.cluster!r} to cluster it by; its keys are {names}",
-            source.path,
+    if value is not None and not isinstance(value, Mapping | list):
+        return str(value)
+    known = [*data] if isinstance(data, Mapping) else []
+    if keys.cluster in known:
+        kind = "null" if value is None else "a list" if isinstance(value, list) else "an object"
+        message = f"{keys.cluster!r} is {kind}; expected a name or a number to cluster it by"
+    else:
+        names = ", ".join(map(str, known[:12])) or "none"
+        message = f"no {keys.cluster!r} to cluster it by; its keys are {names}"
+    raise DataError(f"item {item:.60}: {message}", source.path, line)
+
+
+def settings(given: Json) -> str:
+    """What makes two models of one name different: `key=value` parted by commas, in order.
+
+    Seeds, and what changes speed alone, do not count.
+    """
+    items = given.items() if isinstance(given, Mapping) else ()
+    return ",".join(
+        sorted(
+            f"{key}={value}"
+            for key, value in items
+            if value is not None and "seed" not in key and key not in _IMMATERIAL
         )
-    return str(value)
+    )
 
 
 def label(value: object, what: str, source: Source, line: int | None = None) -> str:

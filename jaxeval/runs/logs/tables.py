@@ -2,21 +2,24 @@
 
 import dataclasses
 import fnmatch
+import functools
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from jaxeval.errors import DataError, argument, printable
 from jaxeval.runs.checks import LARGEST
 from jaxeval.runs.imported import collector_paused, listed
+from jaxeval.runs.logs import log_runs
 from jaxeval.runs.logs.records import STATUSES, Notes, Record, Source
 
 MOST = 50_000_000  # scores of a table
-_UNKNOWN = -1
-_CODED = ("model", "task", "metric", "item", "cluster", "run", "content", "prompt", "run_id")
-_HASHED = ("content", "prompt", "run_id")  # or unknown
-_COLUMNS = (*_CODED[:-1], "sample", "score", "status")  # of the table
+_OF_RUNS = ("run_id", "run_name")  # by which runs are told, not of the table
+_HASHED = ("content", "prompt", *_OF_RUNS)
+_CODED = ("model", "task", "metric", "item", "cluster", "run", *_HASHED)
+_NOT_KNOWN = {"": log_runs.UNKNOWN}
+_COLUMNS = (*_CODED[: -len(_OF_RUNS)], "sample", "score", "status")  # of the table
 _NAMED = ("model", "task", "metric", "item", "cluster")
 
 
@@ -31,6 +34,8 @@ class LogTable:
       sample: number of an answer to an item in a run.
       run: number, from 0, among the runs of a model on a task.
       content, prompt: hashes, -1 where unknown.
+      run_names: (model, task) -> what its runs are called, where each has a name.
+      given: models that --log NAME=PATH names, whose logs are runs.
       status: place in `records.STATUSES`; only with "scored" is there a score.
       higher_is_better: (task, metric) -> what its log says.
       notes: what a user should know, with how often.
@@ -48,6 +53,8 @@ class LogTable:
     status: np.ndarray
     content: np.ndarray
     prompt: np.ndarray
+    run_names: Mapping[tuple[str, str], tuple[str, ...]]
+    given: frozenset[str]
     higher_is_better: Mapping[tuple[str, str], bool]
     logs: int
     notes: Mapping[str, int]
@@ -63,7 +70,12 @@ class _Codes(dict[str, int]):
 
 @dataclasses.dataclass(frozen=True)
 class _Columns:
-    """Rows as they are read: 4 or 8 bytes a cell."""
+    """Rows as they are read: 4 or 8 bytes a cell; and what else logs say.
+
+    Attributes:
+      files: that name tasks.
+      settings: of each model that logs name (`records.settings`).
+    """
 
     codes: Mapping[str, _Codes]
     cells: Mapping[str, array] = dataclasses.field(
@@ -72,15 +84,38 @@ class _Columns:
             for name in (*_CODED, "sample", "score", "status")
         }
     )
+    sources: list[Source] = dataclasses.field(default_factory=list)
+    directions: dict[tuple[str, str], bool] = dataclasses.field(default_factory=dict)
+    files: set[str] = dataclasses.field(default_factory=set)
+    settings: dict[str, dict[str, None]] = dataclasses.field(default_factory=dict)
+
+    def read(self, source: Source, records: Iterable[Record]) -> None:
+        """Appends the scores of a log."""
+        self.sources.append(source)
+        log = f"{len(self.sources)} "
+        for record in records:
+            if len(self.cells["score"]) == MOST:
+                raise DataError(f"more than {MOST} scores", source.path)
+            if record.higher_is_better is not None:
+                _direct(self.directions, record, source)
+            if record.file and not record.task:
+                self.files.add(record.file)
+                record = record._replace(task=record.file)
+            if record.settings and not source.model:
+                self.settings.setdefault(record.model, {})[record.settings] = None
+            self.add(record, source.model or record.model, log + record.run)
+
+    @functools.cached_property
+    def _coded(self) -> list[tuple[_Codes, Callable[[int], None]]]:
+        """Of each column of names: how they are numbered, and what takes a number."""
+        return [(self.codes[name], self.cells[name].append) for name in _CODED]
 
     def add(self, record: Record, model: str, run: str) -> None:
         """Appends a score."""
         names = (model, record.task, record.metric, record.item, record.cluster, run)
-        for name, value in zip(_CODED, names, strict=False):
-            self.cells[name].append(self.codes[name][value])
-        for name in _HASHED:
-            value = getattr(record, name)
-            self.cells[name].append(self.codes[name][value] if value else _UNKNOWN)
+        hashed = (record.content, record.prompt, record.run_id, record.run_name)
+        for (codes, append), value in zip(self._coded, names + hashed, strict=True):
+            append(codes[value])
         self.cells["sample"].append(record.sample)
         self.cells["score"].append(record.score)
         self.cells["status"].append(STATUSES.index(record.status))
@@ -99,20 +134,32 @@ class _Columns:
         column, codes = np.asarray(self.cells["task"]), self.codes["task"]
         column[np.isin(column, [codes[task] for task in tasks])] = codes[""]
 
-    def table(
-        self, directions: Mapping[tuple[str, str], bool], logs: int, notes: Notes
-    ) -> LogTable:
+    def source_of(self, row: int) -> Source:
+        """The log that a row stands in."""
+        run = [*self.codes["run"]][self.cells["run"][row]]
+        return self.sources[int(run.split(" ")[0]) - 1]
+
+    def table(self, notes: Notes) -> LogTable:
         """All of them."""
+        logs = len(self.sources)
         cells = {name: np.asarray(column) for name, column in self.cells.items()}
         if not np.any(cells["status"] == 0):
             said = "; ".join(map(printable, notes)) or "they hold no items"
             raise DataError(f"no score in {logs} log{'s' if logs > 1 else ''} ({said})")
-        logs_of_runs = _merged(cells, cells.pop("run_id"))
-        cells["run"] = _runs(cells["model"], cells["task"], logs_of_runs)
+        run_id, run_name = (cells.pop(name) for name in _OF_RUNS)
+        logs_of_runs = log_runs.merged(cells, run_id)
+        cells["run"] = log_runs.numbers(cells["model"], cells["task"], logs_of_runs)
+        names = {name: tuple(map(printable, self.codes[name])) for name in _NAMED}
+        run_names = log_runs.names(cells, run_name, [*self.codes["run_name"]])
         return LogTable(
             **cells,
-            names={name: tuple(map(printable, self.codes[name])) for name in _NAMED},
-            higher_is_better=directions,
+            names=names,
+            run_names={
+                (names["model"][model], names["task"][task]): of
+                for (model, task), of in run_names.items()
+            },
+            given=frozenset(printable(of.model) for of in self.sources if of.model),
+            higher_is_better=self.directions,
             logs=logs,
             notes={printable(said): count for said, count in notes.items()},
         )
@@ -134,34 +181,29 @@ def of_logs(
     Raises:
       DataError: too many scores, no score, one that is there twice, or no such task.
     """
-    columns = _Columns({name: _Codes() for name in _CODED})
-    directions: dict[tuple[str, str], bool] = {}
-    files: set[str] = set()  # that name tasks
-    count = 0
+    columns = _Columns({name: _Codes(_NOT_KNOWN if name in _HASHED else {}) for name in _CODED})
     for source, records in logs:
-        count += 1
-        for record in records:
-            if len(columns.cells["score"]) == MOST:
-                raise DataError(f"more than {MOST} scores", source.path)
-            if record.higher_is_better is not None:
-                _direct(directions, record, source)
-            if record.file and not record.task:
-                files.add(record.file)
-                record = record._replace(task=record.file)
-            run = f"{count} {record.run}"
-            columns.add(record, source.model or record.model, run)
-    if len(files) > 1:
-        _join_files(columns, files, notes)
-    table = columns.table(directions, count, notes)
+        columns.read(source, records)
+    if len(columns.files) > 1:
+        _join_files(columns, columns.files, notes)
+    for model, settings in columns.settings.items():
+        _note_settings(model, [*settings], notes)
+    table, rows = columns.table(notes), None
     if tasks:
-        table = _only_tasks(table, tasks)
-    _refuse_twice(table)
+        table, rows = _only_tasks(table, tasks)
+    twice = _scored_twice(table)
+    if len(twice):
+        row = int(twice[0] if rows is None else rows[twice[0]])
+        raise DataError(_said_twice(table, twice), columns.source_of(row).path)
     _refuse_sizes(table)
     return table
 
 
-def _only_tasks(table: LogTable, asked: Sequence[str]) -> LogTable:
+def _only_tasks(table: LogTable, asked: Sequence[str]) -> tuple[LogTable, np.ndarray]:
     """Some tasks, and the models that have any; other names are patterns of tasks (`mmlu_*`).
+
+    Returns:
+      The table, and the numbers of its rows in the whole one.
 
     Raises:
       DataError: a name or pattern that no task has.
@@ -174,7 +216,7 @@ def _only_tasks(table: LogTable, asked: Sequence[str]) -> LogTable:
             said = f"no task {name!r} in the logs; expected one of {listed(tasks)}"
             raise DataError(f"{argument('task')}: {said}")
         wanted |= {tasks.index(task) for task in meant}
-    rows = np.isin(table.task, sorted(wanted))
+    rows = np.flatnonzero(np.isin(table.task, sorted(wanted)))
     columns = {name: getattr(table, name)[rows] for name in _COLUMNS}
     models = table.names["model"]
     of_tasks, columns["model"] = np.unique(columns["model"], return_inverse=True)
@@ -182,9 +224,20 @@ def _only_tasks(table: LogTable, asked: Sequence[str]) -> LogTable:
     notes = {
         f"no log of {model} has these tasks; left out": 1 for model in models if model not in kept
     }
-    return dataclasses.replace(
-        table, **columns, names={**table.names, "model": kept}, notes={**table.notes, **notes}
-    )
+    names = {**table.names, "model": kept}
+    return dataclasses.replace(table, **columns, names=names, notes={**table.notes, **notes}), rows
+
+
+def _note_settings(model: str, settings: Sequence[str], notes: Notes) -> None:
+    """Notes logs of one model's name that differ in how it was made."""
+    parts = [{*of.split(",")} for of in settings]
+    common = set.intersection(*parts)
+    if len(parts) > 1:
+        differ = "; ".join(",".join(sorted(of - common)) or "none of these" for of in parts)
+        notes[
+            f"logs of {model} differ in more than seeds ({differ}) and are taken for one model; "
+            "--log NAME=PATH tells them apart"
+        ] += 1
 
 
 def _join_files(columns: _Columns, files: Collection[str], notes: Notes) -> None:
@@ -209,49 +262,21 @@ def _direct(directions: dict[tuple[str, str], bool], record: Record, source: Sou
         raise DataError(message, source.path)
 
 
-def _merged(cells: Mapping[str, np.ndarray], run_id: np.ndarray) -> np.ndarray:
-    """[N] in which log each score is; several that are parts of one run count as the first.
-
-    Parts have the run's id in common and no item: two logs with an item in common are two runs,
-    whatever their ids.
-    """
-    log, known = cells["run"].copy(), np.flatnonzero(run_id != _UNKNOWN)
-    whole = np.stack([cells["model"][known], cells["task"][known], run_id[known]])
-    _, inverse = np.unique(whole, axis=1, return_inverse=True)
-    pairs = np.unique(np.stack([inverse.ravel(), log[known]]), axis=1)
-    of_run, logs = np.unique(pairs[0], return_counts=True)
-    for run in of_run[logs > 1].tolist():
-        rows = known[inverse.ravel() == run]
-        parts = np.unique(np.stack([log[rows], cells["item"][rows]]), axis=1)
-        if len(np.unique(parts[1])) == parts.shape[1]:
-            log[rows] = log[rows].min()
-    return log
-
-
-def _runs(model: np.ndarray, task: np.ndarray, log: np.ndarray) -> np.ndarray:
-    """[N] the number, from 0, of each score's run among those of its model on its task."""
-    pair = model.astype(np.int64) * (int(task.max(initial=0)) + 1) + task
-    logs = int(log.max(initial=0)) + 1
-    triples, inverse = np.unique(pair * logs + log, return_inverse=True)
-    _, starts, counts = np.unique(triples // logs, return_index=True, return_counts=True)
-    within = np.arange(len(triples)) - np.repeat(starts, counts)
-    return np.asarray(within[inverse])
-
-
-def _refuse_twice(table: LogTable) -> None:
-    """Raises DataError if an answer to an item has two scores."""
+def _scored_twice(table: LogTable) -> np.ndarray:
+    """Rows of answers to an item that have a score in another row."""
     keys = np.stack([table.model, table.task, table.metric, table.run, table.item, table.sample])
     order = np.lexsort(keys)
     same = np.all(np.diff(keys[:, order], axis=1) == 0, axis=0)
-    if not same.any():
-        return
-    k = int(order[int(np.argmax(same))])
-    model, task, item = _whose(table, k)
-    count = int(same.sum())
-    found = "a score is" if count == 1 else f"{count} scores are"
-    raise DataError(
-        f"{found} there twice: {model}, {task}, {item}, sample {int(table.sample[k])}; expected "
-        "one score of each answer in a log"
+    return np.asarray(order[:-1][same])
+
+
+def _said_twice(table: LogTable, rows: np.ndarray) -> str:
+    found = "a score is" if len(rows) == 1 else f"{len(rows)} scores are"
+    named = ", ".join(_whose(table, int(rows[0])))
+    sample = int(table.sample[rows[0]])
+    return (
+        f"{found} there twice: {named}, sample {sample}; expected one score of each answer in a "
+        "log"
     )
 
 
@@ -265,8 +290,9 @@ def _refuse_sizes(table: LogTable) -> None:
 
 
 def _whose(table: LogTable, row: int) -> list[str]:
-    """Model, task and item of a score, for a message."""
-    return [
-        f"{what} {table.names[what][int(getattr(table, what)[row])]:.60}"
+    """Model, task and item of a score, as far as they have names, for a message."""
+    named = {
+        what: table.names[what][int(getattr(table, what)[row])]
         for what in ("model", "task", "item")
-    ]
+    }
+    return [f"{what} {name:.60}" for what, name in named.items() if name]

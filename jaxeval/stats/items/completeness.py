@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from jaxeval.runs.item_scores import Paired, TaskScores
 
 MOST_MISSING = 0.05  # of a model's answers on a task
@@ -34,12 +36,14 @@ def _too_many(task: TaskScores, models: tuple[str, ...]) -> Iterator[str]:
 
 
 def missing(task: TaskScores, model: str) -> float:
-    """The share of a model's answers that failed, have no score or are lacking."""
-    items = len(task.items) + task.left_out
-    _, runs, samples = task.scores[model].shape
-    runs += task.copies.get(model, 0)
-    bad = task.failed.get(model, 0) + task.unscored.get(model, 0)
-    return bad / (items * runs * samples) + len(task.lacking.get(model, ())) / items
+    """The share of a model's answers to all items that failed, have no score or are lacking.
+
+    Of every run as many are expected as the model has answers to any item in any run.
+    """
+    cube = task.scores[model]
+    _, runs, samples = cube.shape
+    answered = task.answered.get(model, int(np.sum(~np.isnan(cube))))
+    return 1 - answered / ((len(task.items) + task.left_out) * runs * samples)
 
 
 def warnings(task: TaskScores) -> list[str]:
@@ -54,12 +58,12 @@ def warnings(task: TaskScores) -> list[str]:
         said = ", ".join(f"{n} of {model}" for model, n in counts.items() if n)
         if said:
             lines.append(f"{head}answers that {what}: {said}")
+    same = "have the same score on every item: decoding that draws nothing gives copies"
     for model in task.scores:
         if task.copies.get(model):
-            lines.append(
-                f"{head}two runs of {model} have the same score "
-                "on every item: decoding that draws nothing gives copies, which count once"
-            )
+            lines.append(f"{head}two runs of {model} {same}, which count once")
+        if task.alike.get(model):
+            lines.append(f"{head}two runs of {model} {same}, which are no runs of their own")
     return lines
 
 

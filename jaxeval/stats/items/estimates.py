@@ -11,7 +11,7 @@ Notation: I items, R runs, C clusters.
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -134,6 +134,21 @@ def difference(
     return of_gap(gap_of(pair), sizes, factors, confidence, clusters is not None)
 
 
+def by_over(
+    pair: pairs.Pair, every: Sequence[tuple[Factor, ...]], confidence: float, clustered: bool
+) -> tuple[Estimate, ...]:
+    """The difference of a pair over each of several choices of factors.
+
+    Raises:
+      DataError: runs of which a model has one.
+    """
+    sizes, gap = results.sizes_of([pair.a, pair.b], pair.groups, pair.dropped), gap_of(pair)
+    return tuple(
+        of_gap(gap, sizes, results.factors_of(over, sizes), confidence, clustered)
+        for over in every
+    )
+
+
 class Gap(NamedTuple):
     """A difference before its error is known.
 
@@ -162,12 +177,12 @@ def gap_of(pair: pairs.Pair) -> Gap:
         shrunk, tested = with_two_items(pair.gaps, parts)
         middle = float(shrunk)
     unpaired = pair._replace(paired=None)
-    means = [table.cells.mean(1) for table in (pair.a, pair.b)]
-    apart = [errors_of_means.items_part(mean, pair.groups) for mean in means]
+    apart = [side.items for side in pair.sides]
     runs = unpaired.run_parts() if pair.paired else parts.runs
     of_others = Parts(errors_of_means.added(apart), runs)
-    largest = max(float(np.abs(table.cells).max()) for table in (pair.a, pair.b))
-    return Gap(value, parts, middle, tested, pair.binary, of_others, _correlation(*means), largest)
+    correlation = _correlation(*(side.means for side in pair.sides))
+    largest = max(side.largest for side in pair.sides)
+    return Gap(value, parts, middle, tested, pair.binary, of_others, correlation, largest)
 
 
 def of_gap(
@@ -178,8 +193,7 @@ def of_gap(
     with_two = gap.binary and "items" in over
     middle = gap.middle if with_two else gap.value
     tested = errors_of_means.total(gap.tested, over) if with_two else part
-    rounding = _ROUNDING * gap.largest
-    unknown = np.sqrt(tested.variance) <= rounding < abs(middle)
+    unknown = np.sqrt(tested.variance) <= _ROUNDING * gap.largest
     interval = no_interval(confidence, "the differences do not vary")
     if not unknown:
         low, high = map(float, t_limits(np.asarray(middle), tested, confidence))
@@ -192,7 +206,7 @@ def of_gap(
         interval=interval,
         over=over,
         sizes=sizes,
-        p_value=math.nan if unknown else _two_sided(float(middle), tested, rounding),
+        p_value=math.nan if unknown else _two_sided(float(middle), tested),
         unpaired_se=float(np.sqrt(unpaired.variance)),
         correlation=gap.correlation,
         warnings=(*warnings, _UNKNOWN.format(" and ".join(over))) if unknown else warnings,
@@ -262,11 +276,9 @@ def with_two_items(gaps: np.ndarray, parts: Parts) -> tuple[np.ndarray, Parts]:
     return value * items / (items + 2), parts._replace(items=part)
 
 
-def _two_sided(value: float, part: Part, rounding: float) -> float:
+def _two_sided(value: float, part: Part) -> float:
     from scipy import special
 
-    if np.sqrt(part.variance) <= rounding:  # as is the value, or the error is not known
-        return 1.0
     return float(2 * special.stdtr(part.df, -abs(value) / np.sqrt(part.variance)))
 
 

@@ -5,9 +5,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from jaxeval.runs.item_scores import TaskScores
+import numpy as np
+
 from jaxeval.stats import tie_groups
 from jaxeval.stats.items import model_means, places, results
+from jaxeval.stats.items import study as studies
 from jaxeval.stats.items.places import Compared, Place
 from jaxeval.stats.items.results import Estimate, Factor
 from jaxeval.stats.items.study import ItemStudy
@@ -15,6 +17,8 @@ from jaxeval.stats.items.task_means import Task
 from jaxeval.stats.power import t_test_power
 
 POWER = 0.8
+_STEP = 1.2  # between degrees of freedom
+_CLOSE = 1e-4  # more than what searches err by
 _FAR = 60.0  # standard errors: what is not shown there never is
 
 
@@ -80,7 +84,7 @@ class Leaderboard(NamedTuple):
 
 def of(study: ItemStudy) -> Leaderboard:
     """The boards of a study."""
-    tasks = [_task(task) for task in study.tasks]
+    tasks = [studies.task_of(task) for task in study.tasks]
     boards = []
     for task in tasks:
         compared, means = [], dict[str, Estimate]()
@@ -110,13 +114,16 @@ def detectable(difference: Estimate, level: float) -> float | None:
     Returns:
       None where its error is not known; infinity where none is shown with so few runs or items.
     """
+    error = _error(difference)
+    return None if math.isnan(error) else _shift(difference.df, level) * error
+
+
+def _error(difference: Estimate) -> float:
+    """The standard error of which the interval is made; NaN where it is not known."""
     from scipy import special
 
     low, high, confidence, _ = difference.interval
-    if math.isnan(low) or low == high:
-        return None
-    error = (high - low) / 2 / -float(special.stdtrit(difference.df, (1 - confidence) / 2))
-    return _shift(difference.df, level) * error
+    return (high - low) / 2 / -float(special.stdtrit(difference.df, (1 - confidence) / 2))
 
 
 @functools.lru_cache(maxsize=1 << 12)
@@ -131,24 +138,21 @@ def _shift(df: float, level: float) -> float:
     )
 
 
-def _task(task: TaskScores) -> Task:
-    return Task(task.task, task.metric, task.scores, task.clusters, task.higher_is_better)
-
-
 def _means(study: ItemStudy, tasks: Sequence[Task], over: tuple[str, ...]) -> dict[str, Estimate]:
     """Over all tasks, of each model; of one run what can be said of it."""
-    means = {}
+    means, from_0_to_1 = {}, model_means.from_0_to_1(tasks)
     for model in study.models:
         runs = min(task.scores[model].shape[1] for task in study.tasks)
         factors: tuple[Factor, ...] = tuple(
             f for f in results.FACTORS if f in over and (f == "items" or runs > 1)
         )
-        means[model] = model_means.mean(
+        means[model] = model_means.of_tasks(
             tasks,
             model,
-            over=factors or ("items",),
-            shared_runs=study.suite.shared_runs,
-            confidence=study.rules.confidence,
+            factors or ("items",),
+            study.suite.shared_runs,
+            study.rules.confidence,
+            from_0_to_1,
         )
     return means
 
@@ -191,10 +195,35 @@ def _board(
 
 
 def _detectable(compared: Sequence[Compared], level: float) -> Detectable:
-    """At the level of the first step of Holm's correction."""
-    least = [detectable(pair.difference, level) for pair in compared]
-    known = [of for of in least if of is not None and of < math.inf]
-    every = len(known) == len(least)
-    return Detectable(
-        min(known, default=None), max(known) if every else None, math.inf in least, None in least
+    """At the level of the first step of Holm's correction.
+
+    A pair's difference is found only where it may be the smallest or the largest, which takes a
+    search each: more degrees of freedom never make it larger, so that rounded ones bound it.
+    """
+    errors = np.array([_error(pair.difference) for pair in compared])
+    known = np.flatnonzero(~np.isnan(errors))
+    every = len(known) == len(errors)
+    if not len(known):
+        return Detectable(None, None, False, True)
+    low, high = (
+        np.array([_shift(_rounded(compared[k].difference.df, up), level) for k in known.tolist()])
+        * errors[known]
+        for up in (True, False)
     )
+    never = bool(np.isinf(low).any())
+    near = low * (1 - _CLOSE) <= high.min()
+    if not never:
+        near |= high * (1 + _CLOSE) >= low.max()
+    least = [detectable(compared[k].difference, level) for k in known[near].tolist()]
+    finite = [of for of in least if of is not None and of < math.inf]
+    never = never or len(finite) < len(least)
+    largest = max(finite) if every and not never else None
+    return Detectable(min(finite, default=None), largest, never, not every)
+
+
+def _rounded(df: float, up: bool) -> float:
+    """Degrees of freedom up, or down, to a power of a number a little above 1."""
+    if math.isinf(df):
+        return df
+    power = math.log(df) / math.log(_STEP)
+    return _STEP ** (math.floor(power) + (1 if up else 0))

@@ -43,6 +43,24 @@ def mean(
     notes = task_means.not_averaged(tasks, (model,))
     if notes:
         raise DataError(notes[0])
+    binary = from_0_to_1(tasks)
+    return of_tasks(tasks, model, over, shared_runs, confidence, binary)
+
+
+def from_0_to_1(tasks: Sequence[Task]) -> bool:
+    """Whether all scores on all tasks are (`task_means.from_0_to_1`)."""
+    return all(task_means.from_0_to_1(task.scores) for task in tasks)
+
+
+def of_tasks(
+    tasks: Sequence[Task],
+    model: str,
+    over: str | Collection[Factor],
+    shared_runs: bool,
+    confidence: float,
+    from_0_to_1: bool,
+) -> Estimate:
+    """The same on tasks that may be averaged, with what is known of all models' scores."""
     each = [_checked(task, model) for task in tasks]
     sizes = [size for _, _, size in each]
     whole = task_means.together(sizes)
@@ -59,7 +77,6 @@ def mean(
     )
     clustered = any(task.clusters is not None for task in tasks)
     estimate = estimates.of_level(level, whole, factors, confidence, clustered)
-    from_0_to_1 = all(task_means.from_0_to_1(task.scores) for task in tasks)
     if not from_0_to_1 or not all(table.binary for table, _, _ in each):
         return estimate
     wider = [

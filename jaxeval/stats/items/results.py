@@ -82,6 +82,8 @@ class Estimate:
     def p_above(self, margin: float = 0.0) -> float:
         """One-sided p-value that the true difference is not above `margin`: small says it is.
 
+        NaN where the error is not known.
+
         Raises:
           DataError: the estimate is a mean.
         """
@@ -99,8 +101,6 @@ class Estimate:
             raise DataError("p_above, p_below: expected a difference, found a mean")
         low, high, confidence, _ = self.interval
         beyond = side * ((low + high) / 2 - margin)
-        if high == low:
-            return 0.5 if beyond == 0 else float(beyond > 0)
         se = (high - low) / 2 / -float(special.stdtrit(self.df, (1 - confidence) / 2))
         return float(special.stdtr(self.df, beyond / se))
 

@@ -12,7 +12,7 @@ from jaxeval.runs.item_scores import Paired, TaskScores
 from jaxeval.stats import multiple
 from jaxeval.stats.items import comparing, completeness, estimates, margins, suites, task_means
 from jaxeval.stats.items.margins import ByMargin, Outcome
-from jaxeval.stats.items.results import FACTORS, Estimate, Factor
+from jaxeval.stats.items.results import Estimate, Factor
 from jaxeval.stats.items.suites import Suite
 from jaxeval.stats.items.task_means import Task
 from jaxeval.stats.results import HypothesisTest, count, fraction
@@ -119,22 +119,24 @@ class Decision(NamedTuple):
     on: tuple[str | None, ...]
 
 
-def study(paired: Paired, rules: Rules | None = None, source: str = "scores") -> ItemStudy:
+def study(
+    paired: Paired,
+    rules: Rules | None = None,
+    source: str = "scores",
+    progress: suites.Progress = lambda share: None,
+) -> ItemStudy:
     """Compares all pairs of models, task by task and over all tasks.
+
+    Args:
+      progress: is called now and then with the share that is done.
 
     Raises:
       ConfigError: a margin of points where scores are fractions.
       DataError: one model; `over` runs where a model has one; clusters or items too few.
     """
     rules = rules or Rules()
-    if len(paired.models) < 2:
-        raise DataError(
-            f"one model ({', '.join(paired.models)}); expected logs of two or more: --log "
-            "NAME=PATH names those of a folder or file"
-        )
-    for task in paired.tasks:
-        metrics.refuse_points("margin", rules.margin, task.stored_unit)
-    suite = _suite(paired.tasks, rules)
+    _check(paired, rules)
+    suite = _suite(paired.tasks, rules, progress)
     higher = [paired.tasks[0].higher_is_better] * len(suite.overall)
     warnings = (
         *paired.notes,
@@ -155,6 +157,16 @@ def study(paired: Paired, rules: Rules | None = None, source: str = "scores") ->
     return decided(compared, paired) if rules.complete else compared
 
 
+def _check(paired: Paired, rules: Rules) -> None:
+    if len(paired.models) < 2:
+        raise DataError(
+            f"one model ({', '.join(paired.models)}); expected logs of two or more: --log "
+            "NAME=PATH names those of a folder or file"
+        )
+    for task in paired.tasks:
+        metrics.refuse_points("margin", rules.margin, task.stored_unit)
+
+
 def decided(study: ItemStudy, paired: Paired) -> ItemStudy:
     """The study as a gate has it: nothing is shown where answers or tasks are missing.
 
@@ -165,13 +177,19 @@ def decided(study: ItemStudy, paired: Paired) -> ItemStudy:
     return _nothing_shown(study, reasons) if reasons else study
 
 
-def _suite(tasks: Sequence[TaskScores], rules: Rules) -> Suite:
+def _suite(tasks: Sequence[TaskScores], rules: Rules, progress: suites.Progress) -> Suite:
     """All pairs of models on each task and on average, without margins."""
     return suites.compare(
-        [Task(of.task, of.metric, of.scores, of.clusters, of.higher_is_better) for of in tasks],
+        [task_of(task) for task in tasks],
         over=rules.over,
         alpha=rules.alpha,
+        progress=progress,
     )
+
+
+def task_of(of: TaskScores) -> Task:
+    """The scores of a task as means over tasks take them."""
+    return Task(of.task, of.metric, of.scores, of.clusters, of.higher_is_better, of.runs)
 
 
 def decision(study: ItemStudy) -> Decision:
@@ -225,9 +243,9 @@ def _pairs(tasks: Sequence[TaskScores], suite: Suite, rules: Rules) -> tuple[Tas
             over=_possible(rules.over, scores.shape[1]),
             clusters=task.clusters,
             confidence=rules.confidence,
-            from_0_to_1=task_means.from_0_to_1(task.scores),
+            from_0_to_1=from_0_to_1,
         )
-        for task in tasks
+        for task, from_0_to_1 in ((of, task_means.from_0_to_1(of.scores)) for of in tasks)
         for model, scores in task.scores.items()
     }
     shown = margins.by_margin(
@@ -245,7 +263,7 @@ def _pairs(tasks: Sequence[TaskScores], suite: Suite, rules: Rules) -> tuple[Tas
             difference=pair.difference,
             p_adjusted=pair.p_adjusted,
             by_margin=by_margin,
-            estimates=_by_over(by_name[pair.task], pair, rules),
+            estimates=pair.estimates,
             tests=_tests(by_name[pair.task], pair.a, pair.b, rules)
             if len(suite.pairs) <= MOST_TESTED
             else {},
@@ -264,24 +282,6 @@ def _possible(over: Over | None, runs: int) -> Over | None:
     if over is None or runs > 1:
         return over
     return tuple(factor for factor in over if factor != "runs") or None
-
-
-def _by_over(task: TaskScores, pair: suites.TaskPair, rules: Rules) -> tuple[Estimate, ...]:
-    """The difference over items and, of several runs, over runs and over both."""
-    several = min(task.scores[model].shape[1] for model in (pair.a, pair.b)) > 1
-    every: list[Over] = [("items",), ("runs",), FACTORS] if several else [("items",)]
-    return tuple(
-        pair.difference
-        if over == pair.difference.over
-        else estimates.difference(
-            task.scores[pair.a],
-            task.scores[pair.b],
-            over=over,
-            clusters=task.clusters,
-            confidence=rules.confidence,
-        )
-        for over in every
-    )
 
 
 def _tests(task: TaskScores, a: str, b: str, rules: Rules) -> Mapping[str, HypothesisTest]:

@@ -21,6 +21,7 @@ class Task:
       metric: its name; means are taken only over tasks of one metric.
       scores: model -> [I, R] or [I, R, K], row i the same item of all models.
       clusters: [I] labels.
+      runs: model -> names of its runs, where they are known: equal ones are one network.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Task:
     scores: Mapping[str, Scores]
     clusters: Labels | None = None
     higher_is_better: bool = True
+    runs: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
 
 def mean_difference(
@@ -53,15 +55,27 @@ def mean_difference(
     if notes:
         raise DataError(notes[0])
     both = [pairs.pair(task.scores[a], task.scores[b], task.clusters) for task in tasks]
+    clustered = any(task.clusters is not None for task in tasks)
+    return of_pairs(both, (a, b), over, shared_runs, confidence, clustered)
+
+
+def of_pairs(
+    both: Sequence[pairs.Pair],
+    models: tuple[str, str],
+    over: str | Collection[Factor],
+    shared_runs: bool,
+    confidence: float,
+    clustered: bool,
+) -> Estimate:
+    """The same of a pair on each task, of tasks that may be averaged (`not_averaged`)."""
     sizes = [results.sizes_of((pair.a, pair.b), pair.groups, pair.dropped) for pair in both]
     whole = together(sizes)
     factors = results.factors_of(over, whole)
     levels = None
     if shared_runs and "runs" in factors:
-        check_shared((a, b), sizes)
+        check_shared(models, sizes)
         levels = [np.stack(means) for means in zip(*map(_by_run, both), strict=True)]
     gap = _mean([estimates.gap_of(pair) for pair in both], levels)
-    clustered = any(task.clusters is not None for task in tasks)
     return estimates.of_gap(gap, whole, factors, confidence, clustered)
 
 
@@ -82,19 +96,29 @@ def difference_over_tasks(
     Raises:
       DataError: as of `mean_difference`; a single task.
     """
+    both = [pairs.pair(task.scores[a], task.scores[b], task.clusters) for task in tasks]
+    return sample_of_pairs(both, over, shared_runs, confidence)
+
+
+def sample_of_pairs(
+    both: Sequence[pairs.Pair],
+    over: str | Collection[Factor],
+    shared_runs: bool,
+    confidence: float,
+) -> Estimate:
+    """The same of a pair on each task."""
     levels: list[list[np.ndarray]] = [[], []]
     by_run = shared_runs and "runs" in results.named(over)
-    for task in tasks:
-        pair = pairs.pair(task.scores[a], task.scores[b], task.clusters)
+    for pair in both:
         for mean, of_model in zip(_by_run(pair), levels, strict=True):
             of_model.append(mean if by_run else mean.mean(keepdims=True))
     factors = FACTORS if by_run else ("items",)
     estimate = estimates.difference(*levels, over=factors, confidence=confidence)
-    few = f"Only {len(tasks)} tasks: they tell little of others."
+    few = f"Only {len(both)} tasks: they tell little of others."
     return dataclasses.replace(
         estimate,
         over=("tasks", "runs") if by_run else ("tasks",),
-        warnings=(few,) if len(tasks) < FEW_CLUSTERS else (),
+        warnings=(few,) if len(both) < FEW_CLUSTERS else (),
     )
 
 
@@ -138,7 +162,8 @@ def _scale_bound(task: Task) -> float:
 
 def _by_run(pair: pairs.Pair) -> tuple[np.ndarray, np.ndarray]:
     """[R] means over items of both models."""
-    return pair.a.cells.mean(0), pair.b.cells.mean(0)
+    a, b = pair.sides
+    return a.of_runs, b.of_runs
 
 
 def check_shared(models: Sequence[str], sizes: Sequence[Sizes]) -> None:

@@ -15,6 +15,7 @@ from jaxeval.runs.logs.records import Keys
 from tests.runs.logs import writing
 
 NAN = float("nan")
+POINTS = {"points": True}  # no fractions
 
 
 def _paired(*paths: Path | str, cluster: str = "", **rules: Any) -> Paired:
@@ -32,8 +33,8 @@ def _predictions(folder: Path, scores: Mapping[str, Sequence[Mapping]]) -> Path:
 def test_shuffled_documents_are_paired_by_their_content(tmp_path: Path) -> None:
     """Dies if documents are paired by doc_id where logs count them in another order."""
     by_document = {"a": [0.0, 0.1, 0.2, 0.3], "b": [1.0, 1.1, 1.2, 1.3]}
-    writing.lm_eval(tmp_path, "a", {"none": by_document["a"]})
-    writing.lm_eval(tmp_path, "b", {"none": by_document["b"]}, order=(2, 0, 3, 1))
+    writing.lm_eval(tmp_path, "a", {"none": by_document["a"]}, metrics=POINTS)
+    writing.lm_eval(tmp_path, "b", {"none": by_document["b"]}, order=(2, 0, 3, 1), metrics=POINTS)
     (task,) = _paired(tmp_path).tasks
     assert task.scores["a"].shape == (4, 1, 1)
     assert np.allclose(task.scores["b"] - task.scores["a"], 1.0)
@@ -41,8 +42,8 @@ def test_shuffled_documents_are_paired_by_their_content(tmp_path: Path) -> None:
 
 def test_a_subset_of_shuffled_documents(tmp_path: Path) -> None:
     """Dies if an id that stands for two documents pairs them, or if a dropped one is not named."""
-    writing.lm_eval(tmp_path, "a", {"none": [0.0, 0.1, 0.2, 0.3]})
-    writing.lm_eval(tmp_path, "b", {"none": [1.0, 1.1, 1.2, 1.3]}, order=(2, 0))
+    writing.lm_eval(tmp_path, "a", {"none": [0.0, 0.1, 0.2, 0.3]}, metrics=POINTS)
+    writing.lm_eval(tmp_path, "b", {"none": [1.0, 1.1, 1.2, 1.3]}, order=(2, 0), metrics=POINTS)
     with pytest.raises(DataError, match=r"not the same in all logs.*--mismatched drop"):
         _paired(tmp_path)
     paired = _paired(tmp_path, mismatched="drop")
@@ -148,7 +149,7 @@ def test_clusters_go_with_their_items(tmp_path: Path) -> None:
     folder = tmp_path / "two"
     folder.mkdir()
     lines = [{"item": 1, "score": 1, "cluster": c} for c in "xy"]
-    with pytest.raises(DataError, match="item 1 is in two clusters"):
+    with pytest.raises(DataError, match=r"item 1 is in two clusters, x \(a\) and y \(b\)"):
         _paired(_predictions(folder, {"a": lines[:1], "b": lines[1:]}))
     partly = [{"item": k, "score": 1} | ({"cluster": "x"} if k else {}) for k in range(2)]
     with pytest.raises(DataError, match="item 0 is in no cluster"):

@@ -1,5 +1,6 @@
 """Outcomes by a margin: against the two-sided test, mirrored, and equivalence."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -140,16 +141,17 @@ def test_what_cannot_be_studied() -> None:
 
 @pytest.mark.parametrize("higher", [True, False])
 def test_equal_scores_are_neither_better_nor_worse(higher: bool) -> None:
-    """Dies if a difference of 0 without spread lies on one side of 0: copies of a model, scored by
-    fractions, would be worse than one another."""
+    """Dies if a difference of 0 without spread is on one side of 0, or within a margin: its error
+    is not known, as that of any difference without spread."""
     copies = {name: np.linspace(0.1, 0.9, 50)[:, np.newaxis, np.newaxis] for name in "ab"}
     task = TaskScores("t", "f1", higher, tuple(map(str, range(50))), copies)
     result = study.study(Paired(("a", "b"), (task,)), Rules(resamples=99))
     assert study.decision(result) == ("not shown", ("t",))
     assert result.overall[0].outcome == "not shown"
-    assert result.pairs[0].difference.p_above() == 0.5
+    assert math.isnan(result.pairs[0].p_adjusted)
     within = study.study(Paired(("a", "b"), (task,)), Rules(resamples=99, margin=0.01))
-    assert within.pairs[0].by_margin.equivalent
+    assert not within.pairs[0].by_margin.equivalent
+    assert math.isnan(within.pairs[0].difference.p_above(0.01))
 
 
 def test_losses_that_are_all_1_are_no_right_answers() -> None:
@@ -205,6 +207,7 @@ def test_sentences_say_what_the_outcome_says(
                 tuple(map(str, range(60))),
                 by_model,
                 unscored={"a": missing, "b": 0},
+                answered={"a": 60 - missing, "b": 60},
             )
             for k in range(tasks)
         ]
