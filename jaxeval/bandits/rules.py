@@ -164,6 +164,6 @@ def first_of(
     probability: float | None = None,
 ) -> Answer:
     """The answer that names the first of the models that are level. level: [N] bool."""
-    names = tuple(models[k] for k in np.flatnonzero(level))
+    names = tuple(name for name, tied in zip(models, level, strict=True) if tied)
     several = names if len(names) > 1 else ()
     return Answer(names[0], probability, reason, evaluations, several)
