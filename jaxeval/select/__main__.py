@@ -135,7 +135,7 @@ def _by_table(args: argparse.Namespace) -> int:
     else:
         state, answer = replaying.select(rule, replay)
         tree = result = as_json.result(rule, state, answer, replay)
-        result.update(read)
+        result.update({**read, "unit": table.stored_unit})
         show = functools.partial(terminal.print_result, result)
     used = sum(map(len, scores.values()))
     notes = list(table.warnings)
