@@ -139,7 +139,7 @@ def test_simulate_says_how_a_rule_fares(tmp_path: Path, capsys: pytest.CaptureFi
         (["--table", "T", "--data", "S"], "--data: expected with configs"),
         (
             ["--table", "T", "--rule", "non-adaptive", "--budget", "7", "--epsilon", ".01"],
-            "--epsilon: expected --delta beside it",
+            "epsilon: expected a delta beside it",
         ),
         (["a", "--command", "true {model}"], "two or more different names"),
         (["a", "b", "--command", "true {model}", "--state", "S"], "not the state of a selection"),

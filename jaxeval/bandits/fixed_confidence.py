@@ -224,6 +224,13 @@ class NonAdaptive(Confident):
     N) evaluations each, then the highest mean.
     """
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.delta is None and self.epsilon:
+            raise ConfigError(
+                "epsilon: expected a delta beside it; a budget alone is spent whatever is known"
+            )
+
     @property
     def initial(self) -> int:
         """Without a confidence to reach no posterior is needed."""

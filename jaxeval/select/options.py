@@ -156,11 +156,6 @@ def rule(
         if args.batch:
             raise ConfigError("--rule non-adaptive: takes no --batch: a round is a batch")
         if args.delta is None and args.budget is not None:
-            if args.epsilon:
-                raise ConfigError(
-                    "--epsilon: expected --delta beside it, got --budget alone, which is spent "
-                    "whatever the scores are"
-                )
             common["delta"] = None
         return bandits.NonAdaptive(**common)
     size = args.batch or default_batch
