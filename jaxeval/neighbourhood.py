@@ -67,7 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     backend.prepare()
     from jaxeval import observe, studies
     from jaxeval.config import markers, renamed
-    from jaxeval.studies import inputs, proposers
+    from jaxeval.runs import metrics
+    from jaxeval.studies import cohorts, inputs, proposers
 
     config = studies.read(args.config, args.changes, args.data)
     outputs.refuse_replaced([args.json], inputs.files_of(config))
@@ -78,7 +79,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ranges = ranges_of(traced, args.range)
     centre = {name: h.value for name, h in traced.items()}
     settings = draw(centre, ranges, args.width, args.settings, args.seed)
-    rows = observe.train(proposers.neighbourhood(config, settings), Path(args.out))
+    session = studies.Session()
+    entries = cohorts.entries(proposers.neighbourhood(config, settings), session.loader)
+    metrics.refuse_points("within", args.within or 0.0, entries[0].record.unit)
+    rows = observe.train_cohorts(cohorts.by_program(entries), Path(args.out), session=session)
     scores = [getattr(row, args.part) for row in rows]
     _answer(scores, settings, ranges, args, rows[0])
     return 0

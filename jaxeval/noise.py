@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _PARTS = ("dev", "test")
 _OF_CROSSED = ("splits", "precision", "split_cost", "model", "minus", "table", "runs")
+_OF_CONFIG = ("data", "seeds", "seed_list", "splits", "repeats")
+_OF_TABLE = ("model", "minus", "rows", "missing", "score", "column", "metric")
 _DESCRIPTION = """\
 Splits the spread of scores into its parts, with intervals.
 
@@ -96,6 +98,7 @@ def _by_repeat(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     other = [name for name in _OF_CROSSED if getattr(args, name) is not None]
     if other:
         verb.error(f"--{other[0].replace('_', '-')}: goes with --by split,seed")
+    _refuse_of_table(verb, args)
     seeds, repeats = cli.seeds_of(args), args.repeats or 4
     if repeats < 2 or len(seeds) < 2:
         verb.error("expected 2 or more --repeats of 2 or more seeds")
@@ -175,25 +178,32 @@ def _with_interval(sd: float, interval: "Interval", factor: float) -> str:
     return f"{shown} ({factor * interval.low:.3g} to {factor * interval.high:.3g})"
 
 
+def _refuse_of_table(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    arguments.refuse_given(verb, args, _OF_TABLE, "expected with --table or --runs")
+
+
 def _by_split(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     seeds, splits, repeats = cli.seeds_of(args), args.splits or 6, args.repeats or 1
     if min(len(seeds), splits) < 2:
         verb.error("expected 2 or more --splits and 2 or more seeds")
-    if args.model or args.minus:
-        verb.error("--model and --minus: expected --table or --runs beside them")
+    _refuse_of_table(verb, args)
     if len(seeds) * splits * repeats > limits.MOST:
         raise ConfigError(f"--splits: expected at most {limits.MOST} runs in all")
     from jaxeval import backend
 
     backend.prepare()
     from jaxeval import observe, studies
+    from jaxeval.runs import metrics
     from jaxeval.stats import balance
-    from jaxeval.studies import inputs, proposers
+    from jaxeval.studies import cohorts, inputs, proposers
 
     config = studies.read(args.config, args.changes, args.data)
     outputs.refuse_replaced([args.json], inputs.files_of(config))
     trials = proposers.crossed(config, seeds, range(1, splits + 1), repeats)
-    rows = observe.train(trials, Path(args.out))
+    session = studies.Session()
+    entries = cohorts.entries(trials, session.loader)
+    metrics.refuse_points("precision", args.precision or 0.0, entries[0].record.unit)
+    rows = observe.train_cohorts(cohorts.by_program(entries), Path(args.out), session=session)
     labels = [row.split for row in rows], [row.seed for row in rows]
     tables = {part: balance.table(*labels, [getattr(r, part) for r in rows]) for part in _PARTS}
     first = rows[0]
@@ -201,8 +211,12 @@ def _by_split(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
 
 
 def _by_split_of_table(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
-    if args.config or args.splits or args.repeats:
-        verb.error("expected no CONFIG, --splits or --repeats beside --table or --runs")
+    if args.config:
+        verb.error("expected no CONFIG beside --table or --runs")
+    said = "expected without --table or --runs, with a CONFIG that is trained"
+    arguments.refuse_given(verb, args, _OF_CONFIG, said)
+    if args.minus is not None and args.model in (None, args.minus):
+        verb.error(f"--minus {args.minus}: expected another model in --model beside it")
     from jaxeval.runs import cells, metrics
     from jaxeval.stats import balance
 

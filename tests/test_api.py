@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import jaxeval
-from jaxeval import errors, observe, results
+from jaxeval import bandits, errors, observe, results
 from jaxeval.version import VERSION
 from tests import from_python
 from tests.from_python import TOY, A, B, compare
@@ -213,6 +213,15 @@ def test_selections() -> None:
     for nothing in ({"changes": {}}, {"changes": []}, {"out": None}):
         of_nothing: Any = nothing
         assert jaxeval.select(functions, quiet=True, **of_nothing).to_dict() == chosen.to_dict()
+    for rule in (
+        bandits.TopTwoThompson(higher_is_better=False),
+        bandits.SequentialHalving(budget=6, higher_is_better=False),
+    ):
+        assert jaxeval.select(functions, rule=rule, quiet=True).best == "low"
+        with pytest.raises(errors.ConfigError, match="the rule says that lower is better"):
+            jaxeval.select(functions, rule=rule, higher_is_better=True, quiet=True)
     assert "<td>high</td>" in chosen._repr_html_()
     short, long = ({**TOY, "name": f"{n}", "training": {"epochs": n}} for n in (1, 6))
     assert jaxeval.select([short, long], budget=8, quiet=True).best == "6"
+    with pytest.raises(errors.ConfigError, match="the configs say that higher"):
+        jaxeval.select([short, long], rule=rule, quiet=True)

@@ -54,6 +54,22 @@ def test_options_pairs_configurations(tmp_path: Path, capsys: pytest.CaptureFixt
             compare.main([*words, *change])
 
 
+def test_a_tie_and_a_single_configuration(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if the first of two values that win as often is the winner without a word, or the sd of
+    one configuration is 0."""
+    path = tmp_path / "t.csv"
+    words = ["options", "--table", str(path), "--option", "act", "--score", "acc"]
+    path.write_text("act,set,acc\na,1,0.5\nb,1,0.4\na,2,0.6\nb,2,0.7\n")
+    assert compare.main(words) == 0
+    assert "all: a and b win as often; the first is named" in capsys.readouterr().out
+    path.write_text("act,set,acc\na,1,0.5\nb,1,0.4\n")
+    assert compare.main(words) == 0
+    shown = capsys.readouterr().out
+    assert "0.0000" not in shown and "win as often" not in shown
+    (one,) = comparing.json_of(capsys, *words)["paired_options"]
+    assert [option["sd"] for option in one["options"]] == [None, None]
+
+
 def test_columns_that_part_the_options_are_named(tmp_path: Path) -> None:
     """Dies if the message does not say which columns to leave out: a measure, the rows' numbers;
     a setting that configurations share stays, and what is said does away with the error."""

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 import jaxeval
-from jaxeval import bandits, sensitivity
+from jaxeval import bandits, neighbourhood, noise, sensitivity
 from jaxeval.errors import ConfigError
 from jaxeval.select import __main__ as select
 from jaxeval.tune import __main__ as tune
+from tests import tiny_corpora
 
 _FRACTIONS = "the scores are fractions; "
 _SCORE = """\
@@ -85,6 +86,16 @@ def test_of_configs_nothing_is_trained(folder: Path) -> None:
     for more in ([], ["--dry-run"]):
         with pytest.raises(ConfigError, match=f"--margin 1: {_FRACTIONS}1 point is 0.01"):
             tune.main([*words, *more])
+    assert not Path("runs").exists()
+
+
+def test_of_members_nothing_is_trained(folder: Path) -> None:
+    """Dies if members are trained for a precision or a margin of 100 points."""
+    words = [*tiny_corpora.BAG, "training.epochs=1"]
+    with pytest.raises(ConfigError, match=f"--precision 1: {_FRACTIONS}1 point is 0.01"):
+        noise.main([*words, "--by", "split,seed", "--precision", "1"])
+    with pytest.raises(ConfigError, match=f"--within 2: {_FRACTIONS}2 points are 0.02"):
+        neighbourhood.main([*words, "--within", "2"])
     assert not Path("runs").exists()
 
 

@@ -42,6 +42,37 @@ def test_a_recorded_table_is_replayed(tmp_path: Path, capsys: pytest.CaptureFixt
     assert f"b (the budget is spent; {said})" in shown
 
 
+def test_what_is_shown_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a column is named that the file has not, fractions are not in percent as those of
+    configs are, or equal scores have a spread."""
+    path = tmp_path / "scores.json"
+    path.write_text(json.dumps({"a": [0.7] * 11, "b": [0.6] * 11}))
+    assert select.main(["--table", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert "not read" not in shown
+    cells = [line.split() for line in shown.splitlines() if line[:2] in ("a ", "b ")]
+    assert [row[2:4] for row in cells] == [["0.7", "0"], ["0.6", "0"]]
+    f1 = [{"model": m, "f1": f + k / 1000} for m, f in (("a", 0.7), ("b", 0.6)) for k in range(9)]
+    path.write_text(json.dumps(f1))
+    assert select.main(["--table", str(path), "--score", "f1"]) == 0
+    shown = capsys.readouterr().out
+    assert "mean (%)" in shown and " 70." in shown
+    assert _json(capsys, "--table", str(path), "--score", "f1")["unit"] == "fraction"
+
+
+def test_simulated_ties_are_said(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if nothing says that two models share the highest mean, or that one stands for both."""
+    path = tmp_path / "scores.json"
+    path.write_text(json.dumps({"a": [0.5, 0.6, 0.7, 0.4], "b": [0.6, 0.5, 0.4, 0.7]}))
+    words = ["--table", str(path), "--rule", "sequential-halving", "--budget", "8"]
+    assert select.main([*words, "--simulate", "5"]) == 0
+    assert "one of the 2 models that share the highest mean: 100.0%" in capsys.readouterr().out
+    assert _json(capsys, *words, "--simulate", "5")["recorded_best"] == ["a", "b"]
+    assert select.main(words) == 0
+    assert "a and b are level; the first is named" in capsys.readouterr().out
+    assert _json(capsys, *words)["level"] == ["a", "b"]
+
+
 def test_confidence_in_a_replay_says_so(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a replay passes for an evaluation anywhere confidence is printed."""
     words = ["--table", _table(tmp_path)]
@@ -91,6 +122,25 @@ def test_simulate_says_how_a_rule_fares(tmp_path: Path, capsys: pytest.CaptureFi
         (["--table", "T", "--pairing", "kept"], "expected a seed or split"),
         (["a", "b", "--command", "true {model}", "--simulate", "3"], "--simulate"),
         (["a", "b", "--command", "train.sh"], "expected {model}"),
+        (
+            ["a", "b", "--command", "true {model}", "--seconds", "0.5", "--splits", "own"],
+            "--splits, --seconds: expected with configs",
+        ),
+        (
+            ["a", "b", "--command", "true {model}", "--replay", "with", "--pairing", "kept"],
+            "--replay, --pairing: expected with --table FILE or --runs DIR",
+        ),
+        (["a", "b", "--score", "f1"], "--score: expected with --table FILE or --runs DIR"),
+        (["a", "b", "--retries", "2"], "--retries: expected with --command TEXT"),
+        (["--table", "T", "--workers", "2"], "--workers: expected with --command TEXT"),
+        (["--table", "T", "--time-limit", "2"], "--time-limit: expected with --command TEXT"),
+        (["--table", "T", "--state", "S"], "--state: expected with configs or --command TEXT"),
+        (["--table", "T", "--part", "dev"], "--part: expected with configs"),
+        (["--table", "T", "--data", "S"], "--data: expected with configs"),
+        (
+            ["--table", "T", "--rule", "non-adaptive", "--budget", "7", "--epsilon", ".01"],
+            "epsilon: expected a delta beside it",
+        ),
         (["a", "--command", "true {model}"], "two or more different names"),
         (["a", "b", "--command", "true {model}", "--state", "S"], "not the state of a selection"),
         (["--table", "T", "--min-evaluations", "2"], "needs at least 3"),

@@ -114,7 +114,7 @@ def test_a_fixed_budget_beyond_the_items(tmp_path: Path) -> None:
         (["--command", "echo {model} {items}"], "expected {items} with --race"),
         (["--command", "echo {model} {items}", "--block", "9"], "--block: expected --race"),
         (["--command", "echo {model} {items}", "--race", "50"], "three blocks"),
-        (["--table", "x.csv", "--race", "50"], "expected --command"),
+        (["--table", "x.csv", "--race", "50"], "--race: expected with --command"),
     ],
 )
 def test_wrong_arguments(words: list[str], said: str) -> None:

@@ -122,7 +122,29 @@ def test_two_sweeps_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture) 
         (["S", *WORDS, "--order", "warm=1"], "warm: no such hyperparameter"),
         (["S", *WORDS, "--when", "factor"], "expected NAME:OTHER=A,B"),
         (["S", "S", *WORDS], "expected once, got twice"),
-        (["S", "--score", "rate", "--rows", "2"], "at least 3"),
+        (
+            ["S", "--score", "rate", "--rows", "2"],
+            "s.tsv: column rate: expected at least 3 scores, found 2",
+        ),
+        (
+            ["P", "--hyperparameters", "rate"],
+            "p.csv: row 3, column score: expected fractions from 0 to 1, found 85.645; divide",
+        ),
+        (["P", "S", *NAMED], "p.csv: row 3"),
+        (["P", "--hyperparameters", "score"], "p.csv: row 3"),
+        (
+            ["S", *WORDS, "--hyperparameters", "rate,acc"],
+            "--hyperparameters acc: these are the scores",
+        ),
+        (
+            ["S", *WORDS, *NAMED, "--when", "factor:scheduler=platau"],
+            "scheduler is never 'platau'; it is none, plateau, warm",
+        ),
+        (
+            ["S", *WORDS, *NAMED, "--when", "factor:scheduler=plateau,x"],
+            "scheduler is never 'x'",
+        ),
+        (["S", *WORDS, *NAMED, "--by", "language"], "language: s has no such label; it has none"),
         (["S", *WORDS, "--space", "D"], "rate.orders: unknown key"),
         (["S", *WORDS, "--rope", "-1"], "rope"),
         (["S", *WORDS, "--rope", "1"], "--rope 1: the scores are fractions; 1 point is 0.01"),
@@ -133,6 +155,7 @@ def test_bad_input_is_explained(tmp_path: Path, words: list[str], message: str) 
     """Dies if one of these is a traceback or goes on."""
     declared = tmp_path / "d.toml"
     declared.write_text("[rate]\norders = [1]\n")
-    paths = {"S": _sweep(tmp_path, "s.tsv"), "D": str(declared)}
+    (tmp_path / "p.csv").write_text("rate,score\n1,0.9\n2,85.645\n3,86\n")
+    paths = {"P": str(tmp_path / "p.csv"), "S": _sweep(tmp_path, "s.tsv"), "D": str(declared)}
     with pytest.raises(JaxevalError, match=message):
         sensitivity.main([paths.get(word, word) for word in words])

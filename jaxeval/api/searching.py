@@ -1,5 +1,6 @@
 """Finds the best of several models, or the best setting of one."""
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -31,7 +32,7 @@ def select(
     part: "Part | None" = None,
     seconds: float | None = None,
     store: str | None = None,
-    higher_is_better: bool = True,
+    higher_is_better: bool | None = None,
     quiet: bool = False,
 ) -> "Selection":
     """Finds the best of several models with few evaluations.
@@ -46,17 +47,17 @@ def select(
         the task has them.
       part: of configs, whose score counts; None: test on random splits, else dev.
       seconds: of configs, of training, after which the leader is named.
-      higher_is_better: of functions; configs know it, and False of an accuracy is refused.
+      higher_is_better: of functions; None: as the rule says, or else True. Configs know it, and
+        False of an accuracy is refused.
       data, out, changes, store, quiet: of configs, as of `train`; out None: runs.
 
     Raises:
       ConfigError, DataError, RunError: of the models or the rule, or every model was dropped.
     """
     from jaxeval import results
-    from jaxeval.runs import directions
 
-    higher = directions.asked_for(higher_is_better) is not False
     chosen = _rule(rule, delta, budget)
+    asked = _direction(chosen, higher_is_better)
     if isinstance(models, Mapping):
         from jaxeval.select import functions
 
@@ -69,7 +70,8 @@ def select(
             seconds=seconds,
             store=store,
         )
-        tree = functions.select(chosen, models, higher_is_better=higher, quiet=quiet)
+        directed = dataclasses.replace(chosen, higher_is_better=asked is not False)
+        tree = functions.select(directed, models, quiet=quiet)
         return results.Selection(tree)
     arguments.switches(quiet=quiet)
     folder = arguments.folder("out", "runs" if out is None else out)
@@ -78,7 +80,7 @@ def select(
     from jaxeval.select import training
 
     arms = _arms(models, changes, data, splits, part)
-    training.refuse_other(arms, None if higher else False)
+    training.refuse_other(arms, asked)
     chosen = training.fitted(chosen, arms, rule is None)
     with observe.interruptible():
         tree = training.select(chosen, arms, folder, store, seconds=seconds, quiet=quiet)
@@ -96,6 +98,22 @@ def _rule(rule: "Rule | None", delta: float, budget: int | None) -> "Rule":
     if not (rule is None or isinstance(rule, bandits.Rule)):
         raise errors.ConfigError(f"rule: expected one of jaxeval.bandits, got {rule!r:.60}")
     return rule or bandits.TopTwoThompson(delta=delta, budget=budget)
+
+
+def _direction(rule: "Rule", asked: bool | None) -> bool | None:
+    """Whether higher is better as asked for, or as the rule says; None: neither says.
+
+    Raises:
+      ConfigError: the rule says the opposite. Its True may be its default, and says nothing.
+    """
+    from jaxeval.runs import directions
+
+    asked = directions.asked_for(asked)
+    if rule.higher_is_better:
+        return asked
+    if asked:
+        raise errors.ConfigError("higher_is_better=True: the rule says that lower is better")
+    return False
 
 
 def _arms(

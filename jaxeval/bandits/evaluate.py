@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Generator
 from typing import NamedTuple
 
-import numpy as np
-
 from jaxeval.bandits import replay
 from jaxeval.bandits import state as states
 from jaxeval.bandits import workers as side_by_side
@@ -110,8 +108,7 @@ def answer(rule: Rule, state: State, most: int | None = None) -> Answer:
     if decided is not None:
         return decided
     if isinstance(rule, NonAdaptive) and rule.delta is None:  # all have answered all
-        best = state.models[int(np.argmax(rule.means(state)))]
-        return Answer(best, None, ANSWERED, state.evaluations)
+        return rule.leading(state, ANSWERED)
     model = _beyond(rule, state, most)
     assert model is not None
     asked = (len(state.scores_of(state.models[k])) for k in state.alive)

@@ -3,13 +3,18 @@
 import dataclasses
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.bandits.rules import SPENT, Answer, Rule
+from jaxeval.bandits import means as means_of
+from jaxeval.bandits.rules import SPENT, Answer, Rule, first_of
 from jaxeval.bandits.state import State
 from jaxeval.errors import ConfigError
 from jaxeval.stats.results import count
+
+OTHER_SURVIVORS_DROPPED = "the other survivors were dropped"
+SURVIVORS_DROPPED = "all survivors were dropped; this is the best of the others"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -63,16 +68,30 @@ class SequentialHalving(Rule):
         return tuple(name for names in missing for name in names)
 
     def decided(self, state: State) -> Answer | None:
-        """The last survivor."""
-        survivors, _, done = self._stand(state)
-        if not done:
+        """The last survivor, unless models were dropped before the last round decided."""
+        if not self._stand(state).done:
             return None
-        left = [k for k in survivors if k in state.alive]
-        best = state.models[left[0] if left else int(np.argmax(self.means(state)))]
-        return Answer(best, None, SPENT, state.evaluations)
+        reasons = (SURVIVORS_DROPPED, OTHER_SURVIVORS_DROPPED, SPENT)
+        return self.leading(state, reasons[min(2, len(self._of_last_round(state)))])
 
-    def _stand(self, state: State) -> tuple[list[int], int, bool]:
-        """Survivors of the rounds that are complete, and the evaluations each should have then.
+    def leading(self, state: State, reason: str) -> Answer:
+        """The survivor of the highest mean; where all were dropped, the best of the others."""
+        means = self.means(state)
+        left = self._of_last_round(state) or [*state.alive]
+        among = np.full(len(means), -math.inf)
+        among[left] = means[left]
+        level = means_of.highest(among)
+        return first_of(state.models, level, reason, state.evaluations)
+
+    def _of_last_round(self, state: State) -> list[int]:
+        """Models between which the round under way decides, or the last one did."""
+        survivors, target, done = self._stand(state)
+        if not done:
+            return survivors
+        return [k for k in state.alive if len(state.scores[k]) >= target]
+
+    def _stand(self, state: State) -> "_Stand":
+        """How far the rounds are.
 
         Computed anew from the scores: the first evaluations of each model, by number, are those
         of the first round. A dropped model drops out of the round that it did not end, and leaves
@@ -84,16 +103,22 @@ class SequentialHalving(Rule):
             kept = len(survivors) - len(survivors) // 2
             behind = [k for k in survivors if len(state.scores[k]) < target]
             if any(k in state.alive for k in behind):
-                return [k for k in survivors if k in state.alive], target, False
+                return _Stand([k for k in survivors if k in state.alive], target, False)
             ranked = [k for k in survivors if k not in behind]
             means = [self._mean_of_first(state, k, target) for k in ranked]
             order = np.argsort(-np.array(means), kind="stable")[:kept]
             survivors = sorted(ranked[k] for k in order)
-        return survivors, target, True
+        return _Stand(survivors, target, True)
 
     def _mean_of_first(self, state: State, arm: int, count: int) -> float:
         scores = state.scores_of(state.models[arm])[:count]
-        return float(self.transformed(np.array(scores)).mean())
+        return means_of.mean(self.transformed(np.array(scores)))
+
+
+class _Stand(NamedTuple):
+    survivors: list[int]  # of the rounds that are complete, less those dropped since
+    target: int  # evaluations of each at the end of the round under way, or of the last one
+    done: bool  # whether no round is left
 
 
 def _rounds(models: int) -> int:

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxeval.bandits import means as means_of
 from jaxeval.bandits import posterior
-from jaxeval.bandits.rules import CONFIDENT, SPENT, Answer, Rule
+from jaxeval.bandits.rules import CONFIDENT, SPENT, Answer, Rule, first_of
 from jaxeval.bandits.state import State
 from jaxeval.errors import ConfigError
 from jaxeval.stats.results import between, count, fraction
@@ -30,8 +31,13 @@ class Decision(NamedTuple):
     known: np.ndarray  # the scores give every model a posterior
     sure: np.ndarray
     spent: np.ndarray
-    best: np.ndarray
+    level: np.ndarray  # [..., N] the most probable models; of those, the ones of highest mean
     probabilities: np.ndarray
+
+    @property
+    def best(self) -> np.ndarray:
+        """Places [...] of the first of those that are level."""
+        return np.argmax(self.level, axis=-1)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -97,7 +103,7 @@ class Confident(Rule):
         ]
         return Moments(
             np.array([len(s) for s in scores], np.float64),
-            np.array([s.mean() if len(s) else 0.0 for s in scores]),
+            np.array([means_of.mean(s) if len(s) else 0.0 for s in scores]),
             np.array([s.var() if len(set(s)) > 1 else 0.0 for s in scores]),  # equals: exactly 0
         )
 
@@ -183,14 +189,15 @@ class Confident(Rule):
         return self.leading(state, CONFIDENT if decision.sure else SPENT)
 
     def leading(self, state: State, reason: str) -> Answer:
-        """The model that leads now, as the answer of a selection that ends for this reason."""
+        """As for all, with its probability of being the best."""
         decision = self.decide(self.moments(state), np.array(state.evaluations))
-        best = int(decision.best)
-        probability = float(decision.probabilities[best]) if decision.known else None
-        return Answer(state.models[state.alive[best]], probability, reason, state.evaluations)
+        probability = float(decision.probabilities[decision.best]) if decision.known else None
+        models = [state.models[k] for k in state.alive]
+        return first_of(models, decision.level, reason, state.evaluations, probability)
 
     def decide(self, moments: Moments, evaluations: np.ndarray) -> Decision:
-        """Whether this is enough, and for which model; of those as good as best the highest mean.
+        """Whether this is enough, and for which model; of those as good as best the highest mean,
+        and of several such the first.
 
         Args:
           moments: [..., N].
@@ -198,11 +205,12 @@ class Confident(Rule):
         """
         probabilities = self.probabilities(moments, self.epsilon)
         highest = probabilities.max(axis=-1, keepdims=True)
+        as_probable = probabilities >= highest - 1e-9
+        level = means_of.highest(np.where(as_probable, moments.means, -np.inf))
         known = self.known(moments)
         sure = known & (highest[..., 0] >= (math.inf if self.delta is None else 1 - self.delta))
-        among = np.where(probabilities >= highest - 1e-9, moments.means, -np.inf)
         spent = self._spent(evaluations, probabilities.shape[-1])
-        return Decision(known, sure, spent, np.argmax(among, axis=-1), probabilities)
+        return Decision(known, sure, spent, level, probabilities)
 
     def _spent(self, evaluations: np.ndarray, models: int) -> np.ndarray:
         return evaluations >= (math.inf if self.budget is None else self.budget)
@@ -215,6 +223,13 @@ class NonAdaptive(Confident):
     With a budget and `delta=None` it is the non-adaptive split of a fixed budget: floor(budget /
     N) evaluations each, then the highest mean.
     """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.delta is None and self.epsilon:
+            raise ConfigError(
+                "epsilon: expected a delta beside it; a budget alone is spent whatever is known"
+            )
 
     @property
     def initial(self) -> int:
@@ -245,8 +260,13 @@ class NonAdaptive(Confident):
         spent = self._spent(np.array(state.evaluations), len(counts))
         if min(counts) < self.initial or not spent:
             return None
-        best = state.models[int(np.argmax(self.means(state)))]
-        return Answer(best, None, SPENT, state.evaluations)
+        return self.leading(state, SPENT)
+
+    def leading(self, state: State, reason: str) -> Answer:
+        """Of a fixed budget by the highest mean: it may have too few scores for a posterior."""
+        if self.delta is None:
+            return Rule.leading(self, state, reason)
+        return super().leading(state, reason)
 
     def _spent(self, evaluations: np.ndarray, models: int) -> np.ndarray:
         return super()._spent(evaluations + models - 1, models)  # no room for another round

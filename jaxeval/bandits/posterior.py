@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from jaxeval.bandits import means as means_of
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.stats.results import between
 
@@ -70,7 +71,8 @@ def probability_of_best(
     m, v, t = (a.reshape(-1, shape[-1]) for a in (m, v, t))
     nu = t + 2 * alpha - 1
     widest = np.maximum(np.ptp(m, axis=1), np.sqrt(v.max(axis=1)))[:, None]
-    least = _POINT * np.where(widest > 0, widest, np.maximum(np.abs(m[:, :1]), 1.0))
+    least = np.maximum(_POINT * widest, means_of.ROUNDING * np.abs(m).max(axis=1)[:, None])
+    least = np.where(least > 0, least, _POINT)
     scale = np.maximum(np.sqrt(v / nu), least)
     centred = m - m[:, :1]  # so that a panel is never lost to rounding
     return _in_parts(centred, scale, nu, float(epsilon)).reshape(shape)

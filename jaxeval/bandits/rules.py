@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxeval.bandits import means as means_of
 from jaxeval.bandits import state as states
 from jaxeval.bandits.state import State
 from jaxeval.errors import ConfigError, DataError, RunError
@@ -26,6 +27,7 @@ from jaxeval.runs import directions
 from jaxeval.stats.results import between, count
 
 CONFIDENT, SPENT = "confident", "the budget is spent"
+OUT_OF_TIME = "the time is spent"
 ALONE = "all other models were dropped"
 
 
@@ -36,6 +38,7 @@ class Answer(NamedTuple):
     probability: float | None  # of being the best; None where the rule or the scores give none
     reason: str
     evaluations: int
+    level: tuple[str, ...] = ()  # models between which nothing decides: `best` is the first
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -45,13 +48,14 @@ class Rule:
     Attributes:
       higher_is_better: False for losses and perplexities.
       logit: scores through log(x / (1 - x)) first, for fractions near 0 or 1.
-      logit_guard: scores are moved this far from 0 and 1 before the logit.
+      logit_guard: scores nearer than this to 0 or 1 are taken for as near before the logit, which
+        has no value for 0 and 1. One item of a million: scores of smaller test sets stay apart.
       seed: of the rule's own draws.
     """
 
     higher_is_better: bool = True
     logit: bool = False
-    logit_guard: float = 1e-3
+    logit_guard: float = 1e-6
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -122,6 +126,11 @@ class Rule:
         """What `answer` says while two or more models are left."""
         raise NotImplementedError
 
+    def leading(self, state: State, reason: str) -> Answer:
+        """The model that leads now, as the answer of a selection that ends for this reason."""
+        level = means_of.highest(self.means(state))
+        return first_of(state.models, level, reason, state.evaluations)
+
     def transformed(self, scores: np.ndarray) -> np.ndarray:
         """Scores of which higher is better, on the scale on which they are taken as normal: [...].
 
@@ -143,5 +152,18 @@ class Rule:
         for arm in state.alive:
             scores = state.scores_of(state.models[arm])
             if scores:
-                means[arm] = self.transformed(np.array(scores)).mean()
+                means[arm] = means_of.mean(self.transformed(np.array(scores)))
         return means
+
+
+def first_of(
+    models: Sequence[str],
+    level: np.ndarray,
+    reason: str,
+    evaluations: int,
+    probability: float | None = None,
+) -> Answer:
+    """The answer that names the first of the models that are level. level: [N] bool."""
+    names = tuple(name for name, tied in zip(models, level, strict=True) if tied)
+    several = names if len(names) > 1 else ()
+    return Answer(names[0], probability, reason, evaluations, several)

@@ -23,6 +23,7 @@ _END = {
     "budget",
     "delta",
     "epsilon",
+    "logit_guard",  # 1e-3 in states of earlier versions
 }  # a selection that ends otherwise begins anew, with the same scores
 
 

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxeval.bandits import means as means_of
 from jaxeval.bandits import replay as replaying
 from jaxeval.bandits.fixed_confidence import Confident, Decision, Moments
 from jaxeval.bandits.replay import Pairing, Replay, record_spent
-from jaxeval.bandits.rules import CONFIDENT, SPENT, Answer, Rule
+from jaxeval.bandits.rules import CONFIDENT, SPENT, Answer, Rule, first_of
 from jaxeval.errors import DataError
 from jaxeval.stats.results import Sample
 
@@ -35,8 +36,9 @@ class Simulation:
 
     evaluations: np.ndarray  # [R] int
     best: tuple[str, ...]
-    correct: np.ndarray  # [R] bool: the model of the highest recorded mean was found
+    correct: np.ndarray  # [R] bool: a model of the highest recorded mean was found
     reasons: tuple[str, ...]
+    recorded_best: tuple[str, ...]  # models of the highest mean: several where they tie
 
     @property
     def mean_evaluations(self) -> MonteCarloMean:
@@ -81,15 +83,22 @@ def simulate(
     else:
         rules = [dataclasses.replace(rule, seed=k) for k in seeds]
         answers = [replaying.select(*pair)[1] for pair in zip(rules, replays, strict=True)]
-    sign = 1 if rule.higher_is_better else -1
-    truth = max(names, key=lambda name: sign * float(np.mean(scores[name])))
+    recorded_best = of_highest_mean(rule, scores)
     best = tuple(answer.best for answer in answers)
     return Simulation(
         np.array([answer.evaluations for answer in answers]),
         best,
-        np.array([name == truth for name in best]),
+        np.array([name in recorded_best for name in best]),
         tuple(replaying.reason_in(replays[0], answer.reason) for answer in answers),
+        recorded_best,
     )
+
+
+def of_highest_mean(rule: Rule, scores: Mapping[str, Sample]) -> tuple[str, ...]:
+    """The models whose mean of all scores is the best; several where only rounding parts them."""
+    sign = 1 if rule.higher_is_better else -1
+    means = sign * np.array([means_of.mean(np.asarray(of, np.float64)) for of in scores.values()])
+    return tuple(name for name, best in zip(scores, means_of.highest(means), strict=True) if best)
 
 
 def trials(
@@ -177,7 +186,7 @@ def _answer(models: Sequence[str], decision: Decision, k: int, reason: str, spen
     """Of the k-th selection, which has ended."""
     best = decision.best[k]
     probability = float(decision.probabilities[k, best]) if decision.known[k] else None
-    return Answer(models[best], probability, reason, spent)
+    return first_of(models, decision.level[k], reason, spent, probability)
 
 
 def _rows(moments: Moments, rows: np.ndarray) -> Moments:

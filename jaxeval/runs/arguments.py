@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from jaxeval.errors import ConfigError, printable
+from jaxeval.errors import ConfigError, argument, printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,6 +57,23 @@ def add_source(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         help="what to do with a score that is missing, no number or infinite (error)",
     )
     return group
+
+
+def refuse_given(
+    parser: argparse.ArgumentParser, args: argparse.Namespace, names: Sequence[str], said: str
+) -> None:
+    """Refuses arguments that what is asked for has no use for: they would be passed over.
+
+    Args:
+      names: of arguments; those that have their default may stand.
+      said: of the others: "expected with CONFIG, got --table".
+
+    Raises:
+      ConfigError: naming them.
+    """
+    given = [name for name in names if getattr(args, name) != parser.get_default(name)]
+    if given:
+        raise ConfigError(f"{', '.join(map(argument, given))}: {said}")
 
 
 def add_table(parser: argparse.ArgumentParser) -> None:

@@ -29,6 +29,7 @@ class Columns:
     source: str
     values: Mapping[str, Sequence[object]]
     rows: Sequence[int]  # number of each row as an editor counts; the header is row 1
+    counted: Sequence[str] = ()  # columns of numbers of scores, which the file does not have
 
     def __getitem__(self, name: str) -> Sequence[object]:
         """A column's values.
@@ -224,7 +225,7 @@ def _of_lists(tree: Mapping[str, list], path: str | Path, rows: int | None) -> C
         "number": numbers,
         "score": [score for scores in cut.values() for score in scores],
     }
-    return Columns(str(path), values, numbers)
+    return Columns(str(path), values, numbers, ("number",))
 
 
 def _of_records(

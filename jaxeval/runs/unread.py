@@ -26,7 +26,8 @@ def notes(table: Columns, layout: Layout) -> Iterator[str]:
     roles = layouts.present(table, layout)
     if not layouts.is_tidy(table, layout):
         return
-    columns = [name for name in table.values if name and name not in roles.values()]
+    read = {*roles.values(), *table.counted}
+    columns = [name for name in table.values if name and name not in read]
     if not columns:
         return
     yield f"not read: {listed(columns)}"

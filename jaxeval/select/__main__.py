@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jaxeval import cli, outputs
-from jaxeval.errors import ConfigError, RunError
+from jaxeval.errors import RunError
 from jaxeval.runs import arguments
 from jaxeval.select import options
 
@@ -92,22 +92,17 @@ def parser() -> argparse.ArgumentParser:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Parses, selects or simulates, prints."""
-    args = arguments.parse(parser(), words)
+    verb = parser()
+    args = arguments.parse(verb, words)
+    options.refuse_of_others(verb, args)
     reads = [*args.models, args.data, args.table, args.state]
     outputs.refuse_unwritable(args.json, reads=reads, runs=[args.out, args.store, args.runs])
-    if args.command is None and (args.race or args.block):
-        raise ConfigError("--race and --block: expected --command TEXT, which gets {items}")
-    sources = [args.command, args.table, args.runs]
-    if sum(source is not None for source in sources) > 1:
-        raise ConfigError("expected at most one of --command TEXT, --table FILE and --runs DIR")
     if args.command is not None:
         return _by_command(args)
     return _by_table(args) if args.table or args.runs else _by_configs(args)
 
 
 def _by_configs(args: argparse.Namespace) -> int:
-    if args.simulate:
-        raise ConfigError("--simulate: expected --table FILE, recorded scores")
     from jaxeval import backend
 
     backend.prepare()
@@ -140,7 +135,7 @@ def _by_table(args: argparse.Namespace) -> int:
     else:
         state, answer = replaying.select(rule, replay)
         tree = result = as_json.result(rule, state, answer, replay)
-        result.update(read)
+        result.update({**read, "unit": table.stored_unit})
         show = functools.partial(terminal.print_result, result)
     used = sum(map(len, scores.values()))
     notes = list(table.warnings)
@@ -170,8 +165,6 @@ def _by_command(args: argparse.Namespace) -> int:
     from jaxeval.report import direction
     from jaxeval.report.selection import as_json, terminal
 
-    if args.simulate:
-        raise ConfigError("--simulate: expected --table FILE, recorded scores")
     said = direction.of_command(args.json_field, args.higher_is_better)
     rule = options.rule(args, said.higher_is_better is not False, args.workers)
     raced = options.blocks(args)

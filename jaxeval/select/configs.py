@@ -1,6 +1,5 @@
 """Models that are configs, trained in this process: a batch of the rule is one population."""
 
-import dataclasses
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -213,8 +212,3 @@ def _told(
     reason += f": {result.message}" if result.message else ""
     dropped = states.exclude(state, model, reason)
     yield Told(dropped, model, number, None, f"{result.status}; {model} is dropped")
-
-
-def leading(rule: Rule, state: State) -> Rule:
-    """The rule with a budget that the state has spent: its answer is the leader."""
-    return dataclasses.replace(rule, budget=state.evaluations)  # type: ignore[call-arg]

@@ -1,6 +1,5 @@
 """A selection among functions of Python, each of which gives the score of an evaluation."""
 
-import dataclasses
 import sys
 from collections.abc import Callable, Mapping
 
@@ -13,7 +12,6 @@ def select(
     rule: Rule,
     functions: Mapping[str, Callable[[int], float]],
     *,
-    higher_is_better: bool = True,
     quiet: bool = False,
 ) -> as_json.Result:
     """The result as `report.selection.as_json.result` tells it.
@@ -28,7 +26,6 @@ def select(
     for name, function in functions.items():
         if not callable(function):
             raise ConfigError(f"{name}: expected a function of the evaluation's number")
-    rule = dataclasses.replace(rule, higher_is_better=higher_is_better)
     state = rule.begin([*functions])
     for event in evaluate.run(rule, state, lambda name, number: functions[name](number)):
         state = event.state

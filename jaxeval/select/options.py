@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from jaxeval.bandits.blocks import Blocks
 
 BLOCK = 20  # items of an evaluation
+# what each source of scores has use for, beside models, rule and --json
+_OF_CONFIGS = ("data", "out", "store", "splits", "part", "seconds")
+_OF_COMMANDS = ("json_field", "time_limit", "retries", "workers", "race", "block")
+_OF_TABLES = ("rows", "missing", "score", "column", "metric", "replay", "pairing", "simulate")
 
 
 def add_rule(group: argparse._ArgumentGroup) -> None:
@@ -97,6 +101,30 @@ def add_command(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--block", type=arguments.whole, metavar="B", help="items of an evaluation of --race (20)"
     )
+
+
+def refuse_of_others(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    """Refuses two sources of scores, and what the one that is named has no use for.
+
+    Raises:
+      ConfigError: naming the arguments, and what they go with.
+    """
+    sources = [args.command, args.table, args.runs]
+    if sum(source is not None for source in sources) > 1:
+        raise ConfigError("expected at most one of --command TEXT, --table FILE and --runs DIR")
+    tables = args.table is not None or args.runs is not None
+    if args.command is None:
+        said = "expected with --command TEXT, which is run"
+        arguments.refuse_given(parser, args, _OF_COMMANDS, said)
+    if not tables:
+        said = "expected with --table FILE or --runs DIR, recorded scores"
+        arguments.refuse_given(parser, args, _OF_TABLES, said)
+    if tables or args.command is not None:
+        said = "expected with configs, which are trained"
+        arguments.refuse_given(parser, args, _OF_CONFIGS, said)
+    if tables:
+        said = "expected with configs or --command TEXT: a replay has no state"
+        arguments.refuse_given(parser, args, ["state"], said)
 
 
 def rule(

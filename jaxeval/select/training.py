@@ -14,6 +14,7 @@ from jaxeval import observe, outputs, runs
 from jaxeval.bandits import saved
 from jaxeval.bandits.evaluate import Told
 from jaxeval.bandits.fixed_confidence import Confident
+from jaxeval.bandits.rules import OUT_OF_TIME
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
@@ -95,8 +96,7 @@ def select(
         happening = configs.select(rule, selected.state, arms, store, folder, seconds=seconds)
         _train(rule, selected, happening, arms.record.unit, quiet)
         state = selected.state
-    answer = rule.answer(state) or configs.leading(rule, state).answer(state)
-    assert answer is not None
+    answer = rule.answer(state) or rule.leading(state, OUT_OF_TIME)
     result = as_json.result(rule, state, answer)
     record = arms.record
     return {**result, "part": arms.part, "metric": record.metric, "unit": record.unit}

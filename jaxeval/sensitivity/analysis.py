@@ -13,6 +13,7 @@ from jaxeval.sensitivity.metrics import Profile
 from jaxeval.stats.items import proportions
 from jaxeval.stats.results import Interval, Sample, fraction, sample
 
+LEAST = 3  # runs of a sweep
 _MOST_RESAMPLED = 5000  # runs for which intervals are made
 
 
@@ -124,12 +125,18 @@ def _checked(
     if not rope >= 0 or any(k < 1 for k in ks):
         raise ConfigError(f"rope, ks: expected numbers of at least 0 and 1, got {rope}, {ks}")
     confidence = fraction(confidence, "confidence")
-    values = sample(scores, at_least=3)
+    values = sample(scores, at_least=LEAST)
     if values.min() < 0 or values.max() > 1:
         wrong = values[(values < 0) | (values > 1)][0]
-        raise DataError(f"scores: expected fractions from 0 to 1, found {wrong:g}")
+        raise DataError(f"scores: {no_fraction(wrong)}")
     known_metrics.refuse_points("rope", rope, "fraction")
     return conventions.BY_NAME[convention], values
+
+
+def no_fraction(score: float) -> str:
+    """What is wrong with a score beyond 0 to 1."""
+    hint = "; divide percentages by 100" if 1 < score <= 100 else ""
+    return f"expected fractions from 0 to 1, found {score:g}{hint}"
 
 
 def _intervals(

@@ -123,7 +123,11 @@ def average(
 
 def _label(known: Labels, label: str, name: str) -> str:
     if label not in known:
-        raise ConfigError(f"{label}: {name} has no such label; it has {', '.join(sorted(known))}")
+        has = ", ".join(sorted(known)) or "none"
+        give = (
+            f"--file-name '{{{label}}}-...' reads it from the name, as does a column of one value"
+        )
+        raise ConfigError(f"{label}: {name} has no such label; it has {has}; {give}")
     return known[label]
 
 

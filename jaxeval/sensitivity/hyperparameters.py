@@ -8,6 +8,7 @@ from typing import NamedTuple, SupportsFloat, SupportsIndex
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError
+from jaxeval.runs.imported import listed
 
 Values = Mapping[str, Sequence[object]]
 
@@ -108,6 +109,33 @@ def axes(values: Values, declared: Declared, runs: int) -> list[Axis]:
         if name not in values:
             raise ConfigError(f"{name}: no such hyperparameter; there are {', '.join(values)}")
     return [_axis(name, column, values, declared, runs) for name, column in values.items()]
+
+
+def refuse_unknown(asked: Declared, sweeps: Sequence[tuple[Values, Declared]]) -> None:
+    """A condition must name values that some sweep has, or may have by its space or order.
+
+    Args:
+      sweeps: of each its values, and what is declared of them.
+
+    Raises:
+      ConfigError: a value that never occurs, as a misspelt one.
+    """
+    for name, conditions in asked.conditions.items():
+        for other, wanted in conditions.items():
+            known = dict.fromkeys(value for sweep in sweeps for value in _known(other, *sweep))
+            unknown = [value for value in wanted if text(value) not in known]
+            if known and unknown:  # `axes` refuses a condition on a column that is not read
+                raise ConfigError(
+                    f"--when {name}:{other}={','.join(wanted)}: {other} is never {unknown[0]!r}; "
+                    f"it is {listed(list(known))}"
+                )
+
+
+def _known(name: str, values: Values, declared: Declared) -> list[str]:
+    """Values of a hyperparameter as texts: those that occur, and those that are declared."""
+    occurring = [value for value in values.get(name, ()) if value not in ("", None)]
+    categories = declared.scales.get(name, MEASURED).categories or ()
+    return [text(value) for value in (*occurring, *declared.orders.get(name, ()), *categories)]
 
 
 def _axis(

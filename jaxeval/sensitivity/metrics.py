@@ -81,6 +81,7 @@ def expected_equivalent(
     return percent if weights is not None else percent[0]
 
 
+_DECIMALS = 12  # of distances
 _SLACK = 1e-9  # rounded decimals differ from their difference by less
 
 
@@ -121,24 +122,46 @@ def of_all(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> Pro
 
 
 def places(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> np.ndarray:
-    """[n] what orders the runs when all hyperparameters are taken together."""
+    """[n] what orders the runs when all hyperparameters are taken together.
+
+    Distances from the best run are averaged where several are best.
+    """
     if how.path == "average rank":
         return np.asarray(np.mean([axis.rank for axis in all_axes], axis=0))
-    return gower(all_axes, int(np.argmax(scores)))
+    best, times = _best_settings(scores, all_axes)
+    total = sum(n * gower(all_axes, run) for run, n in zip(best, times, strict=True))
+    return np.round(total / times.sum(), _DECIMALS)
 
 
 def rho_of_all(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> float | None:
-    """Spearman between loss and distance from the (first) best of n runs, over all axes."""
-    distance = places(scores, all_axes, how)
+    """Spearman between loss and distance from the best of n runs, over all axes.
+
+    As of one axis averaged where several are best.
+    """
+    if np.ptp(scores) == 0:  # all are best
+        return None
+    best, times = _best_settings(scores, all_axes)
     if how.path == "average rank":
-        distance = np.abs(distance - distance[int(np.argmax(scores))])
-    return _spearman(distance[None], np.ones(1), scores)
+        place = places(scores, all_axes, how)
+        distance = np.abs(place - place[best, None])
+    else:
+        distance = np.stack([gower(all_axes, run) for run in best])
+    return _spearman(distance, times, scores)
+
+
+def _best_settings(scores: np.ndarray, all_axes: Sequence[Axis]) -> tuple[np.ndarray, np.ndarray]:
+    """[T] runs, one of each setting of the best ones, and how many of these have it."""
+    best = np.flatnonzero(scores == scores.max())
+    settings = np.stack([axis.rank[best] for axis in all_axes])
+    _, first, times = np.unique(settings, axis=1, return_index=True, return_counts=True)
+    return best[first], times
 
 
 def gower(all_axes: Sequence[Axis], best: int) -> np.ndarray:
     """[n] mean distance from one run over the hyperparameters that have an effect in both.
 
-    Ordered ones by their ranks from 0 to 1, others 0 or 1 (Gower 1971).
+    Ordered ones by their ranks from 0 to 1, others 0 or 1 (Gower 1971). Rounded, since sums in
+    another order of the hyperparameters would make equal distances differ.
     """
     total, counted = np.zeros(len(all_axes[0].rank)), np.zeros(len(all_axes[0].rank))
     for axis in all_axes:
@@ -146,7 +169,8 @@ def gower(all_axes: Sequence[Axis], best: int) -> np.ndarray:
             gap = np.abs(axis.position - axis.position[best])
             total += np.where(axis.active, gap if axis.ordered else gap > 0, 0.0)
             counted += axis.active
-    return total / np.maximum(counted, 1)
+    distance: np.ndarray = np.round(total / np.maximum(counted, 1), _DECIMALS)
+    return distance
 
 
 def rho_of_axis(scores: np.ndarray, rank: np.ndarray, ordered: bool) -> float | None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxeval.config.markers import Range
 from jaxeval.errors import ConfigError, DataError
+from jaxeval.sensitivity import conventions, metrics
 from jaxeval.stats.multiple import adjust_p_values
 from jaxeval.stats.rank_correlation import spearman
 
@@ -126,7 +127,7 @@ def describe(
     if len(values) < LEAST:
         raise DataError(f"neighbourhood: expected at least {LEAST} scores, found {len(values)}")
     best = float(values.max() if higher_is_better else values.min())
-    near, others = int(np.sum(np.abs(values - best) <= within)) - 1, len(scores) - 1
+    near, others = int(np.sum(_near(values, best, within))) - 1, len(scores) - 1
     interval = stats.binomtest(near, others).proportion_ci(method="wilson")
     columns = {name: np.array([settings[k][name] for k in kept]) for name in settings[0]}
     return Neighbourhood(
@@ -142,6 +143,11 @@ def describe(
         share_interval=(float(interval.low), float(interval.high)),
         trends=_trends(columns, values),
     )
+
+
+def _near(values: np.ndarray, best: float, within: float) -> np.ndarray:
+    """[n] bool; on scores as rounded as those that meet a ROPE: .9 - .89 is above .01."""
+    return metrics.within(np.asarray(best), values, within, conventions.DEFAULT)
 
 
 def _trends(columns: Mapping[str, np.ndarray], values: np.ndarray) -> list[Trend]:

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs import checks, directions, imported, names, native
 from jaxeval.runs import experiments as held
 from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Missing
-from jaxeval.sensitivity import labels, recorded
+from jaxeval.sensitivity import analysis, hyperparameters, labels, recorded
 from jaxeval.sensitivity.hyperparameters import Declared
 from jaxeval.sensitivity.labels import Labels
 from jaxeval.space.space import Space
@@ -117,6 +117,9 @@ def _refuse_absent(
             dict.fromkeys(n for location in locations for n in _names(location))
         )
         raise ConfigError(f"{absent[0]}: no such hyperparameter; there are {', '.join(listed)}")
+    hyperparameters.refuse_unknown(
+        request.declared, [(source.values, source.declared) for source in sources]
+    )
 
 
 def _read(location: str, request: Request) -> list[SweepScores]:
@@ -185,6 +188,9 @@ def _of_table(location: str, table: Columns, request: Request) -> SweepScores:
     column = request.score or "score"
     _refuse_losses(location, table, column)
     scores, keep, unusable = checks.usable(table, column, request.missing)
+    _refuse_beyond(scores, keep, table, column)
+    if column in request.hyperparameters:
+        raise ConfigError(f"--hyperparameters {column}: these are the scores")
     cut = imported.pick(table, keep.tolist())
     declared, space = request.declared, request.space
     drawn = [] if space is None else [parameter.name for parameter in space.parameters]
@@ -202,8 +208,19 @@ def _of_table(location: str, table: Columns, request: Request) -> SweepScores:
         declared.only(values),
         unusable,
         labels.of_table(location, table, request.file_name),
-        unread=_unread(cut, {request.score or "score", *values}, not values),
+        unread=_unread(cut, {column, *values}, not values),
     )
+
+
+def _refuse_beyond(scores: np.ndarray, keep: np.ndarray, table: Columns, column: str) -> None:
+    """What `analysis.analyze` would refuse, with its place. keep: places of usable scores."""
+    wrong = [k for k in keep.tolist() if not 0 <= scores[k] <= 1]
+    if wrong:
+        place = f"row {table.rows[wrong[0]]}, column {column}"
+        raise DataError(f"{place}: {analysis.no_fraction(scores[wrong[0]])}", table.source)
+    if len(keep) < analysis.LEAST:
+        found = f"found {len(keep)}"
+        raise DataError(f"column {column}: expected at least 3 scores, {found}", table.source)
 
 
 def _refuse_losses(location: str, table: Columns, column: str) -> None:
@@ -254,6 +271,7 @@ def _of_sweep(location: str, table: Columns, of: Space, request: Request) -> Swe
     if column in ("dev", "test") and not table["higher_is_better"][0]:
         raise ConfigError(_lower(name, column, metric))
     scores, keep, unusable = checks.usable(table, column, request.missing)
+    _refuse_beyond(scores, keep, table, column)
     cut = imported.pick(table, keep.tolist())
     drawn = recorded.values(of, cut.texts("hparams"))
     chosen = {n: drawn[n] for n in request.hyperparameters or drawn if n in drawn}

@@ -19,6 +19,7 @@ from jaxeval.stats.results import HypothesisTest, as_many, sample
 
 Table = Mapping[str, Sequence[Hashable]]
 Repeats = Literal["first", "last", "mean", "median"]
+_ROUNDING = 1e-12  # of shares of wins
 _REDUCE: Mapping[str, Callable[[np.ndarray], float]] = {
     "first": lambda scores: float(scores[0]),
     "last": lambda scores: float(scores[-1]),
@@ -46,7 +47,7 @@ class Option:
     value: Hashable
     wins: float  # share of configurations in which it is best; a tie is shared equally
     median: float
-    sd: float
+    sd: float | None  # None of a single configuration
     median_difference: float | None  # to the most frequent winner; None for the winner itself
     sign_test: HypothesisTest | None
     brown_forsythe: HypothesisTest | None
@@ -63,6 +64,12 @@ class OptionComparison:
     friedman: HypothesisTest | None  # for three or more values
     ddof: int
     repeats: Repeats
+
+    @property
+    def level(self) -> tuple[Hashable, ...]:
+        """The values that win as often as the best, which is the first of them."""
+        most = max(option.wins for option in self.options)
+        return tuple(option.value for option in self.options if option.wins >= most - _ROUNDING)
 
 
 def seed_effect(
@@ -195,7 +202,7 @@ def _compare(
     """Statistics of [configurations, options] scores, of which higher is better."""
     won = paired == paired.max(axis=1, keepdims=True)
     wins = (won / won.sum(axis=1, keepdims=True)).mean(axis=0)
-    best = int(np.argmax(wins))
+    best = int(np.argmax(wins >= wins.max() - _ROUNDING))
     sign = 1 if higher else -1
     several = len(paired) > 1
 
@@ -207,7 +214,7 @@ def _compare(
             compared[k],
             float(wins[k]),
             sign * float(np.median(paired[:, k])),
-            float(np.std(paired[:, k], ddof=ddof)) if len(paired) > ddof else 0.0,
+            float(np.std(paired[:, k], ddof=ddof)) if several else None,
             gap if other else None,
             hypotheses.sign_test(paired[:, k], paired[:, best]) if tested else None,
             hypotheses.brown_forsythe(paired[:, k], paired[:, best]) if tested else None,

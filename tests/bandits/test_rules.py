@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 from jaxeval import bandits
 from jaxeval.bandits import NonAdaptive, Rule, SequentialHalving, State
@@ -67,6 +68,61 @@ def test_sequential_halving_ranks_by_all_evaluations_so_far() -> None:
     # a: mean 50 / 6, b: mean 49.6 / 6, though b won the last round
     answer = rule.answer(state)
     assert answer is not None and (answer.best, answer.evaluations) == ("a", 16)
+
+
+def _halved(scores: list[list[float]], dropped: tuple[int, ...] = ()) -> State:
+    """A state of models m0, m1 ... with these scores, of which some were then dropped."""
+    state = states.begin([f"m{k}" for k in range(len(scores))])
+    for k, of_model in enumerate(scores):
+        for score in of_model:
+            state = states.tell(state, f"m{k}", score)
+    for k in dropped:
+        state = states.exclude(state, f"m{k}", "failed")
+    return state
+
+
+@pytest.mark.parametrize(
+    ("budget", "scores", "leader"),
+    [
+        (8, [[0.0], [0.1], [0.2], [0.3]], "m3"),  # the first round's scores
+        (16, [[0.0] * 2, [0.9] * 2, [0.5] * 6, [0.6] * 6], "m1"),  # m1 and m3 stay
+        (30, [[0.0] * 2, [0.1] * 2, [0.2] * 2, [0.3] * 2, [0.4] * 2], "m4"),
+        (16, [[0.4] * 2, [0.9] * 2, [0.8] * 2, [0.1] * 2], "m1"),  # a round is complete
+    ],
+)
+def test_sequential_halving_that_runs_out_of_time(
+    budget: int, scores: list[list[float]], leader: str
+) -> None:
+    """Dies if the leader is not the survivor of the highest mean so far."""
+    answer = SequentialHalving(budget=budget).leading(_halved(scores), "the time is spent")
+    assert answer.best == leader
+    assert answer[1:] == (None, "the time is spent", sum(map(len, scores)), ())
+
+
+@pytest.mark.parametrize(
+    ("scores", "dropped", "best", "reason"),
+    [
+        ([[0.4] * 3, [0.9] * 9, [0.8] * 9, [0.1] * 3], (), "m1", "the budget is spent"),
+        (
+            [[0.4] * 3, [0.7] * 9, [0.8] * 4, [0.1] * 3],
+            (2,),
+            "m1",
+            "the other survivors were dropped",
+        ),
+        (
+            [[0.4] * 3, [0.7] * 3, [0.8] * 3, [0.1] * 3],
+            (1, 2),
+            "m0",
+            "all survivors were dropped; this is the best of the others",
+        ),
+    ],
+)
+def test_sequential_halving_says_why_it_ended(
+    scores: list[list[float]], dropped: tuple[int, ...], best: str, reason: str
+) -> None:
+    """Dies if a budget of 24 is called spent after 19 or 12 evaluations."""
+    answer = SequentialHalving(budget=24).answer(_halved(scores, dropped))
+    assert answer is not None and (answer.best, answer.reason) == (best, reason)
 
 
 def test_fixed_budget_non_adaptive_splits_evenly() -> None:
@@ -249,6 +305,14 @@ def test_logit_is_guarded_and_refuses_what_is_no_fraction() -> None:
     np.testing.assert_allclose(values, [-np.log(99), 0, np.log(99)])
     with pytest.raises(DataError, match="from 0 to 1, found 85"):
         rule.tell(rule.begin(["a", "b"]), "a", 85.0)
+
+
+def test_the_logit_keeps_scores_near_1_and_0_apart() -> None:
+    """Dies if .9991 and .9999, which a test set of some thousands tells apart, become equal."""
+    rule = bandits.TopTwoThompson(logit=True)
+    near = np.array([0.99999, 0.9999, 0.9991, 0.0009, 0.0001, 0.00001])
+    np.testing.assert_allclose(rule.transformed(near), special.logit(near))
+    assert np.isfinite(rule.transformed(np.array([0.0, 1.0]))).all()
 
 
 @pytest.mark.parametrize(

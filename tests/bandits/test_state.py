@@ -1,9 +1,12 @@
 """The state of a selection: what it refuses, and that JSON loses nothing."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from jaxeval import bandits
+from jaxeval.bandits import saved
 from jaxeval.bandits import state as states
 from jaxeval.errors import DataError
 
@@ -46,3 +49,15 @@ def test_an_array_of_one_is_a_score(score: object) -> None:
     rule = bandits.TopTwoThompson()
     state = rule.tell(rule.begin(["a", "b"]), "a", score)  # type: ignore[arg-type]
     assert state.scores_of("a") == [0.5]
+
+
+def test_a_state_of_another_guard_keeps_its_scores(tmp_path: Path) -> None:
+    """Dies if a selection saved with the wider guard of earlier versions is refused, or ends by
+    what that guard led to."""
+    path, names = tmp_path / "s.json", ["a", "b"]
+    before, rule = (bandits.TopTwoThompson(logit=True, logit_guard=g) for g in (1e-3, 1e-6))
+    with saved.opened(path, before, names, {}) as selection:
+        selection.save(before.tell(selection.state, "a", 0.9999))
+    with saved.opened(path, rule, names, {}) as selection:
+        assert (selection.known, selection.score("a", 1)) == (1, 0.9999)
+        assert selection.state == rule.begin(names)

@@ -158,7 +158,7 @@ ERRORS = {
     "a pattern that does not fit": (["--file-name", "{a}_{b}.tsv"], "does not fit ga-lstm.csv"),
     "a pattern without labels": (["--file-name", "x.tsv"], "expected labels in braces"),
     "a table twice": (["T"], "ga-lstm.csv: expected once, got twice"),
-    "no logarithm": (["--hyperparameters", "score", "--log", "score"], "needs numbers above 0"),
+    "no logarithm": (["--hyperparameters", "rate", "--log", "rate"], "needs numbers above 0"),
 }
 
 
@@ -166,7 +166,7 @@ ERRORS = {
 def test_errors(tmp_path: Path, case: str) -> None:
     """Dies if one of these averages what does not belong together."""
     paths = _tables(tmp_path)
-    (tmp_path / "zero-x.csv").write_text("score,rate\n0,1\n.5,2\n.6,3\n")
+    (tmp_path / "zero-x.csv").write_text("score,rate\n0,0\n.5,2\n.6,3\n")
     paths = [str(tmp_path / "zero-x.csv")] if case == "no logarithm" else paths
     words, message = ERRORS[case]
     words = [paths[0] if word == "T" else word for word in words]

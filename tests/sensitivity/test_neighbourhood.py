@@ -80,6 +80,14 @@ def test_what_is_said_of_a_neighbourhood() -> None:
     assert describe([1.0] * 5, settings[:5], 1.0, higher_is_better=False).trends == []
 
 
+@pytest.mark.parametrize("higher", [True, False])
+def test_a_setting_at_the_margin_is_near(higher: bool) -> None:
+    """Dies if .9 - .89, which is a rounding above .01, or its mirror, is beyond a margin of it."""
+    scores = [0.90, 0.89, 0.89, 0.89, 0.80, 0.70]
+    shown = scores if higher else [1 - score for score in scores]
+    assert describe(shown, [{"a": 1.0}] * 6, 0.01, higher_is_better=higher).near == 3
+
+
 @pytest.mark.parametrize("n", [5, 10, 20])
 @pytest.mark.parametrize("uniform", [True, False])
 def test_the_interval_covers_the_share_of_settings_that_score_no_better(

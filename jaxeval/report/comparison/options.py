@@ -61,6 +61,9 @@ def show(
     console.print()
     tables.print_table(console, head, rows, words=(0, 2))
     for g, group in enumerate(groups):
+        if len(group.level) > 1:
+            said = f"{_name(group)}: {text.listed([str(value) for value in group.level])}"
+            console.print(f"{said} win as often; the first is named", markup=False)
         if group.friedman is not None:
             console.print(
                 f"{_name(group)}: Friedman {group.friedman.statistic:.3f}, "
@@ -101,7 +104,7 @@ def _row(g: int, k: int, group: OptionComparison, p: Tests) -> Sequence[str]:
         f"{option.median:.4g}",
         "" if gap is None else f"{gap:+.4f}",
         text.p_cell(p.get((g, k, "sign_test"))),
-        f"{option.sd:.4f}",
+        "-" if option.sd is None else f"{option.sd:.4f}",
         text.p_cell(p.get((g, k, "brown_forsythe"))),
     )
 

@@ -37,6 +37,7 @@ class Result(TypedDict):
     best: str
     probability: float | None
     reason: str
+    level: Sequence[str]  # models between which nothing decides; none where one leads
     evaluations: int
     replay: Replayed | None
     probability_of_best: Mapping[str, float]
@@ -61,6 +62,7 @@ class Simulated(TypedDict):
     evaluations: Mapping[str, Json]
     correct: Mapping[str, Json]
     best: Mapping[str, int]
+    recorded_best: Sequence[str]  # models of the highest mean: several where they tie
     reasons: Mapping[str, int]
     rule: Mapping[str, Json]
     signature: str
@@ -80,6 +82,7 @@ def result(rule: Rule, state: State, answer: Answer, replay: Replay | None = Non
         "best": answer.best,
         "probability": answer.probability,
         "reason": answer.reason,
+        "level": list(answer.level),
         "evaluations": spent,
         "replay": None if replay is None else _replay(replay, spent),
         "probability_of_best": probabilities(rule, state),
@@ -120,6 +123,7 @@ def simulation(rule: Rule, simulated: Simulation, replay: Replay) -> Simulated:
         },
         "correct": record(simulated.share_correct),
         "best": {model: simulated.best.count(model) for model in replay.scores},
+        "recorded_best": list(simulated.recorded_best),
         "reasons": {reason: reasons.count(reason) for reason in sorted(set(reasons))},
         "rule": _rule(rule),
         "signature": text.versions(),

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from jaxeval.bandits import Rule
+from jaxeval.bandits import Rule, means
 from jaxeval.bandits.evaluate import Told
 from jaxeval.report import scores, tables, text
 from jaxeval.report.selection import as_json
@@ -54,10 +54,10 @@ def _row(model: str, of: list[float], p: float | None, unit: str) -> Sequence[st
     probability = "-" if p is None else f"{p:.4f}"
     if not of:
         return model, "0", "-", "-", probability
-    factor, mean = scores.factor(unit), float(np.mean(of))
+    factor, mean = scores.factor(unit), means.mean(np.array(of))
     shown = scores.shown(mean, unit) if unit else f"{mean:.4g}"
     # not `stats.describe`: its intervals import scipy.stats, as long as an evaluation takes
-    sd = "-" if len(of) < 2 else f"{factor * np.std(of, ddof=1):.4g}"
+    sd = "-" if len(of) < 2 else f"{factor * np.std(np.array(of) - of[0], ddof=1):.4g}"
     return model, str(len(of)), shown, sd, probability
 
 
@@ -76,6 +76,8 @@ def notes(tree: Result) -> Iterator[str]:
         yield f"{model} was dropped: {reason}"
     for model in tree["constant"]:
         yield describe.all_equal(model, len(tree["scores"][model]))
+    if tree["level"]:
+        yield f"{text.listed(tree['level'])} are level; the first is named"
 
 
 def answer(tree: Result) -> str:
@@ -114,10 +116,11 @@ def print_simulation(tree: Simulated) -> None:
         f"median {spent['median']:g}, {spent['min']:g} to {spent['max']:g}"
     )
     print(direction(tree))
-    print(
-        f"found the model of the {'highest' if higher else 'lowest'} mean: {correct['value']:.1%} "
-        f"(s.e. {error})"
-    )
+    extreme, tied = "highest" if higher else "lowest", tree["recorded_best"]
+    found = f"the model of the {extreme} mean"
+    if len(tied) > 1:
+        found = f"one of the {len(tied)} models that share the {extreme} mean"
+    print(f"found {found}: {correct['value']:.1%} (s.e. {error})")
     print("ended:", ", ".join(f"{n} {reason}" for reason, n in tree["reasons"].items()))
     print("chosen:", ", ".join(f"{model} {n}" for model, n in tree["best"].items() if n))
     print(tree["signature"])

@@ -64,7 +64,8 @@ def limits(
         z2 = special.ndtri(tail) ** 2
         half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2)))
         middle = share + z2 / (2 * n)
-        return (middle - half) / (1 + z2 / n), (middle + half) / (1 + z2 / n)
+        low, high = (middle - half) / (1 + z2 / n), (middle + half) / (1 + z2 / n)
+        return np.maximum(low, 0.0), np.minimum(high, 1.0)  # rounding alone leads beyond
     if method not in ("jeffreys", "clopper_pearson", "beta"):
         raise DataError(
             f"method: expected jeffreys, wilson, clopper_pearson or beta, not {method}"

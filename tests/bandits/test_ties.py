@@ -1,0 +1,83 @@
+"""Scores and means that are equal, or differ by rounding alone."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxeval import bandits
+from jaxeval.bandits import Replay, evaluate, means, racing, replay
+
+ENDED: list[Callable[[], bandits.Rule]] = [
+    lambda: bandits.SequentialHalving(budget=8),
+    lambda: bandits.NonAdaptive(delta=None, budget=8),
+    lambda: bandits.TopTwoThompson(budget=40),
+]
+
+
+@pytest.mark.parametrize("rule", [bandits.TopTwoThompson, bandits.BatchThompson])
+@pytest.mark.parametrize("constant", [0.1, 0.33, 0.7, 1 / 3])
+def test_equal_constants_are_never_told_apart(rule: Any, constant: float) -> None:
+    """Dies if sums over different numbers of equal scores make one of two models the better."""
+    for seed in range(5):
+        chosen = rule(budget=60, seed=seed)
+        state = chosen.begin(["a", "b"])
+        for told in evaluate.run(chosen, state, lambda name, number: constant):
+            state = told.state
+        answer = chosen.answer(state)
+        assert answer is not None and answer.reason == "the budget is spent"
+        assert answer.probability == pytest.approx(0.5, abs=1e-6)
+        assert answer.level == ("a", "b") and answer.best == "a"
+
+
+def test_constants_a_rounding_apart_are_level() -> None:
+    """Dies if .7 and .1 * 7, which a program computes another way, are two means."""
+    points = np.array([0.7, 0.1 * 7])
+    assert points[0] != points[1]
+    share = bandits.probability_of_best(points, np.zeros(2), np.full(2, 12))
+    np.testing.assert_allclose(share, 0.5, atol=1e-2)
+    apart = bandits.probability_of_best(np.array([0.7, 0.7001]), np.zeros(2), np.full(2, 12))
+    np.testing.assert_allclose(apart, [0, 1], atol=1e-6)
+
+
+def test_a_mean_is_exact_of_equal_scores() -> None:
+    """Dies if it is a sum over n; a sum of 10 copies of .7, over 10, is another than of 11."""
+    copies = [np.full(n, 0.7) for n in range(1, 60)]
+    assert len({float(of.mean()) for of in copies}) > 1
+    assert {means.mean(of) for of in copies} == {0.7}
+    scores = np.random.default_rng(0).normal(size=50)
+    assert means.mean(scores) == pytest.approx(float(scores.mean()), abs=1e-15)
+
+
+@pytest.mark.parametrize("make", ENDED)
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_who_is_named_of_level_models_is_said(
+    make: Callable[[], bandits.Rule], order: Sequence[str]
+) -> None:
+    """Dies if the order of the models decides and the answer does not say so."""
+    scores = {"a": [0.4, 0.5, 0.6, 0.7] * 5, "b": [0.7, 0.6, 0.5, 0.4] * 5}
+    _, answer = replay.select(make(), Replay({name: [0.5] * 20 for name in order}))
+    assert (answer.best, answer.level) == (order[0], tuple(order))
+    apart = {"a": scores["a"], "b": [score + 0.3 for score in scores["b"]]}
+    _, answer = replay.select(make(), Replay({name: apart[name] for name in order}))
+    assert (answer.best, answer.level) == ("b", ())
+
+
+def test_any_model_of_the_highest_mean_is_correct() -> None:
+    """Dies if one of two models whose means differ by a rounding counts as wrong."""
+    x = 0.41095890410958902
+    record = {"m1": [0.3973, 0.411, 0.411], "m2": [x] * 6, "m3": [x] * 5}
+    rule = bandits.SequentialHalving(budget=6)
+    simulated = bandits.simulate(rule, record, repetitions=20)
+    assert simulated.recorded_best == ("m2", "m3")
+    right = [name in ("m2", "m3") for name in simulated.best]
+    assert any(right) and simulated.correct.tolist() == right
+    mixed = {"a": [0.5, 0.6, 0.7, 0.4], "b": [0.6, 0.5, 0.4, 0.7]}
+    for order in ("ab", "ba"):
+        again = bandits.simulate(
+            bandits.SequentialHalving(budget=4), {m: mixed[m] for m in order}, repetitions=20
+        )
+        assert again.share_correct.value == 1.0
+    items = {name: np.resize(of, 40) for name, of in mixed.items()}
+    assert racing.simulate(bandits.SequentialHalving(budget=4), items, 4).correct == 1.0
