@@ -70,7 +70,12 @@ def test_a_broken_command_stops_the_search(
     for more in ([], ["--retry-failed"]):
         with pytest.raises(JaxevalError, match=message):
             tune.main([*words, *more])
-    assert len(_calls()) < 2 * (most + parallel)
+    calls = len(_calls())
+    assert calls < 2 * (most + parallel)
+    for more in ([], ["--trials", "60"]):  # in a later call too, before anything runs
+        with pytest.raises(JaxevalError, match=message):
+            tune.main([*words, *more])
+    assert len(_calls()) == calls
     Path("broken").unlink()
     mended = tune_command.json_of(capsys, [*words, "--retry-failed"])
     assert mended["trials"] == 6 and not mended["failures"]
@@ -94,12 +99,12 @@ def test_settings_that_fail_first_do_not_pass_for_the_first_settings(
 def test_settings_that_fail_in_earnest_do_not_stop_the_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    """Dies if failures that are allowed, known, or after a score stop a search."""
+    """Dies if failures that are allowed, or beside a score, stop a search."""
     words = _breaking(tmp_path, monkeypatch, "--method", "random")
     with pytest.raises(JaxevalError, match="no setting has a score: 6 x exit code 1"):
         tune.main([*words, "--most-failures", "7", "--state", "allowed.json"])
     with pytest.raises(JaxevalError, match="no setting has a score: 8 x exit code 1"):
-        tune.main([*words, "--trials", "8", "--state", "allowed.json"])
+        tune.main([*words, "--trials", "8", "--most-failures", "9", "--state", "allowed.json"])
     Path("broken").unlink()
     values = [spaces.draw(spaces.read("s.toml"), 0, k)["x"] for k in range(12)]
     assert isinstance(values[0], float)

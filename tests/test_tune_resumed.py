@@ -10,8 +10,9 @@ import pytest
 from jaxeval.errors import JaxevalError, RunError
 from jaxeval.space import space as spaces
 from jaxeval.tune import __main__ as tune
+from jaxeval.tuning import history as histories
 from jaxeval.tuning import saved
-from jaxeval.tuning.history import History
+from jaxeval.tuning.history import History, Result
 from jaxeval.tuning.search import Search
 from tests import processes, tune_command
 
@@ -85,6 +86,32 @@ def test_a_reordered_space_is_another_search(tmp_path: Path) -> None:
     with refused, saved.opened(path, turned, True, {}):
         pass
     with saved.opened(path, Search(spaces.from_dict(tables)), True, {}):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong", "message"),
+    [
+        ("higher_is_better", False, "direction of its history"),
+        ("values", {"x": 2.0}, "evaluation 0 is no setting of the space"),
+        ("values", {"rate": 0.5}, "evaluation 0 is no setting of the space"),
+        ("scores", "1", "expected a list of numbers"),
+    ],
+)
+def test_a_state_that_is_not_of_its_search_is_refused(
+    field: str, wrong: object, message: str, tmp_path: Path
+) -> None:
+    """Dies if a search goes on with other settings, or ends with the worst by a direction that is
+    not that of its head."""
+    of, path = Search(spaces.from_dict({"x": {"uniform": [0, 1]}})), tmp_path / "tuning.json"
+    history = histories.propose(History(), {"x": 0.5}, [1])
+    with saved.opened(path, of, True, {}) as state:
+        state.save(histories.tell(history, 0, Result((0.9,))))
+    tree = json.loads(path.read_text())
+    (tree["state"] if field in tree["state"] else tree["state"]["evaluations"][0])[field] = wrong
+    path.write_text(json.dumps(tree))
+    refused = pytest.raises(JaxevalError, match=f"not the state of a search .*{message}")
+    with refused, saved.opened(path, of, True, {}):
         pass
 
 

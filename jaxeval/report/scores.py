@@ -24,6 +24,12 @@ def factor(unit: str) -> float:
     return 100.0 if unit in PERCENT else 1.0
 
 
+def limits(unit: str) -> tuple[float, float]:
+    """Between which stored scores lie; an error rate may be above 1 where words are inserted."""
+    most = {"fraction": 1.0, "error rate": math.inf}
+    return (0.0, most[unit]) if unit in PERCENT else (-math.inf, math.inf)
+
+
 def label(metric: str, unit: str) -> str:
     """A metric with the unit that `shown` has, for axes and heads of tables."""
     if unit in PERCENT:

@@ -115,7 +115,7 @@ def _scales(of: Space) -> dict[str, HyperparameterScale]:
 def scale(of: Distribution) -> HyperparameterScale:
     """How figures show values of a distribution."""
     if isinstance(of, distributions.Choices):
-        return HyperparameterScale(tuple(hyperparameters.text(value) for value in of.values))
+        return HyperparameterScale(tuple(hyperparameters.text(value) for value in of.in_order))
     log, whole = (
         isinstance(of, kind) for kind in (distributions.LogUniform, distributions.Integer)
     )

@@ -101,6 +101,12 @@ class Choices:
     values: tuple[Value, ...]
     ordered: bool
 
+    @property
+    def in_order(self) -> tuple[Value, ...]:
+        """Numbers by size, all others as given."""
+        numbers = self.ordered and not isinstance(self.values[0], str | bool)
+        return tuple(sorted(self.values, key=float)) if numbers else self.values
+
     def at(self, quantile: float) -> Value:
         """The value at a place, in the given order."""
         return self.values[int(quantile * len(self.values))]
@@ -154,6 +160,8 @@ def _continuous(kind: str, ends: list, where: str) -> Uniform | LogUniform:
     if kind == "log_uniform" and low <= 0:
         raise ConfigError(f"{where}: expected numbers above 0, which have a logarithm, "
                           f"got {ends!r}")  # fmt: skip
+    if kind == "log_uniform" and not math.log(low) < math.log(high):
+        raise ConfigError(f"{where}: expected two numbers whose logarithms differ, got {ends!r}")
     if not math.isfinite(high - low):
         raise ConfigError(f"{where}: expected a range that a float can hold, got {ends!r}")
     return LogUniform(low, high) if kind == "log_uniform" else Uniform(low, high)

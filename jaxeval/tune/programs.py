@@ -45,6 +45,7 @@ def run(args: argparse.Namespace, search: Search) -> int:
     with cli.resumable(without), saved.opened(path, search, higher, source) as state:
         if args.retry_failed:
             state.save(histories.retried(state.history))
+        _refuse_broken(state.history, _most_failures(args), path)
         if known := len(histories.ended(state.history)):
             print(f"{path}: {terminal.known(search, known)}", file=sys.stderr)
         stop = options.stopper(end, search, state, metric=said.metric)
@@ -115,21 +116,23 @@ def _search(
         retries=args.retries,
         stop=stop,
     )
-    most = args.most_failures or max(_MOST_FAILURES, args.parallel or 1)
-    begins = not histories.ended(state.history)
     with contextlib.closing(steps):
         for step in steps:
             state.save(step.history)
             if step.evaluation is not None:
                 _show(search, step, args.trials, state.seconds, retrain)
-                if begins:
-                    _refuse_broken(step.history, most, state.file.path)
+                _refuse_broken(step.history, _most_failures(args), state.file.path)
+
+
+def _most_failures(args: argparse.Namespace) -> int:
+    """How many of the first settings may fail with one cause."""
+    return int(args.most_failures or max(_MOST_FAILURES, args.parallel or 1))
 
 
 def _refuse_broken(history: History, most: int, path: Path) -> None:
-    """Stops where the first settings have all failed with one cause.
+    """Stops where the first settings have all failed with one cause, and none has a score.
 
-    That says something of the command and nothing of the space.
+    That says something of the command and nothing of the space. So it does in a later call.
 
     Args:
       most: settings that may fail so.
@@ -138,9 +141,11 @@ def _refuse_broken(history: History, most: int, path: Path) -> None:
     Raises:
       RunError: all of so many failed; the state keeps that they did.
     """
-    first = history.evaluations[:most]
-    failures = [e.result.failure for e in first if e.result is not None and e.result.failure]
+    first = [e.result for e in history.evaluations[:most]]
+    failures = [result.failure for result in first if result is not None and result.failure]
     if len(failures) < most or len({_NAMED.sub("#", failure) for failure in failures}) > 1:
+        return
+    if any(e.result is not None and e.result.scores for e in history.evaluations):
         return
     raise RunError(
         f"the first {most} settings failed: {failures[0]}; mend the command, and run it again "

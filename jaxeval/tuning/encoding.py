@@ -163,7 +163,7 @@ def choices(distribution: Distribution) -> int:
 
 def _place(distribution: Distribution, value: Value) -> float:
     if isinstance(distribution, Choices):
-        index = _order(distribution).index(value)
+        index = distribution.in_order.index(value)
         return float(index) if not distribution.ordered else _at(index, choices(distribution))
     if isinstance(distribution, Integer):
         index = (int(value) - distribution.low) // distribution.step
@@ -182,13 +182,7 @@ def _value(distribution: Distribution, place: float) -> Value:
     index = int(_nearest(np.array([place]), choices(distribution))[0])
     if isinstance(distribution, Integer):
         return distribution.low + distribution.step * index
-    return _order(distribution)[index]
-
-
-def _order(distribution: Choices) -> tuple[Value, ...]:
-    """Numbers by size, texts as given."""
-    numbers = distribution.ordered and not isinstance(distribution.values[0], str | bool)
-    return tuple(sorted(distribution.values, key=float)) if numbers else distribution.values
+    return distribution.in_order[index]
 
 
 def _grid(index: np.ndarray, count: int) -> np.ndarray:

@@ -237,21 +237,40 @@ def from_dict(tree: Any) -> History:
       DataError: anything else.
     """
     try:
-        history = History((), bool(tree["higher_is_better"]))
+        if not isinstance(tree["higher_is_better"], bool):
+            raise TypeError("higher_is_better: expected true or false")
+        history = History((), tree["higher_is_better"])
         for number, entry in enumerate(tree["evaluations"]):
-            history = propose(history, dict(entry["values"]), map(int, entry["seeds"]))
-            rungs = tuple(map(float, entry.get("rungs", ())))
-            joined = tuple(map(int, entry["joined"])) if "joined" in entry else None
+            history = propose(history, dict(entry["values"]), _whole(entry["seeds"]))
+            rungs = _numbers(entry.get("rungs", ()))
+            joined = _whole(entry["joined"]) if "joined" in entry else None
             own = bool(entry.get("own_size", False))
             history = change(history, number, rungs=rungs, joined=joined, own_size=own)
-            if "failure" in entry:
-                history = tell(history, number, Result(failure=str(entry["failure"])))
-            elif "scores" in entry:
-                stopped = Stopped(*map(int, entry["stopped"])) if "stopped" in entry else None
-                scores = tuple(map(float, entry["scores"]))
-                history = tell(history, number, Result(scores, stopped=stopped))
+            if "failure" in entry or "scores" in entry:
+                history = tell(history, number, _result_from_dict(entry))
     except DataError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise DataError(f"not the history of a tuner ({type(error).__name__}: {error})") from None
     return history
+
+
+def _result_from_dict(entry: Mapping[str, Any]) -> Result:
+    stopped = Stopped(*_whole(entry["stopped"])) if "stopped" in entry else None
+    return Result(_numbers(entry.get("scores", ())), str(entry.get("failure", "")), stopped)
+
+
+def _numbers(of: Any) -> tuple[float, ...]:
+    return tuple(map(float, _listed(of, int | float)))
+
+
+def _whole(of: Any) -> tuple[int, ...]:
+    return tuple(_listed(of, int))
+
+
+def _listed(of: Any, kind: Any) -> Any:
+    """A list of numbers; a text, or true, would pass for some too."""
+    listed = isinstance(of, list | tuple)
+    if not listed or not all(isinstance(v, kind) and not isinstance(v, bool) for v in of):
+        raise TypeError(f"expected a list of numbers, got {of!r}")
+    return of

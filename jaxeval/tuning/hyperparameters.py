@@ -33,6 +33,10 @@ class Normal(NamedTuple):
 def draw(model: Model, data: Data, count: int, seed: list[int]) -> list[Model]:
     """So many processes, with hyperparameters from their posterior given some data.
 
+    Their prior is normal in the logarithms around the modes that `gaussian_process.fit` knows. The
+    log-normal of BoTorch that has these modes has longer length-scales: draws under it are too
+    sure (docs/tuning_method.md).
+
     Args:
       model: at the posterior mode, where the chain begins. Draws are conditioned on its data.
       data: what hyperparameters are told by.

@@ -1,8 +1,9 @@
 """The best setting of a space by a given acquisition, over settings as they are evaluated.
 
 All settings of a small space; otherwise Sobol points of the whole space, then mutations of the
-best ones with ever smaller steps. No gradients (Golovin et al. 2017 climb so too): numbers,
-grids, choices and conditions are treated alike, and each candidate is a setting as it would run.
+best ones with ever smaller steps; where all of these are taken, any setting that is left. No
+gradients (Golovin et al. 2017 climb so too): numbers, grids, choices and conditions are treated
+alike, and each candidate is a setting as it would run.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +12,8 @@ import numpy as np
 from scipy import stats
 
 from jaxeval.space.space import Space
-from jaxeval.tuning import encoding
+from jaxeval.tuning import encoding, sampling
+from jaxeval.tuning import history as histories
 
 Acquisition = Callable[[np.ndarray], np.ndarray]  # places [m, P] -> [m]
 _GLOBAL = 1024
@@ -43,7 +45,14 @@ def maximise(
         rows = np.concatenate([population[0], children])
         values = np.concatenate([population[1], acquisition(children)])
         population = _top(rows, values, taken)
-    return population[0][0] if len(population[0]) else None
+    return population[0][0] if len(population[0]) else _left(space, taken)
+
+
+def _left(space: Space, taken: np.ndarray) -> np.ndarray | None:
+    """Places [P] of a setting that is left of a finite space."""
+    known = {histories.identity(values) for values in encoding.settings(space, taken)}
+    rest = sampling.left(space, known, 1)
+    return encoding.places(space, rest)[0] if rest else None
 
 
 def sharing(

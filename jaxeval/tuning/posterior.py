@@ -27,10 +27,13 @@ from jaxeval.tuning import history as histories
 from jaxeval.tuning.gaussian_process import Model
 from jaxeval.tuning.gp import Fitted
 from jaxeval.tuning.history import History, Setting
+from jaxeval.tuning.warping import Targets
 
 # draws of hyperparameters, and of functions for each
 _PROCESSES, _FUNCTIONS = 16, 64
-_POINTS, _AROUND = 4096, 8  # of the whole space, and of evaluated settings to look around
+_POINTS, _AROUND = 4096, 8  # of the whole space, and evaluated settings to look around
+_QUANTILES = 64  # of the objective at a setting that others are compared with
+_NORMAL = special.ndtri((np.arange(_QUANTILES) + 0.5) / _QUANTILES)
 _OF_BEST, _OF_SPACE, _OF_BETTER, _OF_SUCCESS, _OF_PROCESSES = range(10, 15)  # streams
 
 
@@ -69,7 +72,7 @@ def describe(space: Space, history: History, seed: int = 0, margin: float = 0.0)
     by_mean = np.argsort(-mean, kind="stable")
     others = [*by_mean[np.isin(by_mean, able[1:])], *by_mean[~np.isin(by_mean, able)]]
     unit, means = abs(fitted.targets.unit), warping.in_metric(fitted.targets, mean)
-    below = worse(drawn, fitted.features, fitted.features[able[:1]], margin / unit)
+    below = worse(drawn, fitted.features, fitted.features[able[:1]], fitted.targets, margin)
     return [
         Row(
             fitted.settings[k],
@@ -102,26 +105,35 @@ def moments(drawn: Sequence[Model], features: np.ndarray) -> tuple[np.ndarray, n
 
 
 def worse(
-    drawn: Sequence[Model], features: np.ndarray, own: np.ndarray, margin: float
+    drawn: Sequence[Model], features: np.ndarray, own: np.ndarray, of: Targets, margin: float
 ) -> np.ndarray:
     """[m]: posterior probability that the objective at features [m, D] is worse than elsewhere.
 
+    Compared in the metric: a margin is another difference of targets where the warp bends.
+
     Args:
       own: [1, D] where that is.
-      margin: by more than this, in targets.
+      of: what the processes are fitted to.
+      margin: by more than this, in the metric's unit.
     """
-    mean: np.ndarray = np.mean([_worse(model, features, own, margin) for model in drawn], axis=0)
+    each = [_worse(model, features, own, of, margin) for model in drawn]
+    mean: np.ndarray = np.mean(each, axis=0)
     return mean
 
 
-def _worse(model: Model, features: np.ndarray, own: np.ndarray, margin: float) -> np.ndarray:
+def _worse(
+    model: Model, features: np.ndarray, own: np.ndarray, of: Targets, margin: float
+) -> np.ndarray:
+    """The same of one process: the mean over quantiles of the objective at the own features."""
     others = gaussian_process.predict(model, features)
     at_own = gaussian_process.predict(model, own)
-    shared = gaussian_process.between(model, (features, others.solved), (own, at_own.solved))[:, 0]
-    variance = np.maximum(others.variance + at_own.variance - 2 * shared, 1e-12)
-    probability: np.ndarray = special.ndtr(
-        (at_own.mean - others.mean - margin) / np.sqrt(variance)
-    )
+    shared = gaussian_process.between(model, (features, others.solved), (own, at_own.solved))
+    off = np.sqrt(at_own.variance) * _NORMAL  # [_QUANTILES]
+    slope = shared / at_own.variance  # [m, 1]
+    mean = others.mean[:, None] + slope * off
+    variance = np.maximum(others.variance[:, None] - slope * shared, 1e-12)
+    least = warping.lowered(of, at_own.mean + off, margin)
+    probability: np.ndarray = special.ndtr((least - mean) / np.sqrt(variance)).mean(axis=1)
     return probability
 
 
@@ -152,10 +164,10 @@ def probability_of_best(fitted: Fitted, drawn: Sequence[Model], seed: int) -> np
 def probability_of_better(space: Space, history: History, margin: float, seed: int = 0) -> float:
     """That some setting is better than the one to take by more than a margin.
 
-    Draws of the posterior as functions, at 4,096 points of the space (all of a small one) and
-    around the best settings. One without a result counts in the draws where it does not fail
-    either; one of which an evaluation failed does not count. The probability over the whole space
-    is higher where a better setting lies between the points.
+    Draws of the posterior as functions, at the evaluated settings, at 4,096 points of the space
+    (all of a small one) and around the best settings. One without a result counts in the draws
+    where it does not fail either; one of which an evaluation failed does not count. The
+    probability over the whole space is higher where a better setting lies between the points.
 
     1 until `gp.INITIAL` settings have scores (all of a space that has fewer), and they differ:
     before that the model knows no scale to compare the margin with.
@@ -171,20 +183,21 @@ def probability_of_better(space: Space, history: History, margin: float, seed: i
     fitted = gp.fit(space, history)
     if fitted.targets is None or not fitted.targets.values.any():
         return 1.0
-    near = gp.ranked(fitted)[:_AROUND]
-    rows = _candidates(space, fitted.places[near], seed)
+    able = gp.ranked(fitted)
+    rows = _candidates(space, fitted.places[able[:_AROUND]], seed)
     ended = [setting.values for setting in histories.settings(history) if _has_ended(setting)]
     others = rows[~maximising.is_taken(rows, encoding.places(space, ended))]
     if len(fitted.settings) < gp.INITIAL and len(others):
         return 1.0
     of_others = encoding.features(space, others)
-    features, gains = np.concatenate([fitted.features[near], of_others]), []
+    features, better = np.concatenate([fitted.features[able], of_others]), []
     for k, model in enumerate(processes(fitted, seed)):
         path = paths.draw(model, _FUNCTIONS, [seed, _OF_BETTER, k])
         values = paths.evaluate(path, features)
-        values[len(near) :][~_succeeds(fitted, of_others, [seed, _OF_SUCCESS, k])] = -np.inf
-        gains.append(values[1:].max(axis=0, initial=-np.inf) - values[0])
-    return float(np.mean(np.array(gains) * abs(fitted.targets.unit) > margin))
+        values[len(able) :][~_succeeds(fitted, of_others, [seed, _OF_SUCCESS, k])] = -np.inf
+        highest = values[1:].max(axis=0, initial=-np.inf)
+        better.append(values[0] < warping.lowered(fitted.targets, highest, margin))
+    return float(np.mean(better))
 
 
 def _has_ended(setting: Setting) -> bool:

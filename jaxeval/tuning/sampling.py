@@ -3,17 +3,18 @@
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from jaxeval.space import space as spaces
-from jaxeval.space.distributions import Value
-from jaxeval.space.space import Space
+from jaxeval.space.distributions import Choices, Integer, Value
+from jaxeval.space.space import Parameter, Space
+from jaxeval.tuning import encoding
 from jaxeval.tuning import history as histories
 from jaxeval.tuning.history import History
 
-_MOST_KNOWN = 1000  # known points in a row: the space has no others
+_MOST_KNOWN = 1000  # points in a row: then what a finite space has left is counted out
 
 
 def random(space: Space, history: History, count: int, seed: int) -> list[dict[str, Value]]:
@@ -27,7 +28,8 @@ def random(space: Space, history: History, count: int, seed: int) -> list[dict[s
       settings, none twice and none that the history holds; fewer where the space has no more.
     """
     start = len(history.evaluations)
-    return _new((spaces.draw(space, seed, run) for run in itertools.count(start)), history, count)
+    points = (spaces.draw(space, seed, run) for run in itertools.count(start))
+    return _new(space, points, history, count)
 
 
 def sobol(space: Space, history: History, count: int, seed: int) -> list[dict[str, Value]]:
@@ -35,13 +37,51 @@ def sobol(space: Space, history: History, count: int, seed: int) -> list[dict[st
 
     Arguments and result as of `random`.
     """
-    return _new(_sequence(space, seed, len(history.evaluations)), history, count)
+    return _new(space, _sequence(space, seed, len(history.evaluations)), history, count)
+
+
+def left(space: Space, known: Collection[str], count: int) -> list[dict[str, Value]]:
+    """The first so many settings of a finite space that are not known, in the order of values.
+
+    For what is left when sampling finds nothing new; none of a space with a continuous range.
+
+    Args:
+      known: identities of settings (`history.identity`).
+    """
+    if not all(encoding.choices(parameter.distribution) for parameter in space.parameters):
+        return []
+    by_name = {parameter.name: parameter for parameter in space.parameters}
+    parents_first = [by_name[name] for name in encoding.parents_first(space)]
+    each = (
+        {name: values[name] for name in by_name if name in values}
+        for values in _completed(parents_first, {})
+    )
+    new = (values for values in each if histories.identity(values) not in known)
+    return [*itertools.islice(new, count)]
+
+
+def _completed(
+    parameters: Sequence[Parameter], values: dict[str, Value]
+) -> Iterator[dict[str, Value]]:
+    """All settings that begin with some values; further parameters, each after its parents."""
+    if not parameters:
+        yield values
+        return
+    first, *others = parameters
+    if not all(values.get(name) in allowed for name, allowed in first.when):
+        yield from _completed(others, values)
+        return
+    of = first.distribution
+    assert isinstance(of, Choices | Integer)
+    own = of.in_order if isinstance(of, Choices) else range(of.low, of.high + 1, of.step)
+    for value in own:
+        yield from _completed(others, {**values, first.name: value})
 
 
 def _new(
-    points: Iterable[dict[str, Value]], history: History, count: int
+    space: Space, points: Iterable[dict[str, Value]], history: History, count: int
 ) -> list[dict[str, Value]]:
-    """The first so many points that are not known."""
+    """The first so many points that are not known, then what else is left of a finite space."""
     known = {histories.identity(evaluation.values) for evaluation in history.evaluations}
     chosen: list[dict[str, Value]] = []
     repeated = 0
@@ -53,7 +93,7 @@ def _new(
         if not repeated:
             chosen.append(values)
             known.add(identity)
-    return chosen
+    return chosen + left(space, known, count - len(chosen))
 
 
 def _sequence(space: Space, seed: int, start: int) -> Iterator[dict[str, Value]]:

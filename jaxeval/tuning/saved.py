@@ -11,6 +11,7 @@ from jaxeval import state_file
 from jaxeval.errors import DataError
 from jaxeval.files import Json
 from jaxeval.tuning import history as histories
+from jaxeval.tuning import search as searches
 from jaxeval.tuning.history import History
 from jaxeval.tuning.search import Search
 
@@ -78,16 +79,20 @@ def opened(
         yield (
             Saved(file, History((), higher_is_better), {}, 0.0)
             if tree is None
-            else _read(file, tree)
+            else _read(file, tree, search, higher_is_better)
         )
 
 
-def _read(file: state_file.StateFile, tree: Any) -> Saved:
+def _read(file: state_file.StateFile, tree: Any, search: Search, higher_is_better: bool) -> Saved:
     try:
+        history = histories.from_dict(tree)
+        searches.refuse_others(search.space, history)
+        if history.higher_is_better != higher_is_better:
+            raise DataError("the direction of its history is not that of its search")
         fresh = {
             str(setting): {int(seed): result for seed, result in results.items()}
             for setting, results in tree["fresh"].items()
         }
-        return Saved(file, histories.from_dict(tree), fresh, float(tree["seconds"]))
+        return Saved(file, history, fresh, float(tree["seconds"]))
     except (DataError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise file.damaged(error) from None

@@ -2,12 +2,13 @@
 
 import dataclasses
 import functools
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from jaxeval.config import arguments
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, DataError
 from jaxeval.files import Json
 from jaxeval.space import space as spaces
+from jaxeval.space.distributions import Distribution, LogUniform, Uniform, Value
 from jaxeval.space.space import Space
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import methods, threads
@@ -105,3 +106,36 @@ def best(search: Search, history: History) -> Setting | None:
         for setting in histories.settings(history)
         if histories.identity(setting.values) == identity
     )
+
+
+def refuse_others(space: Space, history: History) -> None:
+    """Refuses a history of another space.
+
+    Raises:
+      DataError: naming the first evaluation that is no setting of this one.
+    """
+    for evaluation in history.evaluations:
+        if not is_setting(space, evaluation.values):
+            raise DataError(
+                f"history: evaluation {evaluation.number} is no setting of the space: "
+                f"{dict(evaluation.values)}"
+            )
+
+
+def is_setting(space: Space, values: Mapping[str, Value]) -> bool:
+    """Whether a space can propose such values: no others, and none missing that is active."""
+    active = {
+        parameter.name: parameter.distribution
+        for parameter in space.parameters
+        if all(values.get(other) in allowed for other, allowed in parameter.when)
+    }
+    return values.keys() == active.keys() and all(
+        _takes(distribution, values[name]) for name, distribution in active.items()
+    )
+
+
+def _takes(distribution: Distribution, value: Value) -> bool:
+    if not isinstance(distribution, Uniform | LogUniform):
+        return distribution.takes(value)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and distribution.low <= value <= distribution.high  # type: ignore[operator]

@@ -61,7 +61,7 @@ def slices(
         median, low, high = warping.in_metric(fitted.targets, ends)
         if not history.higher_is_better:
             low, high = high, low
-        worse = posterior.worse(drawn, features, at, margin / abs(fitted.targets.unit))
+        worse = posterior.worse(drawn, features, at, fitted.targets, margin)
         by_name[parameter.name] = Slice(values, median, low, high, worse)
     return by_name
 

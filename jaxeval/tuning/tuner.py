@@ -12,7 +12,6 @@ from jaxeval.config.arguments import MOST
 from jaxeval.errors import DataError
 from jaxeval.runs import directions
 from jaxeval.space import space as spaces
-from jaxeval.space.distributions import Distribution, LogUniform, Uniform, Value
 from jaxeval.space.space import Space
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import methods, search
@@ -68,12 +67,7 @@ class Tuner:
                 f"higher_is_better: {asked}, but that of the history is "
                 f"{history.higher_is_better}; leave it out"
             )
-        for evaluation in history.evaluations:
-            if not is_setting(of, evaluation.values):
-                raise DataError(
-                    f"history: evaluation {evaluation.number} is no setting of the space: "
-                    f"{dict(evaluation.values)}"
-                )
+        search.refuse_others(of, history)
         self.history = history
 
     def ask(self, count: SupportsIndex = 1) -> list[Evaluation]:
@@ -142,7 +136,9 @@ def outcome(result: float | Sequence[float] | np.ndarray | str) -> Result:
 
 
 def _score(of: float) -> float:
-    if isinstance(of, str | bytes) or np.ndim(of):
+    # of numpy, jax and torch
+    truth = isinstance(of, bool) or str(getattr(of, "dtype", "")).endswith("bool")
+    if truth or isinstance(of, str | bytes) or np.ndim(of):
         raise TypeError
     return float(of)
 
@@ -152,25 +148,6 @@ def _reads_as_score(text: str) -> bool:
         return math.isfinite(float(text))
     except ValueError:
         return False
-
-
-def is_setting(space: Space, values: Mapping[str, Value]) -> bool:
-    """Whether a space can propose such values: no others, and none missing that is active."""
-    active = {
-        parameter.name: parameter.distribution
-        for parameter in space.parameters
-        if all(values.get(other) in allowed for other, allowed in parameter.when)
-    }
-    return values.keys() == active.keys() and all(
-        _takes(distribution, values[name]) for name, distribution in active.items()
-    )
-
-
-def _takes(distribution: Distribution, value: Value) -> bool:
-    if not isinstance(distribution, Uniform | LogUniform):
-        return distribution.takes(value)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and distribution.low <= value <= distribution.high  # type: ignore[operator]
 
 
 def _listed(tree: Any) -> Any:

@@ -73,16 +73,46 @@ def in_metric(of: Targets, values: np.ndarray) -> np.ndarray:
     Between bad scores on straight lines; what is below the worst of them is as bad as it.
     """
     good = of.centre + of.unit * values
+    places, scores = _bad(of)
+    if not len(places):
+        return good
+    score: np.ndarray = np.where(values < places[-1], np.interp(values, places, scores), good)
+    return score
+
+
+def lowered(of: Targets, values: np.ndarray, margin: float) -> np.ndarray:
+    """The values whose scores are worse than those of given values by a margin.
+
+    -inf where that is the worst of all scores or worse: no value is below it.
+
+    Args:
+      margin: in the metric's unit, from 0.
+    """
+    straight = values - margin / abs(of.unit)
+    places, scores = _bad(of)
+    if not len(places):
+        return straight
+    sign = np.sign(of.unit)
+    limit = sign * in_metric(of, values) - margin
+    bent = np.interp(limit, sign * scores, places)
+    bent[limit <= sign * scores[0]] = -np.inf
+    # of scores far from 0 the straight line keeps digits that the metric has not
+    lower: np.ndarray = np.where(straight >= places[-1], straight, bent)
+    return lower
+
+
+def _bad(of: Targets) -> tuple[np.ndarray, np.ndarray]:
+    """The values of bad scores in ascending order, with these scores, both [k]; none: empty.
+
+    The last is the least of the good half, where the warp begins: an end of the last line.
+    """
     sign = np.sign(of.unit)
     bad = sign * of.scores < sign * np.median(of.scores)
     if not bad.any():
-        return good
-    # the least of the good half, where the warp begins, is an end of the last line
+        return np.empty(0), np.empty(0)
     known = bad | (of.values == of.values[~bad].min())
     places, first = np.unique(of.values[known], return_index=True)
-    inner = np.interp(values, places, of.scores[known][first])
-    score: np.ndarray = np.where(values < places[-1], inner, good)
-    return score
+    return places, of.scores[known][first]
 
 
 def relative(means: np.ndarray) -> tuple[float, float, np.ndarray]:

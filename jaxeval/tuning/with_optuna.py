@@ -137,7 +137,7 @@ def _suggested_one(trial: Any, name: str, of: Distribution) -> Value:
     elif not isinstance(of, Choices):
         value = trial.suggest_float(name, of.low, of.high, log=isinstance(of, LogUniform))
     elif of.ordered:
-        value = of.values[trial.suggest_int(name, 0, len(of.values) - 1)]
+        value = of.in_order[trial.suggest_int(name, 0, len(of.values) - 1)]
     else:
         value = trial.suggest_categorical(name, list(of.values))
     return value
@@ -162,4 +162,4 @@ def _distribution(of: Distribution) -> "optuna.distributions.BaseDistribution":
 
 
 def _param(of: Distribution, value: Value) -> Value:
-    return of.values.index(value) if isinstance(of, Choices) and of.ordered else value
+    return of.in_order.index(value) if isinstance(of, Choices) and of.ordered else value

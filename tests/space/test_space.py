@@ -145,6 +145,10 @@ BAD = {
     "three ends": ("[a]\nuniform = [0, 1, 2]\n", "a.uniform: expected [low, high], got [0, 1, 2]"),
     "no list": ("[a]\nuniform = 1\n", "a.uniform: expected [low, high], got 1"),
     "log of zero": ("[a]\nlog_uniform = [0, 1]\n", "a.log_uniform: expected numbers above 0"),
+    "log of one": (
+        "[a]\nlog_uniform = [100.0, 100.00000000000003]\n",
+        "a.log_uniform: expected two numbers whose logarithms differ",
+    ),
     "log of less": ("[a]\nlog_uniform = [-1, 1]\n", "a.log_uniform: expected numbers above 0"),
     "bool": ("[a]\nuniform = [false, true]\n", "a.uniform: expected two finite numbers"),
     "text": ('[a]\nuniform = ["0", "1"]\n', "a.uniform: expected two finite numbers"),

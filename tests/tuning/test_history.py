@@ -68,6 +68,22 @@ def test_a_history_survives_json() -> None:
     for damaged in ([], {}, {"higher_is_better": True, "evaluations": [{"values": {}}]}):
         with pytest.raises(DataError, match="not the history of a tuner"):
             histories.from_dict(damaged)
+    entry = {"values": {"x": 1}, "seeds": [1, 2], "scores": [0.5, 0.6]}
+    assert histories.from_dict({"higher_is_better": True, "evaluations": [entry]})
+    for wrong in (
+        {"scores": "12"},
+        {"scores": [True, 0.5]},
+        {"scores": [0.5, "0.6"]},
+        {"seeds": "12"},
+        {"seeds": [1.5, 2]},
+    ):
+        with pytest.raises(DataError, match="expected a list of numbers"):
+            histories.from_dict({"higher_is_better": True, "evaluations": [{**entry, **wrong}]})
+    with pytest.raises(DataError, match="expected true or false"):
+        histories.from_dict({"higher_is_better": "false", "evaluations": [entry]})
+    with pytest.raises(DataError, match="got both"):
+        both = {**entry, "failure": "diverged"}
+        histories.from_dict({"higher_is_better": True, "evaluations": [both]})
     entry = {"values": {"x": 1}, "seeds": [1, 2], "scores": [0.5]}
     with pytest.raises(DataError, match=r"^evaluation 0: expected 2 scores"):
         histories.from_dict({"higher_is_better": True, "evaluations": [entry]})

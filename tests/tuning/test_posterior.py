@@ -8,7 +8,7 @@ from scipy import stats
 
 from jaxeval.errors import DataError
 from jaxeval.space import space as spaces
-from jaxeval.tuning import gaussian_process, gp, posterior, success
+from jaxeval.tuning import gaussian_process, gp, posterior, success, warping
 from jaxeval.tuning import history as histories
 from jaxeval.tuning.history import History, Result
 from tests.tuning import quadratic
@@ -72,6 +72,29 @@ def test_probability_of_better_when_all_is_known() -> None:
     history = histories.propose(History(), {"n": 2}, (0,))
     history = histories.tell(history, 0, Result((1.0,)))
     assert posterior.probability_of_better(space, history, 0.0) == 1.0
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.3])
+def test_every_evaluated_setting_may_be_the_better_one(margin: float) -> None:
+    """Dies if some evaluated settings are left out: of a space that is all evaluated.
+
+    Against joint draws of all of them.
+    """
+    space = spaces.from_dict({"k": {"choices": [f"c{k}" for k in range(30)]}})
+    history, random = History(), np.random.default_rng(1)
+    for k, truth in enumerate(0.3 * random.normal(size=30)):
+        history = histories.propose(history, {"k": f"c{k}"}, range(3))
+        result = Result(tuple(map(float, truth + random.normal(size=3))))
+        history = histories.tell(history, k, result)
+    fitted, better = gp.fit(space, history), []
+    assert fitted.targets is not None
+    for model in posterior.processes(fitted, 0):
+        mean, factor = gaussian_process.joint(model, fitted.features)
+        values = mean[:, None] + factor @ random.normal(size=(30, 2000))
+        scores = np.array([warping.in_metric(fitted.targets, row) for row in values])
+        better.append(scores.max(axis=0) > scores[gp.ranked(fitted)[0]] + margin)
+    said = posterior.probability_of_better(space, history, margin)
+    assert said == pytest.approx(np.mean(better), abs=0.04)
 
 
 def test_a_search_is_not_stopped_before_scores_tell_their_scale() -> None:
@@ -144,11 +167,51 @@ def test_moments_are_those_of_a_mixture() -> None:
     assert np.std([p.mean for p in predictions], axis=0).min() > 0.02
     np.testing.assert_allclose(mean, values.mean(axis=0), atol=0.02)
     np.testing.assert_allclose(sd, values.std(axis=0), rtol=0.02)
-    worse = posterior.worse(drawn, points[1:2], points[:1], 0.1)
-    pairs = [gaussian_process.joint(model, points[:2]) for model in drawn]
-    apart = [m[:, None] + f @ random.normal(size=(2, 20_000)) for m, f in pairs]
-    share = np.mean([values[0] - values[1] > 0.1 for values in apart])
-    assert worse[0] == pytest.approx(share, abs=0.01)
+
+
+def _plateau(count: int) -> History:
+    """Scores from .45 to .95, more than half of them within .01 of the best."""
+    history, random = History(), np.random.default_rng(1)
+    for k in range(count):
+        values = spaces.draw(SPACE, 1, k)
+        x = float(values["x"])
+        score = 0.95 - 0.5 * max(0.0, 0.5 - x) + 0.001 * random.normal()
+        history = histories.propose(history, values, (0,))
+        history = histories.tell(history, k, Result((score,)))
+    return history
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.003, 0.03])
+def test_worse_by_a_margin_is_compared_in_the_metric(margin: float) -> None:
+    """Dies if a margin is compared with targets, where bad scores are ranks: drawn by brute force.
+
+    Of a good and of a bad setting as the one that others are compared with.
+    """
+    fitted = gp.fit(SPACE, _plateau(30))
+    assert fitted.targets is not None
+    drawn, random = posterior.processes(fitted, 0), np.random.default_rng(0)
+    order = gp.ranked(fitted)
+    for own in (order[0], order[20]):
+        points = fitted.features[[own, *order[4::4]]]
+        gaps = []
+        for model in drawn:
+            mean, factor = gaussian_process.joint(model, points)
+            values = mean[:, None] + factor @ random.normal(size=(len(points), 4000))
+            scores = np.array([warping.in_metric(fitted.targets, row) for row in values])
+            gaps.append(scores[0] - scores[1:] > margin)
+        expected = np.mean(gaps, axis=(0, 2))
+        worse = posterior.worse(drawn, points[1:], points[:1], fitted.targets, margin)
+        np.testing.assert_allclose(worse, expected, atol=0.02)
+
+
+def test_settings_far_worse_than_a_margin_are_told_apart() -> None:
+    """Dies if scores .1 below the best pass for as good within .01, as their ranks are near."""
+    history = _plateau(40)
+    rows = posterior.describe(SPACE, history, margin=0.01)
+    far = [row.worse for row in rows if row.setting.scores[0] < rows[0].setting.scores[0] - 0.1]
+    assert len(far) > 5 and np.median(far) > 0.99 and min(far) > 0.9
+    near = [row.worse for row in rows if row.setting.scores[0] > rows[0].setting.scores[0] - 0.003]
+    assert len(near) > 5 and max(near) < 0.05
 
 
 def _drawn(number: int, count: int, noise: float) -> tuple[np.ndarray, History]:

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from jaxeval.space import space as spaces
+from jaxeval.space.space import Space
+from jaxeval.tuning import encoding, maximising, methods, sampling
 from jaxeval.tuning import history as histories
-from jaxeval.tuning import methods
-from jaxeval.tuning.history import History, Result
+from jaxeval.tuning.history import Evaluation, History, Result
 
 SPACE = spaces.from_dict(
     {
@@ -78,3 +79,57 @@ def test_random_points_are_those_of_a_sweep() -> None:
     assert _proposed("random", [20], seed=1) == [spaces.draw(SPACE, 1, run) for run in range(20)]
     rates = np.log10([values["rate"] for values in _proposed("random", [200])])
     assert -4 <= rates.min() < -3.8 and -1.2 < rates.max() <= -1
+
+
+def _all_but(tables: dict[str, Any], left: list[dict[str, Any]]) -> tuple[Space, History]:
+    """A grid of a and b, and a history of all of its settings but some."""
+    space, history = spaces.from_dict(tables), []
+    for a in range(45):
+        for b in range(45):
+            if {"a": a, "b": b} not in left:
+                values, number = {"a": a, "b": b}, len(history)
+                history.append(Evaluation(number, values, (1,), Result((-float(a + b),))))
+    return space, History(tuple(history))
+
+
+def test_the_last_setting_of_a_large_grid_maximises() -> None:
+    """Dies if a setting that neither Sobol points nor mutations meet is not found."""
+    left = [{"a": 7, "b": 31}]
+    space, history = _all_but({"a": {"integer": [0, 44]}, "b": {"integer": [0, 44]}}, left)
+    taken = encoding.places(space, [e.values for e in history.evaluations])
+    for seed in range(6):
+        row = maximising.maximise(space, lambda rows: rows[:, 0], taken[:1], taken, [seed])
+        assert row is not None and encoding.settings(space, row[None]) == left
+        none = np.vstack([taken, row])
+        assert maximising.maximise(space, lambda rows: rows[:, 0], taken[:1], none, [seed]) is None
+
+
+@pytest.mark.parametrize("method", NAMES)
+def test_the_last_settings_of_a_large_grid_are_found(method: methods.Name) -> None:
+    """Dies if a finite space that is too large to enumerate ends with what samples do not meet."""
+    left = [{"a": a, "b": b} for a, b in ((0, 44), (7, 7), (20, 31), (44, 0))]
+    space, history = _all_but({"a": {"integer": [0, 44]}, "b": {"integer": [0, 44]}}, left)
+    proposed = methods.method(method).propose(space, history, 6, 0)
+    assert sorted(map(str, proposed)) == sorted(map(str, left))
+
+
+def test_what_is_left_of_a_space_with_conditions() -> None:
+    """Dies if a condition is lost, a setting comes twice, or a continuous range is counted out."""
+    tables = {
+        "n": {"choices": [4, 2], "when": {"kind": ["a"]}},
+        "kind": {"choices": ["a", "b"]},
+        "m": {"integer": [1, 5], "step": 2, "when": {"n": [4]}},
+    }
+    space = spaces.from_dict(tables)
+    expected = [
+        {"kind": "a", "n": 2},
+        {"kind": "b"},
+        *({"kind": "a", "n": 4, "m": m} for m in (1, 3, 5)),
+    ]
+    whole = sampling.left(space, set(), 9)
+    assert len(whole) == 5 and all(values in whole for values in expected)
+    assert [*whole[-2]] == ["n", "kind", "m"]
+    known = {histories.identity(values) for values in whole[:3]}
+    assert sampling.left(space, known, 9) == whole[3:]
+    assert sampling.left(space, set(), 2) == whole[:2]
+    assert sampling.left(SPACE, set(), 9) == []

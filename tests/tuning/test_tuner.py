@@ -87,10 +87,11 @@ def test_numbers_that_are_none_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "result", [None, [], ["a"], ["0.9"], {}, "0.93", " 1e3", [[0.1, 0.2]], b"1"]
+    "result",
+    [None, [], ["a"], ["0.9"], {}, "0.93", " 1e3", [[0.1, 0.2]], b"1", True, [np.True_]],
 )
 def test_results_that_are_neither_numbers_nor_words_are_refused(result: object) -> None:
-    """Dies if "0.93" counts as the cause of a failure, or None is a bare TypeError."""
+    """Dies if "0.93" counts as the cause of a failure, true as 1, or None is a bare TypeError."""
     tuner = tuning.Tuner(SPACE, method="random")
     tuner.ask()
     with pytest.raises(DataError, match="result: expected a score"):

@@ -124,3 +124,28 @@ def test_values_in_the_metric_are_the_scores(higher: bool, scale: float) -> None
     assert worst == ascending[0] and best == beyond
     many = warping.in_metric(of, np.linspace(values[0], values[-1], 500))
     assert (np.diff(many) * (1 if higher else -1) >= 0).all()
+
+
+@pytest.mark.parametrize("higher", [True, False])
+@pytest.mark.parametrize("margin", [0.0, 0.5, 3.0, 40.0])
+def test_lowered_is_worse_by_the_margin(higher: bool, margin: float) -> None:
+    """Dies if the margin is of targets and not of the metric, or its sign is lost."""
+    raw = [(60.0,), (61.0, 62.0), (63.0,), (70.0,), (90.0,), (400.0,), (1e7,)]
+    of = warping.targets(raw, higher)
+    values = np.linspace(of.values.min() + 0.01, of.values.max() + 1, 200)
+    lowered = warping.lowered(of, values, margin)
+    sign = 1.0 if higher else -1.0
+    expected = sign * warping.in_metric(of, values) - margin
+    known = expected > sign * of.scores[of.values.argmin()]
+    assert np.isneginf(lowered[~known]).all() and known.any()
+    back = sign * warping.in_metric(of, lowered[known])
+    np.testing.assert_allclose(back, expected[known], rtol=1e-9)
+
+
+def test_lowered_without_bad_scores_and_far_from_0() -> None:
+    """Dies if a margin of 0 moves good values by the rounding of large scores."""
+    equal = warping.targets([(2.0,), (2.0,)], True)
+    assert warping.lowered(equal, np.array([1.0]), 0.5)[0] == 1.0 - 0.5 / equal.unit
+    far = warping.targets([(1e10 + 0.001 * k,) for k in (3, 1, 4, 2, 9, 5)], True)
+    good = np.linspace(np.sort(far.values)[3], 3, 20)
+    np.testing.assert_array_equal(warping.lowered(far, good, 0.0), good)

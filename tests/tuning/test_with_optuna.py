@@ -11,8 +11,7 @@ from jaxeval.space import space as spaces
 from jaxeval.tuning import Tuner, methods, with_optuna
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import search as searches
-from jaxeval.tuning.search import Search
-from jaxeval.tuning.tuner import is_setting
+from jaxeval.tuning.search import Search, is_setting
 from tests.tuning.engines import SPACE, loss, searched
 
 
@@ -70,3 +69,14 @@ def test_a_small_space_is_exhausted() -> None:
     small = spaces.from_dict({"x": {"choices": [1, 2, 3]}, "y": {"integer": [1, 2]}})
     tuner = Tuner(small, method="optuna:tpe")
     assert len(tuner.ask(10)) == 6 and not tuner.ask(1)
+
+
+def test_choices_of_numbers_are_ordered_by_size() -> None:
+    """Dies if a sampler is told the order in which numbers are written."""
+    optuna = pytest.importorskip("optuna")
+    (parameter,) = spaces.from_dict({"size": {"choices": [8, 2, 4]}}).parameters
+    of = parameter.distribution
+    assert [with_optuna._param(of, value) for value in (2, 4, 8)] == [0, 1, 2]
+    for place, value in enumerate((2, 4, 8)):
+        trial = optuna.trial.FixedTrial({"size": place})
+        assert with_optuna._suggested_one(trial, "size", of) == value

@@ -7,8 +7,7 @@ from jaxeval.space import space as spaces
 from jaxeval.tuning import Tuner, methods
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import search as searches
-from jaxeval.tuning.search import Search
-from jaxeval.tuning.tuner import is_setting
+from jaxeval.tuning.search import Search, is_setting
 from tests.tuning.engines import SPACE, loss, searched
 
 NEEDED = {"optuna:gp": ("optuna", "torch"), "botorch": ("botorch", "torch")}

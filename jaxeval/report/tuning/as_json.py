@@ -12,6 +12,7 @@ from scipy import special
 from jaxeval.files import Json
 from jaxeval.report import text
 from jaxeval.report.plain import record
+from jaxeval.report.scores import limits
 from jaxeval.stats import describe
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import retraining
@@ -117,7 +118,7 @@ def result(
         "noise_df": 0 if spread is None else spread.df,
         "retrained": _retrained(history, best, retrained),
         "seeded": seeded,
-        "posterior": posterior(search, history, best, metric.margin),
+        "posterior": posterior(search, history, best, metric),
         "best_so_far": best_so_far(history),
         "evaluations": [_evaluation(evaluation) for evaluation in history.evaluations],
         "search": search.to_dict(),
@@ -126,7 +127,7 @@ def result(
 
 
 def posterior(
-    search: Search, history: History, best: Setting | None, margin: float
+    search: Search, history: History, best: Setting | None, metric: Metric
 ) -> dict[str, Any] | None:
     """What the process says of hyperparameters and of the best setting's surroundings.
 
@@ -141,11 +142,11 @@ def posterior(
         each = importance.importance(search.space, history, search.seed)
         if not each:
             return None
-        rows = posteriors.describe(search.space, history, search.seed, margin)
-        along = slices.slices(search.space, history, best, margin, search.seed)
+        rows = posteriors.describe(search.space, history, search.seed, metric.margin)
+        along = slices.slices(search.space, history, best, metric.margin, search.seed)
     able = [row for row in rows if row.setting.whole] or rows
     return {
-        "margin": margin,
+        "margin": metric.margin,
         "noise_known": posteriors.noise_known(history),
         "importance": [record(of) for of in each],
         "alike": [row.setting.numbers[0] for row in able if row.worse < slices.TOLD_APART],
@@ -155,14 +156,19 @@ def posterior(
                 "value": best.values[name],
                 "alike": slices.alike(of, best.values[name]),
                 "values": of.values,
-                "median": of.median.tolist(),
-                "low": of.low.tolist(),
-                "high": of.high.tolist(),
+                "median": possible(of.median, metric.unit).tolist(),
+                "low": possible(of.low, metric.unit).tolist(),
+                "high": possible(of.high, metric.unit).tolist(),
                 "worse": of.worse.tolist(),
             }
             for name, of in along.items()
         ],
     }
+
+
+def possible(values: np.ndarray | float, unit: str) -> np.ndarray:
+    """Posterior scores cut to what a score can be: above the best one the process has no end."""
+    return np.clip(values, *limits(unit))
 
 
 def _best(setting: Setting) -> Best:

@@ -95,7 +95,7 @@ def sentences(tree: Result) -> Iterator[str]:
     if of is None:
         return
     others = len(of["alike"]) - 1
-    least = scores.shown(of["margin"], tree["unit"])
+    least = scores.difference(of["margin"], tree["unit"])
     margin = f", by more than {least}," if of["margin"] else ""
     yield (
         f"{text.counted(others, 'other setting')} of the search "

@@ -15,7 +15,7 @@ def in_range(parameter: Parameter, value: Any) -> float:
     """Where a value stands in its range, from 0 to 1."""
     of = parameter.distribution
     if isinstance(of, distributions.Choices):
-        return of.values.index(value) / max(1, len(of.values) - 1)
+        return of.in_order.index(value) / max(1, len(of.values) - 1)
     low, high, number = of.low, of.high, value
     if isinstance(of, distributions.LogUniform):
         low, high, number = math.log(low), math.log(high), math.log(value)
@@ -28,7 +28,7 @@ def on_axis(parameter: Parameter, value: Any) -> float:
     numbers = recorded.scale(of).categories is None
     if numbers or not isinstance(of, distributions.Choices):
         return float(value)
-    return float(of.values.index(value))
+    return float(of.in_order.index(value))
 
 
 def shown(value: Any) -> str:
@@ -44,6 +44,9 @@ def name(parameter: Parameter) -> str:
 def labels(parameter: Parameter) -> tuple[str, str, dict[float, str]]:
     """Of the ends of a range, and of the choices between them by where they stand."""
     of = parameter.distribution
+    if isinstance(of, distributions.Choices):
+        first, *between = of.in_order[:-1] or of.in_order
+        heights = {in_range(parameter, value): shown(value) for value in between}
+        return shown(first), shown(of.in_order[-1]), heights
     low, high = (shown(of.at(q)) for q in (0.0, np.nextafter(1.0, 0.0)))
-    between = of.values[1:-1] if isinstance(of, distributions.Choices) else ()
-    return low, high, {in_range(parameter, value): shown(value) for value in between}
+    return low, high, {}

@@ -49,10 +49,10 @@ def progress(
         return said
     with threads.one():
         first = posterior.describe(search.space, history, search.seed)[0]
-    mean, sd = (scores.shown(v, metric.unit) for v in (first.mean, first.sd))
+    expected = float(as_json.possible(first.mean, metric.unit))
+    mean, sd = (scores.shown(v, metric.unit) for v in (expected, first.sd))
     said += f"; posterior mean {mean} of setting {first.setting.numbers[0]}"
-    noise = as_json.noise(history)
-    if noise is None or noise.df < as_json.LEAST_DF:
+    if not posterior.noise_known(history):
         # sd and probability would be those of the prior
         return said
     return f"{said} (sd {sd}), the best among those evaluated with probability {first.best:.2f}"
@@ -272,17 +272,18 @@ def _optimism(tree: Result, again: Mapping[str, Any]) -> Iterator[str]:
     highest, taken = again["optimism"], again["optimism_of_taken"]
     if highest is None:
         return
-    yield f"optimism of the search: {_difference('the best score seen', highest, tree)}"
+    mean = f"the {next(iter(again['parts']))} mean"  # the first part is what was searched by
+    yield f"optimism of the search: {_difference('the best score seen', highest, tree, mean)}"
     if taken["setting"] != highest["setting"]:
-        said = _difference("its score in the search", taken, tree)
+        said = _difference("its score in the search", taken, tree, mean)
         yield f"optimism of the setting taken: {said}"
 
 
-def _difference(what: str, optimism: Mapping[str, Any], tree: Result) -> str:
+def _difference(what: str, optimism: Mapping[str, Any], tree: Result, mean: str) -> str:
     """A score of the search and the mean with fresh seeds, whichever is to be the larger first."""
     value, seen = (scores.shown(optimism[name], tree["unit"]) for name in ("value", "seen"))
     of = f"setting {optimism['setting']}, {text.counted(optimism['seeds'], 'seed')}"
-    score, mean = f"{what}, {seen} ({of})", "that mean"
+    score = f"{what}, {seen} ({of})"
     order = (score, mean) if tree["higher_is_better"] else (mean, score)
     interval = _interval(optimism["interval"], tree["unit"])
     return f"{order[0]}, less {order[1]}: {value}{interval}"

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from jaxeval.report.plain import plain
-from jaxeval.report.tuning import as_json, figures, importance, page
+from jaxeval.report.tuning import as_json, figures, importance, page, places
 from jaxeval.report.tuning.as_json import Metric, Result, Retrained
+from jaxeval.sensitivity import recorded
 from jaxeval.space import space as spaces
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import search as searches
@@ -158,3 +159,50 @@ def test_choices_and_scales_can_be_read() -> None:
     ]
     assert {line.get_marker() for line in lines[:-1]} == {"."} and lines[-1].get_marker() == "D"
     assert lines[-1].get_linewidth() > 2 * lines[0].get_linewidth()
+
+
+@pytest.mark.parametrize(
+    ("unit", "sign", "least", "most"),
+    [
+        ("fraction", 1, 0.0, 1.0),
+        ("error rate", -1, 0.0, math.inf),
+        ("number", 1, -math.inf, math.inf),
+    ],
+)
+def test_intervals_end_where_scores_do(unit: str, sign: int, least: float, most: float) -> None:
+    """Dies if the interval of a fraction passes 1, that of an error rate 0, or others are cut."""
+    of, history = Search(SPACE, "gp", 2), History((), sign > 0)
+    for number in range(8):
+        values = {"rate": 10.0 ** -(number / 2), "cell": "lstm", "idle": 0.1 * number}
+        history = histories.propose(history, values, [number + 1])
+        score = (
+            0.97 + 0.029 * math.sin(3 * number) if sign > 0 else 0.03 - 0.029 * math.sin(number)
+        )
+        history = histories.tell(history, number, histories.Result((score,)))
+    best = searches.best(of, history)
+    said = as_json.posterior(of, history, best, Metric("m", unit))
+    assert said is not None
+    ends = np.array([[row["low"], row["median"], row["high"]][k]
+                     for row in said["neighbourhood"] for k in (0, 1, 2)], object)  # fmt: skip
+    low, high = min(min(row) for row in ends), max(max(row) for row in ends)
+    assert low >= least and high <= most
+    if unit == "number":
+        assert high > 1.0
+    else:
+        assert (high == 1.0) if sign > 0 else (low == 0.0)
+
+
+def test_the_margin_has_its_unit(tree: Result) -> None:
+    """Dies if a margin of .01 is said to be 1.00, of what no one knows."""
+    assert any("worse, by more than 1 point, with" in said for said in importance.sentences(tree))
+
+
+def test_choices_of_numbers_stand_by_size() -> None:
+    """Dies if numbers that are not written by size stand as they are written."""
+    of = spaces.from_dict({"size": {"choices": [8, 2, 4]}, "one": {"choices": [3]}})
+    size, one = of.parameters
+    assert [places.in_range(size, value) for value in (2, 4, 8)] == [0.0, 0.5, 1.0]
+    assert [places.on_axis(size, value) for value in (2, 4, 8)] == [0.0, 1.0, 2.0]
+    assert recorded.scale(size.distribution).categories == ("2", "4", "8")
+    assert places.labels(size) == ("2", "8", {0.5: "4"})
+    assert places.labels(one) == ("3", "3", {})

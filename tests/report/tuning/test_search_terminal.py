@@ -58,10 +58,10 @@ def test_the_optimism_is_said_in_the_direction_of_the_metric() -> None:
     """Dies if a loss's optimism is said to be the score less the mean, or 0 is printed as -0."""
     lower = _tree(_history([[4.51], [6.0]], higher=False), [5.2, 5.3, 5.25])
     said = list(terminal.answer(lower))[-1]
-    assert "that mean, less the best score seen, 4.51 (setting 0, 1 seed): 0.74" in said
+    assert "the score mean, less the best score seen, 4.51 (setting 0, 1 seed): 0.74" in said
     higher = _tree(_history([[0.9], [0.5]]), [0.8, 0.8, 0.8])
     said = list(terminal.answer(higher))[-1]
-    assert "the best score seen, 0.9 (setting 0, 1 seed), less that mean: 0.1" in said
+    assert "the best score seen, 0.9 (setting 0, 1 seed), less the score mean: 0.1" in said
     same = _tree(_history([[5.0], [6.0]], higher=False), [5.0, 5.0])
     assert "-0" not in list(terminal.answer(same))[-1]
 
@@ -70,8 +70,8 @@ def test_the_optimism_of_the_setting_taken_is_said_where_it_is_not_the_best_seen
     """Dies if the score of one setting is set against the mean of another without a word."""
     tree = _tree(_history([[0.9], [0.8]]), [0.7, 0.7], best=1)
     highest, taken = list(terminal.answer(tree))[-2:]
-    assert "the best score seen, 0.9 (setting 0, 1 seed), less that mean: 0.2" in highest
-    assert "its score in the search, 0.8 (setting 1, 1 seed), less that mean: 0.1" in taken
+    assert "the best score seen, 0.9 (setting 0, 1 seed), less the score mean: 0.2" in highest
+    assert "its score in the search, 0.8 (setting 1, 1 seed), less the score mean: 0.1" in taken
 
 
 def test_a_setting_of_several_evaluations_is_seen_at_its_mean() -> None:
@@ -164,6 +164,17 @@ def test_adaptive_seeds_count_evaluations() -> None:
     assert said == "1 of 5 evaluations, about 4 s left, then retraining; no score yet"
 
 
+def test_the_mean_of_the_optimism_is_that_of_the_part_searched_by() -> None:
+    """Dies if the mean is not named: that of test is printed just before it."""
+    history = _history([[0.9], [0.8]])
+    retrained = Retrained({"dev": [0.8, 0.7], "test": [0.6, 0.6]})
+    best = histories.settings(history)[1]
+    of = Search(SPACE, "random")
+    tree = as_json.result(of, history, best, "ended", 1.0, Metric(), retrained)
+    highest, taken = [line for line in terminal.answer(tree) if "optimism" in line]
+    assert "less the dev mean: 0.15" in highest and "less the dev mean: 0.05" in taken
+
+
 @pytest.mark.parametrize(("seeds", "known"), [(1, False), (2, True)])
 def test_a_probability_is_said_where_the_noise_of_seeds_is_known(
     seeds: int, known: bool, monkeypatch: pytest.MonkeyPatch
@@ -180,6 +191,27 @@ def test_a_probability_is_said_where_the_noise_of_seeds_is_known(
         said.endswith("(sd 0.05), the best among those evaluated with probability 0.25") == known
         and ("sd" in said) == known
     )
+
+
+def test_a_probability_is_said_where_the_process_knows_the_noise() -> None:
+    """Dies if it is said by the seeds of all settings: the process knows those of good ones."""
+    bad = [[0.1 * k, 0.1 * k + 0.01] for k in range(4)]
+    history = _history([[0.9], [0.8], [0.7], [0.6], *bad])
+    said = terminal.progress(Search(SPACE, "gp"), history, 9, Metric(), 1.0)
+    noise = as_json.noise(history)
+    assert noise is not None and noise.df == 4 and not posterior.noise_known(history)
+    assert "posterior mean" in said and "sd" not in said and "probability" not in said
+
+
+def test_a_posterior_mean_is_one_that_a_score_can_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a mean above the best score passes 100 %."""
+    history = _history([[0.99], [0.5]])
+    row = posterior.Row(histories.settings(history)[0], 1.02, 0.05, 0.25, 0.0)
+    monkeypatch.setattr(posterior, "describe", lambda *of: [row])
+    of = Search(SPACE, "gp")
+    said = terminal.progress(of, history, 8, Metric("accuracy", "fraction"), 1.0)
+    assert "posterior mean 100.00 of setting 0" in said
+    assert "posterior mean 1.02" in terminal.progress(of, history, 8, Metric(), 1.0)
 
 
 def test_settings_that_were_stopped_are_not_told_as_whole_ones() -> None:
@@ -223,5 +255,5 @@ def test_only_settings_that_can_be_taken_are_as_good_as_the_best(
     history = _stopped(_history([[0.1], [0.5], [0.45], [0.3]]), [0.44, 0.46])
     rows = [posterior.Row(of, 0.5, 0.1, 0.1, 0.1) for of in histories.settings(history)]
     monkeypatch.setattr(posterior, "describe", lambda *of: rows)
-    of = as_json.posterior(Search(SPACE, "gp"), history, rows[1].setting, 0.0)
+    of = as_json.posterior(Search(SPACE, "gp"), history, rows[1].setting, Metric())
     assert of is not None and of["alike"] == [0, 1, 2, 3]
