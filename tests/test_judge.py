@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from jaxeval import observe, runs, studies
+from jaxeval import observe, runs
 from jaxeval.compare.__main__ import main as compare_main
-from jaxeval.config import shipped
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.judge import judging
 from jaxeval.studies import cohorts
@@ -283,40 +282,3 @@ def test_changes_after_options_and_of_a_task(
     with pytest.raises(SystemExit):
         vectors_main(["judge", *words, "--sedes", "2"])
     assert "unrecognized arguments: --sedes 2" in capsys.readouterr().err
-
-
-def test_the_same_file_twice_is_one(folder: Path) -> None:
-    """Dies if a file is judged against itself under another spelling of its path."""
-    a, again = str(folder / "a.txt"), f"{folder}/data/../a.txt"
-    assert judging.named([a, again, str(folder / "b.txt")]) == {"a": a, "b": str(folder / "b.txt")}
-
-
-def test_names_of_files() -> None:
-    """Dies if two files have one name, or a suffix tells more than the name."""
-    assert judging.named(["x/glove.txt.gz", "svd.bin"]) == {
-        "glove": "x/glove.txt.gz",
-        "svd": "svd.bin",
-    }
-    assert [*judging.named(["x/v.txt", "y/v.txt"])] == ["x/v.txt", "y/v.txt"]
-    assert [*judging.named(["glove.6B.100d.txt", "glove.6B.50d.txt"])] == [
-        "glove.6B.100d",
-        "glove.6B.50d",
-    ]
-
-
-def test_the_six_tasks_have_two_configs_each() -> None:
-    """Dies if a mode trains the vectors that it should keep, or a setting of the code is lost."""
-    names = {name for name in shipped.names() if name.startswith("nayak2016/")}
-    assert names == {
-        f"nayak2016/{task}_{mode}" for task in judge_options.TASKS for mode in judge_options.MODES
-    }
-    rates = {"window": (0.01, 0.3), "sequence": (0.03, 0.001)}  # fixed, fine-tuned
-    for name in names:
-        config: Any = studies.read(name)
-        tuned = name.endswith("tuned")
-        assert config.model.words.trained == tuned
-        assert config.data.without_vector == "mean" and config.training.optimiser.clip == "none"
-        kind = "window" if config.task == "tagging" else "sequence"
-        rate = config.training.optimiser.hyperparameters["learning_rate"]
-        assert rate == rates[kind][tuned] and config.model.dropout.output == 0.5
-        assert config.training.patience == (10 if "pos" in name else 15)

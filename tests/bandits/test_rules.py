@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -27,102 +26,6 @@ def _play(rule: Rule, means: dict[str, float], sd: float, seed: int, most: int =
         for model in models:
             state = rule.tell(state, model, float(draw.normal(means[model], sd)))
     return state
-
-
-def _rounds(models: int, budget: int) -> list[list[int]]:
-    """Evaluations of each model after each round of sequential halving; model k scores k."""
-    rule = SequentialHalving(budget=budget)
-    state = rule.begin([str(k) for k in range(models)])
-    rounds = []
-    while batch := rule.ask(state):
-        for model in batch:
-            state = rule.tell(state, model, float(model))
-        rounds.append(list(Counter(batch).values()))
-    answer = rule.answer(state)
-    assert answer is not None and answer.best == str(models - 1)
-    return rounds
-
-
-def test_sequential_halving_has_the_published_rounds() -> None:
-    """Dies if a round's share or the number of survivors is off by one."""
-    assert _rounds(12, 48) == [[1] * 12, [2] * 6, [4] * 3, [6] * 2]
-    assert _rounds(5, 25) == [[1] * 5, [2] * 3, [4] * 2]
-    assert _rounds(4, 16) == [[2] * 4, [4] * 2]
-    with pytest.raises(ConfigError, match="5 models need at least 15, got 14"):
-        SequentialHalving(budget=14).begin(NAMES)
-    with pytest.raises(ConfigError, match="2 models need at least 2, got 0"):
-        SequentialHalving(budget=0).begin(NAMES[:2])
-
-
-def test_sequential_halving_ranks_by_all_evaluations_so_far() -> None:
-    """Dies if only the scores of the last round decide."""
-    rule = SequentialHalving(budget=16)
-    state = rule.begin(["a", "b", "c", "d"])
-    scores = {"a": [9, 9], "b": [8, 8], "c": [1, 1], "d": [0, 0]}
-    for model, values in scores.items():
-        for value in values:
-            state = rule.tell(state, model, value)
-    assert Counter(rule.ask(state)) == {"a": 4, "b": 4}
-    for _ in range(4):
-        state = rule.tell(rule.tell(state, "a", 8), "b", 8.4)
-    # a: mean 50 / 6, b: mean 49.6 / 6, though b won the last round
-    answer = rule.answer(state)
-    assert answer is not None and (answer.best, answer.evaluations) == ("a", 16)
-
-
-def _halved(scores: list[list[float]], dropped: tuple[int, ...] = ()) -> State:
-    """A state of models m0, m1 ... with these scores, of which some were then dropped."""
-    state = states.begin([f"m{k}" for k in range(len(scores))])
-    for k, of_model in enumerate(scores):
-        for score in of_model:
-            state = states.tell(state, f"m{k}", score)
-    for k in dropped:
-        state = states.exclude(state, f"m{k}", "failed")
-    return state
-
-
-@pytest.mark.parametrize(
-    ("budget", "scores", "leader"),
-    [
-        (8, [[0.0], [0.1], [0.2], [0.3]], "m3"),  # the first round's scores
-        (16, [[0.0] * 2, [0.9] * 2, [0.5] * 6, [0.6] * 6], "m1"),  # m1 and m3 stay
-        (30, [[0.0] * 2, [0.1] * 2, [0.2] * 2, [0.3] * 2, [0.4] * 2], "m4"),
-        (16, [[0.4] * 2, [0.9] * 2, [0.8] * 2, [0.1] * 2], "m1"),  # a round is complete
-    ],
-)
-def test_sequential_halving_that_runs_out_of_time(
-    budget: int, scores: list[list[float]], leader: str
-) -> None:
-    """Dies if the leader is not the survivor of the highest mean so far."""
-    answer = SequentialHalving(budget=budget).leading(_halved(scores), "the time is spent")
-    assert answer.best == leader
-    assert answer[1:] == (None, "the time is spent", sum(map(len, scores)), ())
-
-
-@pytest.mark.parametrize(
-    ("scores", "dropped", "best", "reason"),
-    [
-        ([[0.4] * 3, [0.9] * 9, [0.8] * 9, [0.1] * 3], (), "m1", "the budget is spent"),
-        (
-            [[0.4] * 3, [0.7] * 9, [0.8] * 4, [0.1] * 3],
-            (2,),
-            "m1",
-            "the other survivors were dropped",
-        ),
-        (
-            [[0.4] * 3, [0.7] * 3, [0.8] * 3, [0.1] * 3],
-            (1, 2),
-            "m0",
-            "all survivors were dropped; this is the best of the others",
-        ),
-    ],
-)
-def test_sequential_halving_says_why_it_ended(
-    scores: list[list[float]], dropped: tuple[int, ...], best: str, reason: str
-) -> None:
-    """Dies if a budget of 24 is called spent after 19 or 12 evaluations."""
-    answer = SequentialHalving(budget=24).answer(_halved(scores, dropped))
-    assert answer is not None and (answer.best, answer.reason) == (best, reason)
 
 
 def test_fixed_budget_non_adaptive_splits_evenly() -> None:
