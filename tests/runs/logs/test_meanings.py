@@ -128,21 +128,33 @@ def test_instances_of_test_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("gold", "predicted", "right"),
-    [(1, "1", 1.0), ("1", 1.0, 1.0), (True, "true", 1.0), (True, 1, 0.0), (0, False, 0.0)],
+    [
+        *((1, "1", 1.0), ("1", 1.0, 1.0), (True, "true", 1.0), (True, True, 1.0)),
+        *(({"x": 1, "y": [2]}, {"y": [2.0], "x": 1}, 1.0), ({"x": [1]}, {"x": [2]}, 0.0)),
+    ],
 )
 def test_labels_of_several_types(
     tmp_path: Path, gold: object, predicted: object, right: float
 ) -> None:
-    """Dies if a label that JSON writes as another type is wrong, or a number is true."""
+    """Dies if a label that JSON writes as another type or in another order is wrong."""
     path = _lines(tmp_path / "a.jsonl", [{"item": 1, "gold": gold, "predicted": predicted}])
     assert finding.read([str(path)]).score.tolist() == [right]
 
 
+@pytest.mark.parametrize(("gold", "predicted"), [(True, 1), (0, False), (0.0, True)])
+def test_numbers_are_not_true(tmp_path: Path, gold: object, predicted: object) -> None:
+    """Dies if true against 1 is counted, be it as right or as wrong."""
+    path = _lines(tmp_path / "a.jsonl", [{"item": 1, "gold": gold, "predicted": predicted}])
+    with pytest.raises(DataError, match=r"a\.jsonl:1: gold .*; expected both as true or false"):
+        finding.read([str(path)])
+
+
 def test_golds_of_several_types_are_one(tmp_path: Path) -> None:
-    """Dies if 1 in one log and "1" in the other are taken for two golds."""
-    for name, gold in {"a": 1, "b": "1"}.items():
-        _lines(tmp_path / f"{name}.jsonl", [{"item": 0, "gold": gold, "predicted": 1}])
-    assert _paired(tmp_path).tasks[0].items == ("0",)
+    """Dies if 1 in one log and "1" in the other, or keys in another order, are two golds."""
+    for golds in ((1, "1"), ({"x": 1, "y": 2}, {"y": 2, "x": 1})):
+        for name, gold in zip("ab", golds, strict=True):
+            _lines(tmp_path / f"{name}.jsonl", [{"item": 0, "gold": gold, "predicted": gold}])
+        assert _paired(tmp_path).tasks[0].items == ("0",)
 
 
 def test_scores_twice_name_their_log(tmp_path: Path) -> None:
