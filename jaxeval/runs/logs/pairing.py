@@ -75,7 +75,7 @@ def paired(table: LogTable, rules: Rules | None = None) -> Paired:
             f"no task and metric that {listed(models)} all have: {'; '.join(notes[:4])}"
         )
     whole = [of.scores(rows, metric, better[of.name, metric]) for of, rows, metric in found]
-    tasks = tuple(map(item_scores.common, item_scores.without_copies(whole, table.given)))
+    tasks = tuple(map(item_scores.common, item_scores.without_copies(whole)))
     for (of, _, _), scores in zip(found, tasks, strict=True):
         of.refuse(scores)
     return Paired(models, tasks, tuple(notes), absent, tuple(without_metric))

@@ -35,7 +35,6 @@ class LogTable:
       run: number, from 0, among the runs of a model on a task.
       content, prompt: hashes, -1 where unknown.
       run_names: (model, task) -> what its runs are called, where each has a name.
-      given: models that --log NAME=PATH names, whose logs are runs.
       status: place in `records.STATUSES`; only with "scored" is there a score.
       higher_is_better: (task, metric) -> what its log says.
       notes: what a user should know, with how often.
@@ -54,7 +53,6 @@ class LogTable:
     content: np.ndarray
     prompt: np.ndarray
     run_names: Mapping[tuple[str, str], tuple[str, ...]]
-    given: frozenset[str]
     higher_is_better: Mapping[tuple[str, str], bool]
     logs: int
     notes: Mapping[str, int]
@@ -158,7 +156,6 @@ class _Columns:
                 (names["model"][model], names["task"][task]): of
                 for (model, task), of in run_names.items()
             },
-            given=frozenset(printable(of.model) for of in self.sources if of.model),
             higher_is_better=self.directions,
             logs=logs,
             notes={printable(said): count for said, count in notes.items()},

@@ -221,3 +221,21 @@ def test_answers_that_some_runs_lack_are_missing(tmp_path: Path, key: str) -> No
     assert completeness.missing(task, "a") == pytest.approx(18 / 40)
     assert completeness.missing(task, "b") == 0
     assert any("45 % of a's answers" in why for why in completeness.reasons(paired))
+
+
+@pytest.mark.parametrize("per_run", [True, False])
+def test_more_answers_to_some_are_no_fewer_to_others(tmp_path: Path, per_run: bool) -> None:
+    """Dies if the run or the item with the most answers is what all others lack."""
+    lines = [
+        {"item": k, "run": run, "sample": sample, "score": k % 2}
+        for run in (1, 2)
+        for k in range(40)
+        for sample in range(4 if (run == 2 if per_run else k == 0) else 1)
+    ]
+    paths = [_lines(tmp_path / f"{name}.jsonl", lines) for name in "ab"]
+    (task,) = _paired(*paths).tasks
+    assert completeness.missing(task, "a") == 0
+    _lines(paths[0], [line for line in lines if line["item"] % 4 or line["run"] == 1])
+    (task,) = _paired(*paths).tasks
+    lacking = 0.25 * (0.8 if per_run else 0.5)
+    assert completeness.missing(task, "a") == pytest.approx(lacking)
