@@ -67,10 +67,10 @@ def test_runs_are_one_on_all_tasks_by_their_names(tmp_path: Path) -> None:
 
 
 def test_other_runs_on_another_task_are_not_shared(tmp_path: Path) -> None:
-    """Dies if three runs of a task are those of another task by their number."""
+    """Dies if two runs of a task are those of another task by their number."""
     draw = np.random.default_rng(0)
-    _task(tmp_path, "s", _of_networks("vwx", draw))
-    _task(tmp_path, "t", _of_networks("xyz", draw))
+    _task(tmp_path, "s", _of_networks("vw", draw))
+    _task(tmp_path, "t", _of_networks("xy", draw))
     suite = _studied(tmp_path).suite
     assert not suite.shared_runs and suite.notes == (
         "Runs differ between tasks: they are taken as a task's own.",
