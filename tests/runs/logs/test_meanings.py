@@ -51,30 +51,55 @@ def test_networks_of_one_name_are_told(tmp_path: Path) -> None:
     """Dies if two checkpoints of a name become runs in silence, or if seeds, the device, equal
     models or names of a user are warned of."""
 
-    def notes(arguments: Sequence[str], *paths: str) -> list[str]:
-        dates = (writing.DATE, LATER)
-        for date, given in zip(dates, arguments, strict=True):
+    def notes(arguments: Sequence[str], *paths: str, gen: Sequence[Any] = ("", "")) -> list[str]:
+        for k, date in enumerate((writing.DATE, LATER)):
             folder = writing.lm_eval(tmp_path, "pythia", {"none": [0.0, 1.0]}, date=date)
             path = folder / f"results_{date}.json"
-            config = {"model": "hf", "model_args": given}
+            config = {"model": "hf", "model_args": arguments[k], "gen_kwargs": gen[k]}
             path.write_text(json.dumps(json.loads(path.read_text()) | {"config": config}))
         return [*finding.read([*paths] or [str(tmp_path)]).notes]
 
     (note,) = notes(["pretrained=p,revision=step1", "pretrained=p,revision=step9"])
     assert note.startswith("logs of pythia differ in more than seeds (revision=step1; revision=st")
     assert not notes(["pretrained=p,seed=1,device=cuda:0", "pretrained=p,seed=2,device=cuda:1"])
+    assert not notes(["tensor_parallel_size=1,max_memory_per_gpu=1", "base_url=http://h/v1"])
     assert not notes(["revision=step1", "revision=step9"], f"ours={tmp_path}")
+    (note,) = notes(["", ""], gen=[{"temperature": 0, "seed": 1}, "temperature=1.0,seed=2"])
+    assert "(temperature=0; temperature=1.0)" in note
+    assert "(none of these; dtype=float16)" in notes(["", "dtype=float16"])[0]
 
 
-def test_arguments_of_models_of_inspect(tmp_path: Path) -> None:
-    """Dies if logs with another temperature or quantisation become runs in silence."""
+def test_settings_of_tasks_are_no_settings_of_runs(tmp_path: Path) -> None:
+    """Dies if two tasks that need two lengths warn of two models."""
+    for task, date in (("s", writing.DATE), ("t", LATER)):
+        folder = writing.lm_eval(tmp_path, "m", {"none": [0.0, 1.0]}, task=task, date=date)
+        path = folder / f"results_{date}.json"
+        config = {"config": {"model_args": f"max_length={len(date)}"}}
+        path.write_text(json.dumps(json.loads(path.read_text()) | config))
+    assert not finding.read([str(tmp_path)]).notes
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ({"temperature": 0.0}, {"temperature": 1.0}, "(temperature=0.0; temperature=1.0)"),
+        ({}, {"temperature": 1.0}, "(none of these; temperature=1.0)"),
+        ({"extra": {"seed": 1, "k": 5}}, {"extra": {"seed": 2, "k": 5}}, ""),
+        ({"extra": {"stop": ["a", "b"]}}, {"extra": {"stop": ["a", "c"]}}, "'stop': ['a', 'b']}"),
+    ],
+)
+def test_arguments_of_models_of_inspect(
+    tmp_path: Path, first: dict, second: dict, said: str
+) -> None:
+    """Dies if logs with another temperature, or one with the default, become runs in silence; or
+    if seeds and connections are warned of."""
     samples = [writing.inspect_sample(k, "C") for k in range(2)]
-    for k, temperature in enumerate((0.0, 1.0)):
-        config = {"temperature": temperature, "seed": k, "max_connections": 3 + k}
+    for k, given in enumerate((first, second)):
+        config = given | {"seed": k, "max_connections": 3 + k}
         head = writing.inspect_head(task_id=str(k), model_generate_config=config)
         writing.inspect_json(tmp_path / f"{k}.json", head, samples)
-    (note,) = finding.read([str(tmp_path)]).notes
-    assert "differ in more than seeds (temperature=0.0; temperature=1.0)" in note
+    notes = [*finding.read([str(tmp_path)]).notes]
+    assert [said in note for note in notes] == [True] * bool(said)
 
 
 @pytest.mark.parametrize(("reducer", "said"), [("mean", 0), ("pass_at_3", 1)])
