@@ -108,7 +108,7 @@ def _scores(
         score, higher = records.number(sample.get(str(name))), higher_is_better.get(str(name))
         if name == _PERPLEXITY and score is not None and score <= 0:
             said = "perplexity of an item is its log-likelihood, and is read as nll (nats)"
-            notes[f"{base.task}: {said}"] += 1
+            notes[f"{base.task}: {said}"] = 1
             name, score, higher = "nll", 0.0 - score, False
         metric = str(name) if filtered == "none" else f"{name}/{filtered}"
         if score is None:

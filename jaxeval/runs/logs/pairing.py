@@ -94,7 +94,7 @@ def _refuse_unknown(table: LogTable, models: Sequence[str], metrics: Sequence[st
     of_models = np.isin(table.model, _codes(table.names["model"], models))
     codes = np.unique(table.metric[of_models]).tolist()
     known = [name for code in codes if (name := table.names["metric"][code])]
-    metric_names.refuse_unknown(metrics, known)
+    metric_names.refuse_unknown(metrics, known, table.notes)
 
 
 def _absent(table: LogTable, models: Sequence[str]) -> dict[str, tuple[str, ...]]:

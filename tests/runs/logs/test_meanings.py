@@ -1,6 +1,7 @@
 """What programs mean by what they write: metrics, splits, epochs, models and labels."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,10 @@ def test_a_perplexity_of_an_item_is_a_log_likelihood(tmp_path: Path) -> None:
     (task,) = paired.tasks
     assert (task.metric, task.higher_is_better, task.stored_unit) == ("nll", False, "nats")
     assert [cube.ravel().tolist() for cube in task.scores.values()] == [[0.5, 0, 1], [2, 3, 4]]
-    assert any("perplexity of an item is its log-likelihood" in note for note in paired.notes)
+    said = "lambada: perplexity of an item is its log-likelihood, and is read as nll (nats)"
+    assert said in paired.notes  # once
+    with pytest.raises(DataError, match=rf"no task has .*nll \({re.escape(said)}\)"):
+        _paired(tmp_path, metrics=("perplexity",))
 
 
 def test_a_task_with_perplexities_of_its_own_keeps_them(tmp_path: Path) -> None:
