@@ -38,8 +38,8 @@ def _too_many(task: TaskScores, models: tuple[str, ...]) -> Iterator[str]:
 def missing(task: TaskScores, model: str) -> float:
     """The share of a model's answers to all items that failed, have no score or are lacking.
 
-    Of every run as many answers to an item are expected as it has to the most answered items, but
-    for the 5 % with the most; of a run without any as many as of the others.
+    Of every run as many answers to an item are expected as more than 5 % of its items have; of a
+    run without any as many as of the others.
     """
     answered = task.answered.get(model)
     if answered is None:
