@@ -155,7 +155,7 @@ def _of_arrays(
         },
         direction_assumed=said is None,
     )
-    (task,) = map(item_scores.common, item_scores.without_copies([task], _NAMES))
+    (task,) = map(item_scores.common, item_scores.without_copies([task]))
     item_scores.refuse_scales(task)
     return item_scores.Paired(_NAMES, (task,))
 

@@ -102,7 +102,7 @@ def test_few_items_and_copies_are_said(tmp_path: Path, capsys: pytest.CaptureFix
         writing.lm_eval(tmp_path / "greedy", model, scores)
         writing.lm_eval(tmp_path / "greedy", model, scores, date="2026-04-01T00-00-00.1")
     shown = verb.shown(capsys, "--log", tmp_path / "greedy")
-    assert "warning: task arc: two runs of a have the same score on every item" in shown
+    assert "as another on every item: 1 of 2; decoding that draws nothing gives" in shown
 
 
 def test_clusters(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -74,13 +74,18 @@ def test_copies_are_one_run(tmp_path: Path, capsys: pytest.CaptureFixture) -> No
 
 
 def test_an_error_of_0_is_not_known(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if a difference without any spread is shown with certainty, rounding or not."""
+    """Dies if a difference without any spread is shown with certainty, rounding or not; or is said
+    not to be one."""
+    same = _scores(tmp_path / "same", {"a": [1.3, 1.4], "b": [1.3, 1.4]})
+    shown = verb.shown(capsys, "--log", same)
+    assert "a and b score the same over all items, which says nothing of others: 1.35" in shown
+    assert "No difference" not in shown
     folder = _scores(tmp_path, {"a": [1.3, 1.4], "b": [1.1, 1.2]})
     tree = verb.as_json(capsys, "a", "b", "--log", folder, "--gate", status=1)
     (pair,) = tree["pairs"]
     assert pair["difference"]["p_value"] is pair["p_adjusted"] is None
     assert pair["difference"]["interval"]["low"] is None
-    assert "its error cannot be told" in pair["text"]
+    assert "its error cannot be told" in pair["text"] and "differ by the same" in pair["text"]
 
 
 def test_sentences_name_the_higher_model_first(

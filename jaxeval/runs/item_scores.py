@@ -1,7 +1,7 @@
 """Scores of models on the same items of a task, in runs and samples."""
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,10 +21,11 @@ class TaskScores:
       left_out: how many items a model has no score of, beside these.
       failed, unscored: model -> answers that ended in an error, and that no score was given.
       lacking: model -> ids of items of the others that it has no answer to.
-      copies: model -> runs left out, whose every score is that of another run.
+      copies: model -> runs left out, whose every score on the task is that of another run.
       alike: model -> runs of which the same holds, but which a user has named as runs.
       runs: model -> names of its runs, where they have names: the same on all tasks.
-      answered: model -> answers with a score, to left-out items too; without it those of `scores`.
+      answered: model -> [items, R] answers with a score, left-out items too; without it those of
+        `scores`.
       direction_assumed: nothing says whether higher is better.
     """
 
@@ -41,7 +42,7 @@ class TaskScores:
     copies: Mapping[str, int] = dataclasses.field(default_factory=dict)
     alike: Mapping[str, int] = dataclasses.field(default_factory=dict)
     runs: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
-    answered: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    answered: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
     direction_assumed: bool = False
 
     @property
@@ -75,46 +76,58 @@ def common(task: TaskScores) -> TaskScores:
         scores={model: cube[kept] for model, cube in task.scores.items()},
         clusters=None if task.clusters is None else task.clusters[kept],
         left_out=task.left_out + int(np.sum(~kept)),
-        answered={model: int(np.sum(~np.isnan(cube))) for model, cube in task.scores.items()},
+        answered={model: np.sum(~np.isnan(cube), 2) for model, cube in task.scores.items()},
     )
 
 
-def without_copies(tasks: Sequence[TaskScores], named: Collection[str] = ()) -> list[TaskScores]:
+def without_copies(tasks: Sequence[TaskScores]) -> list[TaskScores]:
     """The same with one run of those that are copies of one another (greedy decoding).
 
-    A copy has the score of an earlier run on every item of all tasks, and scores that vary: runs
-    that are right on all items of an easy task are runs. Run r is taken to be one on all tasks.
-
-    Args:
-      named: models whose runs a user has named as runs: their copies stay, and are counted.
+    A copy has the score of an earlier run on every item of a task, and scores that vary: runs that
+    are right on all items of an easy task are runs, unless run r is a copy on all other tasks.
+    Runs with names stay, and are counted, unless all of a model's are alike on all tasks.
     """
-    scores: list[dict[str, np.ndarray]] = [{**task.scores} for task in tasks]
+    whole = [dataclasses.replace(of, scores={**of.scores}, runs={**of.runs}) for of in tasks]
     copies: list[dict[str, int]] = [{} for _ in tasks]
     alike: list[dict[str, int]] = [{} for _ in tasks]
     for model in dict.fromkeys(model for task in tasks for model in task.scores):
-        found = _copies([of[model] for of in scores])
-        stay = model in named or any(task.runs.get(model) for task in tasks)
-        for of, counts in zip(scores, alike if stay else copies, strict=True):
-            here = [run for run in found if run < of[model].shape[1]]
+        cubes = [task.scores[model] for task in tasks]
+        found = _copies(cubes)
+        named = any(task.runs.get(model) for task in tasks)
+        differ = any(len(of) < cube.shape[1] - 1 for of, cube in zip(found, cubes, strict=True))
+        stay = named and differ
+        for of, here, counts in zip(whole, found, alike if stay else copies, strict=True):
             counts[model] = len(here)
             if here and not stay:
-                of[model] = np.delete(of[model], here, axis=1)
+                _drop(of, model, here)
     return [
-        dataclasses.replace(task, scores=of, copies=left_out, alike=kept)
-        for task, of, left_out, kept in zip(tasks, scores, copies, alike, strict=True)
+        dataclasses.replace(of, copies=left_out, alike=kept)
+        for of, left_out, kept in zip(whole, copies, alike, strict=True)
     ]
 
 
-def _copies(cubes: Sequence[np.ndarray]) -> list[int]:
-    """Runs of a model, of its scores [I, R, K] on each task, that are copies of earlier ones."""
-    first: dict[tuple[int, ...], int] = {}
-    found = []
-    for run in range(max(cube.shape[1] for cube in cubes)):
-        of_tasks = [cube[:, run] if run < cube.shape[1] else np.zeros(0) for cube in cubes]
-        key = tuple(hash(of.tobytes()) for of in of_tasks)
-        if first.setdefault(key, run) != run and any(map(_varies, of_tasks)):
-            found.append(run)
-    return found
+def _drop(of: TaskScores, model: str, runs: Sequence[int]) -> None:
+    """Takes runs of a model from a task's scores and names, which are dicts of its own."""
+    assert isinstance(of.scores, dict) and isinstance(of.runs, dict)
+    of.scores[model] = np.delete(of.scores[model], runs, axis=1)
+    if of.runs.get(model):
+        of.runs[model] = tuple(n for run, n in enumerate(of.runs[model]) if run not in runs)
+
+
+def _copies(cubes: Sequence[np.ndarray]) -> list[list[int]]:
+    """On each task, runs of a model, of its scores [I, R, K], that are copies of earlier ones."""
+    varying = [{r for r in range(cube.shape[1]) if _varies(cube[:, r])} for cube in cubes]
+    repeated = [_repeated(cube) for cube in cubes]
+    new = set().union(*(of - again for of, again in zip(varying, repeated, strict=True)))
+    copies = set().union(*varying) - new
+    return [sorted(again & (of | copies)) for again, of in zip(repeated, varying, strict=True)]
+
+
+def _repeated(cube: np.ndarray) -> set[int]:
+    """Runs that have all scores of an earlier one."""
+    first: dict[bytes, int] = {}
+    runs = range(cube.shape[1])
+    return {run for run in runs if first.setdefault(cube[:, run].tobytes(), run) != run}
 
 
 def _varies(scores: np.ndarray) -> bool:

@@ -1,6 +1,7 @@
 """What a comparison over items says, in sentences; each names what it generalises over."""
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 
 from jaxeval.report import scores, text
@@ -18,6 +19,7 @@ OVER: dict[tuple[str, ...], str] = {
     ("runs",): "other runs, these items",
     ("items", "runs"): "other items and other runs",
 }
+_NO_MORE = "which says nothing of others"
 _WITHHELD = "too many answers or tasks are missing"
 MOST_PAIRS = 6  # of which sentences are printed
 
@@ -150,7 +152,10 @@ def _direction(
     a, b = pair.a, pair.b
     if study.withheld:
         return f"Nothing is said of {a} against {b}, since {_WITHHELD}"
-    if not pair.p_adjusted <= study.rules.alpha or difference.value == 0:  # NaN: not known
+    if difference.p_value is not None and math.isnan(difference.p_value):
+        alike = "score the same" if difference.value == 0 else "differ by the same"
+        return f"{a} and {b} {alike} over all {' and '.join(difference.over)}, {_NO_MORE}"
+    if not pair.p_adjusted <= study.rules.alpha or difference.value == 0:
         return f"No difference between {a} and {b} was shown{_though(difference, study)}"
     higher, lower = (a, b) if difference.value > 0 else (b, a)
     better = "" if higher_is_better else f", and so {lower} is the better one"

@@ -12,7 +12,7 @@ from jaxeval.runs.logs.records import Keys, Notes, Record, Source
 
 # as inspect_ai's value_to_float reads them
 _VALUES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
-_MODEL_SETTINGS = ("args", "generate_config")
+_SETTINGS = ("model_args", "model_generate_config")
 _MOST_TEXT = 5120  # characters, of a summary's input and target
 _TEXTS = ("content", "text")
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -23,7 +23,7 @@ class _Run(NamedTuple):
 
     model: str
     task: str
-    settings: str
+    settings: frozenset[str]
 
 
 def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
@@ -75,9 +75,7 @@ def _run(head: Mapping[str, Json], source: Source) -> _Run:
     return _Run(
         records.label(head.get("model"), "eval.model", source),
         f"{task} ({', '.join(plain)})" if plain else task,
-        ",".join(
-            filter(None, (records.settings(head.get(f"model_{of}")) for of in _MODEL_SETTINGS))
-        ),
+        frozenset().union(*(records.settings(head.get(of)) for of in _SETTINGS)),
     )
 
 

@@ -24,6 +24,7 @@ _NO_METRICS = {  # of a line that does not say which keys are
     *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter"),
     *("doc_hash", "prompt_hash", "target_hash"),
 }
+_SETTINGS = ("model_args", "gen_kwargs")
 # of tasks of loglikelihood an item's log-likelihood, whose exp(-mean) the results have
 _PERPLEXITY = "perplexity"
 
@@ -34,7 +35,7 @@ class _Evaluation(NamedTuple):
     model: str
     higher_is_better: Mapping[str, bool | None]
     filters: tuple[str, ...]
-    settings: str = ""
+    settings: frozenset[str] | None = None
 
 
 def is_log(path: Path) -> bool:
@@ -107,7 +108,7 @@ def _scores(
         score, higher = records.number(sample.get(str(name))), higher_is_better.get(str(name))
         if name == _PERPLEXITY and score is not None and score <= 0:
             said = "perplexity of an item is its log-likelihood, and is read as nll (nats)"
-            notes[f"{base.task}: {said}"] += 1
+            notes[f"{base.task}: {said}"] = 1
             name, score, higher = "nll", 0.0 - score, False
         metric = str(name) if filtered == "none" else f"{name}/{filtered}"
         if score is None:
@@ -140,11 +141,17 @@ def _evaluation(path: Path, task: str, date: str | None) -> _Evaluation:
     return _Evaluation(path.parent.name, {}, ())
 
 
-def _settings(config: Json) -> str:
-    """How a model was made, by its arguments: revision, dtype ..."""
-    given = config.get("model_args") if isinstance(config, Mapping) else None
+def _settings(config: Json) -> frozenset[str] | None:
+    """How a model was made (revision, dtype ...) and how it answered; None: unknown."""
+    if not isinstance(config, Mapping):
+        return None
+    return frozenset().union(*(_arguments(config.get(of)) for of in _SETTINGS))
+
+
+def _arguments(given: Json) -> frozenset[str]:
+    """Of an object, or of a text KEY=VALUE,..."""
     if isinstance(given, str):
-        given = dict(part.partition("=")[::2] for part in given.split(","))
+        given = dict(part.partition("=")[::2] for part in given.split(",") if part)
     return records.settings(given)
 
 

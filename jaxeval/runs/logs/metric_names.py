@@ -5,7 +5,8 @@ Behind the slash stands a filter (lm-evaluation-harness) or the key of a score (
 """
 
 import difflib
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 from jaxeval.errors import DataError, argument
 from jaxeval.runs.imported import listed
@@ -24,8 +25,11 @@ def of_task(asked: Sequence[str], metrics: Sequence[str]) -> list[str]:
     return next(filter(None, every), [])
 
 
-def refuse_unknown(asked: Sequence[str], metrics: Sequence[str]) -> None:
+def refuse_unknown(asked: Sequence[str], metrics: Sequence[str], notes: Iterable[str]) -> None:
     """Refuses a name that no task has: misspelt, it would leave tasks out.
+
+    Args:
+      notes: of the readers, `TASK: METRIC ...` of what became of a metric.
 
     Raises:
       DataError: naming it, the nearest metric and the others.
@@ -34,9 +38,10 @@ def refuse_unknown(asked: Sequence[str], metrics: Sequence[str]) -> None:
         if not meant(name, metrics):
             near = difflib.get_close_matches(name, [*metrics, *_before_slash(metrics)], 1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
+            why = [note for note in notes if re.search(f": {re.escape(name)}[ /]", note)]
             raise DataError(
                 f"{argument('metric')}: no task has a metric {name!r}; expected one of "
-                f"{listed(metrics)}{hint}"
+                f"{listed(metrics)}{f' ({why[0]})' if why else hint}"
             )
 
 

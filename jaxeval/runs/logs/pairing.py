@@ -75,7 +75,7 @@ def paired(table: LogTable, rules: Rules | None = None) -> Paired:
             f"no task and metric that {listed(models)} all have: {'; '.join(notes[:4])}"
         )
     whole = [of.scores(rows, metric, better[of.name, metric]) for of, rows, metric in found]
-    tasks = tuple(map(item_scores.common, item_scores.without_copies(whole, table.given)))
+    tasks = tuple(map(item_scores.common, item_scores.without_copies(whole)))
     for (of, _, _), scores in zip(found, tasks, strict=True):
         of.refuse(scores)
     return Paired(models, tasks, tuple(notes), absent, tuple(without_metric))
@@ -94,7 +94,7 @@ def _refuse_unknown(table: LogTable, models: Sequence[str], metrics: Sequence[st
     of_models = np.isin(table.model, _codes(table.names["model"], models))
     codes = np.unique(table.metric[of_models]).tolist()
     known = [name for code in codes if (name := table.names["metric"][code])]
-    metric_names.refuse_unknown(metrics, known)
+    metric_names.refuse_unknown(metrics, known, table.notes)
 
 
 def _absent(table: LogTable, models: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -13,7 +13,7 @@ one a run. A key that ends in `*` gives the predictions of all models, named by 
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from jaxeval.errors import DataError, argument
 from jaxeval.files import Json
@@ -120,11 +120,10 @@ def _scored(line: Line, base: Record, role: str, gold: Json, answer: Json) -> Re
     if answer is None:  # why is not known
         return base._replace(status="unscored")
     if role == "predicted":
-        expected = _as_text(gold)
+        _refuse_kinds(line, gold, answer)
+        right = _as_text(answer) == _as_text(gold) if _plain(answer, gold) else answer == gold
         # gold is part of what two logs must agree on
-        return base._replace(
-            score=float(_as_text(answer) == expected), prompt=f"{base.prompt} {expected}"
-        )
+        return base._replace(score=float(right), prompt=f"{base.prompt} {_as_text(gold)}")
     score = records.number(answer)
     if score is None or (role == "correct" and score not in (0.0, 1.0)):
         expected = "a number" if role == "score" else "true or false"
@@ -132,10 +131,23 @@ def _scored(line: Line, base: Record, role: str, gold: Json, answer: Json) -> Re
     return base._replace(score=score)
 
 
+def _plain(*values: Json) -> bool:
+    """Whether all are texts, numbers, true or false."""
+    return not any(isinstance(value, list | Mapping) for value in values)
+
+
+def _refuse_kinds(line: Line, gold: Json, answer: Json) -> None:
+    """Refuses true or false beside a number: what 1 means is not known."""
+    kinds = [isinstance(value, bool) for value in (gold, answer)]
+    if any(kinds) and not all(kinds) and all(isinstance(v, int | float) for v in (gold, answer)):
+        found = f"gold {json.dumps(gold)} and predicted {json.dumps(answer)}"
+        raise line.error(f"{found}; expected both as true or false, or both as numbers")
+
+
 def _as_text(value: Json) -> str:
-    """A label as text, by which it is compared: 1, 1.0 and "1" are one label, true is another."""
+    """A label as text: 1, 1.0 and "1" are one; an object's keys in order."""
     if isinstance(value, str):
         return value
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return json.dumps(value)
+    return json.dumps(value, sort_keys=True)

@@ -12,9 +12,11 @@ from jaxeval.files import Json
 
 Status = Literal["scored", "unscored", "failed"]
 _IMMATERIAL = {
-    *("device", "batch_size", "max_batch_size", "parallelize", "num_concurrent"),
-    *("max_connections", "max_retries", "timeout", "attempt_timeout"),
+    *("device", "batch_size", "max_batch_size", "parallelize", "num_concurrent", "base_url"),
+    *("max_connections", "max_retries", "timeout", "attempt_timeout", "swap_space"),
+    *("tensor_parallel_size", "data_parallel_size", "gpu_memory_utilization"),
 }
+_IMMATERIAL_STARTS = ("device_map", "max_memory")
 STATUSES: tuple[Status, ...] = ("scored", "unscored", "failed")
 
 
@@ -60,7 +62,7 @@ class Record(NamedTuple):
       higher_is_better: None: unknown.
       file: name of the log, which is that of the task where several models have one.
       run_name: what a user calls the run, on all tasks alike; "" without a name.
-      settings: of the model beside its name, as of `settings`; "" unknown.
+      settings: of the model beside its name, as of `settings`; None: unknown.
     """
 
     model: str
@@ -78,7 +80,7 @@ class Record(NamedTuple):
     run_id: str = ""
     file: str = ""
     run_name: str = ""
-    settings: str = ""
+    settings: frozenset[str] | None = None
 
 
 Notes = Counter[str]  # what a user should know of the logs, and how often
@@ -122,19 +124,28 @@ def cluster_of(
     raise DataError(f"item {item:.60}: {message}", source.path, line)
 
 
-def settings(given: Json) -> str:
-    """What makes two models of one name different: `key=value` parted by commas, in order.
+def settings(given: Json) -> frozenset[str]:
+    """What makes two models of one name different: `key=value` of each.
 
     Seeds, and what changes speed alone, do not count.
     """
-    items = given.items() if isinstance(given, Mapping) else ()
-    return ",".join(
-        sorted(
-            f"{key}={value}"
-            for key, value in items
-            if value is not None and "seed" not in key and key not in _IMMATERIAL
-        )
-    )
+    material = _material(given)
+    items = material.items() if isinstance(material, Mapping) else ()
+    return frozenset(f"{key}={value}" for key, value in items)
+
+
+def _material(tree: Json) -> Json:
+    """The same without keys that are immaterial or have no value, in its objects too."""
+    if not isinstance(tree, Mapping):
+        return tree
+    return {
+        key: _material(value)
+        for key, value in sorted(tree.items())
+        if value is not None
+        and "seed" not in key
+        and key not in _IMMATERIAL
+        and not key.startswith(_IMMATERIAL_STARTS)
+    }
 
 
 def label(value: object, what: str, source: Source, line: int | None = None) -> str:

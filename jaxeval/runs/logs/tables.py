@@ -35,7 +35,6 @@ class LogTable:
       run: number, from 0, among the runs of a model on a task.
       content, prompt: hashes, -1 where unknown.
       run_names: (model, task) -> what its runs are called, where each has a name.
-      given: models that --log NAME=PATH names, whose logs are runs.
       status: place in `records.STATUSES`; only with "scored" is there a score.
       higher_is_better: (task, metric) -> what its log says.
       notes: what a user should know, with how often.
@@ -54,7 +53,6 @@ class LogTable:
     content: np.ndarray
     prompt: np.ndarray
     run_names: Mapping[tuple[str, str], tuple[str, ...]]
-    given: frozenset[str]
     higher_is_better: Mapping[tuple[str, str], bool]
     logs: int
     notes: Mapping[str, int]
@@ -74,7 +72,7 @@ class _Columns:
 
     Attributes:
       files: that name tasks.
-      settings: of each model that logs name (`records.settings`).
+      settings: of each model that logs name, on each task (`records.settings`).
     """
 
     codes: Mapping[str, _Codes]
@@ -87,7 +85,9 @@ class _Columns:
     sources: list[Source] = dataclasses.field(default_factory=list)
     directions: dict[tuple[str, str], bool] = dataclasses.field(default_factory=dict)
     files: set[str] = dataclasses.field(default_factory=set)
-    settings: dict[str, dict[str, None]] = dataclasses.field(default_factory=dict)
+    settings: dict[tuple[str, str], dict[frozenset[str], None]] = dataclasses.field(
+        default_factory=dict
+    )
 
     def read(self, source: Source, records: Iterable[Record]) -> None:
         """Appends the scores of a log."""
@@ -101,8 +101,9 @@ class _Columns:
             if record.file and not record.task:
                 self.files.add(record.file)
                 record = record._replace(task=record.file)
-            if record.settings and not source.model:
-                self.settings.setdefault(record.model, {})[record.settings] = None
+            if record.settings is not None and not source.model:
+                of_task = self.settings.setdefault((record.model, record.task), {})
+                of_task[record.settings] = None
             self.add(record, source.model or record.model, log + record.run)
 
     @functools.cached_property
@@ -158,7 +159,6 @@ class _Columns:
                 (names["model"][model], names["task"][task]): of
                 for (model, task), of in run_names.items()
             },
-            given=frozenset(printable(of.model) for of in self.sources if of.model),
             higher_is_better=self.directions,
             logs=logs,
             notes={printable(said): count for said, count in notes.items()},
@@ -186,7 +186,7 @@ def of_logs(
         columns.read(source, records)
     if len(columns.files) > 1:
         _join_files(columns, columns.files, notes)
-    for model, settings in columns.settings.items():
+    for (model, _), settings in columns.settings.items():
         _note_settings(model, [*settings], notes)
     table, rows = columns.table(notes), None
     if tasks:
@@ -228,16 +228,15 @@ def _only_tasks(table: LogTable, asked: Sequence[str]) -> tuple[LogTable, np.nda
     return dataclasses.replace(table, **columns, names=names, notes={**table.notes, **notes}), rows
 
 
-def _note_settings(model: str, settings: Sequence[str], notes: Notes) -> None:
-    """Notes logs of one model's name that differ in how it was made."""
-    parts = [{*of.split(",")} for of in settings]
-    common = set.intersection(*parts)
-    if len(parts) > 1:
-        differ = "; ".join(",".join(sorted(of - common)) or "none of these" for of in parts)
+def _note_settings(model: str, settings: Sequence[frozenset[str]], notes: Notes) -> None:
+    """Notes, once, logs of one model and task that differ in how the model was made."""
+    common = frozenset.intersection(*settings)
+    if len(settings) > 1:
+        differ = "; ".join(", ".join(sorted(of - common)) or "none of these" for of in settings)
         notes[
             f"logs of {model} differ in more than seeds ({differ}) and are taken for one model; "
             "--log NAME=PATH tells them apart"
-        ] += 1
+        ] = 1
 
 
 def _join_files(columns: _Columns, files: Collection[str], notes: Notes) -> None:

@@ -38,12 +38,22 @@ def _too_many(task: TaskScores, models: tuple[str, ...]) -> Iterator[str]:
 def missing(task: TaskScores, model: str) -> float:
     """The share of a model's answers to all items that failed, have no score or are lacking.
 
-    Of every run as many are expected as the model has answers to any item in any run.
+    Of every run as many answers to an item are expected as more than 5 % of its items have; of a
+    run without any as many as of the others.
     """
-    cube = task.scores[model]
-    _, runs, samples = cube.shape
-    answered = task.answered.get(model, int(np.sum(~np.isnan(cube))))
-    return 1 - answered / ((len(task.items) + task.left_out) * runs * samples)
+    answered = task.answered.get(model)
+    if answered is None:
+        answered = np.sum(~np.isnan(task.scores[model]), 2)
+    usual = np.array([_usual(of_run) for of_run in answered.T])
+    expected = np.where(usual > 0, usual, usual.max())
+    asked = (len(task.items) + task.left_out) * int(expected.sum())
+    return 1 - int(np.minimum(answered, expected).sum()) / asked if asked else 1.0
+
+
+def _usual(answers: np.ndarray) -> int:
+    """The most answers to an item, of [items] of a run, that more than 5 % of these have."""
+    counts = np.sort(answers[answers > 0])[::-1]
+    return int(counts[int(MOST_MISSING * len(counts))]) if len(counts) else 0
 
 
 def warnings(task: TaskScores) -> list[str]:
@@ -58,12 +68,15 @@ def warnings(task: TaskScores) -> list[str]:
         said = ", ".join(f"{n} of {model}" for model, n in counts.items() if n)
         if said:
             lines.append(f"{head}answers that {what}: {said}")
-    same = "have the same score on every item: decoding that draws nothing gives copies"
-    for model in task.scores:
-        if task.copies.get(model):
-            lines.append(f"{head}two runs of {model} {same}, which count once")
-        if task.alike.get(model):
-            lines.append(f"{head}two runs of {model} {same}, which are no runs of their own")
+    for model, cube in task.scores.items():
+        copies, alike = task.copies.get(model, 0), task.alike.get(model, 0)
+        if copies or alike:
+            count = f"{copies + alike} of {cube.shape[1] + copies}"
+            become = "left out" if copies else "no runs of their own"
+            lines.append(
+                f"{head}runs of {model} that have the same score as another on every item: "
+                f"{count}; decoding that draws nothing gives copies, which are {become}"
+            )
     return lines
 
 

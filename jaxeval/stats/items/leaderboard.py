@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.stats import tie_groups
-from jaxeval.stats.items import model_means, places, results
+from jaxeval.stats.items import model_means, places, results, run_names
 from jaxeval.stats.items import study as studies
 from jaxeval.stats.items.places import Compared, Place
 from jaxeval.stats.items.results import Estimate, Factor
@@ -84,7 +84,7 @@ class Leaderboard(NamedTuple):
 
 def of(study: ItemStudy) -> Leaderboard:
     """The boards of a study."""
-    tasks = [studies.task_of(task) for task in study.tasks]
+    tasks = run_names.aligned([studies.task_of(task) for task in study.tasks])
     boards = []
     for task in tasks:
         compared, means = [], dict[str, Estimate]()

@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxeval.errors import DataError, argument
 from jaxeval.stats import multiple, tie_groups
-from jaxeval.stats.items import estimates, pairs, places, results, tables, task_means
+from jaxeval.stats.items import estimates, pairs, places, results, run_names, tables, task_means
 from jaxeval.stats.items.places import Compared, Place
 from jaxeval.stats.items.results import Estimate, Factor
 from jaxeval.stats.items.task_means import Task
@@ -92,8 +92,9 @@ def compare(
 
     Args:
       over: None: items and, where every model has two or more runs of every task, runs.
-      shared_runs: whether run r of a model is the same trained network on every task; ignored, and
-        said in `notes`, where a model's runs differ between tasks in number or name.
+      shared_runs: whether run r of a model is the same trained network on every task: by its name
+        where runs have some. Ignored, and said in `notes`, where a model's runs differ between
+        tasks in number, or in all names.
       progress: is called now and then with the share that is done.
 
     Raises:
@@ -101,6 +102,7 @@ def compare(
     """
     alpha = fraction(alpha, "alpha")
     _check(tasks)
+    tasks = run_names.aligned(tasks)
     factors, notes = _factors(tasks, over)
     not_averaged = task_means.not_averaged(tasks)
     means = len(tasks) > 1 and not not_averaged
@@ -109,9 +111,10 @@ def compare(
     on_tasks = _on_tasks(tasks, of_tasks, factors, 1 - alpha, steps)
     if not_averaged:
         return Suite(on_tasks, (), (), (), notes + not_averaged)
-    if shared_runs and not _same_runs(tasks):
+    why_own = run_names.why_own(tasks) if shared_runs else ""
+    if why_own:
         shared_runs = False
-        notes += ("Runs differ between tasks: they are taken as a task's own.",)
+        notes += (why_own,) if "runs" in factors else ()
     overall = _overall(tasks, of_tasks, on_tasks, factors, shared_runs, 1 - alpha, steps)
     compared = (Compared(p.a, p.b, p.mean_over_tasks, p.p_adjusted) for p in overall)
     apart = places.told_apart(compared, alpha, tasks[0].higher_is_better)
@@ -156,14 +159,6 @@ def _check(tasks: Sequence[Task]) -> None:
     alone = next((task for task in tasks if len(task.scores) < 2), None)
     if alone is not None:
         raise DataError(f"task {alone.name}: expected two or more models, found {[*alone.scores]}")
-
-
-def _same_runs(tasks: Sequence[Task]) -> bool:
-    """Whether every model has as many runs of all tasks and, where known, of the same names."""
-    return all(
-        len({(tables.array(of.scores[m]).shape[1], of.runs.get(m, ())) for of in tasks}) == 1
-        for m in tasks[0].scores
-    )
 
 
 class _Steps:

@@ -1,6 +1,7 @@
 """What programs mean by what they write: metrics, splits, epochs, models and labels."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,10 @@ def test_a_perplexity_of_an_item_is_a_log_likelihood(tmp_path: Path) -> None:
     (task,) = paired.tasks
     assert (task.metric, task.higher_is_better, task.stored_unit) == ("nll", False, "nats")
     assert [cube.ravel().tolist() for cube in task.scores.values()] == [[0.5, 0, 1], [2, 3, 4]]
-    assert any("perplexity of an item is its log-likelihood" in note for note in paired.notes)
+    said = "lambada: perplexity of an item is its log-likelihood, and is read as nll (nats)"
+    assert said in paired.notes  # once
+    with pytest.raises(DataError, match=rf"no task has .*nll \({re.escape(said)}\)"):
+        _paired(tmp_path, metrics=("perplexity",))
 
 
 def test_a_task_with_perplexities_of_its_own_keeps_them(tmp_path: Path) -> None:
@@ -51,30 +55,55 @@ def test_networks_of_one_name_are_told(tmp_path: Path) -> None:
     """Dies if two checkpoints of a name become runs in silence, or if seeds, the device, equal
     models or names of a user are warned of."""
 
-    def notes(arguments: Sequence[str], *paths: str) -> list[str]:
-        dates = (writing.DATE, LATER)
-        for date, given in zip(dates, arguments, strict=True):
+    def notes(arguments: Sequence[str], *paths: str, gen: Sequence[Any] = ("", "")) -> list[str]:
+        for k, date in enumerate((writing.DATE, LATER)):
             folder = writing.lm_eval(tmp_path, "pythia", {"none": [0.0, 1.0]}, date=date)
             path = folder / f"results_{date}.json"
-            config = {"model": "hf", "model_args": given}
+            config = {"model": "hf", "model_args": arguments[k], "gen_kwargs": gen[k]}
             path.write_text(json.dumps(json.loads(path.read_text()) | {"config": config}))
         return [*finding.read([*paths] or [str(tmp_path)]).notes]
 
     (note,) = notes(["pretrained=p,revision=step1", "pretrained=p,revision=step9"])
     assert note.startswith("logs of pythia differ in more than seeds (revision=step1; revision=st")
     assert not notes(["pretrained=p,seed=1,device=cuda:0", "pretrained=p,seed=2,device=cuda:1"])
+    assert not notes(["tensor_parallel_size=1,max_memory_per_gpu=1", "base_url=http://h/v1"])
     assert not notes(["revision=step1", "revision=step9"], f"ours={tmp_path}")
+    (note,) = notes(["", ""], gen=[{"temperature": 0, "seed": 1}, "temperature=1.0,seed=2"])
+    assert "(temperature=0; temperature=1.0)" in note
+    assert "(none of these; dtype=float16)" in notes(["", "dtype=float16"])[0]
 
 
-def test_arguments_of_models_of_inspect(tmp_path: Path) -> None:
-    """Dies if logs with another temperature or quantisation become runs in silence."""
+def test_settings_of_tasks_are_no_settings_of_runs(tmp_path: Path) -> None:
+    """Dies if two tasks that need two lengths warn of two models."""
+    for task, date in (("s", writing.DATE), ("t", LATER)):
+        folder = writing.lm_eval(tmp_path, "m", {"none": [0.0, 1.0]}, task=task, date=date)
+        path = folder / f"results_{date}.json"
+        config = {"config": {"model_args": f"max_length={len(date)}"}}
+        path.write_text(json.dumps(json.loads(path.read_text()) | config))
+    assert not finding.read([str(tmp_path)]).notes
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ({"temperature": 0.0}, {"temperature": 1.0}, "(temperature=0.0; temperature=1.0)"),
+        ({}, {"temperature": 1.0}, "(none of these; temperature=1.0)"),
+        ({"extra": {"seed": 1, "k": 5}}, {"extra": {"seed": 2, "k": 5}}, ""),
+        ({"extra": {"stop": ["a", "b"]}}, {"extra": {"stop": ["a", "c"]}}, "'stop': ['a', 'b']}"),
+    ],
+)
+def test_arguments_of_models_of_inspect(
+    tmp_path: Path, first: dict, second: dict, said: str
+) -> None:
+    """Dies if logs with another temperature, or one with the default, become runs in silence; or
+    if seeds and connections are warned of."""
     samples = [writing.inspect_sample(k, "C") for k in range(2)]
-    for k, temperature in enumerate((0.0, 1.0)):
-        config = {"temperature": temperature, "seed": k, "max_connections": 3 + k}
+    for k, given in enumerate((first, second)):
+        config = given | {"seed": k, "max_connections": 3 + k}
         head = writing.inspect_head(task_id=str(k), model_generate_config=config)
         writing.inspect_json(tmp_path / f"{k}.json", head, samples)
-    (note,) = finding.read([str(tmp_path)]).notes
-    assert "differ in more than seeds (temperature=0.0; temperature=1.0)" in note
+    notes = [*finding.read([str(tmp_path)]).notes]
+    assert [said in note for note in notes] == [True] * bool(said)
 
 
 @pytest.mark.parametrize(("reducer", "said"), [("mean", 0), ("pass_at_3", 1)])
@@ -128,21 +157,33 @@ def test_instances_of_test_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("gold", "predicted", "right"),
-    [(1, "1", 1.0), ("1", 1.0, 1.0), (True, "true", 1.0), (True, 1, 0.0), (0, False, 0.0)],
+    [
+        *((1, "1", 1.0), ("1", 1.0, 1.0), (True, "true", 1.0), (True, True, 1.0)),
+        *(({"x": 1, "y": [2]}, {"y": [2.0], "x": 1}, 1.0), ({"x": [1]}, {"x": [2]}, 0.0)),
+    ],
 )
 def test_labels_of_several_types(
     tmp_path: Path, gold: object, predicted: object, right: float
 ) -> None:
-    """Dies if a label that JSON writes as another type is wrong, or a number is true."""
+    """Dies if a label that JSON writes as another type or in another order is wrong."""
     path = _lines(tmp_path / "a.jsonl", [{"item": 1, "gold": gold, "predicted": predicted}])
     assert finding.read([str(path)]).score.tolist() == [right]
 
 
+@pytest.mark.parametrize(("gold", "predicted"), [(True, 1), (0, False), (0.0, True)])
+def test_numbers_are_not_true(tmp_path: Path, gold: object, predicted: object) -> None:
+    """Dies if true against 1 is counted, be it as right or as wrong."""
+    path = _lines(tmp_path / "a.jsonl", [{"item": 1, "gold": gold, "predicted": predicted}])
+    with pytest.raises(DataError, match=r"a\.jsonl:1: gold .*; expected both as true or false"):
+        finding.read([str(path)])
+
+
 def test_golds_of_several_types_are_one(tmp_path: Path) -> None:
-    """Dies if 1 in one log and "1" in the other are taken for two golds."""
-    for name, gold in {"a": 1, "b": "1"}.items():
-        _lines(tmp_path / f"{name}.jsonl", [{"item": 0, "gold": gold, "predicted": 1}])
-    assert _paired(tmp_path).tasks[0].items == ("0",)
+    """Dies if 1 in one log and "1" in the other, or keys in another order, are two golds."""
+    for golds in ((1, "1"), ({"x": 1, "y": 2}, {"y": 2, "x": 1})):
+        for name, gold in zip("ab", golds, strict=True):
+            _lines(tmp_path / f"{name}.jsonl", [{"item": 0, "gold": gold, "predicted": gold}])
+        assert _paired(tmp_path).tasks[0].items == ("0",)
 
 
 def test_scores_twice_name_their_log(tmp_path: Path) -> None:
@@ -209,3 +250,21 @@ def test_answers_that_some_runs_lack_are_missing(tmp_path: Path, key: str) -> No
     assert completeness.missing(task, "a") == pytest.approx(18 / 40)
     assert completeness.missing(task, "b") == 0
     assert any("45 % of a's answers" in why for why in completeness.reasons(paired))
+
+
+@pytest.mark.parametrize("per_run", [True, False])
+def test_more_answers_to_some_are_no_fewer_to_others(tmp_path: Path, per_run: bool) -> None:
+    """Dies if the run or the item with the most answers is what all others lack."""
+    lines = [
+        {"item": k, "run": run, "sample": sample, "score": k % 2}
+        for run in (1, 2)
+        for k in range(40)
+        for sample in range(4 if (run == 2 if per_run else k == 0) else 1)
+    ]
+    paths = [_lines(tmp_path / f"{name}.jsonl", lines) for name in "ab"]
+    (task,) = _paired(*paths).tasks
+    assert completeness.missing(task, "a") == 0
+    _lines(paths[0], [line for line in lines if line["item"] % 4 or line["run"] == 1])
+    (task,) = _paired(*paths).tasks
+    lacking = 0.25 * (0.8 if per_run else 0.5)
+    assert completeness.missing(task, "a") == pytest.approx(lacking)

@@ -11,7 +11,9 @@ from jaxeval.runs.item_scores import Paired
 from jaxeval.runs.logs import finding, pairing
 from jaxeval.stats.items import study
 from jaxeval.stats.items.study import ItemStudy, Rules
+from tests.runs.logs import writing
 
+LATER = "2026-04-01T00-00-00.1"
 Runs = Mapping[str, Sequence[float]]  # name -> scores of items
 
 
@@ -65,10 +67,10 @@ def test_runs_are_one_on_all_tasks_by_their_names(tmp_path: Path) -> None:
 
 
 def test_other_runs_on_another_task_are_not_shared(tmp_path: Path) -> None:
-    """Dies if three runs of a task are those of another task by their number."""
+    """Dies if two runs of a task are those of another task by their number."""
     draw = np.random.default_rng(0)
-    _task(tmp_path, "s", _of_networks("vwx", draw))
-    _task(tmp_path, "t", _of_networks("xyz", draw))
+    _task(tmp_path, "s", _of_networks("vw", draw))
+    _task(tmp_path, "t", _of_networks("xy", draw))
     suite = _studied(tmp_path).suite
     assert not suite.shared_runs and suite.notes == (
         "Runs differ between tasks: they are taken as a task's own.",
@@ -86,33 +88,65 @@ def test_runs_that_are_all_right_are_no_copies(tmp_path: Path) -> None:
     assert not any("copies" in line for line in _studied(tmp_path).warnings)
 
 
-def test_runs_that_are_equal_on_one_task_are_no_copies(tmp_path: Path) -> None:
-    """Dies if an easy task makes copies of runs that differ on a hard one, or copies stay."""
+def test_copies_are_told_task_by_task(tmp_path: Path) -> None:
+    """Dies if a sampled task makes runs of copies on another one, or if copies on all tasks stay
+    on one where all are right."""
     draw = np.random.default_rng(2)
-    easy = {str(k): [0.0] + [1.0] * 19 for k in range(3)}
-    hard = {str(k): draw.integers(2, size=20).astype(float).tolist() for k in range(3)}
-    for folder, of_hard in (("runs", hard), ("copies", dict.fromkeys(hard, hard["0"]))):
-        _task(tmp_path / folder, "easy", {"a": easy, "b": hard}, named=False)
-        _task(tmp_path / folder, "hard", {"a": of_hard, "b": hard}, named=False)
-    runs, copies = (_paired(tmp_path / folder).tasks for folder in ("runs", "copies"))
-    assert [task.scores["a"].shape[1] for task in runs] == [3, 3]
-    assert [task.scores["a"].shape[1] for task in copies] == [1, 1]
-    assert [task.copies["a"] for task in copies] == [2, 2]
-    assert _studied(tmp_path / "copies").suite.notes == ()  # b is not kept from runs by one task
+    drawn = {str(k): draw.integers(2, size=20).astype(float).tolist() for k in range(4)}
+    same, right = dict.fromkeys(drawn, drawn["0"]), dict.fromkeys(drawn, [1.0] * 20)
+    for folder, tasks, kept in (
+        ("sampled", {"s": same, "t": drawn, "u": right}, [1, 4, 4]),
+        ("greedy", {"s": same, "t": same, "u": right}, [1, 1, 1]),
+    ):
+        for task, of_a in tasks.items():
+            _task(tmp_path / folder, task, {"a": of_a, "b": drawn}, named=False)
+        found = _paired(tmp_path / folder).tasks
+        assert [task.scores["a"].shape[1] for task in found] == kept
+        assert [task.copies["a"] for task in found] == [4 - count for count in kept]
+    result = _studied(tmp_path / "sampled")
+    assert "of a that have the same score as another on every item: 3 of 4;" in result.warnings[0]
+    assert result.suite.notes[0] == "Over items alone on all tasks, since a has one run on s."
+
+
+def test_copies_of_a_task_that_was_evaluated_again(tmp_path: Path) -> None:
+    """Dies if a second evaluation of one task alone gives a run, since another task lacks it."""
+    draw = np.random.default_rng(4)
+    for model in "ab":
+        for task, dates in {"s": (writing.DATE, LATER), "t": (writing.DATE,)}.items():
+            scores = {"none": draw.integers(2, size=20).astype(float).tolist()}
+            for date in dates:
+                writing.lm_eval(tmp_path, model, scores, task=task, date=date)
+    assert [task.copies["a"] for task in _paired(tmp_path).tasks] == [1, 0]
+
+
+def test_runs_that_a_user_names_stay_where_they_differ(tmp_path: Path) -> None:
+    """Dies if a named run is dropped that equals another on one task, or nothing is said of it."""
+    same, other = [0.0, 1.0, 1.0], [1.0, 0.0, 0.0]
+    by_model = {"a": {"x": same, "y": same, "z": other}, "b": {"x": same, "y": other, "z": other}}
+    _task(tmp_path, "t", by_model)
+    (task,) = _paired(tmp_path).tasks
+    assert task.scores["a"].shape[1] == 3 and task.alike["a"] == 1
+    said = _studied(tmp_path).warnings[0]
+    assert said.endswith(
+        "1 of 3; decoding that draws nothing gives copies, which are no runs of their own"
+    )
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_runs_that_a_user_names_stay(tmp_path: Path, named: bool) -> None:
-    """Dies if runs that have names, or are named by --log NAME=PATH, are dropped as copies; or if
-    nothing is said of them."""
-    same = {run: [0.0, 1.0, 1.0] for run in "xy"}
-    other = {"x": [0.0, 1.0, 0.0], "y": [1.0, 0.0, 0.0]}
-    for model, runs in {"a": same, "b": other}.items():
-        _task(tmp_path / model, "t", {"m": runs}, named)
-    (task,) = _paired(f"a={tmp_path / 'a'}", f"b={tmp_path / 'b'}").tasks
-    assert task.scores["a"].shape[1] == 2 and task.alike["a"] == 1
-    result = study.study(_paired(f"a={tmp_path / 'a'}", f"b={tmp_path / 'b'}"), Rules(resamples=9))
-    assert "two runs of a have the same score on every item" in result.warnings[0]
+def test_runs_that_never_differ_make_no_claim_on_others(tmp_path: Path, named: bool) -> None:
+    """Dies if copies say something of other runs for having a name, or a model's from
+    --log NAME=PATH."""
+    draw = np.random.default_rng(5)
+    for model in "ab":
+        for task in "st":
+            runs = dict.fromkeys("xy", draw.integers(2, size=20).astype(float).tolist())
+            _task(tmp_path / model, task, {"m": runs}, named)
+    paired = _paired(f"a={tmp_path / 'a'}", f"b={tmp_path / 'b'}")
+    assert [task.copies for task in paired.tasks] == [{"a": 1, "b": 1}] * 2
+    assert [task.runs.get("a", ()) for task in paired.tasks] == [("x",) if named else ()] * 2
+    assert study.study(paired, Rules(resamples=9)).suite.overall[0].mean_over_tasks.over == (
+        "items",
+    )
 
 
 def test_a_task_of_one_run_that_changes_the_claim_is_said(tmp_path: Path) -> None:

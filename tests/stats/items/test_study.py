@@ -207,7 +207,7 @@ def test_sentences_say_what_the_outcome_says(
                 tuple(map(str, range(60))),
                 by_model,
                 unscored={"a": missing, "b": 0},
-                answered={"a": 60 - missing, "b": 60},
+                answered={"a": np.arange(60)[:, None] >= missing, "b": np.ones((60, 1))},
             )
             for k in range(tasks)
         ]

@@ -240,3 +240,34 @@ def test_sizes_are_of_all_tasks() -> None:
     """Dies if items of a task are not counted."""
     estimate = task_means.mean_difference(_tasks(), "m0", "m1", over=BOTH)
     assert (estimate.sizes.items, estimate.sizes.runs) == (180, (3, 3))
+
+
+def test_runs_with_some_names_in_common() -> None:
+    """Dies if one replaced run makes all runs a task's own, or equal names are taken apart by
+    where they stand; the expected covariance is that of the names in common."""
+    tasks, names = _tasks(), ({}, {"m0": "yxw"}, {"m0": "wyz"})
+    models = ("m0", "m1", "m2", "m3")
+    named = [
+        dataclasses.replace(
+            t, runs=dict.fromkeys(models, tuple("xyz")) | {m: tuple(n) for m, n in of.items()}
+        )
+        for t, of in zip(tasks, names, strict=True)
+    ]
+    result = items.compare_tasks(named, over="runs")
+    of_m0 = [t.scores["m0"].mean(0) for t in tasks]
+    effects = [mean - mean.mean() for mean in of_m0]
+    columns = (effects[0], effects[1][[1, 0, 2]], effects[2][[2, 1, 0]])  # x y z, x y w, z y w
+    expected = np.sum(np.sum(columns, 0) ** 2) / 9 / 6
+    of_m1 = np.mean([t.scores["m1"].mean(0) for t in tasks], axis=0).var(ddof=1) / 3
+    assert result.shared_runs and not result.notes
+    assert result.overall[0].mean_over_tasks.se == pytest.approx(np.sqrt(expected + of_m1))
+
+
+def test_other_numbers_of_runs_are_said_to_be_too_sure() -> None:
+    """Dies if a run that one task lacks halves the interval without a word."""
+    short, *rest = _tasks()
+    short = dataclasses.replace(short, scores={m: of[:, :2] for m, of in short.scores.items()})
+    (note,) = items.compare_tasks([short, *rest]).notes
+    assert note.endswith("the interval of the mean is too short.")
+    with pytest.raises(DataError, match="expected a name of each run of m0, found 2 of 3 runs"):
+        items.compare_tasks([dataclasses.replace(rest[0], runs={"m0": ("x", "y")})])
