@@ -3,6 +3,7 @@
 import json
 import shlex
 import statistics
+import sys
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,31 @@ def test_a_dry_run_shows_the_first_command_lines(
     assert tune.main([*words, "--retrain", "0"]) == 0
     run = (tmp_path / "calls").read_text().splitlines()
     assert sorted(" ".join(line[2:]) for line in shown) == sorted(run) and len(run) == 3
+
+
+@pytest.mark.parametrize(("scale", "unit"), [("", "fraction"), (" * 100", "number")])
+def test_the_field_of_a_score_says_its_unit(
+    scale: str,
+    unit: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+) -> None:
+    """Dies if intervals of a command's F1 pass 1, or an F1 in percent counts as a fraction."""
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text("[x]\nuniform = [0, 1]\n")
+    line = f"import json, sys; x = float(sys.argv[1]); y = (1 - x**2 / 3){scale}\n"
+    Path("train.py").write_text(line + 'print(json.dumps({"dev": {"f1": y}}))\n')
+    command = f"{sys.executable} train.py {{x}} {{seed}}"
+    words = ["--space", "s.toml", "--trials", "8", "--retrain", "1", "--json", "out.json"]
+    assert tune.main([*words, "--command", command, "--json-field", "dev.f1"]) == 0
+    tree, shown = json.loads(Path("out.json").read_text()), capsys.readouterr()
+    assert tree["unit"] == unit and ("score (%)" in shown.out) is (unit == "fraction")
+    mean = tree["retrained"]["parts"]["score"]["mean"]
+    percent = f"{mean * 100:.2f}" if unit == "fraction" else f"{mean:.4g}"
+    assert f"fresh seed 1000001: {percent}\n" in shown.err
+    (of,) = tree["posterior"]["neighbourhood"]
+    assert (max(of["high"]) <= 1.0) is (unit == "fraction")
 
 
 def test_a_margin_of_0_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,6 +83,21 @@ def test_a_broken_command_stops_the_search(
     assert parallel > 1 or whole["evaluations"] == mended["evaluations"]
 
 
+def test_a_search_goes_on_with_fewer_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if the call with fewer workers stops at failures that did not stop the first one."""
+    words = _breaking(tmp_path, monkeypatch, "--method", "random", "--trials", "5")
+    with pytest.raises(JaxevalError, match="first 5 settings failed"):
+        tune.main([*words, "--parallel", "5"])
+    tree = json.loads(Path("tuning.json").read_text())
+    del tree["state"]["evaluations"][4]["failure"]  # as where it is stopped before the last ends
+    Path("tuning.json").write_text(json.dumps(tree))
+    Path("broken").unlink()
+    mended = tune_command.json_of(capsys, words)
+    assert "scores" in mended["evaluations"][4] and sum(mended["failures"].values()) == 4
+
+
 def test_settings_that_fail_first_do_not_pass_for_the_first_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:

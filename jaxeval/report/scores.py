@@ -12,6 +12,13 @@ from jaxeval.runs.metrics import PERCENT
 from jaxeval.stats.results import Interval
 
 _NAMED = ("bits", "nats")  # units that follow a number
+# nats are below 0 where the likelihood is a density
+_LIMITS = {
+    "fraction": (0.0, 1.0),
+    "error rate": (0.0, math.inf),
+    "bits": (0.0, math.inf),
+    "perplexity": (1.0, math.inf),
+}
 _MOST_DIGITS = 6
 _SIGNIFICANT = 12  # digits of a float that rounding leaves alone
 _SMALL = 0.01  # as read: where more digits are needed, scores are in powers of ten
@@ -26,8 +33,7 @@ def factor(unit: str) -> float:
 
 def limits(unit: str) -> tuple[float, float]:
     """Between which stored scores lie; an error rate may be above 1 where words are inserted."""
-    most = {"fraction": 1.0, "error rate": math.inf}
-    return (0.0, most[unit]) if unit in PERCENT else (-math.inf, math.inf)
+    return _LIMITS.get(unit, (-math.inf, math.inf))
 
 
 def label(metric: str, unit: str) -> str:

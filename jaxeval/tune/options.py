@@ -256,7 +256,7 @@ def stopper(
         from jaxeval.tuning import posterior, threads
 
         least = margin if end.margin is None else end.margin
-        if largest := _largest(history):  # 0 has no unit
+        if largest := largest_of(history):  # 0 has no unit
             metrics.refuse_points("margin", least, metrics.stored_unit(metric, largest))
         with threads.one():
             better = posterior.probability_of_better(search.space, history, least, search.seed)
@@ -268,7 +268,7 @@ def stopper(
     return stop
 
 
-def _largest(history: "History") -> float:
+def largest_of(history: "History") -> float:
     """Absolute score; 0 before the first."""
     results = (e.result for e in history.evaluations if e.result is not None)
     return max((abs(score) for result in results for score in result.scores), default=0.0)

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from jaxeval import cli, files, outputs
 from jaxeval.errors import ConfigError, RunError
-from jaxeval.report import direction
+from jaxeval.report import direction, scores
 from jaxeval.report.tuning import as_json, terminal
 from jaxeval.report.tuning.as_json import Metric, Retrained
+from jaxeval.runs import metrics
 from jaxeval.tune import options, outcome
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import retraining, running, saved
@@ -21,7 +22,6 @@ from jaxeval.tuning.commands import Command
 from jaxeval.tuning.history import History, Setting
 from jaxeval.tuning.search import Search
 
-_METRIC = Metric()
 _MOST_FAILURES = 3  # of the first settings, with one cause
 # what differs between failures of one cause: numbers, and names of temporary files
 _NAMED = re.compile(r"(?<!exit code )\b\w*\d\w*\b")
@@ -45,18 +45,20 @@ def run(args: argparse.Namespace, search: Search) -> int:
     with cli.resumable(without), saved.opened(path, search, higher, source) as state:
         if args.retry_failed:
             state.save(histories.retried(state.history))
-        _refuse_broken(state.history, _most_failures(args), path)
+        state.workers = max(state.workers, args.parallel or 1)
+        most = args.most_failures or max(_MOST_FAILURES, state.workers)
+        _refuse_broken(state.history, most, path)
         if known := len(histories.ended(state.history)):
             print(f"{path}: {terminal.known(search, known)}", file=sys.stderr)
         stop = options.stopper(end, search, state, metric=said.metric)
-        _search(args, search, state, stop, end.retrain)
+        _search(args, search, state, stop, end.retrain, most)
         why, best = options.reason(args.trials, state, stop), searches.best(search, state.history)
         retrained = None
         if best is not None and end.retrain:
             retrained = _retrained(args, search, state, best, end.retrain)
-        spent = state.seconds
+        metric, spent = _metric(args, state.history), state.seconds
         tree = as_json.result(
-            search, state.history, best, why, spent, _METRIC, retrained, seeded=seeded
+            search, state.history, best, why, spent, metric, retrained, seeded=seeded
         )
     return outcome.write(tree, args)
 
@@ -106,6 +108,7 @@ def _search(
     state: saved.Saved,
     stop: Callable[[History], str],
     retrain: int,
+    most: int,
 ) -> None:
     steps = running.run(
         search,
@@ -120,13 +123,15 @@ def _search(
         for step in steps:
             state.save(step.history)
             if step.evaluation is not None:
-                _show(search, step, args.trials, state.seconds, retrain)
-                _refuse_broken(step.history, _most_failures(args), state.file.path)
+                metric = _metric(args, step.history)
+                _show(search, step, args.trials, metric, state.seconds, retrain)
+                _refuse_broken(step.history, most, state.file.path)
 
 
-def _most_failures(args: argparse.Namespace) -> int:
-    """How many of the first settings may fail with one cause."""
-    return int(args.most_failures or max(_MOST_FAILURES, args.parallel or 1))
+def _metric(args: argparse.Namespace, history: History) -> Metric:
+    """What the scores are of, as far as the name of their field says it."""
+    name = direction.of_command(args.json_field, None).metric
+    return Metric(unit=metrics.stored_unit(name, options.largest_of(history)))
 
 
 def _refuse_broken(history: History, most: int, path: Path) -> None:
@@ -154,16 +159,18 @@ def _refuse_broken(history: History, most: int, path: Path) -> None:
     )
 
 
-def _show(search: Search, step: running.Step, trials: int, seconds: float, retrain: int) -> None:
+def _show(
+    search: Search, step: running.Step, trials: int, metric: Metric, seconds: float, retrain: int
+) -> None:
     """A line of what came of an evaluation."""
     assert step.evaluation is not None
     evaluation = step.history.evaluations[step.evaluation.number]
     said = (
-        terminal.ended(evaluation, _METRIC)
+        terminal.ended(evaluation, metric)
         if evaluation.result
         else f"{evaluation.number}: {step.note}"
     )
-    sofar = terminal.progress(search, step.history, trials, _METRIC, seconds, retrain)
+    sofar = terminal.progress(search, step.history, trials, metric, seconds, retrain)
     print(f"{sofar} | {said}", file=sys.stderr, flush=True)
 
 
@@ -177,7 +184,8 @@ def _retrained(
     evaluate, workers = _command(args, search), args.parallel or 1
     for seed, result in running.again(evaluate, best.values, left, workers, args.retries):
         state.save_fresh(setting, seed, result)
-        shown = result if isinstance(result, str) else f"{result:g}"
+        unit = _metric(args, state.history).unit
+        shown = result if isinstance(result, str) else scores.shown(result, unit)
         print(f"best setting, fresh seed {seed}: {shown}", file=sys.stderr, flush=True)
     results = [state.fresh[setting][seed] for seed in seeds]
     return Retrained(

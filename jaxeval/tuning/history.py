@@ -14,6 +14,7 @@ from jaxeval.config import reading
 from jaxeval.errors import DataError
 from jaxeval.files import Json
 from jaxeval.space.distributions import Value
+from jaxeval.tuning import fields
 
 
 class Stopped(NamedTuple):
@@ -128,10 +129,10 @@ def tell(history: History, number: int, result: Result) -> History:
     return change(history, number, result=result)
 
 
-def change(history: History, number: int, **fields: Any) -> History:
+def change(history: History, number: int, **new: Any) -> History:
     """The history with other fields of an evaluation."""
     changed = [*history.evaluations]
-    changed[number] = dataclasses.replace(changed[number], **fields)
+    changed[number] = dataclasses.replace(changed[number], **new)
     return dataclasses.replace(history, evaluations=tuple(changed))
 
 
@@ -234,43 +235,50 @@ def from_dict(tree: Any) -> History:
     """The history that `to_dict` wrote.
 
     Raises:
-      DataError: anything else.
+      DataError: anything else, naming evaluation and field.
     """
     try:
-        if not isinstance(tree["higher_is_better"], bool):
-            raise TypeError("higher_is_better: expected true or false")
-        history = History((), tree["higher_is_better"])
+        higher = fields.typed(tree["higher_is_better"], bool, "higher_is_better", "true or false")
+        history = History((), higher)
         for number, entry in enumerate(tree["evaluations"]):
-            history = propose(history, dict(entry["values"]), _whole(entry["seeds"]))
-            rungs = _numbers(entry.get("rungs", ()))
-            joined = _whole(entry["joined"]) if "joined" in entry else None
-            own = bool(entry.get("own_size", False))
-            history = change(history, number, rungs=rungs, joined=joined, own_size=own)
-            if "failure" in entry or "scores" in entry:
-                history = tell(history, number, _result_from_dict(entry))
-    except DataError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            history = _with_entry(history, entry, f"evaluation {number}")
+    except (KeyError, TypeError) as error:
         raise DataError(f"not the history of a tuner ({type(error).__name__}: {error})") from None
     return history
 
 
-def _result_from_dict(entry: Mapping[str, Any]) -> Result:
-    stopped = Stopped(*_whole(entry["stopped"])) if "stopped" in entry else None
-    return Result(_numbers(entry.get("scores", ())), str(entry.get("failure", "")), stopped)
+def _with_entry(history: History, entry: Any, at: str) -> History:
+    """The history with the evaluation of an entry of `to_dict`.
+
+    Args:
+      at: what messages begin with.
+    """
+    number = len(history.evaluations)
+    values = fields.typed(entry["values"], Mapping, f"{at}.values", "a setting")
+    history = propose(history, values, fields.whole(entry["seeds"], f"{at}.seeds"))
+    history = change(
+        history,
+        number,
+        rungs=fields.numbers(entry.get("rungs", ()), f"{at}.rungs"),
+        joined=fields.pair(entry["joined"], f"{at}.joined") if "joined" in entry else None,
+        own_size=fields.typed(
+            entry.get("own_size", False), bool, f"{at}.own_size", "true or false"
+        ),
+    )
+    if "failure" in entry or "scores" in entry:
+        history = tell(history, number, _result_from_dict(entry, at))
+    return history
 
 
-def _numbers(of: Any) -> tuple[float, ...]:
-    return tuple(map(float, _listed(of, int | float)))
-
-
-def _whole(of: Any) -> tuple[int, ...]:
-    return tuple(_listed(of, int))
-
-
-def _listed(of: Any, kind: Any) -> Any:
-    """A list of numbers; a text, or true, would pass for some too."""
-    listed = isinstance(of, list | tuple)
-    if not listed or not all(isinstance(v, kind) and not isinstance(v, bool) for v in of):
-        raise TypeError(f"expected a list of numbers, got {of!r}")
-    return of
+def _result_from_dict(entry: Mapping[str, Any], at: str) -> Result:
+    scores = fields.numbers(entry.get("scores", ()), f"{at}.scores")
+    failure = fields.typed(entry.get("failure", ""), str, f"{at}.failure", "a text")
+    stopped = (
+        Stopped(*fields.pair(entry["stopped"], f"{at}.stopped")) if "stopped" in entry else None
+    )
+    if stopped is not None and not 0 < stopped.epochs <= stopped.of:
+        raise DataError(f"{at}.stopped: expected epochs, and all epochs, got {[*stopped]}")
+    try:
+        return Result(scores, failure, stopped)
+    except DataError as error:
+        raise DataError(f"{at}: {error}") from None

@@ -23,6 +23,7 @@ class Saved:
     Attributes:
       fresh: setting (`history.identity`) -> fresh seed -> its score, or why it failed.
       before: seconds that earlier processes worked on it.
+      workers: of the process that had the most.
       begun: when this one began, by `time.monotonic`.
     """
 
@@ -30,6 +31,7 @@ class Saved:
     history: History
     fresh: dict[str, dict[int, float | str]]
     before: float
+    workers: int = 1
     begun: float = dataclasses.field(default_factory=time.monotonic)
 
     @property
@@ -51,6 +53,7 @@ class Saved:
         self.file.write(
             {
                 "seconds": round(self.seconds, 3),
+                "workers": self.workers,
                 "fresh": {
                     s: {str(k): v for k, v in results.items()} for s, results in self.fresh.items()
                 },
@@ -93,6 +96,6 @@ def _read(file: state_file.StateFile, tree: Any, search: Search, higher_is_bette
             str(setting): {int(seed): result for seed, result in results.items()}
             for setting, results in tree["fresh"].items()
         }
-        return Saved(file, history, fresh, float(tree["seconds"]))
+        return Saved(file, history, fresh, float(tree["seconds"]), int(tree.get("workers", 1)))
     except (DataError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise file.damaged(error) from None

@@ -2,6 +2,7 @@
 
 import json
 import math
+from typing import Any
 
 import pytest
 
@@ -70,23 +71,50 @@ def test_a_history_survives_json() -> None:
             histories.from_dict(damaged)
     entry = {"values": {"x": 1}, "seeds": [1, 2], "scores": [0.5, 0.6]}
     assert histories.from_dict({"higher_is_better": True, "evaluations": [entry]})
-    for wrong in (
-        {"scores": "12"},
-        {"scores": [True, 0.5]},
-        {"scores": [0.5, "0.6"]},
-        {"seeds": "12"},
-        {"seeds": [1.5, 2]},
-    ):
-        with pytest.raises(DataError, match="expected a list of numbers"):
-            histories.from_dict({"higher_is_better": True, "evaluations": [{**entry, **wrong}]})
     with pytest.raises(DataError, match="expected true or false"):
         histories.from_dict({"higher_is_better": "false", "evaluations": [entry]})
-    with pytest.raises(DataError, match="got both"):
+    with pytest.raises(DataError, match=r"^evaluation 0: result: .* got both"):
         both = {**entry, "failure": "diverged"}
         histories.from_dict({"higher_is_better": True, "evaluations": [both]})
     entry = {"values": {"x": 1}, "seeds": [1, 2], "scores": [0.5]}
     with pytest.raises(DataError, match=r"^evaluation 0: expected 2 scores"):
         histories.from_dict({"higher_is_better": True, "evaluations": [entry]})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "expected"),
+    [
+        ({"scores": "12"}, "a list of numbers, got '12'"),
+        ({"scores": [True, 0.5]}, "a list of numbers"),
+        ({"scores": [0.5, "0.6"]}, "a list of numbers"),
+        ({"scores": [0.5, 10**400]}, "a list of numbers"),
+        ({"rungs": [math.nan]}, "a list of numbers"),
+        ({"seeds": "12"}, "a list of whole numbers"),
+        ({"seeds": [1.5, 2]}, "a list of whole numbers"),
+        ({"joined": [0, 1, 2]}, "two whole numbers"),
+        ({"own_size": "false"}, "true or false, got 'false'"),
+        ({"failure": None}, "a text"),
+        ({"stopped": [3, 2]}, "epochs, and all epochs, got \\[3, 2\\]"),
+        ({"stopped": [0, 2]}, "epochs, and all epochs"),
+        ({"values": [["x", 1]]}, "a setting"),
+    ],
+)
+def test_a_field_of_another_type_is_refused_by_its_name(
+    wrong: dict[str, Any], expected: str
+) -> None:
+    """Dies if a damaged file is read as something else, or no one is told where it is damaged."""
+    entry = {"values": {"x": 1}, "seeds": [1, 2], "scores": [0.5, 0.6]}
+    (field,) = wrong
+    with pytest.raises(DataError, match=rf"^evaluation 1\.{field}: expected {expected}"):
+        histories.from_dict({"higher_is_better": True, "evaluations": [entry, entry | wrong]})
+
+
+def test_whole_numbers_may_be_written_as_floats() -> None:
+    """Dies if the seeds of a program that writes 1 as 1.0 are refused, or stay floats."""
+    entry = {"values": {"x": 1}, "seeds": [1.0, 2], "scores": [1, 0.6]}
+    history = histories.from_dict({"higher_is_better": True, "evaluations": [entry]})
+    (seeds,) = [e.seeds for e in history.evaluations]
+    assert seeds == (1, 2) and all(isinstance(seed, int) for seed in seeds)
 
 
 def test_results_that_cannot_be_are_refused() -> None:

@@ -8,7 +8,7 @@ from scipy import stats
 
 from jaxeval.errors import DataError
 from jaxeval.space import space as spaces
-from jaxeval.tuning import gaussian_process, gp, posterior, success, warping
+from jaxeval.tuning import encoding, gaussian_process, gp, posterior, success, warping
 from jaxeval.tuning import history as histories
 from jaxeval.tuning.history import History, Result
 from tests.tuning import quadratic
@@ -202,6 +202,33 @@ def test_worse_by_a_margin_is_compared_in_the_metric(margin: float) -> None:
         expected = np.mean(gaps, axis=(0, 2))
         worse = posterior.worse(drawn, points[1:], points[:1], fitted.targets, margin)
         np.testing.assert_allclose(worse, expected, atol=0.02)
+
+
+@pytest.mark.parametrize("margin", [0.002, 0.02])
+def test_better_by_a_margin_is_compared_in_the_metric(margin: float) -> None:
+    """Dies if a margin is compared with targets, where bad scores are ranks: drawn by brute force.
+
+    Of all settings of a small space, of which a plateau and bad ones beside it are evaluated.
+    """
+    space = spaces.from_dict({"n": {"integer": [0, 40]}})
+    history, random = History(), np.random.default_rng(3)
+    for k in range(12):
+        x = random.random()
+        score = 0.9 + 0.001 * random.normal() if k % 3 else 0.2 + 0.5 * random.random()
+        history = histories.propose(history, {"n": round(40 * x)}, (0,))
+        history = histories.tell(history, k, Result((float(score),)))
+    fitted, better = gp.fit(space, history), []
+    assert fitted.targets is not None
+    settings = [{"n": n} for n in range(41)]
+    features = encoding.features(space, encoding.places(space, settings))
+    own = settings.index({**fitted.settings[gp.ranked(fitted)[0]].values})
+    for model in posterior.processes(fitted, 0):
+        mean, factor = gaussian_process.joint(model, features)
+        values = mean[:, None] + factor @ random.normal(size=(41, 4000))
+        scores = np.array([warping.in_metric(fitted.targets, row) for row in values])
+        better.append(scores.max(axis=0) > scores[own] + margin)
+    said = posterior.probability_of_better(space, history, margin)
+    assert said == pytest.approx(np.mean(better), abs=0.04)
 
 
 def test_settings_far_worse_than_a_margin_are_told_apart() -> None:

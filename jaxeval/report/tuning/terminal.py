@@ -272,7 +272,8 @@ def _optimism(tree: Result, again: Mapping[str, Any]) -> Iterator[str]:
     highest, taken = again["optimism"], again["optimism_of_taken"]
     if highest is None:
         return
-    mean = f"the {next(iter(again['parts']))} mean"  # the first part is what was searched by
+    searched, *others = again["parts"]
+    mean = f"the {searched} mean with fresh seeds" if others else "the mean with fresh seeds"
     yield f"optimism of the search: {_difference('the best score seen', highest, tree, mean)}"
     if taken["setting"] != highest["setting"]:
         said = _difference("its score in the search", taken, tree, mean)

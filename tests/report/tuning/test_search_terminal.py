@@ -58,10 +58,15 @@ def test_the_optimism_is_said_in_the_direction_of_the_metric() -> None:
     """Dies if a loss's optimism is said to be the score less the mean, or 0 is printed as -0."""
     lower = _tree(_history([[4.51], [6.0]], higher=False), [5.2, 5.3, 5.25])
     said = list(terminal.answer(lower))[-1]
-    assert "the score mean, less the best score seen, 4.51 (setting 0, 1 seed): 0.74" in said
+    assert (
+        "the mean with fresh seeds, less the best score seen, 4.51 (setting 0, 1 seed): 0.74"
+        in said
+    )
     higher = _tree(_history([[0.9], [0.5]]), [0.8, 0.8, 0.8])
     said = list(terminal.answer(higher))[-1]
-    assert "the best score seen, 0.9 (setting 0, 1 seed), less the score mean: 0.1" in said
+    assert (
+        "the best score seen, 0.9 (setting 0, 1 seed), less the mean with fresh seeds: 0.1" in said
+    )
     same = _tree(_history([[5.0], [6.0]], higher=False), [5.0, 5.0])
     assert "-0" not in list(terminal.answer(same))[-1]
 
@@ -70,8 +75,14 @@ def test_the_optimism_of_the_setting_taken_is_said_where_it_is_not_the_best_seen
     """Dies if the score of one setting is set against the mean of another without a word."""
     tree = _tree(_history([[0.9], [0.8]]), [0.7, 0.7], best=1)
     highest, taken = list(terminal.answer(tree))[-2:]
-    assert "the best score seen, 0.9 (setting 0, 1 seed), less the score mean: 0.2" in highest
-    assert "its score in the search, 0.8 (setting 1, 1 seed), less the score mean: 0.1" in taken
+    assert (
+        "the best score seen, 0.9 (setting 0, 1 seed), less the mean with fresh seeds: 0.2"
+        in highest
+    )
+    assert (
+        "its score in the search, 0.8 (setting 1, 1 seed), less the mean with fresh seeds: 0.1"
+        in taken
+    )
 
 
 def test_a_setting_of_several_evaluations_is_seen_at_its_mean() -> None:
@@ -172,7 +183,8 @@ def test_the_mean_of_the_optimism_is_that_of_the_part_searched_by() -> None:
     of = Search(SPACE, "random")
     tree = as_json.result(of, history, best, "ended", 1.0, Metric(), retrained)
     highest, taken = [line for line in terminal.answer(tree) if "optimism" in line]
-    assert "less the dev mean: 0.15" in highest and "less the dev mean: 0.05" in taken
+    mean = "less the dev mean with fresh seeds"
+    assert f"{mean}: 0.15" in highest and f"{mean}: 0.05" in taken
 
 
 @pytest.mark.parametrize(("seeds", "known"), [(1, False), (2, True)])
@@ -212,6 +224,9 @@ def test_a_posterior_mean_is_one_that_a_score_can_have(monkeypatch: pytest.Monke
     said = terminal.progress(of, history, 8, Metric("accuracy", "fraction"), 1.0)
     assert "posterior mean 100.00 of setting 0" in said
     assert "posterior mean 1.02" in terminal.progress(of, history, 8, Metric(), 1.0)
+    monkeypatch.setattr(posterior, "describe", lambda *of: [row._replace(mean=0.4)])
+    said = terminal.progress(of, history, 8, Metric("perplexity", "perplexity"), 1.0)
+    assert "posterior mean 1 of setting 0" in said
 
 
 def test_settings_that_were_stopped_are_not_told_as_whole_ones() -> None:
