@@ -99,6 +99,22 @@ def test_words_of_rounding_error_alone_get_zeros(contexts: bool) -> None:
     assert np.abs(factors.words[50:]).max() > 0 and not table[50:].any()
 
 
+@pytest.mark.parametrize("contexts", [False, True])
+def test_words_without_association_get_zeros_at_any_rank(contexts: bool) -> None:
+    """Dies if rounding error that small values enlarge is taken for a word's vector: values over
+    eleven orders of magnitude, as many dimensions as the rank."""
+    generator = np.random.default_rng(0)
+    graded = generator.random((50, 30)) * np.logspace(0, -11, 30) @ generator.random((30, 50))
+    dense = np.zeros((60, 60))
+    dense[:50, 10:] = graded  # ten words without a row, ten contexts without a column
+    factors = ppmi.factors(sparse.csr_array(dense), 30)
+    assert factors.values[-1] < 1e-10 * factors.values[0]
+    assert not factors.words[50:].any() and not factors.contexts[:10].any()
+    lengths = np.linalg.norm(ppmi.embed(factors, 0.5, contexts), axis=1)
+    np.testing.assert_allclose(lengths[:50], 1, rtol=1e-6)
+    np.testing.assert_allclose(lengths[50:], float(contexts), rtol=1e-6)
+
+
 def test_more_dimensions_than_the_matrix_has() -> None:
     """Dies if arbitrary vectors of values that are 0 but for rounding are written."""
     generator = np.random.default_rng(0)
