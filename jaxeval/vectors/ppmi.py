@@ -72,8 +72,7 @@ def factors(matrix: "sparse.csr_array", dimension: int) -> Factors:
     rank = int(np.sum(values > _EPSILON * max(matrix.shape) * values.max()))
     if rank < dimension:
         raise ConfigError(
-            f"dimension: expected at most {rank}, the rank of the matrix, or a larger corpus, "
-            f"found {dimension}"
+            f"dimension: expected at most {rank}, the rank of the matrix, found {dimension}"
         )
     order = np.argsort(-values, kind="stable")
     left, values, right = left[:, order], values[order], right[order].T

@@ -124,6 +124,18 @@ def test_more_dimensions_than_the_matrix_has() -> None:
     np.testing.assert_array_equal(ppmi.factors(matrix, 6).words, ppmi.factors(matrix, 6).words)
 
 
+@pytest.mark.parametrize(("shift", "advice"), [(1, "a larger corpus"), (1.5, "a lower --shift")])
+def test_a_corpus_of_low_rank_is_named(tmp_path: Path, shift: float, advice: str) -> None:
+    """Dies if the option, the corpus or what would help is not told."""
+    corpus, out = tmp_path / "star.txt", tmp_path / "v.txt"
+    corpus.write_text("a hub\nb hub\nc hub\nd hub\n" * 9)
+    options = baseline.Options(Windows(2), 1, dimension=3, shift=shift)
+    said = r"star\.txt: --dimension: expected at most 2, the rank of the matrix, found 3; or give "
+    with pytest.raises(ConfigError, match=f"{said}{advice}$"):
+        baseline.make(corpus, out, options)
+    assert not out.exists()
+
+
 @pytest.mark.parametrize("name", ["v.txt", "v.txt.gz"])
 def test_from_corpus_to_file(text: Path, name: str) -> None:
     """Dies if an option is lost on the way, or numbers are rounded when written."""
