@@ -40,14 +40,14 @@ def read(path: str | Path, column: int = 3) -> Pairs:
     for number, line in enumerate(text.iterate_lines(path), 1):
         if not line.strip() or line.startswith("#"):
             continue
-        fields, first = _fields(line), not rows and not header
-        if first and len(fields) >= column and _is_name(fields[column - 1]):
+        fields, begins = _fields(line), not rows and not header
+        if begins and len(fields) >= column and _is_name(fields[column - 1]):
             header = line
             continue
         try:
             rows.append(_row(fields, column))
         except ValueError as error:
-            advice = "; begin it with # if it is a header" if first else ""
+            advice = "; begin it with # if it is a header" if begins else ""
             raise DataError(f"{error}{advice}", path, number) from None
     if len(rows) < _FEWEST:
         raise DataError(f"expected at least {_FEWEST} pairs of words, found {len(rows)}", path)
