@@ -238,7 +238,6 @@ def test_one_program_a_task_and_mode(folder: Path) -> None:
         (["model.words={trained=true}"], "model.words.trained cannot be changed"),
         (["ner:data.vectors=c.txt"], "data.vectors cannot be changed: .* by the files"),
         (["name=x"], "name cannot be changed"),
-        (["--data", "ner=x"], r"--data: ner has two corpora, \S+/ner and x; expected one a task"),
         (["--data", "nli=x", "--data", "nli=y"], "--data: nli has two corpora, x and y"),
         (["nli:training.epochs=2"], "nli is not judged; expected one of ner, sentiment"),
     ],

@@ -3,8 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from jaxeval import studies
 from jaxeval.config import shipped
+from jaxeval.errors import ConfigError
 from jaxeval.judge import judging
 from jaxeval.vectors import judge_options
 
@@ -16,6 +19,22 @@ def test_the_same_file_twice_is_one(tmp_path: Path) -> None:
         "a": a,
         "b": str(tmp_path / "b.txt"),
     }
+
+
+def test_corpora_of_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a task has another corpus than the one named, two folders that agree on what is
+    judged are refused, or of two corpora one is taken silently."""
+    for held in ("a/nli", "a/pos", "b/nli", "b/ner"):
+        (tmp_path / held).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    of = judge_options.data_of
+    assert of(["a", "b"], ["pos", "ner"]) == {"pos": "a/pos", "ner": "b/ner"}
+    assert [*of(["a", "./a", "nli=b/nli", "nli=./b/../b/nli"], None)] == ["pos", "nli"]
+    for words in (["a", "nli=x"], ["nli=x", "a"], ["nli=x", "a", "b"]):
+        assert of(words, ["nli"]) == {"nli": "x"}
+    for words, said in ((["a", "b"], "a/nli and b/nli"), (["nli=x", "a", "nli=y"], "x and y")):
+        with pytest.raises(ConfigError, match=f"nli has two corpora, {said}; expected one"):
+            of(words, None)
 
 
 def test_names_of_files() -> None:

@@ -8,7 +8,6 @@ corrected over all pairs, and once more task by task, corrected over all pairs a
 """
 
 import dataclasses
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -16,16 +15,14 @@ import numpy as np
 from jaxeval.errors import DataError
 from jaxeval.runs import imported, tables
 from jaxeval.runs.layout import Layout
-from jaxeval.stats import comparison, relative_error, study, tie_groups
+from jaxeval.stats import common_seeds, comparison, relative_error, study, tie_groups
+from jaxeval.stats.common_seeds import Failures, Scores
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.pairwise import Rules
 from jaxeval.stats.results import Effect
 from jaxeval.stats.study import ScoreStudy
 
 MEAN = "mean of tasks"
-# vectors -> task -> seed -> score, None of a training that failed
-Scores = Mapping[str, Mapping[str, Mapping[int, float | None]]]
-Failures = Mapping[str, Mapping[str, int]]  # vectors -> task -> trainings without a score, if any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +86,7 @@ def judge(mode: str, scores: Scores, rules: Rules, baseline: str | None = None) 
     if baseline is not None and baseline not in scores:
         raise DataError(f"no baseline {baseline!r} among {', '.join(scores)}")
     tasks = tuple(next(iter(scores.values())))
-    seeds, failed, notes = _common(scores)
+    seeds, failed, notes = common_seeds.common(scores)
     arrays = {
         name: np.array([[of[task][seed] for seed in seeds] for task in tasks], np.float64)
         for name, of in scores.items()
@@ -117,34 +114,6 @@ def judge(mode: str, scores: Scores, rules: Rules, baseline: str | None = None) 
         by_task=by_task,
         notes=(*notes, *_notes_on_reductions(tasks, reduced, baseline, reductions)),
     )
-
-
-def _common(scores: Scores) -> tuple[tuple[int, ...], Failures, list[str]]:
-    """Seeds of which all have scores, which trainings have none, and lines on these."""
-    each = [by_seed for of in scores.values() for by_seed in of.values()]
-    every = sorted({*itertools.chain.from_iterable(each)})
-    seeds = tuple(seed for seed in every if all(of.get(seed) is not None for of in each))
-    failed = _failed(scores, every)
-    notes = [
-        f"{name}: trainings without a score, as they diverged or failed: "
-        f"{imported.listed([f'{n} of {len(every)} on {task}' for task, n in tasks.items()])}; "
-        "it is not called better there or by the mean of tasks"
-        for name, tasks in failed.items()
-    ]
-    if not seeds:
-        raise DataError("; ".join(["no seed with which all vectors have a score", *notes]))
-    if left_out := [str(seed) for seed in every if seed not in seeds]:
-        notes.append(f"seeds left out of all files, as one has no score: {', '.join(left_out)}")
-    return seeds, failed, notes
-
-
-def _failed(scores: Scores, every: Sequence[int]) -> dict[str, dict[str, int]]:
-    failed = {}
-    for name, of in scores.items():
-        lacking = {task: sum(by.get(seed) is None for seed in every) for task, by in of.items()}
-        if any(lacking.values()):
-            failed[name] = {task: n for task, n in lacking.items() if n}
-    return failed
 
 
 def _with_errors(
@@ -242,10 +211,27 @@ def _placed(
 def _better(pair: Pair, rules: Rules, failed: Failures) -> int:
     """1: A was shown to be better, -1: B; 0 also where measures of location point elsewhere, and
     where the better one has failed."""
+    return 0 if comparison.against(pair, rules) else higher(pair, rules, failed)
+
+
+def higher(pair: Pair, rules: Rules, failed: Failures) -> int:
+    """1: A's scores were shown to be higher, -1: B's, 0 also where the higher one has failed."""
     shown = comparison.location(pair, rules)
-    higher = failed.get(pair.scores.a if shown > 0 else pair.scores.b, {})
-    unfair = bool(higher) if pair.scores.dataset == MEAN else pair.scores.dataset in higher
-    return 0 if unfair or comparison.against(pair, rules) else shown
+    of_a, of_b = failed_of(pair, failed)
+    return 0 if (of_a if shown > 0 else of_b) else shown
+
+
+def wider(pair: Pair, rules: Rules, failed: Failures) -> int:
+    """1: A's scores were shown to be spread wider, -1: B's, 0 also where either has failed: the
+    scores that are lacking may have widened it."""
+    return 0 if any(failed_of(pair, failed)) else comparison.spread(pair, rules)
+
+
+def failed_of(pair: Pair, failed: Failures) -> tuple[bool, bool]:
+    """Whether A and B lack a score of the task, or of any where the pair's are means of tasks."""
+    task, each = pair.scores.dataset, (pair.scores.a, pair.scores.b)
+    of_a, of_b = (failed.get(name, {}) for name in each)
+    return (bool(of_a), bool(of_b)) if task == MEAN else (task in of_a, task in of_b)
 
 
 def shown_better(of: Judgement, task: str = MEAN) -> Iterator[tuple[Pair, int]]:

@@ -59,7 +59,8 @@ def interval(draws: np.ndarray, confidence: float, method: str) -> Interval:
     """Of the draws [B] that have a value, others are NaN; none where too many are."""
     share = _share_undefined(draws)
     if share > _MOST_UNDEFINED:
-        return no_interval(confidence, f"{100 * share:.0f} % of the resamples have no score")
+        reason = f"{100 * share:.0f} % of the resamples draw too few different items for a score"
+        return no_interval(confidence, reason)
     return percentile_interval(draws[~np.isnan(draws)], confidence, method)
 
 

@@ -226,8 +226,13 @@ def _named(paths: Sequence[str], what: str) -> dict[str, str]:
     Raises:
       ConfigError: a file named twice, by whatever path.
     """
-    if len({Path(path).resolve() for path in paths}) < len(paths):
-        raise ConfigError(f"the same file of {what} twice; expected different ones")
+    known: dict[Path, str] = {}
+    for path in paths:
+        place = Path(path).resolve()
+        if place in known:
+            message = f"{known[place]} and {path} are the same file of {what}"
+            raise ConfigError(f"{message}; expected different ones")
+        known[place] = path
     names = [Path(path).name for path in paths]
     return dict(zip(names if len({*names}) == len(names) else paths, paths, strict=True))
 

@@ -83,7 +83,7 @@ def make(
         )
     with step("SVD"):
         associated = _associated(matrix, options, path)
-        factors = ppmi.factors(associated, options.dimension)
+        factors = _factors(associated, options, path)
     with step("writing"):
         table = ppmi.embed(factors, options.exponent, options.add_contexts)
         writing.write(Path(out), [*words.counts], table)
@@ -115,6 +115,18 @@ def _associated(
     """Positive associations [V, V] of counts; raises DataError where there is none."""
     positive = ppmi.ppmi(matrix, options.smoothing, options.shift)
     if not positive.nnz:
-        advice = "expected a lower --shift" if options.shift > 1 else "expected a larger corpus"
-        raise DataError(f"no pair has positive association; {advice}", path)
+        raise DataError(f"no pair has positive association; expected {_more(options)}", path)
     return positive
+
+
+def _factors(associated: "sparse.csr_array", options: Options, path: str | Path) -> ppmi.Factors:
+    """Of positive associations [V, V]; ConfigError where their rank is too low, RunError."""
+    try:
+        return ppmi.factors(associated, options.dimension)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: --{error}; or give {_more(options)}") from None
+
+
+def _more(options: Options) -> str:
+    """What has more positive associations."""
+    return "a lower --shift" if options.shift > 1 else "a larger corpus"

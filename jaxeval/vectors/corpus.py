@@ -1,6 +1,7 @@
 """A corpus in blocks of sentences, one a line: its words counted, the frequent ones numbered."""
 
 import dataclasses
+import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent import futures
@@ -87,10 +88,22 @@ def in_order(function: Callable[[In], Out], items: Iterable[In], processes: int)
         yield from map(function, items)
         return
     waiting: deque[futures.Future[Out]] = deque()
-    with futures.ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+    with _pool(processes) as pool:
         for item in items:
             waiting.append(pool.submit(function, item))
             if len(waiting) > _AHEAD * processes:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+def _pool(processes: int) -> futures.ProcessPoolExecutor:
+    """Processes that SIGHUP does not reach: a terminal that is closed sends it to all of them, and
+    it is this one that ends the others."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
+    try:
+        pool = futures.ProcessPoolExecutor(processes, get_context("spawn"))
+        pool.submit(int)  # starts them, and multiprocessing's own, with this mask
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return pool

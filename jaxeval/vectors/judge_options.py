@@ -50,7 +50,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="TASK=PATH",
-        help="the corpus of a task, once a task; or one folder that holds one a task",
+        help="the corpus of a task; or a folder that holds one a task, where none is named",
     )
     parser.add_argument(
         "--tasks", type=_names(TASKS), metavar="A,B,..", help="these (all that have data)"
@@ -110,35 +110,41 @@ def data_of(words: Sequence[str], tasks: Sequence[str] | None) -> dict[str, str]
     """Task -> where its corpus is, of the tasks that are judged.
 
     Args:
-      words: TASK=PATH each, or folders that hold one a task.
+      words: TASK=PATH each, or folders that hold one a task, where none is named.
       tasks: those that are judged; None: all that have data.
 
     Raises:
       ConfigError: no data, of a task that is asked for or of any; an unknown task, or one twice.
     """
-    paths: dict[str, str] = {}
+    named, inside = dict[str, list[str]](), dict[str, list[str]]()
     for word in words:
         task, equals, path = word.partition("=")
         if equals and task in TASKS and path:
-            found = {task: path}
+            named.setdefault(task, []).append(path)
         elif Path(word).is_dir():
-            inside = {name: Path(word) / name for name in TASKS}
-            found = {name: str(path) for name, path in inside.items() if path.exists()}
+            for held in (Path(word) / name for name in TASKS):
+                if held.exists():
+                    inside.setdefault(held.name, []).append(str(held))
         else:
             raise ConfigError(
                 f"--data: expected TASK=PATH with one of {', '.join(TASKS)}, or a folder that "
                 f"holds such folders, got {word!r}"
             )
-        if twice := [name for name in found if name in paths]:
-            raise ConfigError(
-                f"--data: {twice[0]} has two corpora, {paths[twice[0]]} and {found[twice[0]]}; "
-                "expected one a task"
-            )
-        paths |= found
-    lacking = [task for task in tasks or () if task not in paths]
-    if lacking or not paths:
+    found = inside | named
+    lacking = [task for task in tasks or () if task not in found]
+    if lacking or not found:
         raise ConfigError(_no_corpus(lacking, words))
-    return {task: paths[task] for task in TASKS if task in (tasks or paths)}
+    return {task: _only(task, found[task]) for task in TASKS if task in (tasks or found)}
+
+
+def _only(task: str, paths: Sequence[str]) -> str:
+    """The one path of a task, however often and by whatever name it is given."""
+    first, *others = {Path(path).resolve(): path for path in paths}.values()
+    if others:
+        raise ConfigError(
+            f"--data: {task} has two corpora, {first} and {others[0]}; expected one a task"
+        )
+    return first
 
 
 def _no_corpus(lacking: Sequence[str], words: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """Pairs of words that people have scored: WordSim-353, SimLex-999, MEN, Rare Words ..."""
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from jaxeval.data import text, vector_rows
 from jaxeval.errors import DataError
 
 _FEWEST = 3  # pairs that a rank correlation needs
+_NO_NAMES = ("nan", "inf", "infinity", "na", "null", "none")  # of columns, but of no score
 
 
 class Pairs(NamedTuple):
@@ -38,19 +40,15 @@ def read(path: str | Path, column: int = 3) -> Pairs:
     for number, line in enumerate(text.iterate_lines(path), 1):
         if not line.strip() or line.startswith("#"):
             continue
-        fields = _fields(line)
-        if len(fields) < column or not (fields[0] and fields[1]):
-            found = f"{len(fields)} columns" if len(fields) < column else "an empty word"
-            message = f"expected two words and a score in column {column}, found {found}"
-            raise DataError(message, path, number)
-        score = _number(fields[column - 1])
-        if not rows and not header and _is_name(fields[column - 1]):
+        fields, begins = _fields(line), not rows and not header
+        if begins and len(fields) >= column and _is_name(fields[column - 1]):
             header = line
-        elif score is None:
-            shown = vector_rows.shown(fields[column - 1])
-            raise DataError(f"expected a score in column {column}, found {shown}", path, number)
-        else:
-            rows.append((fields[0], fields[1], score))
+            continue
+        try:
+            rows.append(_row(fields, column))
+        except ValueError as error:
+            advice = "; begin it with # if it is a header" if begins else ""
+            raise DataError(f"{error}{advice}", path, number) from None
     if len(rows) < _FEWEST:
         raise DataError(f"expected at least {_FEWEST} pairs of words, found {len(rows)}", path)
     first, second, gold = zip(*rows, strict=True)
@@ -64,6 +62,18 @@ def _fields(line: str) -> list[str]:
     return line.split()
 
 
+def _row(fields: list[str], column: int) -> tuple[str, str, float]:
+    """Two words and their score; raises ValueError."""
+    if len(fields) < column or not (fields[0] and fields[1]):
+        found = f"{len(fields)} columns" if len(fields) < column else "an empty word"
+        raise ValueError(f"expected two words and a score in column {column}, found {found}")
+    score = _number(fields[column - 1])
+    if score is None:
+        shown = vector_rows.shown(fields[column - 1])
+        raise ValueError(f"expected a score in column {column}, found {shown}")
+    return fields[0], fields[1], score
+
+
 def _number(field: str) -> float | None:
     """A finite number; None: anything else, 1_0 of Python's too."""
     try:
@@ -74,9 +84,8 @@ def _number(field: str) -> float | None:
 
 
 def _is_name(field: str) -> bool:
-    """Whether it is what a header has in place of a score, and no score gone wrong (1,5, nan)."""
-    try:
-        float(field)
-    except ValueError:
-        return field.strip("\"'(")[:1].isalpha()
-    return False
+    """Whether it is what a header has in place of a score: some word, [score] or 1-10 mean, and no
+    score gone wrong, as 1,5 and nan and O.5 are."""
+    words = re.split(r"[\W_]+", field)
+    named = (word for word in words if word[:2].isalpha() and word.lower() not in _NO_NAMES)
+    return any(len(word) > 1 or word == field for word in named)

@@ -46,7 +46,10 @@ def ppmi(
 
 def factors(matrix: "sparse.csr_array", dimension: int) -> Factors:
     """Truncated SVD by ARPACK, the same at every call where no values are equal: signs make each
-    column's largest positive.
+    column's largest positive. Rows of empty rows and columns of the matrix are zeros.
+
+    Args:
+      matrix: [V, V], of no negative values.
 
     Raises:
       ConfigError: as many dimensions as words, or more; more than the matrix has.
@@ -69,14 +72,16 @@ def factors(matrix: "sparse.csr_array", dimension: int) -> Factors:
     rank = int(np.sum(values > _EPSILON * max(matrix.shape) * values.max()))
     if rank < dimension:
         raise ConfigError(
-            f"dimension: expected at most {rank}, the rank of the matrix, or a larger corpus, "
-            f"found {dimension}"
+            f"dimension: expected at most {rank}, the rank of the matrix, found {dimension}"
         )
     order = np.argsort(-values, kind="stable")
     left, values, right = left[:, order], values[order], right[order].T
     largest = np.take_along_axis(left, np.abs(left).argmax(axis=0)[None], axis=0)
     signs = np.where(largest < 0, -1.0, 1.0)
-    return Factors(left * signs, values, right * signs)
+    left, right = left * signs, right * signs
+    left[matrix.sum(axis=1) == 0] = 0  # of zeros but for rounding, which small values enlarge
+    right[matrix.sum(axis=0) == 0] = 0
+    return Factors(left, values, right)
 
 
 def embed(factors: Factors, exponent: float = 0.5, add_contexts: bool = False) -> np.ndarray:
@@ -87,6 +92,7 @@ def embed(factors: Factors, exponent: float = 0.5, add_contexts: bool = False) -
     """
     left = factors.words + factors.contexts if add_contexts else factors.words
     table = left * factors.values**exponent
-    table[np.linalg.norm(left, axis=1) <= _EPSILON * len(left)] = 0
+    rounding = _EPSILON * len(left) * factors.values[0] / factors.values  # of unit vectors
+    table[np.all(np.abs(left) <= rounding, axis=1)] = 0
     length = np.linalg.norm(table, axis=1, keepdims=True)
     return np.asarray(table / np.where(length > 0, length, 1), np.float32)

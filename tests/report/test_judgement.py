@@ -57,14 +57,67 @@ def test_a_verdict_has_its_numbers() -> None:
     gap = 100 * (values[0].mean() - values[1].mean())
     tests = [stats.brunnermunzel(*values).pvalue, stats.levene(*values).pvalue]
     holm = [text.p_value(max(p, 2 * min(tests))) for p in tests]
-    head = f"good is better than poor by the mean of tasks: {gap:.2f} points "
-    p = f"[{low:.2f}, {high:.2f}], corrected p {holm[0]} (Brunner-Munzel over seeds)."
+    head = f"good is better than poor by the mean of tasks: difference of means {gap:.2f} points, "
+    ci = f"95 % CI [{low:.2f}, {high:.2f}]; probability that a run of good is better "
     sd = [100 * np.std(of, ddof=1) for of in values]
     spread = f"The spread differs: sd {sd[0]:.2f} (good) and {sd[1]:.2f} (poor), good's is wider; "
-    assert lines[:3] == [head + p] + [
+    assert lines[0].startswith(head + ci)
+    assert lines[0].endswith(f"; Brunner-Munzel, corrected p {holm[0]}.")
+    assert lines[1:3] == [
         f"{task}: {spread}Brown-Forsythe, corrected p {holm[1]}."
         for task in ("mean of tasks", "pos")
     ]
+
+
+def test_a_verdict_of_ranks_is_told_as_one() -> None:
+    """Dies if a file is better with an interval that holds 0, and nothing says why."""
+    steady, outlying = (
+        [0.900 + 0.0001 * k for k in range(20)],
+        [0.897 + 0.0001 * k for k in range(20)],
+    )
+    outlying[7] = 0.95
+    scores = {"a": {"pos": dict(enumerate(steady))}, "b": {"pos": dict(enumerate(outlying))}}
+    line = next(data.sentences(judgement.judge("fixed", scores, RULES), RULES))
+    assert line.startswith("a is better than b by the mean of tasks: difference of means 0.")
+    assert "CI [-" in line
+    assert line.endswith("is of ranks: the CI of the difference of means does not exclude 0.")
+
+
+def test_what_failures_leave_is_shown_to_differ_in_nothing() -> None:
+    """Dies if the seeds that did not diverge make a file's spread smaller, or JSON calls a file
+    higher, or wider, that the sentences do not."""
+    draw = np.random.default_rng(0)
+    scores: dict[str, dict[str, dict[int, float | None]]] = {
+        name: {
+            task: {s: float(mean + sd * draw.normal()) for s in range(30)}
+            for task in ("pos", "ner")
+        }
+        for name, mean, sd in (("fails", 0.9, 0.0005), ("wide", 0.9, 0.03), ("poor", 0.7, 0.0005))
+    }
+    whole = [*data.sentences(judgement.judge("fixed", scores, RULES), RULES)]
+    assert any(
+        line.startswith("pos: The spread differs: ") and "(fails)" in line for line in whole
+    )
+    scores["fails"]["pos"] |= dict.fromkeys(range(12))
+    judged = _judged(2, {"svd": 0.8})._replace(modes=[judgement.judge("fixed", scores, RULES)])
+    lines = [*data.sentences(judged.modes[0], RULES)]
+    of_spread = [line.split(": ")[0] for line in lines if "spread" in line and "fails" in line]
+    assert of_spread == ["ner"]
+    [mode] = json.loads(as_json.write(judged))["modes"]
+    by = {"means": mode["comparison_of_means"], "tasks": mode["comparison_by_task"]}
+    told = {
+        (kind, pair["dataset"], pair["a"], pair["b"]): pair["verdict"]
+        for kind, compared in by.items()
+        for pair in compared["pairs"]
+    }
+    for (kind, task, *files), verdict in told.items():
+        fails = "fails" in files and (kind == "means" or task == "pos")
+        higher = files[0] if verdict["higher"] == "a" else files[1]
+        expected = None if fails or "poor" not in files else True
+        assert (verdict["higher"] and higher != "poor") == expected, (kind, task, files)
+        assert bool(verdict["wider"]) == (not fails and "wide" in files)
+        assert bool(verdict["text"]) == (not fails)
+    assert [compared["verdict"] for compared in by.values()] == [[], []]
 
 
 def test_a_lacking_interval_is_told_as_lacking(capsys: pytest.CaptureFixture) -> None:

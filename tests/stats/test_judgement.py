@@ -105,8 +105,22 @@ def test_a_seed_with_which_all_fail_is_told() -> None:
     alone = {"good": {"pos": {1: 0.8, 2: None}}}
     judged = judgement.judge("fixed", alone, RULES)
     assert judged.failed == {"good": {"pos": 1}} and judged.seeds == (1,)
-    with pytest.raises(DataError, match=r"no seed .*; good: .*diverged or failed: 2 of 2 on pos"):
+    assert judged.notes[0].endswith("1 of 2 on pos")  # nothing else could be called better
+    said = (
+        r"no seed .*; good: .*diverged or failed: 2 of 2 on pos; leave out the file, or the task "
+    )
+    with pytest.raises(DataError, match=f"{said}with --tasks$"):
         judgement.judge("fixed", {"good": {"pos": {1: None, 2: None}}}, RULES)
+
+
+def test_documented_flags_undo_the_first_two_differences() -> None:
+    """Dies if the command that scores and pads as the original follows other differences."""
+    page = (Path(__file__).parents[2] / "docs/judging_vectors.md").read_text()
+    listed = page.split("Other than published, on purpose:")[1].split("The first two can be had")[
+        0
+    ]
+    first, second, *_ = [item.strip() for item in listed.split("\n* ")[1:]]
+    assert "last epoch" in first and second.startswith("padding is masked; entities are scored")
 
 
 def test_one_file_or_one_seed_is_shown_without_a_verdict() -> None:

@@ -111,7 +111,8 @@ def test_resamples_without_a_score() -> None:
     assert empty.mean() == pytest.approx((8 / 9) ** 9 + 9**-9, abs=0.02)
     assert (empty[:, 0] == empty[:, 1]).all()
     why = resampled.interval(draws[:, 0], 0.95, "m").absent
-    assert why == f"{100 * empty[:, 0].mean():.0f} % of the resamples have no score"
+    share = 100 * empty[:, 0].mean()
+    assert why == f"{share:.0f} % of the resamples draw too few different items for a score"
     pair = draws[:, 0], draws[:, 1]
     effect, test = resampled.difference((7 / 8, 0), pair, 8, method="m")
     assert effect.interval.absent and np.isnan(test.p_value) and test.direction == 0
@@ -127,7 +128,8 @@ def test_three_pairs_have_no_interval() -> None:
     draws = resampled.spearman_draws([1, 2, 3], np.array([[1.0, 2.0, 3.0]]))[:, 0]
     assert np.isnan(draws).mean() == pytest.approx(3 / 27, abs=0.015)
     np.testing.assert_allclose(draws[~np.isnan(draws)], 1)
-    assert resampled.interval(draws, 0.95, "m").absent == "11 % of the resamples have no score"
+    absent = "11 % of the resamples draw too few different items for a score"
+    assert resampled.interval(draws, 0.95, "m").absent == absent
 
 
 def test_intervals_of_questions_that_share_units() -> None:

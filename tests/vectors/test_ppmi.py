@@ -99,6 +99,22 @@ def test_words_of_rounding_error_alone_get_zeros(contexts: bool) -> None:
     assert np.abs(factors.words[50:]).max() > 0 and not table[50:].any()
 
 
+@pytest.mark.parametrize("contexts", [False, True])
+def test_words_without_association_get_zeros_at_any_rank(contexts: bool) -> None:
+    """Dies if rounding error that small values enlarge is taken for a word's vector: values over
+    eleven orders of magnitude, as many dimensions as the rank."""
+    generator = np.random.default_rng(0)
+    graded = generator.random((50, 30)) * np.logspace(0, -11, 30) @ generator.random((30, 50))
+    dense = np.zeros((60, 60))
+    dense[:50, 10:] = graded  # ten words without a row, ten contexts without a column
+    factors = ppmi.factors(sparse.csr_array(dense), 30)
+    assert factors.values[-1] < 1e-10 * factors.values[0]
+    assert not factors.words[50:].any() and not factors.contexts[:10].any()
+    lengths = np.linalg.norm(ppmi.embed(factors, 0.5, contexts), axis=1)
+    np.testing.assert_allclose(lengths[:50], 1, rtol=1e-6)
+    np.testing.assert_allclose(lengths[50:], float(contexts), rtol=1e-6)
+
+
 def test_more_dimensions_than_the_matrix_has() -> None:
     """Dies if arbitrary vectors of values that are 0 but for rounding are written."""
     generator = np.random.default_rng(0)
@@ -106,6 +122,18 @@ def test_more_dimensions_than_the_matrix_has() -> None:
     with pytest.raises(ConfigError, match=r"expected at most 6, the rank of the matrix.*found 7"):
         ppmi.factors(matrix, 7)
     np.testing.assert_array_equal(ppmi.factors(matrix, 6).words, ppmi.factors(matrix, 6).words)
+
+
+@pytest.mark.parametrize(("shift", "advice"), [(1, "a larger corpus"), (1.5, "a lower --shift")])
+def test_a_corpus_of_low_rank_is_named(tmp_path: Path, shift: float, advice: str) -> None:
+    """Dies if the option, the corpus or what would help is not told."""
+    corpus, out = tmp_path / "star.txt", tmp_path / "v.txt"
+    corpus.write_text("a hub\nb hub\nc hub\nd hub\n" * 9)
+    options = baseline.Options(Windows(2), 1, dimension=3, shift=shift)
+    said = r"star\.txt: --dimension: expected at most 2, the rank of the matrix, found 3; or give "
+    with pytest.raises(ConfigError, match=f"{said}{advice}$"):
+        baseline.make(corpus, out, options)
+    assert not out.exists()
 
 
 @pytest.mark.parametrize("name", ["v.txt", "v.txt.gz"])

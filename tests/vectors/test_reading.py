@@ -30,6 +30,28 @@ def test_pairs(content: str, tmp_path: Path) -> None:
     assert read.header == ("word1,word2,score" if content.startswith("word1") else "")
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "[score]",
+        "_score",
+        "<score>",
+        "*score",
+        "1-10 score",
+        "2014 mean",
+        '"Human (mean)"',
+        "S",
+    ],
+)
+@pytest.mark.parametrize("words", ["word1\tword2", "\t"])
+def test_headers_as_they_come(name: str, words: str, tmp_path: Path) -> None:
+    """Dies if a name is told by its first letter alone, or a header needs names of its words."""
+    line = f"{words}\t{name}"
+    (tmp_path / "f").write_text(f"{line}\n# damaged\n" + "a\tb\t1\n" * 3)
+    read = pairs.read(tmp_path / "f")
+    assert read.header == line and read.gold.tolist() == [1, 1, 1]
+
+
 def test_the_score_may_stand_in_another_column(tmp_path: Path) -> None:
     """Dies if SimLex-999 as published (score in column 4) cannot be read."""
     (tmp_path / "f").write_text("word1\tword2\tPOS\tS\na b A 1\n".replace(" ", "\t") * 1)
@@ -50,6 +72,13 @@ def test_the_score_may_stand_in_another_column(tmp_path: Path) -> None:
         ("a\tb\t1,5\nc\td\t1\n", ":1: expected a score in column 3, found '1,5'"),
         ("a\tb\t\nc\td\t1\n", ":1: expected a score in column 3, found ''"),
         ("a b 1_0\n", ":1: expected a score in column 3, found '1_0'"),
+        ("king\tqueen\tO.5\nc\td\t1\n", r":1: .*'O\.5'; begin it with # if it is a header"),
+        ("king\tqueen\tx7.0\n", r":1: expected a score in column 3, found 'x7\.0'; begin it"),
+        ("king\tqueen\t7.0abc\n", r":1: expected a score"),
+        ("king\tqueen\tNA\n", ":1: expected a score in column 3, found 'NA'; begin it with #"),
+        ("king\tqueen\tN/A\n", ":1: expected a score in column 3, found 'N/A'; begin it with #"),
+        ("word1\tword2\t%\n", ":1: .* found '%'; begin it with # if it is a header"),
+        ("% names\n", ":1: .* found 2 columns; begin it with # if it is a header"),
         ("a,b,1\n,d,2\n", ":2: expected two words and a score in column 3, found an empty word"),
     ],
 )

@@ -143,8 +143,8 @@ def _across(across: Across) -> dict[str, Json]:
 def _ranking(ranking: Ranking) -> dict[str, Json]:
     chi_squared, f = ranking.without_ties
     return {
-        "friedman": record(ranking.friedman) | {"without_ties": chi_squared},
-        "iman_davenport": record(ranking.iman_davenport) | {"without_ties": f},
+        "friedman": record(ranking.friedman) | {"without_ties": plain(chi_squared)},
+        "iman_davenport": record(ranking.iman_davenport) | {"without_ties": plain(f)},
         "nemenyi": {
             "models": list(ranking.models),
             "average_ranks": list(ranking.average_ranks),

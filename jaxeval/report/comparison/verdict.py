@@ -68,18 +68,23 @@ def of_pair(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
 
 def _location(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
     of = pair.scores
-    shown, tested = comparison.location(pair, rules), _tested(pair, of.location_test)
+    shown = comparison.location(pair, rules)
     if not shown:
-        return f"{_nothing_shown(pair, rules)}: {_sizes(pair, scale)}; {tested}."
+        return f"{_nothing_shown(pair, rules)}: {measured(pair, scale)}."
     higher, lower = (of.a, of.b) if shown > 0 else (of.b, of.a)
     medians = [float(np.median(values)) for values in of.compared]
-    measured = f"medians {_of_each(pair, medians, scale)}; {_sizes(pair, scale)}; {tested}"
+    sizes = f"medians {_of_each(pair, medians, scale)}; {measured(pair, scale)}"
     others = comparison.against(pair, rules)
     if others:
         said = disagree(TESTS[of.location_test], higher, lower, others)
-        return f"{said[0].upper()}{said[1:]}: {measured}."
+        return f"{said[0].upper()}{said[1:]}: {sizes}."
     better = "" if rules.higher_is_better else f", and so {lower} is the better one"
-    return f"{higher}'s distribution is higher{better}: {measured}."
+    return f"{higher}'s distribution is higher{better}: {sizes}."
+
+
+def measured(pair: Pair, scale: ScoreFormat) -> str:
+    """The difference of a pair, A's score minus B's, how often A is better, and the test."""
+    return f"{_sizes(pair, scale)}; {_tested(pair, pair.scores.location_test)}"
 
 
 def _of_each(pair: Pair, values: Sequence[float], scale: ScoreFormat) -> str:

@@ -7,7 +7,10 @@ from jaxeval.report.comparison import as_json as comparison
 from jaxeval.report.judgement import data
 from jaxeval.report.judgement.data import Judged
 from jaxeval.report.plain import plain
+from jaxeval.stats import judgement
+from jaxeval.stats.common_seeds import Failures
 from jaxeval.stats.judgement import Judgement
+from jaxeval.stats.study import ScoreStudy
 
 
 def to_dict(of: Judged) -> dict[str, Json]:
@@ -62,6 +65,21 @@ def _mode(of: Judgement) -> dict[str, Json]:
         "tie_groups": {placed.task: [[*group] for group in placed.groups] for placed in of.placed},
         "detectable_difference": {placed.task: placed.detectable for placed in of.placed},
         "notes": [*of.notes],
-        "comparison_of_means": None if of.overall is None else comparison.to_dict(of.overall),
-        "comparison_by_task": None if of.by_task is None else comparison.to_dict(of.by_task),
+        "comparison_of_means": None if of.overall is None else _compared(of.overall, of.failed),
+        "comparison_by_task": None if of.by_task is None else _compared(of.by_task, of.failed),
     }
+
+
+def _compared(study: ScoreStudy, failed: Failures) -> dict[str, Json]:
+    """A study, without what the scores of files do not show whose other trainings failed."""
+    told = comparison.to_dict(study)
+    if not failed:
+        return told
+    shown = told["pairs"]
+    assert isinstance(shown, list)
+    for pair, record in zip(study.comparison.pairs, shown, strict=True):
+        if any(judgement.failed_of(pair, failed)):
+            known = judgement.higher(pair, study.comparison.rules, failed)
+            higher = record["verdict"]["higher"] if known else None
+            record["verdict"] |= {"higher": higher, "wider": None, "text": []}
+    return told | {"headline": [], "verdict": []}

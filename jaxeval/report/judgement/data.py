@@ -18,7 +18,6 @@ from jaxeval.stats.results import Effect
 
 MODES = {"fixed": "vectors fixed", "tuned": "vectors fine-tuned"}
 _TEST = verdict.TESTS["brunner_munzel"]  # seeds do not pair the files' scores
-_TESTED = f"{_TEST} over seeds"
 _SCALE = ScoreFormat("fraction", 2)
 _FAR = -9999  # percent: what is further is no number to read
 Coverage = Mapping[str, Mapping[str, float]]  # part -> fraction of tokens, of types
@@ -138,7 +137,7 @@ def sentences(of: Judgement, rules: Rules) -> Iterator[str]:
             yield f"Not told apart by the mean of tasks: {text.listed(group)}."
     for pair, direction in judgement.shown_better(of):
         better, worse = judgement.ordered(pair, direction)
-        yield f"{better} is better than {worse} by the mean of tasks{_measured(pair, direction)}."
+        yield f"{better} is better than {worse} by the mean of tasks: {_measured(pair)}."
     for higher, lower, others in judgement.disagreeing(of):
         said = verdict.disagree(_TEST, higher, lower, others)
         yield f"Mean of tasks: {said}."
@@ -155,22 +154,18 @@ def sentences(of: Judgement, rules: Rules) -> Iterator[str]:
             )
 
 
-def _measured(pair: Pair, direction: int) -> str:
-    """The difference of means of a pair in points, its interval and the test's p-value."""
-    gap, p = pair.effects["difference"], pair.adjusted[pair.scores.location_test]
-    ends = sorted(100 * direction * end for end in gap.interval[:2])
-    within = "" if gap.interval.absent else f" [{ends[0]:.2f}, {ends[1]:.2f}]"
-    return (
-        f": {100 * direction * gap.estimate:.2f} points{within}, corrected p {text.p_value(p)} "
-        f"({_TESTED})"
-    )
+def _measured(pair: Pair) -> str:
+    """What `compare` says of a pair; why its interval may hold 0."""
+    held = not comparison.excludes_zero(pair)
+    ranks = ", which is of ranks: the CI of the difference of means does not exclude 0"
+    return f"{verdict.measured(pair, _SCALE)}{ranks if held else ''}"
 
 
 def _spreads(of: Judgement) -> Iterator[str]:
     """Which files' scores were shown to be spread wider over seeds: a sentence a pair and task."""
     for task in (judgement.MEAN, *of.tasks):
         for pair, rules in judgement.pairs(of, task):
-            if comparison.spread(pair, rules):
+            if judgement.wider(pair, rules, of.failed):
                 yield f"{task}: {verdict.spread(pair, rules, _SCALE)}"
 
 

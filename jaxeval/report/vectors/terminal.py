@@ -57,8 +57,7 @@ def print_analogies(
             rows += [_row((f"  {part}", *first[1:]), a, None) for part, a in parts.items()]
     tables.print_table(console, (*head, "of all"), rows, words=(0, 1, 2))
     for result in results:
-        covered = [score.overall.covered for score in result.scores.values()]
-        few = _few([*covered, result.compared_on])
+        few = _few(result)
         left_out = _left_out(result.left_out, "questions")
         without = _without_interval({n: s.interval for n, s in result.scores.items()})
         for line in (*few, *without, *left_out, *_differences(result.differences)):
@@ -97,10 +96,15 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
 
 
-def _few(questions: Sequence[int]) -> Iterator[str]:
-    """A line where a bootstrap of some shares has little to draw from."""
-    if any(0 < n < _FEW for n in questions):
-        yield f"fewer than {_FEW} questions: 95 % CIs are too narrow"
+def _few(result: OnQuestions) -> Iterator[str]:
+    """A line where the bootstrap of some intervals had little to draw from."""
+    counted = [(f"of {n}", s.overall.covered, s.interval) for n, s in result.scores.items()]
+    gaps = [d.effect.interval for d in result.differences]
+    counted += [("of the differences", result.compared_on, gap) for gap in gaps]
+    few = [of for of, n, ends in counted if n < _FEW and ends is not None and not ends.absent]
+    if few:
+        named = text.listed([*dict.fromkeys(few)])
+        yield f"fewer than {_FEW} questions: the 95 % CIs {named} are too narrow"
 
 
 def _without_interval(intervals: Mapping[str, Interval | None]) -> Iterator[str]:
