@@ -102,7 +102,8 @@ class SequentialHalving(Rule):
         of the first round. A dropped model drops out of the round that it did not end, and leaves
         its share unspent.
         """
-        survivors, target, level = list(range(len(state.models))), 0, []
+        survivors, target = list(range(len(state.models))), 0
+        level: list[tuple[np.ndarray, np.ndarray]] = []
         while True:
             target += self._share(len(survivors), len(state.models))
             kept = len(survivors) - len(survivors) // 2

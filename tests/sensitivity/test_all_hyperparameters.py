@@ -95,7 +95,7 @@ def test_one_hyperparameter_is_all_of_them() -> None:
 
 
 def test_the_profile_from_several_best_runs_does_not_collapse() -> None:
-    """Dies if distances from both corners of a grid are averaged, which makes all runs one point."""
+    """Dies if distances from both corners of a grid are averaged: all runs are one point then."""
     grid = {"lr": [1, 1, 1, 2, 2, 2, 3, 3, 3], "bs": [1, 2, 3] * 3}
     scores = np.array([0.9, 0.5, 0.3, 0.4, 0.7, 0.2, 0.6, 0.1, 0.9])
     tied = quick(scores, grid, ks=(2,)).all_hyperparameters
