@@ -13,6 +13,7 @@ from jaxeval.bandits.state import State
 from jaxeval.errors import ConfigError
 from jaxeval.stats.results import count
 
+ROUNDS_DONE = "all rounds are done"  # without the share of a model that was dropped
 OTHER_SURVIVORS_DROPPED = "the other survivors were dropped"
 SURVIVORS_DROPPED = "all survivors were dropped; this is the best of the others"
 
@@ -60,35 +61,39 @@ class SequentialHalving(Rule):
 
     def proposed(self, state: State) -> tuple[str, ...]:
         """What is missing of the current round."""
-        survivors, target, _ = self._stand(state)
+        stand = self._stand(state)
         missing = [
-            [state.models[k]] * (target - len(state.scores[k]) - len(state.pending[k]))
-            for k in survivors
+            [state.models[k]] * (stand.target - len(state.scores[k]) - len(state.pending[k]))
+            for k in stand.survivors
         ]
         return tuple(name for names in missing for name in names)
 
     def decided(self, state: State) -> Answer | None:
         """The last survivor, unless models were dropped before the last round decided."""
-        if not self._stand(state).done:
+        stand = self._stand(state)
+        if not stand.done:
             return None
-        reasons = (SURVIVORS_DROPPED, OTHER_SURVIVORS_DROPPED, SPENT)
-        return self.leading(state, reasons[min(2, len(self._of_last_round(state)))])
+        whole = ROUNDS_DONE if state.excluded else SPENT
+        reasons = (SURVIVORS_DROPPED, OTHER_SURVIVORS_DROPPED, whole)
+        return self.leading(state, reasons[min(2, len(stand.survivors))])
 
     def leading(self, state: State, reason: str) -> Answer:
-        """The survivor of the highest mean; where all were dropped, the best of the others."""
-        means = self.means(state)
-        left = self._of_last_round(state) or [*state.alive]
+        """The survivor of the highest mean; where all were dropped, the best of the others.
+
+        Level with it are also the models that went for their place in the list alone.
+        """
+        stand, means = self._stand(state), self.means(state)
+        if stand.done:  # scores beyond its rounds do not count
+            for k in stand.survivors:
+                means[k] = self._mean_of_first(state, k, stand.target)
         among = np.full(len(means), -math.inf)
+        left = stand.survivors or [*state.alive]
         among[left] = means[left]
         level = means_of.highest(among)
+        for kept, cut in reversed(stand.level):
+            level[cut] |= bool(level[kept].any())
+        level[[k for k in range(len(level)) if k not in state.alive]] = False
         return first_of(state.models, level, reason, state.evaluations)
-
-    def _of_last_round(self, state: State) -> list[int]:
-        """Models between which the round under way decides, or the last one did."""
-        survivors, target, done = self._stand(state)
-        if not done:
-            return survivors
-        return [k for k in state.alive if len(state.scores[k]) >= target]
 
     def _stand(self, state: State) -> "_Stand":
         """How far the rounds are.
@@ -98,17 +103,23 @@ class SequentialHalving(Rule):
         its share unspent.
         """
         survivors, target = list(range(len(state.models))), 0
-        while len(survivors) > 1:
+        level: list[tuple[np.ndarray, np.ndarray]] = []
+        while True:
             target += self._share(len(survivors), len(state.models))
             kept = len(survivors) - len(survivors) // 2
             behind = [k for k in survivors if len(state.scores[k]) < target]
             if any(k in state.alive for k in behind):
-                return _Stand([k for k in survivors if k in state.alive], target, False)
-            ranked = [k for k in survivors if k not in behind]
-            means = [self._mean_of_first(state, k, target) for k in ranked]
-            order = np.argsort(-np.array(means), kind="stable")[:kept]
-            survivors = sorted(ranked[k] for k in order)
-        return _Stand(survivors, target, True)
+                return _Stand([k for k in survivors if k in state.alive], target, False, level)
+            ranked = np.array([k for k in survivors if k not in behind], int)
+            if kept == 1 or len(ranked) < 2:
+                return _Stand([k for k in ranked if k in state.alive], target, True, level)
+            means = np.array([self._mean_of_first(state, k, target) for k in ranked])
+            means = means_of.levelled(means)
+            order = np.argsort(-means, kind="stable")
+            stay, go = order[:kept], order[kept:]
+            as_last = means == means[stay[-1]]
+            level.append((ranked[stay[as_last[stay]]], ranked[go[as_last[go]]]))
+            survivors = sorted(ranked[stay])
 
     def _mean_of_first(self, state: State, arm: int, count: int) -> float:
         scores = state.scores_of(state.models[arm])[:count]
@@ -116,9 +127,10 @@ class SequentialHalving(Rule):
 
 
 class _Stand(NamedTuple):
-    survivors: list[int]  # of the rounds that are complete, less those dropped since
+    survivors: list[int]  # alive, of the round under way; after the last one, those that ended it
     target: int  # evaluations of each at the end of the round under way, or of the last one
     done: bool  # whether no round is left
+    level: list[tuple[np.ndarray, np.ndarray]]  # equal at a cut: those that stayed, and that went
 
 
 def _rounds(models: int) -> int:

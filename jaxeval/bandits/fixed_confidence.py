@@ -15,6 +15,7 @@ from jaxeval.errors import ConfigError
 from jaxeval.stats.results import between, count, fraction
 
 CONSTANT = 10  # equal scores after which a model is believed always to score the same
+_AS_PROBABLE = 1e-6  # probabilities nearer than this are equal: they are good to 1e-7
 
 
 class Moments(NamedTuple):
@@ -31,7 +32,7 @@ class Decision(NamedTuple):
     known: np.ndarray  # the scores give every model a posterior
     sure: np.ndarray
     spent: np.ndarray
-    level: np.ndarray  # [..., N] the most probable models; of those, the ones of highest mean
+    level: np.ndarray  # [..., N] those that lead: of the most probable ones the highest mean
     probabilities: np.ndarray
 
     @property
@@ -189,15 +190,19 @@ class Confident(Rule):
         return self.leading(state, CONFIDENT if decision.sure else SPENT)
 
     def leading(self, state: State, reason: str) -> Answer:
-        """As for all, with its probability of being the best."""
-        decision = self.decide(self.moments(state), np.array(state.evaluations))
-        probability = float(decision.probabilities[decision.best]) if decision.known else None
+        """The most probable model with its probability; before there is one as for all."""
+        moments = self.moments(state)
+        if not self.known(moments):
+            return super().leading(state, reason)
+        decision = self.decide(moments, np.array(state.evaluations))
+        probability = float(decision.probabilities[decision.best])
         models = [state.models[k] for k in state.alive]
         return first_of(models, decision.level, reason, state.evaluations, probability)
 
     def decide(self, moments: Moments, evaluations: np.ndarray) -> Decision:
-        """Whether this is enough, and for which model; of those as good as best the highest mean,
-        and of several such the first.
+        """Whether this is enough, and for which model: the highest mean of the most probable ones.
+
+        Before the scores give every model a posterior it is the highest mean of all.
 
         Args:
           moments: [..., N].
@@ -205,9 +210,9 @@ class Confident(Rule):
         """
         probabilities = self.probabilities(moments, self.epsilon)
         highest = probabilities.max(axis=-1, keepdims=True)
-        as_probable = probabilities >= highest - 1e-9
-        level = means_of.highest(np.where(as_probable, moments.means, -np.inf))
         known = self.known(moments)
+        leads = (probabilities >= highest - _AS_PROBABLE) | ~known[..., None]
+        level = means_of.highest(np.where(leads, moments.means, -np.inf))
         sure = known & (highest[..., 0] >= (math.inf if self.delta is None else 1 - self.delta))
         spent = self._spent(evaluations, probabilities.shape[-1])
         return Decision(known, sure, spent, level, probabilities)

@@ -69,11 +69,13 @@ def probability_of_best(
     _check(m, v, t, alpha, epsilon)
     shape = m.shape
     m, v, t = (a.reshape(-1, shape[-1]) for a in (m, v, t))
+    m = means_of.levelled(m)
     nu = t + 2 * alpha - 1
     widest = np.maximum(np.ptp(m, axis=1), np.sqrt(v.max(axis=1)))[:, None]
     least = np.maximum(_POINT * widest, means_of.ROUNDING * np.abs(m).max(axis=1)[:, None])
     least = np.where(least > 0, least, _POINT)
     scale = np.maximum(np.sqrt(v / nu), least)
+    nu = np.where(scale > least, nu, nu.max(axis=1, keepdims=True))  # equal points stay equal
     centred = m - m[:, :1]  # so that a panel is never lost to rounding
     return _in_parts(centred, scale, nu, float(epsilon)).reshape(shape)
 

@@ -163,7 +163,16 @@ def first_of(
     evaluations: int,
     probability: float | None = None,
 ) -> Answer:
-    """The answer that names the first of the models that are level. level: [N] bool."""
+    """The answer that names the first of the models that are level.
+
+    Args:
+      level: [N] bool.
+
+    Raises:
+      DataError: none is, as no model has a score.
+    """
     names = tuple(name for name, tied in zip(models, level, strict=True) if tied)
+    if not names:
+        raise DataError("expected a score of some model to tell which one leads")
     several = names if len(names) > 1 else ()
     return Answer(names[0], probability, reason, evaluations, several)

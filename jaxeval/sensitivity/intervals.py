@@ -106,12 +106,10 @@ def _rho(
 
 def _profile(
     name: str, scores: np.ndarray, chosen: Sequence[Axis], how: Convention, rows: np.ndarray
-) -> tuple[int, float, int, int]:
+) -> tuple[float, float, int, float]:
     cut = [axis.of_rows(rows) for axis in chosen]
     if name == ALL:
-        return metrics.profile(
-            scores[rows], metrics.places(scores[rows], cut, how), how, len(rows)
-        )
+        return metrics.profile_of_all(scores[rows], cut, how)
     used = metrics.used_runs(cut[0], how)
     return metrics.profile(scores[rows][used], cut[0].rank[used], how, int(used.sum()))
 

@@ -14,17 +14,18 @@ class Profile(NamedTuple):
 
     Attributes:
       rho: Spearman between the distance from the best run and the loss against it.
-      maxima: scores higher than both neighbours, along the values.
+      maxima: scores higher than both neighbours, along the values; of all hyperparameters a mean
+        over profiles where several runs are best, as are mean_change and points.
       mean_change: mean absolute change of score from one value to the next, in points.
       n: runs in which the hyperparameter has an effect.
       points: of the profile: runs, or distinct values where ties are averaged.
     """
 
     rho: float | None
-    maxima: int | None
+    maxima: float | None
     mean_change: float | None
     n: int
-    points: int = 0
+    points: float = 0
 
 
 def rel_at_k(falling: np.ndarray, k: int, how: Convention) -> np.ndarray:
@@ -117,20 +118,34 @@ def of_all(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> Pro
     n = len(scores)
     if n < 3 or not all_axes:
         return Profile(None, None, None, n)
-    positions = places(scores, all_axes, how)
-    return Profile(rho_of_all(scores, all_axes, how), *profile(scores, positions, how, n))
+    rho = rho_of_all(scores, all_axes, how)
+    return Profile(rho, *profile_of_all(scores, all_axes, how))
 
 
 def places(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> np.ndarray:
     """[n] what orders the runs when all hyperparameters are taken together.
 
-    Distances from the best run are averaged where several are best.
+    Distances are from the best run, or the first of several.
     """
     if how.path == "average rank":
         return np.asarray(np.mean([axis.rank for axis in all_axes], axis=0))
+    return gower(all_axes, int(np.argmax(scores)))
+
+
+def profile_of_all(
+    scores: np.ndarray, all_axes: Sequence[Axis], how: Convention
+) -> tuple[float, float, int, float]:
+    """As `profile`, over all axes; averaged over profiles from each run where several are best.
+
+    Distances averaged before would make one point of runs that lie between two best ones.
+    """
+    n = len(scores)
+    if how.path == "average rank":
+        return profile(scores, places(scores, all_axes, how), how, n)
     best, times = _best_settings(scores, all_axes)
-    total = sum(n * gower(all_axes, run) for run, n in zip(best, times, strict=True))
-    return np.round(total / times.sum(), _DECIMALS)
+    parts = [profile(scores, gower(all_axes, run), how, n) for run in best]
+    maxima, change, _, points = np.average(parts, axis=0, weights=times).tolist()
+    return maxima, change, n, points
 
 
 def rho_of_all(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> float | None:

@@ -1,12 +1,13 @@
 """Sequential halving: its rounds, its ranking, what it says when it ends."""
 
 from collections import Counter
+from itertools import permutations
 
 import pytest
 
-from jaxeval.bandits import SequentialHalving, State
+from jaxeval.bandits import NonAdaptive, SequentialHalving, State, TopTwoThompson
 from jaxeval.bandits import state as states
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, DataError
 
 
 def _rounds(models: int, budget: int) -> list[list[int]]:
@@ -83,6 +84,7 @@ def test_sequential_halving_that_runs_out_of_time(
     ("scores", "dropped", "best", "reason"),
     [
         ([[0.4] * 3, [0.9] * 9, [0.8] * 9, [0.1] * 3], (), "m1", "the budget is spent"),
+        ([[0.4] * 3, [0.7] * 9, [0.8] * 9, []], (3,), "m2", "all rounds are done"),
         (
             [[0.4] * 3, [0.7] * 9, [0.8] * 4, [0.1] * 3],
             (2,),
@@ -100,6 +102,49 @@ def test_sequential_halving_that_runs_out_of_time(
 def test_sequential_halving_says_why_it_ended(
     scores: list[list[float]], dropped: tuple[int, ...], best: str, reason: str
 ) -> None:
-    """Dies if a budget of 24 is called spent after 19 or 12 evaluations."""
+    """Dies if a budget of 24 is called spent after 21, 19 or 12 evaluations."""
     answer = SequentialHalving(budget=24).answer(_halved(scores, dropped))
     assert answer is not None and (answer.best, answer.reason) == (best, reason)
+
+
+def test_a_model_that_is_out_cannot_win() -> None:
+    """Dies if scores beyond the rounds bring m0 back, or count among those of m1."""
+    scores = [[0.1] * 2 + [1.0] * 20, [0.9] * 6 + [0.0] * 20, [0.8] * 6, [0.2] * 2]
+    answer = SequentialHalving(budget=16).answer(_halved(scores))
+    assert answer is not None and (answer.best, answer.level) == ("m1", ())
+
+
+@pytest.mark.parametrize("order", [*permutations("abc")])
+def test_models_that_went_by_their_place_in_the_list_are_level(order: tuple[str, ...]) -> None:
+    """Dies if the one that went after the first round, of three alike, is not named; or if a
+    rounding decides: the sums of the same scores in another order."""
+    assert (0.1 + 0.2 + 0.3) / 3 != (0.3 + 0.2 + 0.1) / 3
+    alike = {"a": [0.1, 0.2, 0.3], "b": [0.3, 0.2, 0.1], "c": [0.2, 0.1, 0.3]}
+    rule = SequentialHalving(budget=24)
+    state = rule.begin([*order, "d"])
+    for model, scores in [*alike.items(), ("d", [0.0] * 3)]:
+        for score in scores:
+            state = rule.tell(state, model, score)
+    while batch := rule.ask(state):
+        assert {*batch} == {*order[:2]}
+        for model in batch:
+            state = rule.tell(state, model, 0.2)
+    answer = rule.answer(state)
+    assert answer is not None and (answer.best, answer.level) == (order[0], order)
+
+
+def test_a_tie_behind_the_winner_is_none_of_its() -> None:
+    """Dies if models that tie for the second place count as level with the first."""
+    answer = SequentialHalving(budget=8).answer(_halved([[0.5] * 3, [0.9] * 3, [0.5], [0.1]]))
+    assert answer is not None and (answer.best, answer.level) == ("m1", ())
+
+
+def test_without_a_score_none_leads() -> None:
+    """Dies if the first of no models is asked for."""
+    for rule in (
+        SequentialHalving(budget=8),
+        NonAdaptive(delta=None, budget=8),
+        TopTwoThompson(),
+    ):
+        with pytest.raises(DataError, match="expected a score"):
+            rule.leading(rule.begin(["a", "b"]), "the time is spent")

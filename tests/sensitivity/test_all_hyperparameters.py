@@ -92,3 +92,17 @@ def test_one_hyperparameter_is_all_of_them() -> None:
     assert alone.all_hyperparameters.points == 3
     failed = analyze(np.full(10, 0.5), {}, ks=(5,), resamples=50).intervals["share_zero"]
     assert failed.low >= 0 and math.copysign(1, failed.low) == 1
+
+
+def test_the_profile_from_several_best_runs_does_not_collapse() -> None:
+    """Dies if distances from both corners of a grid are averaged: all runs are one point then."""
+    grid = {"lr": [1, 1, 1, 2, 2, 2, 3, 3, 3], "bs": [1, 2, 3] * 3}
+    scores = np.array([0.9, 0.5, 0.3, 0.4, 0.7, 0.2, 0.6, 0.1, 0.9])
+    tied = quick(scores, grid, ks=(2,)).all_hyperparameters
+    from_first, from_last = (
+        quick(scores - 1e-9 * (np.arange(9) == k), grid, ks=(2,)).all_hyperparameters
+        for k in (8, 0)
+    )
+    for name in ("maxima", "mean_change", "points"):
+        mean = (getattr(from_first, name) + getattr(from_last, name)) / 2
+        assert getattr(tied, name) == pytest.approx(mean, abs=1e-5) and mean > 0
