@@ -112,19 +112,20 @@ def axes(values: Values, declared: Declared, runs: int) -> list[Axis]:
 
 
 def refuse_unknown(asked: Declared, sweeps: Sequence[tuple[Values, Declared]]) -> None:
-    """A condition must name values that some sweep has, or may have by its space or order.
+    """A condition must name a value that some sweep has, or may have by its space or order.
 
     Args:
       sweeps: of each its values, and what is declared of them.
 
     Raises:
-      ConfigError: a value that never occurs, as a misspelt one.
+      ConfigError: none of its values ever occurs, as a misspelt one.
     """
     for name, conditions in asked.conditions.items():
         for other, wanted in conditions.items():
             known = dict.fromkeys(value for sweep in sweeps for value in _known(other, *sweep))
             unknown = [value for value in wanted if text(value) not in known]
-            if known and unknown:  # `axes` refuses a condition on a column that is not read
+            # `axes` refuses a condition on a column that is not read
+            if known and len(unknown) == len(wanted):
                 raise ConfigError(
                     f"--when {name}:{other}={','.join(wanted)}: {other} is never {unknown[0]!r}; "
                     f"it is {listed(list(known))}"
