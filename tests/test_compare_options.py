@@ -55,13 +55,19 @@ def test_options_pairs_configurations(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_a_tie_and_a_single_configuration(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if the first of two values that win as often is the winner without a word, or the sd of
-    one configuration is 0."""
+    """Dies if the first of two values that win as often is the winner without a word, the sd of
+    one configuration is 0, or the spread of two, which lie as far from their median, is tested."""
     path = tmp_path / "t.csv"
     words = ["options", "--table", str(path), "--option", "act", "--score", "acc"]
     path.write_text("act,set,acc\na,1,0.5\nb,1,0.4\na,2,0.6\nb,2,0.7\n")
     assert compare.main(words) == 0
     assert "all: a and b win as often; the first is named" in capsys.readouterr().out
+    (tied,) = comparing.json_of(capsys, *words)["paired_options"]
+    assert tied["level"] == ["a", "b"] and tied["best"] == "a"
+    path.write_text("act,set,acc\na,1,0.5\nb,1,0.4\na,2,0.6\nb,2,0.53\n")
+    (two,) = comparing.json_of(capsys, *words)["paired_options"]
+    assert [two["options"][1][name] is None for name in ("sign_test", "brown_forsythe")] == [0, 1]
+    assert two["level"] == ["a"]
     path.write_text("act,set,acc\na,1,0.5\nb,1,0.4\n")
     assert compare.main(words) == 0
     shown = capsys.readouterr().out

@@ -73,6 +73,24 @@ def test_simulated_ties_are_said(tmp_path: Path, capsys: pytest.CaptureFixture) 
     assert _json(capsys, *words)["level"] == ["a", "b"]
 
 
+def test_scores_that_have_no_logit_are_told(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if scores of 0 or 1 decide by their logits without a word, or any other is said to."""
+    path, words = tmp_path / "scores.json", ["--table", str(tmp_path / "scores.json"), "--logit"]
+    record = {"a": [0.96, 0.94, 0.98, 0.92] * 5, "b": [0.9, 1.0, 0.88, 1.0, 0.92] * 4}
+    path.write_text(json.dumps(record))
+    result = _json(capsys, *words)
+    reached = sum(score == 1.0 for score in result["scores"]["b"])
+    assert result["guarded"] == reached > 0
+    for chosen, of in (([], sum(map(len, result["scores"].values()))), (["--simulate", "2"], 40)):
+        assert select.main([*words, *chosen]) == 0
+        said = f"{8 if chosen else reached} of {of} scores within 1e-06 of 0 or 1"
+        assert said in capsys.readouterr().out
+    assert _json(capsys, *words[:-1])["guarded"] == 0
+    path.write_text(json.dumps(record | {"b": [0.9, 0.999, 0.88, 0.001, 0.92] * 4}))
+    assert select.main(words) == 0
+    assert "of 0 or 1" not in capsys.readouterr().out
+
+
 def test_confidence_in_a_replay_says_so(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a replay passes for an evaluation anywhere confidence is printed."""
     words = ["--table", _table(tmp_path)]

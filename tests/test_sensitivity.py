@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxeval.errors import JaxevalError
+from jaxeval.errors import DataError, JaxevalError
 from jaxeval.sensitivity import __main__ as sensitivity
 
 
@@ -159,6 +159,18 @@ def test_bad_input_is_explained(tmp_path: Path, words: list[str], message: str) 
     paths = {"P": str(tmp_path / "p.csv"), "S": _sweep(tmp_path, "s.tsv"), "D": str(declared)}
     with pytest.raises(JaxevalError, match=message):
         sensitivity.main([paths.get(word, word) for word in words])
+
+
+@pytest.mark.parametrize(
+    ("score", "said"),
+    [("87.5", "found 87.5; divide"), ("1.0000000000000002", "1.0000000000000002$")],
+)
+def test_a_score_beyond_1_is_shown_as_it_is(tmp_path: Path, score: str, said: str) -> None:
+    """Dies if a rounding above 1 is a percentage, or is said to be 1."""
+    path = tmp_path / "s.csv"
+    path.write_text(f"score,size\n0.5,1\n{score},2\n0.25,3\n")
+    with pytest.raises(DataError, match=f"row 3, column score: .*{said}"):
+        sensitivity.main([str(path), "--hyperparameters", "size"])
 
 
 def test_a_condition_may_name_a_value_that_was_not_drawn(

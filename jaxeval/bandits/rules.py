@@ -146,6 +146,12 @@ class Rule:
             values = np.log(inner / (1 - inner))
         return values if self.higher_is_better else -values
 
+    def guarded(self, scores: np.ndarray) -> int:
+        """How many scores lie so near 0 or 1 that `logit` takes them for farther off."""
+        if not self.logit:
+            return 0
+        return int(np.sum((scores < self.logit_guard) | (scores > 1 - self.logit_guard)))
+
     def means(self, state: State) -> np.ndarray:
         """[N] mean transformed score of each model; -inf without scores and for excluded ones."""
         means = np.full(len(state.models), -math.inf)

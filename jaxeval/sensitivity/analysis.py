@@ -135,8 +135,8 @@ def _checked(
 
 def no_fraction(score: float) -> str:
     """What is wrong with a score beyond 0 to 1."""
-    hint = "; divide percentages by 100" if 1 < score <= 100 else ""
-    return f"expected fractions from 0 to 1, found {score:g}{hint}"
+    hint = "; divide percentages by 100" if 1 + 1e-6 < score <= 100 else ""
+    return f"expected fractions from 0 to 1, found {float(score)}{hint}"
 
 
 def _intervals(

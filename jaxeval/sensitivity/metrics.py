@@ -129,7 +129,7 @@ def places(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> np.
     """
     if how.path == "average rank":
         return np.asarray(np.mean([axis.rank for axis in all_axes], axis=0))
-    return gower(all_axes, int(np.argmax(scores)))
+    return gower(all_axes, np.array([np.argmax(scores)]))[0]
 
 
 def profile_of_all(
@@ -143,7 +143,7 @@ def profile_of_all(
     if how.path == "average rank":
         return profile(scores, places(scores, all_axes, how), how, n)
     best, times = _best_settings(scores, all_axes)
-    parts = [profile(scores, gower(all_axes, run), how, n) for run in best]
+    parts = [profile(scores, distance, how, n) for distance in gower(all_axes, best)]
     maxima, change, _, points = np.average(parts, axis=0, weights=times).tolist()
     return maxima, change, n, points
 
@@ -160,7 +160,7 @@ def rho_of_all(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) ->
         place = places(scores, all_axes, how)
         distance = np.abs(place - place[best, None])
     else:
-        distance = np.stack([gower(all_axes, run) for run in best])
+        distance = gower(all_axes, best)
     return _spearman(distance, times, scores)
 
 
@@ -172,18 +172,19 @@ def _best_settings(scores: np.ndarray, all_axes: Sequence[Axis]) -> tuple[np.nda
     return best[first], times
 
 
-def gower(all_axes: Sequence[Axis], best: int) -> np.ndarray:
-    """[n] mean distance from one run over the hyperparameters that have an effect in both.
+def gower(all_axes: Sequence[Axis], best: np.ndarray) -> np.ndarray:
+    """[T, n] mean distances from T runs over the hyperparameters that have an effect in both.
 
     Ordered ones by their ranks from 0 to 1, others 0 or 1 (Gower 1971). Rounded, since sums in
     another order of the hyperparameters would make equal distances differ.
     """
-    total, counted = np.zeros(len(all_axes[0].rank)), np.zeros(len(all_axes[0].rank))
+    shape = len(best), len(all_axes[0].rank)
+    total, counted = np.zeros(shape), np.zeros(shape)
     for axis in all_axes:
-        if axis.active[best]:
-            gap = np.abs(axis.position - axis.position[best])
-            total += np.where(axis.active, gap if axis.ordered else gap > 0, 0.0)
-            counted += axis.active
+        both, position = axis.active & axis.active[best, None], axis.position
+        gap = np.abs(position - position[best, None])
+        total += np.where(both, gap if axis.ordered else gap > 0, 0.0)
+        counted += both
     distance: np.ndarray = np.round(total / np.maximum(counted, 1), _DECIMALS)
     return distance
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from jaxeval.config.markers import Range
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.sensitivity import conventions, metrics
 from jaxeval.stats.multiple import adjust_p_values
 from jaxeval.stats.rank_correlation import spearman
 
@@ -146,8 +145,13 @@ def describe(
 
 
 def _near(values: np.ndarray, best: float, within: float) -> np.ndarray:
-    """[n] bool; on scores as rounded as those that meet a ROPE: .9 - .89 is above .01."""
-    return metrics.within(np.asarray(best), values, within, conventions.DEFAULT)
+    """[n] bool; .9 - .89 is above .01: differences that single precision does not tell are equal.
+
+    Decimals do not say that, as those of a ROPE do: scores may have any unit.
+    """
+    size = np.maximum(np.abs(values), abs(best))
+    near: np.ndarray = np.abs(values - best) <= within + np.finfo(np.float32).eps * size
+    return near
 
 
 def _trends(columns: Mapping[str, np.ndarray], values: np.ndarray) -> list[Trend]:

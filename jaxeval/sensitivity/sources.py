@@ -212,15 +212,18 @@ def _of_table(location: str, table: Columns, request: Request) -> SweepScores:
     )
 
 
-def _refuse_beyond(scores: np.ndarray, keep: np.ndarray, table: Columns, column: str) -> None:
+def _refuse_beyond(
+    scores: np.ndarray, keep: np.ndarray, table: Columns, column: str, sweep: str = ""
+) -> None:
     """What `analysis.analyze` would refuse, with its place. keep: places of usable scores."""
+    whose = f"{sweep}, " if sweep else ""
     wrong = [k for k in keep.tolist() if not 0 <= scores[k] <= 1]
     if wrong:
-        place = f"row {table.rows[wrong[0]]}, column {column}"
+        place = f"{whose}row {table.rows[wrong[0]]}, column {column}"
         raise DataError(f"{place}: {analysis.no_fraction(scores[wrong[0]])}", table.source)
     if len(keep) < analysis.LEAST:
-        found = f"found {len(keep)}"
-        raise DataError(f"column {column}: expected at least 3 scores, {found}", table.source)
+        least = f"expected at least {analysis.LEAST} scores, found {len(keep)}"
+        raise DataError(f"{whose}column {column}: {least}", table.source)
 
 
 def _refuse_losses(location: str, table: Columns, column: str) -> None:
@@ -271,11 +274,11 @@ def _of_sweep(location: str, table: Columns, of: Space, request: Request) -> Swe
     if column in ("dev", "test") and not table["higher_is_better"][0]:
         raise ConfigError(_lower(name, column, metric))
     scores, keep, unusable = checks.usable(table, column, request.missing)
-    _refuse_beyond(scores, keep, table, column)
+    experiment = table.texts("experiment")[0]
+    _refuse_beyond(scores, keep, table, column, f"{name} ({experiment[:8]})")
     cut = imported.pick(table, keep.tolist())
     drawn = recorded.values(of, cut.texts("hparams"))
     chosen = {n: drawn[n] for n in request.hyperparameters or drawn if n in drawn}
-    experiment = table.texts("experiment")[0]
     planned = recorded.planned(location, experiment) if request.rows is None else None
     return SweepScores(
         name=name,

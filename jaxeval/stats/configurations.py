@@ -50,7 +50,7 @@ class Option:
     sd: float | None  # None of a single configuration
     median_difference: float | None  # to the most frequent winner; None for the winner itself
     sign_test: HypothesisTest | None
-    brown_forsythe: HypothesisTest | None
+    brown_forsythe: HypothesisTest | None  # None of two: both lie as far from their median
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,7 +209,7 @@ def _compare(
     def option(k: int) -> Option:
         other = k != best
         gap = sign * float(np.median(paired[:, k] - paired[:, best]))
-        tested = several and other
+        tested, spread = several and other, len(paired) > 2 and other
         return Option(
             compared[k],
             float(wins[k]),
@@ -217,7 +217,7 @@ def _compare(
             float(np.std(paired[:, k], ddof=ddof)) if several else None,
             gap if other else None,
             hypotheses.sign_test(paired[:, k], paired[:, best]) if tested else None,
-            hypotheses.brown_forsythe(paired[:, k], paired[:, best]) if tested else None,
+            hypotheses.brown_forsythe(paired[:, k], paired[:, best]) if spread else None,
         )
 
     return OptionComparison(

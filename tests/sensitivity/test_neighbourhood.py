@@ -86,6 +86,17 @@ def test_a_setting_at_the_margin_is_near(higher: bool) -> None:
     scores = [0.90, 0.89, 0.89, 0.89, 0.80, 0.70]
     shown = scores if higher else [1 - score for score in scores]
     assert describe(shown, [{"a": 1.0}] * 6, 0.01, higher_is_better=higher).near == 3
+    single = np.float32(shown).astype(float).tolist()
+    assert describe(single, [{"a": 1.0}] * 6, 0.01, higher_is_better=higher).near == 3
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-3, 1.0, 1e6])
+def test_what_is_near_does_not_depend_on_the_unit(unit: float) -> None:
+    """Dies if scores are rounded to decimals before they are compared."""
+    losses = [unit * loss for loss in (0.50, 0.51, 0.52, 0.53, 0.80, 0.9)]
+    for within, near in ((0.02, 2), (0.0199, 1), (0.0, 0)):
+        found = describe(losses, [{"a": 1.0}] * 6, unit * within, higher_is_better=False)
+        assert found.near == near
 
 
 @pytest.mark.parametrize("n", [5, 10, 20])

@@ -129,6 +129,13 @@ def test_bad_input_is_explained(tmp_path: Path, case: str) -> None:
         verb.main([paths.get(word, word) for word in words])
 
 
+def test_the_sweep_at_fault_is_named(tmp_path: Path) -> None:
+    """Dies if an error in one of several sweeps of a folder does not say which it is in."""
+    folder = fabricated.fill(tmp_path)
+    with pytest.raises(DataError, match=r"attentive_lstm, sweep \(sweep0\), column dev: expected"):
+        verb.main([str(folder), "--rows", "2"])
+
+
 def test_lower_is_better_is_refused(tmp_path: Path) -> None:
     """Dies if the worst perplexity is called the best score."""
     changes = {"metric": "perplexity", "higher_is_better": False}

@@ -36,7 +36,10 @@ def with_adjusted(groups: Sequence[OptionComparison], p_values: Tests) -> list[d
 
     return [
         adjusted(group, g, -1)
-        | {"options": [adjusted(option, g, k) for k, option in enumerate(group.options)]}
+        | {
+            "level": list(group.level),
+            "options": [adjusted(option, g, k) for k, option in enumerate(group.options)],
+        }
         for g, group in enumerate(groups)
     ]
 

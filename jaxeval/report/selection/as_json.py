@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
 
+import numpy as np
+
 from jaxeval.bandits import Answer, Replay, Rule, Simulation, State
 from jaxeval.bandits.blocks import Blocks
 from jaxeval.bandits.fixed_confidence import Confident
@@ -44,6 +46,7 @@ class Result(TypedDict):
     proportions: Mapping[str, float]
     scores: Mapping[str, list[float]]
     constant: Sequence[str]
+    guarded: int  # scores that were moved away from 0 and 1, which have no logit
     excluded: Mapping[str, str]
     rule: Mapping[str, Json]
     signature: str
@@ -63,6 +66,7 @@ class Simulated(TypedDict):
     correct: Mapping[str, Json]
     best: Mapping[str, int]
     recorded_best: Sequence[str]  # models of the highest mean: several where they tie
+    guarded: int  # recorded scores that were moved away from 0 and 1, which have no logit
     reasons: Mapping[str, int]
     rule: Mapping[str, Json]
     signature: str
@@ -91,6 +95,7 @@ def result(rule: Rule, state: State, answer: Answer, replay: Replay | None = Non
             for model, known in zip(state.models, state.scores, strict=True)
         },
         "scores": scores,
+        "guarded": sum(rule.guarded(np.array(known)) for known in scores.values()),
         "constant": [m for m, known in scores.items() if len(known) > 1 and len(set(known)) == 1],
         "excluded": dict(state.excluded),
         "rule": _rule(rule),
@@ -124,6 +129,7 @@ def simulation(rule: Rule, simulated: Simulation, replay: Replay) -> Simulated:
         "correct": record(simulated.share_correct),
         "best": {model: simulated.best.count(model) for model in replay.scores},
         "recorded_best": list(simulated.recorded_best),
+        "guarded": sum(rule.guarded(known) for known in replay.scores.values()),
         "reasons": {reason: reasons.count(reason) for reason in sorted(set(reasons))},
         "rule": _rule(rule),
         "signature": text.versions(),

@@ -78,6 +78,17 @@ def notes(tree: Result) -> Iterator[str]:
         yield describe.all_equal(model, len(tree["scores"][model]))
     if tree["level"]:
         yield f"{text.listed(tree['level'])} are level; the first is named"
+    if tree["guarded"]:
+        yield guarded(tree, sum(map(len, tree["scores"].values())))
+
+
+def guarded(tree: Result | Simulated, scores: int) -> str:
+    """What to think of a selection by logits of so many scores, where some reach 0 or 1."""
+    return (
+        f"{tree['guarded']} of {text.counted(scores, 'score')} within "
+        f"{tree['rule']['logit_guard']:g} of 0 or 1, where one logit outweighs all others: the "
+        "answer is not to be trusted; select without --logit"
+    )
 
 
 def answer(tree: Result) -> str:
@@ -121,6 +132,8 @@ def print_simulation(tree: Simulated) -> None:
     if len(tied) > 1:
         found = f"one of the {len(tied)} models that share the {extreme} mean"
     print(f"found {found}: {correct['value']:.1%} (s.e. {error})")
+    if tree["guarded"]:
+        print(guarded(tree, sum(tree["replay"]["recorded"].values())))
     print("ended:", ", ".join(f"{n} {reason}" for reason, n in tree["reasons"].items()))
     print("chosen:", ", ".join(f"{model} {n}" for model, n in tree["best"].items() if n))
     print(tree["signature"])
