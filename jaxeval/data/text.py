@@ -13,6 +13,7 @@ from jaxeval.errors import DataError
 
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
+_POINTER = b"version https://git-lfs.github.com/spec/"
 _SPREADSHEETS = (".xlsx", ".xlsm", ".ods")  # which are zip archives
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # its byte order marks
@@ -169,6 +170,7 @@ def _told(path: str | Path, line: Callable[[], int | None]) -> Iterator[None]:
 
 
 def _open(path: Path) -> io.BufferedIOBase:
+    refuse_pointer(path)
     start = _start(path)
     if start == _ZIP and path.suffix.lower() in _SPREADSHEETS:
         raise DataError("a spreadsheet; export its table as CSV", path)
@@ -179,6 +181,16 @@ def _open(path: Path) -> io.BufferedIOBase:
     return zstd.opened(path) if start == zstd.MAGIC else path.open("rb")
 
 
-def _start(path: Path) -> bytes:
+def refuse_pointer(path: Path) -> None:
+    """Large files of a repository that was cloned without Git LFS are a few lines each.
+
+    Raises:
+      DataError: the file is such a pointer.
+    """
+    if _start(path, len(_POINTER)) == _POINTER:
+        raise DataError("a pointer of Git LFS in place of the file; run git lfs pull there", path)
+
+
+def _start(path: Path, size: int = 4) -> bytes:
     with path.open("rb") as probe:
-        return probe.read(4)
+        return probe.read(size)

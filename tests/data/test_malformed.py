@@ -91,6 +91,13 @@ def test_binary_names_the_line(reader: Reader, tmp_path: Path) -> None:
 
 
 @CASES
+def test_a_pointer_of_git_lfs(reader: Reader, tmp_path: Path) -> None:
+    """Dies if the few lines that stand for a file which was not fetched are read as the file."""
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
+    assert "run git lfs pull there" in _refused(reader, tmp_path / "f", pointer)[1]
+
+
+@CASES
 def test_truncated_gzip(reader: Reader, tmp_path: Path) -> None:
     """Dies if what came before the cut is returned as if it were the whole file."""
     whole = gzip.compress(reader.good.encode())

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from jaxeval.data import text
 from jaxeval.errors import DataError
 from jaxeval.runs.logs import helm, inspect_logs, lm_eval, openai_evals, predictions, tables
 from jaxeval.runs.logs.records import Keys, Notes, Reader, Record, Source
@@ -61,6 +62,7 @@ def files(paths: Sequence[str], any_lines: bool = False) -> list[Path]:
 
 def _records(source: Source, reader: Reader, keys: Keys, notes: Notes) -> Iterator[Record]:
     try:
+        text.refuse_pointer(source.path)
         yield from reader(source, keys, notes)
     except OSError as error:
         message = f"cannot be read ({error.strerror or error})"

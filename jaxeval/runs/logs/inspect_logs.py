@@ -32,7 +32,7 @@ def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
     Raises:
       DataError: as of `inspect_files.pieces`; samples that are none.
     """
-    run = None
+    run, completed, held = None, None, 0
     for key, tree in inspect_files.pieces(source.path):
         if key == "eval" and isinstance(tree, Mapping):
             run = _run(tree, source)
@@ -43,12 +43,16 @@ def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
             notes[f"{source.path.name}: status {tree}: other samples may be missing"] += 1
         elif key == "invalidated" and tree:
             notes[f"{source.path.name}: marked as invalidated"] += 1
+        elif key == "results" and isinstance(tree, Mapping):
+            completed = tree.get("completed_samples")
         elif key == "samples" and isinstance(tree, Mapping):
             if run is None:
                 raise DataError("samples before eval, which says whose they are", source.path)
+            held += 1
             yield from _sample(tree, run, source, keys, notes)
     if run is None:
         raise DataError("no eval, which says of which model and task the log is", source.path)
+    records.note_lost(held, completed, source, notes)
 
 
 def latest(sources: Sequence[Source], notes: Notes) -> list[Source]:

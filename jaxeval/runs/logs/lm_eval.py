@@ -30,12 +30,17 @@ _PERPLEXITY = "perplexity"
 
 
 class _Evaluation(NamedTuple):
-    """What is written of all samples together; filters in the order of the results."""
+    """What is written of all samples together; filters in the order of the results.
+
+    Attributes:
+      documents: how many were answered; None: unknown.
+    """
 
     model: str
     higher_is_better: Mapping[str, bool | None]
     filters: tuple[str, ...]
     settings: frozenset[str] | None = None
+    documents: Json = None
 
 
 def is_log(path: Path) -> bool:
@@ -52,9 +57,10 @@ def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
     """
     named = _NAMED.fullmatch(source.path.name)
     task, date = (named["task"], named["date"]) if named else (source.path.stem, None)
-    of, unnamed = _evaluation(source.path, task, date), Counter[str]()
+    of, unnamed, items = _evaluation(source.path, task, date), Counter[str](), set[str]()
     for number, sample in _samples(source.path):
         item = records.label(sample.get("doc_id"), "doc_id", source, number)
+        items.add(item)
         base = Record(
             of.model,
             task,
@@ -68,6 +74,7 @@ def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
         )
         filtered = sample.get("filter") or _unnamed_filter(of, unnamed, source, item)
         yield from _scores(base, sample, str(filtered), of.higher_is_better, notes)
+    records.note_lost(len(items), of.documents, source, notes)
 
 
 def _unnamed_filter(of: _Evaluation, seen: Counter[str], source: Source, item: str) -> str:
@@ -137,6 +144,7 @@ def _evaluation(path: Path, task: str, date: str | None) -> _Evaluation:
             {name: higher for name, higher in known.items() if isinstance(higher, bool)},
             _filters(tree.get("results"), task),
             _settings(tree.get("config")),
+            _documents(tree.get("n-samples"), task),
         )
     return _Evaluation(path.parent.name, {}, ())
 
@@ -155,6 +163,12 @@ def _arguments(given: Json) -> frozenset[str]:
     return records.settings(given)
 
 
+def _documents(counts: Json, task: str) -> Json:
+    """How many the results of a task are of."""
+    of_task = counts.get(task) if isinstance(counts, Mapping) else None
+    return of_task.get("effective") if isinstance(of_task, Mapping) else None
+
+
 def _filters(results: Json, task: str) -> tuple[str, ...]:
     """Of the keys METRIC,FILTER of a task's results."""
     keys = results.get(task) if isinstance(results, Mapping) else None
@@ -167,7 +181,7 @@ def _members(path: Path) -> dict[str, Json]:
     try:
         with path.open("rb") as file:
             stream = archive.Bounded(file, path, _MOST_BYTES)
-            members = ("model_name", "higher_is_better", "results", "config")
+            members = ("model_name", "higher_is_better", "results", "config", "n-samples")
             return {k: v for k, v in streaming.members(stream, path, ()) if k in members}
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror})", path) from None

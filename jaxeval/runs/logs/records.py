@@ -174,6 +174,17 @@ def sample(value: object, source: Source, line: int | None = None) -> int:
     return value
 
 
+def note_lost(held: int, answered: object, source: Source, notes: Notes) -> None:
+    """Notes that a log holds fewer answers than it says were given, as where it was cut.
+
+    Args:
+      answered: the number as the log has it; no number: it does not say.
+    """
+    said = number(answered) or 0.0
+    if held < said:
+        notes[f"{source.path.name}: holds {held} of the {said:.0f} answers that it counts"] += 1
+
+
 def number(value: object) -> float | None:
     """A score as a number: true is 1; None for what is none."""
     if isinstance(value, bool | int | float):

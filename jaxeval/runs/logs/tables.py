@@ -145,7 +145,8 @@ class _Columns:
         logs = len(self.sources)
         cells = {name: np.asarray(column) for name, column in self.cells.items()}
         if not np.any(cells["status"] == 0):
-            said = "; ".join(map(printable, notes)) or "they hold no items"
+            none = "no item in them has one" if len(cells["status"]) else "they hold no items"
+            said = "; ".join(map(printable, notes)) or none
             raise DataError(f"no score in {logs} log{'s' if logs > 1 else ''} ({said})")
         run_id, run_name = (cells.pop(name) for name in _OF_RUNS)
         logs_of_runs = log_runs.merged(cells, run_id)

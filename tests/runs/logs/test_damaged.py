@@ -110,6 +110,14 @@ MALFORMED: dict[str, tuple[Callable[[Path], Path], str]] = {
         lambda f: writing.inspect_json(f / "a.json", HEAD, [{**SAMPLE, "scores": None}]),
         "no score in 1 log (a.json: samples without scores count as failed)",
     ),
+    "no score among failures": (
+        lambda f: writing.inspect_json(f / "a.json", HEAD, [{**SAMPLE, "scores": {}, "error": 1}]),
+        "no score in 1 log (no item in them has one)",
+    ),
+    "pointer of Git LFS": (
+        lambda f: _lines(f / "samples_x.jsonl", "version https://git-lfs.github.com/spec/v1"),
+        "samples_x.jsonl: a pointer of Git LFS in place of the file; run git lfs pull there",
+    ),
     "results alone": (
         lambda f: _lines(f / "results_2026.json", "{}").parent,
         "results without samples: run lm_eval with --log_samples",
@@ -133,6 +141,29 @@ def test_one_clear_line(case: str, tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         finding.read([str(path)])
     assert said in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_answers_that_a_log_lacks_are_told(tmp_path: Path) -> None:
+    """Dies if a log of fewer answers than it counts is taken for whole, or a whole one for less:
+    limited, of several filters and tasks, or of several epochs."""
+    folder = writing.lm_eval(tmp_path, "a", {"strict": [1.0, 0.0], "none": [0.0, 1.0]})
+    writing.lm_eval(tmp_path, "a", {"none": [1.0, 0.0, 1.0]}, task="lambada")
+    samples = [writing.inspect_sample(item, "C", epoch) for item in (1, 2) for epoch in (1, 2)]
+    whole = writing.inspect_json(tmp_path / "b.json", HEAD, samples)
+    whole.write_text(
+        whole.read_text().replace('"results": null', '"results": {"completed_samples": 4}')
+    )
+    table = finding.read([str(tmp_path)])
+    assert (len(table.score), dict(table.notes)) == (11, {})
+    (cut,) = folder.glob("samples_lambada*")
+    cut.write_text(cut.read_text().partition("\n")[0] + "\n")
+    writing.inspect_json(tmp_path / "b.json", HEAD, samples[:3])
+    path = tmp_path / "b.json"
+    path.write_text(path.read_text().replace("null", '{"completed_samples": 4}', 1))
+    assert [*finding.read([str(tmp_path)]).notes] == [
+        f"{cut.name}: holds 1 of the 3 answers that it counts",
+        "b.json: holds 3 of the 4 answers that it counts",
+    ]
 
 
 def test_names_cannot_steer_a_terminal(tmp_path: Path) -> None:

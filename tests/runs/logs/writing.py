@@ -45,9 +45,14 @@ def lm_eval(
     samples = folder / f"samples_{task}_{date}.jsonl"
     samples.write_text("".join(json.dumps(line) + "\n" for line in lines))
     path = folder / f"results_{date}.json"
-    former = json.loads(path.read_text())["higher_is_better"] if path.is_file() else {}
-    higher = {**former, task: dict(metrics)}
-    path.write_text(json.dumps(_results(model, task, higher), indent=2))
+    former = json.loads(path.read_text()) if path.is_file() else {}
+    tree = _results(model, task, {**former.get("higher_is_better", {}), task: dict(metrics)})
+    size = len({line["doc_id"] for line in lines})
+    tree["n-samples"] = {
+        **former.get("n-samples", {}),
+        task: {"original": size + 9, "effective": size},
+    }
+    path.write_text(json.dumps(tree, indent=2))
     return folder
 
 
@@ -56,7 +61,6 @@ def _results(model: str, task: str, higher_is_better: Mapping[str, Any]) -> dict
         "results": {task: {"alias": task, "acc,none": 0.5, "acc_stderr,none": "N/A"}},
         "configs": {task: {"task": task}},
         "higher_is_better": higher_is_better,
-        "n-samples": {task: {"original": 9, "effective": 9}},
         "config": {"model": "hf", "random_seed": 0},
         "model_name": model,
         "model_name_sanitized": model.replace("/", "__"),
