@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from jaxeval.files import Json
 from jaxeval.report import tables, text
-from jaxeval.report.plain import record
+from jaxeval.report.plain import plain, record
 from jaxeval.stats import multiple
 from jaxeval.stats.configurations import Option, OptionComparison, SeedEffect
 
@@ -37,7 +37,7 @@ def with_adjusted(groups: Sequence[OptionComparison], p_values: Tests) -> list[d
     return [
         adjusted(group, g, -1)
         | {
-            "level": list(group.level),
+            "level": plain(group.level),
             "options": [adjusted(option, g, k) for k, option in enumerate(group.options)],
         }
         for g, group in enumerate(groups)

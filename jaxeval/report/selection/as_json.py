@@ -129,7 +129,7 @@ def simulation(rule: Rule, simulated: Simulation, replay: Replay) -> Simulated:
         "correct": record(simulated.share_correct),
         "best": {model: simulated.best.count(model) for model in replay.scores},
         "recorded_best": list(simulated.recorded_best),
-        "guarded": sum(rule.guarded(known) for known in replay.scores.values()),
+        "guarded": sum(rule.guarded(np.asarray(known)) for known in replay.scores.values()),
         "reasons": {reason: reasons.count(reason) for reason in sorted(set(reasons))},
         "rule": _rule(rule),
         "signature": text.versions(),
