@@ -24,6 +24,7 @@ _toys = from_python.toys  # a fixture of all tests here
         ({"trials": 10**6, "seeds": 2}, "trials: expected at most 1000000 runs in all"),
         ({"retrain": -1}, "retrain: expected a whole number from 0 to 1000000, got -1"),
         ({"seconds": 0}, "seconds: expected a number above 0, got 0"),
+        ({"seconds": "x"}, "seconds: expected a number above 0, got 'x'"),
         ({"halving": 1}, "halving: expected a whole number from 2 to 1000000, got 1"),
         ({"halving": 2.5}, "halving: expected a whole number from 2 to 1000000, got 2.5"),
         ({"halving": 2, "min_epochs": 0}, "min_epochs: expected a whole number from 1"),
@@ -190,6 +191,10 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "no rule": (
         lambda: jaxeval.select(ARMS, rule=_any("foo")),
         "rule: expected one of jaxeval.bandits, got 'foo'",
+    ),
+    "seconds": (
+        lambda: jaxeval.select([TOY, TOY], seconds=_any("x"), quiet=True),
+        "seconds: expected a number above 0, got 'x'",
     ),
     "of configs": (
         lambda: jaxeval.select(ARMS, data="x", splits="own", seconds=5, quiet=True),

@@ -74,6 +74,7 @@ def select(
         tree = functions.select(directed, models, quiet=quiet)
         return results.Selection(tree)
     arguments.switches(quiet=quiet)
+    seconds = arguments.above_zero("seconds", seconds)
     folder = arguments.folder("out", "runs" if out is None else out)
     backend.prepare()
     from jaxeval import observe

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -84,6 +85,18 @@ def whole(name: str, value: object, least: int, most: int = _SEEDS - 1) -> int:
         if least <= (number := _whole(value)) <= most:
             return number
     raise ConfigError(f"{name}: expected a whole number from {least} to {most}, got {value!r}")
+
+
+def above_zero(name: str, value: float | None) -> float | None:
+    """A finite number above 0; None is as it is.
+
+    Raises:
+      ConfigError: it is no such number.
+    """
+    with contextlib.suppress(TypeError, ValueError):  # the latter of an array
+        if value is None or (not isinstance(value, bool) and 0 < value < math.inf):
+            return value
+    raise ConfigError(f"{name}: expected a number above 0, got {value!r}")
 
 
 def _whole(value: object) -> int:

@@ -1,12 +1,11 @@
 """Arguments of a search, and what they ask for."""
 
 import argparse
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from jaxeval import cli
-from jaxeval.config.arguments import MOST, whole
+from jaxeval.config.arguments import MOST, above_zero, whole
 from jaxeval.errors import ConfigError, argument
 from jaxeval.runs import arguments, metrics
 
@@ -227,9 +226,7 @@ def called_end(trials: int, seconds: float | None, retrain: int, seeds: int) -> 
     trials = whole("trials", trials, 1, MOST)
     if trials * seeds > MOST:
         raise ConfigError(f"trials: expected at most {MOST} runs in all")
-    if seconds is not None and not 0 < seconds < math.inf:
-        raise ConfigError(f"seconds: expected a number above 0, got {seconds!r}")
-    return End(trials, seconds, retrain=whole("retrain", retrain, 0, MOST))
+    return End(trials, above_zero("seconds", seconds), retrain=whole("retrain", retrain, 0, MOST))
 
 
 def stopper(
