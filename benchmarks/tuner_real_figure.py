@@ -59,6 +59,7 @@ def draw(panel: Any, task: str, lines: list[Line]) -> None:
         fresh = [factor * line["retrained_mean"] - best for line in chosen]
         panel.plot([trials + 1 + number / 2] * len(fresh), fresh, "o", color=colour, markersize=3)
     plots.ruled(panel)
+    panel.xaxis.get_major_locator().set_params(integer=True)
     panel.set(title=task, xlabel="settings", ylabel=f"regret, {unit}")
     panel.legend(frameon=False, fontsize=8)
 

@@ -83,7 +83,7 @@ def test_scores_that_have_no_logit_are_told(tmp_path: Path, capsys: pytest.Captu
     assert result["guarded"] == reached > 0
     for chosen, of in (([], sum(map(len, result["scores"].values()))), (["--simulate", "2"], 40)):
         assert select.main([*words, *chosen]) == 0
-        said = f"{8 if chosen else reached} of {of} scores within 1e-06 of 0 or 1"
+        said = f"{8 if chosen else reached} of {of} scores lie within 1e-06 of 0 or 1"
         assert said in capsys.readouterr().out
     assert _json(capsys, *words[:-1])["guarded"] == 0
     path.write_text(json.dumps(record | {"b": [0.9, 0.999, 0.88, 0.001, 0.92] * 4}))

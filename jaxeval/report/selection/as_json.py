@@ -46,7 +46,7 @@ class Result(TypedDict):
     proportions: Mapping[str, float]
     scores: Mapping[str, list[float]]
     constant: Sequence[str]
-    guarded: int  # scores that were moved away from 0 and 1, which have no logit
+    guarded: int  # scores that --logit takes for farther from 0 or 1 than they are
     excluded: Mapping[str, str]
     rule: Mapping[str, Json]
     signature: str
@@ -66,7 +66,7 @@ class Simulated(TypedDict):
     correct: Mapping[str, Json]
     best: Mapping[str, int]
     recorded_best: Sequence[str]  # models of the highest mean: several where they tie
-    guarded: int  # recorded scores that were moved away from 0 and 1, which have no logit
+    guarded: int  # recorded scores, drawn or not, that --logit takes for farther from 0 or 1
     reasons: Mapping[str, int]
     rule: Mapping[str, Json]
     signature: str

@@ -85,7 +85,7 @@ def notes(tree: Result) -> Iterator[str]:
 def guarded(tree: Result | Simulated, scores: int) -> str:
     """What to think of a selection by logits of so many scores, where some reach 0 or 1."""
     return (
-        f"{tree['guarded']} of {text.counted(scores, 'score')} within "
+        f"{tree['guarded']} of {text.counted(scores, 'score')} lie within "
         f"{tree['rule']['logit_guard']:g} of 0 or 1, where one logit outweighs all others: the "
         "answer is not to be trusted; select without --logit"
     )

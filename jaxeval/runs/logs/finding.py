@@ -14,6 +14,8 @@ from jaxeval.runs.logs.tables import LogTable
 _HEAD = 1 << 16
 _MOST_FILES = 100_000
 _EVAL_LOG = re.compile(rb'\s*\{\s*"(version|status|eval)"\s*:')
+_SUFFIXES = (".eval", ".json", ".jsonl", ".ndjson")
+_INSPECT = re.compile(r"\d{4}-\d\d-\d\dT")  # 2026-03-01T10-00-00+00-00_TASK_ID.json
 _ANSWERS = re.compile(rb'"(score|correct|predicted)"\s*:')
 _EXPECTED = (
     "samples_*.jsonl of lm-evaluation-harness (--log_samples), .eval or .json of Inspect, "
@@ -62,7 +64,6 @@ def files(paths: Sequence[str], any_lines: bool = False) -> list[Path]:
 
 def _records(source: Source, reader: Reader, keys: Keys, notes: Notes) -> Iterator[Record]:
     try:
-        text.refuse_pointer(source.path)
         yield from reader(source, keys, notes)
     except OSError as error:
         message = f"cannot be read ({error.strerror or error})"
@@ -85,6 +86,7 @@ def _sources(argument: str, any_lines: bool) -> list[Source]:
         raise DataError(f"--log {argument}: expected a path, found none")
     path = Path(rest)
     if path.is_file():
+        text.refuse_pointer(path)
         if _reader(path, True) is None:
             raise DataError(f"no log of an evaluation; expected {_EXPECTED}", path)
         return [Source(path, "", model)]
@@ -115,13 +117,15 @@ def _reader(path: Path, any_lines: bool) -> Reader | None:
     Args:
       any_lines: whether JSON lines are predictions though they look like none.
     """
+    if path.suffix in _SUFFIXES and (_is_named(path) or path.suffix != ".json"):
+        text.refuse_pointer(path)
     if path.suffix == ".eval":
         return inspect_logs.read
     if helm.is_log(path):
         return helm.read
     if lm_eval.is_log(path):
         return lm_eval.read
-    if path.suffix not in (".json", ".jsonl", ".ndjson"):
+    if path.suffix not in _SUFFIXES:
         return None
     head = _head(path)
     if path.suffix == ".json" and _EVAL_LOG.match(head) and b'"eval"' in head:
@@ -130,6 +134,11 @@ def _reader(path: Path, any_lines: bool) -> Reader | None:
         return openai_evals.read
     lines = path.suffix != ".json" or b"\n{" in head
     return predictions.read if lines and (any_lines or _ANSWERS.search(head)) else None
+
+
+def _is_named(path: Path) -> bool:
+    """Whether a file is named as a log is: other JSON may be there, such as a model's."""
+    return bool(_INSPECT.match(path.name) or lm_eval.is_log(path) or helm.is_log(path))
 
 
 def _head(path: Path) -> bytes:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from jaxeval.data import text
 from jaxeval.errors import DataError
 from jaxeval.files import Json
 from jaxeval.runs.logs import archive, records, streaming
@@ -179,6 +180,7 @@ def _filters(results: Json, task: str) -> tuple[str, ...]:
 def _members(path: Path) -> dict[str, Json]:
     """What is read of the results: the rest, such as configs, is not kept."""
     try:
+        text.refuse_pointer(path)
         with path.open("rb") as file:
             stream = archive.Bounded(file, path, _MOST_BYTES)
             members = ("model_name", "higher_is_better", "results", "config", "n-samples")

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -175,14 +176,17 @@ def sample(value: object, source: Source, line: int | None = None) -> int:
 
 
 def note_lost(held: int, answered: object, source: Source, notes: Notes) -> None:
-    """Notes that a log holds fewer answers than it says were given, as where it was cut.
+    """Notes that a log holds fewer answers than its results count.
+
+    It may have been cut; and lm-evaluation-harness counts all, also where --samples chose some.
 
     Args:
       answered: the number as the log has it; no number: it does not say.
     """
     said = number(answered) or 0.0
-    if held < said:
-        notes[f"{source.path.name}: holds {held} of the {said:.0f} answers that it counts"] += 1
+    if held < said < math.inf:
+        lost = f"holds {held} of the {said:.0f} answers that its results count"
+        notes[f"{source.path}: {lost}: cut, or not all were asked for"] += 1
 
 
 def number(value: object) -> float | None:

@@ -114,10 +114,6 @@ MALFORMED: dict[str, tuple[Callable[[Path], Path], str]] = {
         lambda f: writing.inspect_json(f / "a.json", HEAD, [{**SAMPLE, "scores": {}, "error": 1}]),
         "no score in 1 log (no item in them has one)",
     ),
-    "pointer of Git LFS": (
-        lambda f: _lines(f / "samples_x.jsonl", "version https://git-lfs.github.com/spec/v1"),
-        "samples_x.jsonl: a pointer of Git LFS in place of the file; run git lfs pull there",
-    ),
     "results alone": (
         lambda f: _lines(f / "results_2026.json", "{}").parent,
         "results without samples: run lm_eval with --log_samples",
@@ -143,6 +139,26 @@ def test_one_clear_line(case: str, tmp_path: Path) -> None:
     assert said in str(caught.value) and "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("samples_x.jsonl", "b.jsonl", "b.eval", "2026-03-01T10-00-00+00-00_arc_x.json"),
+        *("per_instance_stats.json", f"a/results_{writing.DATE}.json"),
+    ],
+)
+def test_pointers_of_git_lfs(tmp_path: Path, name: str) -> None:
+    """Dies if a log that was not fetched is left out of a folder without a word, or is damaged;
+    or a file that is no log, as a model's vocabulary, is refused."""
+    writing.lm_eval(tmp_path, "a", {"none": [1.0, 0.0]})
+    pointer = "version https://git-lfs.github.com/spec/v1"
+    _lines(tmp_path / "tokenizer.json", pointer)
+    assert len(finding.read([str(tmp_path)]).score) == 2
+    path = _lines(tmp_path / name, pointer)
+    for given in {tmp_path, path} if "results" not in name else {tmp_path}:
+        with pytest.raises(DataError, match="a pointer of Git LFS in place of the file; run git"):
+            finding.read([str(given)])
+
+
 def test_answers_that_a_log_lacks_are_told(tmp_path: Path) -> None:
     """Dies if a log of fewer answers than it counts is taken for whole, or a whole one for less:
     limited, of several filters and tasks, or of several epochs."""
@@ -161,8 +177,8 @@ def test_answers_that_a_log_lacks_are_told(tmp_path: Path) -> None:
     path = tmp_path / "b.json"
     path.write_text(path.read_text().replace("null", '{"completed_samples": 4}', 1))
     assert [*finding.read([str(tmp_path)]).notes] == [
-        f"{cut.name}: holds 1 of the 3 answers that it counts",
-        "b.json: holds 3 of the 4 answers that it counts",
+        f"{cut}: holds 1 of the 3 answers that its results count: cut, or not all were asked for",
+        f"{path}: holds 3 of the 4 answers that its results count: cut, or not all were asked for",
     ]
 
 
