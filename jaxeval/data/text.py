@@ -185,9 +185,11 @@ def refuse_pointer(path: Path) -> None:
     """Large files of a repository that was cloned without Git LFS are a few lines each.
 
     Raises:
-      DataError: the file is such a pointer.
+      DataError: the file is such a pointer, or cannot be read.
     """
-    if _start(path, len(_POINTER)) == _POINTER:
+    with _told(path, lambda: None):
+        start = _start(path, len(_POINTER))
+    if start == _POINTER:
         raise DataError("a pointer of Git LFS in place of the file; run git lfs pull there", path)
 
 

@@ -27,6 +27,12 @@ def _lines(path: Path, *lines: str) -> Path:
     return path
 
 
+def _unreadable(path: Path) -> Path:
+    """A file that gives an error when it is read, to root as well."""
+    path.symlink_to("/proc/self/mem")
+    return path
+
+
 def _torn_member(path: Path) -> Path:
     """An archive with a member that does not inflate."""
     whole = writing.inspect_eval(path, HEAD, [SAMPLE] * 50)
@@ -119,6 +125,8 @@ MALFORMED: dict[str, tuple[Callable[[Path], Path], str]] = {
         "results without samples: run lm_eval with --log_samples",
     ),
     "empty folder": (lambda f: f, "no log of items in it; expected samples_*.jsonl"),
+    "no right to read": (lambda f: _unreadable(f / "a.jsonl"), "a.jsonl: cannot be read"),
+    "no right to read one": (lambda f: _unreadable(f / "b.eval").parent, "b.eval: cannot be read"),
     "no file": (lambda f: f / "nothing", "no such file or folder"),
     "not UTF-8": (
         lambda f: writing.helm(f, "m", {("i", 0): 1.0}, "t") / "per_instance_stats.json",
