@@ -103,8 +103,12 @@ def only(table: ScoreTable, models: Sequence[str]) -> ScoreTable:
 
 def read(path: str, layout: Layout, rows: int | None = None) -> ScoreTable:
     """The score table in a file; see `imported.read` for the formats."""
-    table = imported.read(path, rows)
-    whole, notes = headers.completed(table, layout)
+    return of_program(imported.read(path, rows), layout)
+
+
+def of_program(table: Columns, layout: Layout) -> ScoreTable:
+    """The same of a table whose columns may have any names."""
+    table, whole, notes = headers.completed(table, layout)
     scores = of_columns(table, whole)
     return dataclasses.replace(scores, warnings=(*notes, *scores.warnings))
 

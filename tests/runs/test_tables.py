@@ -158,7 +158,7 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path) -> None:
         ("a.json", "[" * 100_000, "not valid JSON"),
         ("a.csv", "model,score,model\nA,1,2\n", "two columns are named 'model'"),
         ("a.csv", "model,score, model\nA,1,2\n", "two columns are named 'model'"),
-        ("a.csv", "model,scores\nA,1\n", "no column 'score'; did you mean scores"),
+        ("a.csv", "model,kinds\nA,x\n", "no column 'score'; expected one of model, kinds"),
         ("a.csv", "a,score\nx,1\n", "column score holds the scores, but there is no column model"),
         ("a.csv", "seed\n1\n", "a column for each model"),
         ("a.csv", TIDY + "A,1,0.4\n", "rows 2 and 6 are both model A, seed 1"),
