@@ -159,6 +159,13 @@ def add_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
 
 
+def say_default(args: argparse.Namespace) -> None:
+    """Says on stderr that no config is named, of verbs that then train the embedded one."""
+    if args.config is None:
+        beside = " with these changes" if args.changes else ""
+        print(f"no CONFIG is named: this is the embedded default{beside}", file=sys.stderr)
+
+
 def add_seeds(parser: argparse.ArgumentParser) -> None:
     """Adds which seeds; `seeds_of` reads them."""
     which = parser.add_mutually_exclusive_group()

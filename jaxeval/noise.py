@@ -108,6 +108,7 @@ def _by_repeat(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     from jaxeval import observe, studies
     from jaxeval.studies import inputs, proposers
 
+    cli.say_default(args)
     config = studies.read(args.config, args.changes, args.data)
     outputs.refuse_replaced([args.json], inputs.files_of(config))
     rows = observe.train(proposers.repeats(config, seeds, repeats), Path(args.out))
@@ -189,6 +190,10 @@ def _by_split(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     _refuse_of_table(verb, args)
     if len(seeds) * splits * repeats > limits.MOST:
         raise ConfigError(f"--splits: expected at most {limits.MOST} runs in all")
+    if not (args.config or args.changes or args.data):
+        verb.error(
+            "expected a CONFIG, which is trained, or recorded scores in --table FILE or --runs DIR"
+        )
     from jaxeval import backend
 
     backend.prepare()
@@ -197,6 +202,7 @@ def _by_split(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     from jaxeval.stats import balance
     from jaxeval.studies import cohorts, inputs, proposers
 
+    cli.say_default(args)
     config = studies.read(args.config, args.changes, args.data)
     outputs.refuse_replaced([args.json], inputs.files_of(config))
     trials = proposers.crossed(config, seeds, range(1, splits + 1), repeats)

@@ -120,6 +120,7 @@ def test_what_is_left_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture)
         (["--splits", "3"], "--splits: goes with --by split,seed"),
         (["--split-cost", "3"], "--split-cost: goes with --by split,seed"),
         (["--by", "split,seed", "--splits", "1"], "2 or more --splits"),
+        (["--by", "split,seed"], "expected a CONFIG, which is trained, or recorded scores in"),
         (["--by", "split,seed", "--seed-list", "4"], "2 or more seeds"),
         (["--by", "split,seed", "--minus", "a"], "--table or --runs"),
         (["--by", "split,seed", "c.toml", "--table", "x.csv"], "no CONFIG"),
@@ -169,6 +170,7 @@ def test_repeats_are_shown_as_all_scores_are(
     members = [member for member in runs.load(tmp_path) if not member.repeat]
     dev = [100 * member.dev for member in members if member.dev is not None]
     assert f"{np.mean(dev):.2f}" in said.out and f"{np.std(dev, ddof=1):.3g}" in said.out
+    assert "no CONFIG is named: this is the embedded default with these changes" in said.err
     assert said.err.count("4 members of task sentiment") == 1
     assert said.err.count("members of task") == 1
     assert noise.main(words) == 0

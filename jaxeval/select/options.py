@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jaxeval import files
+from jaxeval import cli, files
 from jaxeval.errors import ConfigError
 from jaxeval.runs import arguments
 
@@ -25,7 +25,9 @@ def add_rule(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--delta",
         type=arguments.probability,
-        help="stop at probability 1 - delta (.05; for non-adaptive none where --budget is given)",
+        metavar="D",
+        help="stop where a model is the best with probability 1 - D (.05; for non-adaptive never "
+        "where --budget is given)",
     )
     group.add_argument(
         "--budget",
@@ -50,12 +52,25 @@ def add_rule(group: argparse._ArgumentGroup) -> None:
         "--min-evaluations", type=arguments.whole, metavar="N", help="of each model first (3)"
     )
     group.add_argument(
-        "--alpha", type=float, default=-0.5, help="of the prior (sigma^2)^(-1 - alpha) (-.5)"
+        "--prior",
+        type=cli.number(-5, 1),
+        default=-0.5,
+        metavar="A",
+        help="exponent of the prior of a model's variance, (sigma^2)^(-1 - A) (-.5)",
     )
+    group.add_argument("--alpha", type=_renamed, help=argparse.SUPPRESS)
     group.add_argument(
         "--logit", action="store_true", help="take log(x / (1 - x)) of scores first"
     )
     group.add_argument("--seed", type=arguments.count, default=0, help="of the rule's draws (0)")
+
+
+def _renamed(text: str) -> float:
+    """Refuses --alpha, which names a level elsewhere and named the prior here."""
+    raise argparse.ArgumentTypeError(
+        f"got {text}; expected --delta D, to stop where a model is the best with probability "
+        "1 - D, or --prior A, the prior's exponent, which was called --alpha"
+    )
 
 
 def add_configs(group: argparse._ArgumentGroup) -> None:
@@ -149,7 +164,7 @@ def rule(
         "delta": 0.05 if args.delta is None else args.delta,
         "budget": args.budget,
         "epsilon": args.epsilon,
-        "alpha": args.alpha,
+        "alpha": args.prior,
         "min_evaluations": args.min_evaluations,
     }
     if args.rule == "non-adaptive":
@@ -186,10 +201,10 @@ def _check_halving(args: argparse.Namespace) -> None:
     if args.budget is None:
         raise ConfigError("--rule sequential-halving: expected --budget N")
     unused = ("delta", "batch", "epsilon", "min_evaluations")
-    if any(getattr(args, name) for name in unused) or args.alpha != posterior.FIESTA_ALPHA:
+    if any(getattr(args, name) for name in unused) or args.prior != posterior.FIESTA_ALPHA:
         raise ConfigError(
             "--rule sequential-halving: takes --budget, which sets its rounds (a round is a "
-            "batch), but no --delta, --batch, --epsilon, --min-evaluations or --alpha"
+            "batch), but no --delta, --batch, --epsilon, --min-evaluations or --prior"
         )
 
 

@@ -55,6 +55,7 @@ def main(words: Sequence[str] | None = None) -> int:
         from jaxeval.tune import programs
 
         return programs.run(args, search)
+    cli.say_default(args)
     from jaxeval import backend
 
     backend.prepare()
