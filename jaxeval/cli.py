@@ -159,6 +159,15 @@ def add_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
 
 
+def add_details(parser: argparse.ArgumentParser) -> None:
+    """Adds --details, which means the same of every verb that has an answer."""
+    parser.add_argument(
+        "--details",
+        action="store_true",
+        help="print all that was computed: every test, interval and note, and the methods",
+    )
+
+
 def say_default(args: argparse.Namespace) -> None:
     """Says on stderr that no config is named, of verbs that then train the embedded one."""
     if args.config is None:

@@ -109,7 +109,7 @@ def test_tuned(capsys: pytest.CaptureFixture) -> None:
     assert capsys.readouterr() == ("", "")
     tree = tuned.to_dict()
     assert tree["trials"] == 5 and [*tuned.values] == ["rate"] and tuned.path.exists()
-    assert "best mean: setting" in str(tuned) and "retrained with 2 fresh seeds" in str(tuned)
+    assert "Take setting" in str(tuned) and "retrained with 2 fresh seeds" in str(tuned)
     assert "<table" in tuned._repr_html_() and tuned.plot("slices").axes
     counts: dict[str, Any] = {k: np.int64(v) for k, v in options.items() if type(v) is int}
     counts |= {"seed": np.int64(0), "seeds": np.int64(1)}

@@ -44,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--html", metavar="FILE", help="also write a page, which opens offline")
     parser.add_argument("--figures", metavar="DIR", help="also draw figures, as SVG and PNG")
+    cli.add_details(parser)
     return parser
 
 
