@@ -55,8 +55,8 @@ def _print_taken(console: "Console", tree: Result) -> None:
         return
     console.print()
     if of is None:
-        rows = [(name, progress.value(value)) for name, value in best["values"].items()]
-        tables.print_table(console, ("hyperparameter", "value"), rows, (0, 1))
+        known = [(name, progress.value(value)) for name, value in best["values"].items()]
+        tables.print_table(console, ("hyperparameter", "value"), known, (0, 1))
         return
     explained = {row["name"]: f"{row['total']:.2f}" for row in of["importance"]}
     rows = [(*row, explained.get(row[0], "-")) for row in importance.neighbourhood(of)]
