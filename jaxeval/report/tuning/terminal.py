@@ -1,12 +1,11 @@
 """The outcome of a search in the terminal: the answer first."""
 
 import collections
-import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from jaxeval.report import scores, tables, text
+from jaxeval.report import folding, scores, tables, text
 from jaxeval.report.tuning import as_json, importance, progress
 from jaxeval.report.tuning.as_json import Best, Metric, Result
 from jaxeval.stats.results import Interval
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
 
 _MOST_SHOWN = 10  # settings of the table
 _MOST_CAUSES = 5  # of failures
-# of an exit code the number is the cause
-_NUMBER = re.compile(r"(?<!exit code )(?<![\d.])\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
 
 
 def print_result(tree: Result, details: bool = False) -> None:
@@ -169,14 +166,7 @@ def causes(failures: Mapping[str, int]) -> list[tuple[int, str]]:
     Returns:
       (how many, cause); the last may be all others.
     """
-    alike: dict[str, list[str]] = {}
-    for cause in failures:
-        alike.setdefault(_NUMBER.sub("#", cause), []).append(cause)
-    groups = [
-        (sum(failures[cause] for cause in of), of[0] + (" (numbers differ)" if of[1:] else ""))
-        for of in alike.values()
-    ]
-    groups.sort(key=lambda group: -group[0])
+    groups = folding.alike(failures)
     shown, others = groups[:_MOST_CAUSES], groups[_MOST_CAUSES:]
     if others:
         count = sum(group[0] for group in others)
