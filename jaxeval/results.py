@@ -203,8 +203,9 @@ class Selection:
         from jaxeval.report import markup
         from jaxeval.report.selection import terminal
 
-        lines = [*terminal.notes(self.tree), terminal.answer(self.tree)]
-        return markup.table(*terminal.table(self.tree)) + markup.lines(lines)
+        answer = markup.lines([terminal.answer(self.tree)])
+        remarks = markup.lines([*terminal.remarks(self.tree)])
+        return answer + markup.table(*terminal.table(self.tree)) + remarks
 
     def to_dict(self) -> dict[str, object]:
         """Plain data."""

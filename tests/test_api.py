@@ -208,7 +208,7 @@ def test_selections() -> None:
     noise = np.random.default_rng(0).normal(0, 0.01, 100)
     functions = {"low": lambda k: 0.7 + noise[k], "high": lambda k: 0.8 + noise[k + 50]}
     chosen = jaxeval.select(functions, quiet=True)
-    assert chosen.best == "high" and str(chosen).startswith("high, best with probability")
+    assert chosen.best == "high" and str(chosen).startswith("high is the best with probability")
     assert jaxeval.select(functions, higher_is_better=False, quiet=True).best == "low"
     for nothing in ({"changes": {}}, {"changes": []}, {"out": None}):
         of_nothing: Any = nothing

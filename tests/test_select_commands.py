@@ -202,8 +202,8 @@ def test_the_prior_of_the_rule_is_used(tmp_path: Path) -> None:
     ended = _run(tmp_path, words)
     tree = json.loads(ended.stdout)
     assert tree["best"] == "good" and min(map(len, tree["scores"].values())) >= 4
-    lines = [line for line in ended.stderr.splitlines() if "best:" in line]
-    assert lines and lines[0].startswith("8: ")
+    lines = [line for line in ended.stderr.splitlines() if "P(best):" in line]
+    assert lines and lines[0].startswith("8 evaluations in all; ")
 
 
 def test_alpha_is_no_level_here(capsys: pytest.CaptureFixture) -> None:
@@ -246,7 +246,7 @@ def test_the_direction_of_a_field(
     assert select.main(words) == 0
     shown = capsys.readouterr()
     assert shown.err.splitlines()[0].startswith(said) and said in shown.out
-    assert f"\n{best}, best with probability" in shown.out
+    assert f"\n{best} is the best with probability" in shown.out
     assert select.main([*words, "--json", "-"]) == 0
     tree = json.loads(capsys.readouterr().out)
     assert tree["rule"]["higher_is_better"] is (best == "2")

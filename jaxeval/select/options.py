@@ -1,7 +1,7 @@
 """Arguments of a selection, and the rule that they ask for."""
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from jaxeval import cli, files
@@ -223,19 +223,12 @@ def blocks(args: argparse.Namespace) -> "Blocks | None":
     return Blocks(args.race, args.block or BLOCK, args.seed)
 
 
-def write(
-    tree: Mapping[str, object],
-    show: Callable[[], None],
-    args: argparse.Namespace,
-    notes: Sequence[str] = (),
-) -> int:
-    """Writes an answer as JSON, prints it after the notes, or both."""
+def write(tree: Mapping[str, object], show: Callable[[], None], args: argparse.Namespace) -> int:
+    """Writes an answer as JSON, prints it, or both."""
     from jaxeval.report.plain import plain
 
     if args.json:
         files.write_json(args.json, plain(tree))
     if args.json != "-":
-        for note in notes:
-            print(f"note: {note}")
         show()
     return 0
