@@ -216,10 +216,13 @@ def test_progress_before_the_first_evaluation() -> None:
     fresh, scored = slots.Slot(who, epoch=2), slots.Slot(who, epoch=4, reported=0.5)
     report = Report([], [], [fresh, slots.Slot()], 3, 0.0, {}, {})
     assert progress.status(report, [], "f1 (%)", "fraction") == (
-        "epoch 2, 1 training, 3 waiting; no dev scores yet"
+        "epoch 2, 1 member training, 3 waiting; no dev scores yet"
     )
     line = progress.status(report._replace(slots=[fresh, scored]), [], "f1 (%)", "fraction")
-    assert line == "epoch 2-4, 2 training, 3 waiting; dev f1 (%): 50.00 / 50.00 / 50.00"
+    assert line == (
+        "epoch 2-4, 2 members training, 3 waiting; dev f1 (%): lowest 50.00, median 50.00, "
+        "highest 50.00"
+    )
 
 
 @pytest.mark.skipif(not shutil.which("chromium"), reason="no chromium on the PATH")
