@@ -18,6 +18,7 @@ from jaxeval.config.arguments import MOST
 from jaxeval.errors import JaxevalError
 
 _SIGNALLED = 128  # exit status, less the number of the signal
+SEEDS = 8  # where no number of them is given
 _MODULE = "python -m jaxeval."  # and the verb
 # of an output: without a reader, on a full disk, beyond a limit or quota
 _UNWRITTEN = (errno.EPIPE, errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
@@ -178,7 +179,8 @@ def say_default(args: argparse.Namespace) -> None:
 def add_seeds(parser: argparse.ArgumentParser) -> None:
     """Adds which seeds; `seeds_of` reads them."""
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--seeds", type=positive, default=8, metavar="N", help="seeds 1 .. N (8)")
+    about = f"seeds 1 .. N ({SEEDS})"
+    which.add_argument("--seeds", type=positive, default=SEEDS, metavar="N", help=about)
     which.add_argument("--seed-list", type=_numbers, metavar="A,B,..", help="these seeds")
 
 
