@@ -101,7 +101,7 @@ def test_tables_of_losses(tmp_path: Path, capsys: pytest.CaptureFixture, column:
     assert tree["pairs"][0]["probability_of_improvement"]["estimate"] == 0.0
     assert select.main(words) == 0
     shown = capsys.readouterr().out
-    assert f"{column}: lower is better" in shown and "\nA, best with probability" in shown
+    assert f"{column}: lower is better" in shown and "\nA is the best with probability" in shown
     with pytest.raises(ConfigError, match=f"{column}, of which lower is better"):
         sensitivity.main([words[1], "--score", column, "--hyperparameters", "seed"])
 
