@@ -127,16 +127,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     config = studies.read(source or args.config, args.changes, args.data)
     outputs.refuse_replaced([args.json], inputs.files_of(config))
     _refuse_readings(args, config.task)
-    for name, value in _DEFAULTS.items():
-        if getattr(args, name) is None:
-            setattr(args, name, value)
+    vars(args).update({k: v for k, v in _DEFAULTS.items() if getattr(args, k) is None})
     if args.mean:
         _refuse_rates(markers.active(config.model), args.rate_factor)
     trials = proposers.seeds_by_splits(config, cli.seeds_of(args))
     (cohort,) = cohorts.by_program(cohorts.entries(trials, studies.Session().loader))
     models = evaluation.load(cohort, Path(args.out))
-    if args.input:
-        models = evaluation.on_file(models, args.input)
+    models = evaluation.on_file(models, args.input) if args.input else models
     rows: list[dict[str, Json]] = []
     for condition in _conditions(args, models):
         described = "as in training" if condition is None else str(condition)

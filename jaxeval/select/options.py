@@ -51,6 +51,14 @@ def add_rule(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--min-evaluations", type=arguments.whole, metavar="N", help="of each model first (3)"
     )
+    _add_prior(group)
+    group.add_argument(
+        "--logit", action="store_true", help="take log(x / (1 - x)) of scores first"
+    )
+    group.add_argument("--seed", type=arguments.count, default=0, help="of the rule's draws (0)")
+
+
+def _add_prior(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--prior",
         type=cli.number(-5, 1),
@@ -59,10 +67,6 @@ def add_rule(group: argparse._ArgumentGroup) -> None:
         help="exponent of the prior of a model's variance, (sigma^2)^(-1 - A) (-.5)",
     )
     group.add_argument("--alpha", type=_renamed, help=argparse.SUPPRESS)
-    group.add_argument(
-        "--logit", action="store_true", help="take log(x / (1 - x)) of scores first"
-    )
-    group.add_argument("--seed", type=arguments.count, default=0, help="of the rule's draws (0)")
 
 
 def _renamed(text: str) -> float:

@@ -32,6 +32,8 @@ def print_study(study: ScoreStudy, details: bool = False) -> None:
         console.print(line, markup=False)
     for line in study.warnings:
         console.print(f"warning: {line}", markup=False, style="yellow")
+    for of in study.copies:
+        console.print(verdict.one_run(study, of, scale), markup=False)
     _print_together(console, study, scale)
     pairs = study.comparison.pairs
     if details or not is_large(study):

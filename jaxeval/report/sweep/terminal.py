@@ -48,17 +48,22 @@ def show(
     every = [f"{of}: {said}" if of else said for of, said in (*notes, *skipped)]
     for note in every if details else folding.folded(notes, "sweep"):
         console.print(note, markup=False, style="yellow")
-    first = analyses[0]
-    how = (
-        f"95 % {text.methods(_intervals(analyses, gaps, averaged))}; not corrected for several "
-        f"looks | {text.versions()}"
-        if details
-        else "intervals of 95 %, each by itself | --details: all metrics, every note, methods"
-    )
-    margin = scores.difference(first.rope, "fraction")
-    console.print(
-        f"ROPE {margin} | convention {first.convention} | {how}", markup=False, style="dim"
-    )
+    console.print(_signature(analyses, gaps, averaged, details), markup=False, style="dim")
+
+
+def _signature(
+    analyses: Sequence[Analysis],
+    gaps: Mapping[str, Difference],
+    averaged: Averaged | None,
+    details: bool,
+) -> str:
+    """How the metrics were computed."""
+    how = "intervals of 95 %, each by itself | --details: all metrics, every note, methods"
+    if details:
+        methods = text.methods(_intervals(analyses, gaps, averaged))
+        how = f"95 % {methods}; not corrected for several looks | {text.versions()}"
+    margin = scores.difference(analyses[0].rope, "fraction")
+    return f"ROPE {margin} | convention {analyses[0].convention} | {how}"
 
 
 def _intervals(
