@@ -109,7 +109,9 @@ def _task(board: Board, study: ItemStudy) -> str:
 def _by_task(board: Leaderboard, study: ItemStudy, models: Sequence[str]) -> Table:
     """A row a task; a letter in common in a row: not told apart there."""
     head = ("task (same letter: not told apart)", "items", *models)
-    rows = [(_task(each, study), str(each.rows[0].mean.sizes.items)) for each in board.tasks]
+    rows: list[Row] = [
+        (_task(each, study), str(each.rows[0].mean.sizes.items)) for each in board.tasks
+    ]
     for model in models:
         of = [
             (boards.scale(each, study), row)
