@@ -180,10 +180,12 @@ def test_losses_and_pairs() -> None:
 
 def test_warnings_come_first() -> None:
     """Dies if the text of a comparison leaves out what is wrong with the scores."""
-    shown = str(compare(A, 100 * B)).split("\n")
+    shown = str(compare(A, 100 * B, higher_is_better=False)).split("\n")
     assert shown[0] == "Warning: A: looks like fractions, B like percent; same unit?"
     assert str(shown).count("same unit?") == 1
-    assert "higher" in shown[1]
+    assert "lower is better" in shown[1]
+    with pytest.raises(errors.DataError, match=r"A look like fractions .* B like percent"):
+        compare(A, 100 * B)
 
 
 def test_html_escapes_names() -> None:

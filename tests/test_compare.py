@@ -255,19 +255,23 @@ def test_models_of_few_scores_are_all_counted(
     assert any("models with 3 or 4 scores: fewer than 5" in line for line in warnings)
 
 
-def test_equal_scores_are_asked_about(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if scores without spread give a power, a t of rounding, or pass without a word."""
+def test_equal_scores_are_one_run(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if copies of one deterministic score count as runs: .9 against .8 gave p .016."""
     path = tmp_path / "equal.csv"
-    path.write_text("model,score\n" + "A,0.8\n" * 6 + "B,0.7\n" * 6)
+    rows = [f"{m},{seed},{score}\n" for m, score in (("A", 0.9), ("B", 0.8)) for seed in range(5)]
+    path.write_text("model,seed,score\n" + "".join(rows))
     tree = comparing.json_of(capsys, "--table", path)
-    (pair,) = tree["pairs"]
-    asked = "scores are equal, so their spread is not known; do they depend on seed and split?"
-    assert [f"{model}: all 6 {asked}" for model in "AB"] == tree["warnings"]
-    assert not any("power" in line for line in pair["verdict"]["text"])
-    known = ("power", "detectable_difference", "required_seeds")
-    assert [pair[name] for name in known] == [None] * 3
-    assert not math.isfinite(float(pair["welch_t"]["statistic"] or math.nan))
-    path.write_text("model,score\n" + "A,0.8\n" * 6 + "".join(f"B,0.7{k}\n" for k in range(6)))
+    assert tree["pairs"] == [] and tree["warnings"] == []
+    assert tree["verdict"] == [
+        f"{m} gives {score} at every seed (5): one run, which no test is made of."
+        for m, score in (("A", "0.9000"), ("B", "0.8000"))
+    ]
+    assert tree["copies"][0] == {"model": "A", "dataset": "", "score": 0.9, "count": 5}
+    assert compare.main(["--table", str(path), "--figures", str(tmp_path / "figures")]) == 0
+    shown = capsys.readouterr().out
+    assert tree["verdict"][0] in " ".join(shown.split()) and "corrected p" not in shown
+    others = [f"C,{seed},{0.7 + seed / 100}\n" for seed in range(5)]
+    others += [f"D,{seed},0.{7 + seed // 4}\n" for seed in range(5)]  # ties are legitimate
+    path.write_text("model,seed,score\n" + "".join(rows + others))
     tree = comparing.json_of(capsys, "--table", path)
-    assert tree["warnings"] == [f"A: all 6 {asked}"]
-    assert any("with a power of 80 %" in line for line in tree["pairs"][0]["verdict"]["text"])
+    assert [(pair["a"], pair["b"]) for pair in tree["pairs"]] == [("C", "D")]

@@ -77,3 +77,23 @@ def test_nothing_is_doubted_where_no_difference_is_claimed(
     path.write_text("\n".join(["model,score", *rows]))
     warnings = comparing.json_of(capsys, "--table", path)["warnings"]
     assert warned == any("are spread 2 times" in line for line in warnings)
+
+
+def test_counts_that_differ_between_data_sets_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a crashed run turns the headline round, or passes without a word."""
+    rows = ["model,dataset,seed,score"]
+    for model, better in (("weak", 0), ("strong", 1)):
+        for dataset, base in (("easy", 90), ("hard", 50)):
+            runs = 4 if (model, dataset) == ("weak", "hard") else 5
+            rows += [f"{model},{dataset},{k},{base + better + k / 10}" for k in range(runs)]
+    path = tmp_path / "crashed.csv"
+    path.write_text("\n".join(rows))
+    tree = comparing.json_of(capsys, "--table", path)
+    told = "seeds of weak: 5 on easy, 4 on hard; every data set weighs the same"
+    assert told in tree["warnings"] and not any("of strong:" in line for line in tree["warnings"])
+    means = tree["across_datasets"]["interquartile_mean"]
+    assert means["weak"]["estimate"] == pytest.approx(70.175, abs=0.05)
+    assert means["strong"]["estimate"] == pytest.approx(71.2)
+    assert np.mean(tree["across_datasets"]["means"]["weak"]) == pytest.approx(70.175)

@@ -39,6 +39,20 @@ class Samples:
     averaged: tuple[int, int]
 
 
+@dataclasses.dataclass(frozen=True)
+class Copies:
+    """A model that has one score at every seed or split: deterministic, so that it is one run.
+
+    Attributes:
+      count: scores that were equal.
+    """
+
+    model: str
+    dataset: str
+    score: float
+    count: int
+
+
 def default_unit(table: ScoreTable) -> Unit:
     """Data set where each has one score of a model, split where splits differ, seed, else row.
 
@@ -83,6 +97,38 @@ def samples(table: ScoreTable, unit: Unit | None = None) -> Samples:
         {name: _of_dataset(table.models, groups, name) for name in names},
         (min(counts, default=0), max(counts, default=0)),
     )
+
+
+def without_copies(samples: Samples) -> tuple[Samples, tuple[Copies, ...]]:
+    """The same with one score of each model that has equal ones at all its seeds, and which.
+
+    As of logs, scores that are equal by chance are kept: a model whose scores vary on one data set
+    has runs that differ, also where they agree on another (all right on an easy one). So are
+    those of different data sets.
+    """
+    if samples.unit == "dataset":
+        return samples, ()
+    several = [
+        (model, sample.scores)
+        for cell in samples.by_dataset.values()
+        for model, sample in cell.items()
+        if len(sample.scores) > 1
+    ]
+    alike = {model for model, _ in several} - {m for m, of in several if (of != of[0]).any()}
+    found = tuple(
+        Copies(model, dataset, float(sample.scores[0]), len(sample.scores))
+        for dataset, cell in samples.by_dataset.items()
+        for model, sample in cell.items()
+        if model in alike and len(sample.scores) > 1
+    )
+    by_dataset = {
+        dataset: {
+            model: Sample(of.labels[:1], of.scores[:1]) if model in alike else of
+            for model, of in cell.items()
+        }
+        for dataset, cell in samples.by_dataset.items()
+    }
+    return dataclasses.replace(samples, by_dataset=by_dataset), found
 
 
 def _of_dataset(

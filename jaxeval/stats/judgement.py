@@ -202,7 +202,8 @@ def _placed(
             if _better(pair, of.comparison.rules, failed)
         }
         detectable = [pair.plan.detectable_difference for pair in pairs]
-        largest = None if None in detectable else max(d for d in detectable if d is not None)
+        known = [d for d in detectable if d is not None]
+        largest = max(known) if known and None not in detectable else None
         groups = tuple(tie_groups.groups(order, apart))
         placed.append(Placed(dataset, groups, largest))
     return placed

@@ -17,8 +17,8 @@ _DRAWN, _FEWEST_DRAWN = 19_999, 1_999  # random ones above, the fewer the more s
 _MOST_PERMUTED = 30  # scores of the smaller sample from which t is as good, far into its tails
 _EQUAL = "exact if the distributions are equal"
 _CELLS = 4_000_000  # of an array [labellings, N] at a time
-FEW_SUMMED = 8  # scores of the smaller sample up to which rank sums are exact
-_ADDITIONS = 200_000_000  # that this may take: 8 scores against 1,240
+FEW_SUMMED = 20  # scores of the smaller sample up to which rank sums are exact
+_ADDITIONS = 200_000_000  # that this may take: 8 scores against 1,240, 20 against 480
 MOST_SIGNED = 50  # pairs up to which signed ranks are exact
 
 

@@ -12,7 +12,7 @@ from jaxeval.runs import metrics, units
 from jaxeval.runs.imported import listed
 from jaxeval.runs.tables import ScoreTable
 from jaxeval.runs.trained import TrainedModel
-from jaxeval.runs.units import Samples, Unit
+from jaxeval.runs.units import Copies, Samples, Unit
 from jaxeval.stats import across, comparison, describe, nested, single_models, study_warnings
 from jaxeval.stats.across import Across
 from jaxeval.stats.comparison import PairwiseComparisons
@@ -53,6 +53,8 @@ class ScoreStudy:
     Attributes:
       single: tests on the items of one trained model a method; None where none is known.
       items: all runs item by item; None where not all models have two or more with outcomes.
+      copies: models that have one score at every seed: one run each, which no test is made of
+        (`units.without_copies`). Where all pairs have such a model, `comparison` has none.
     """
 
     table: ScoreTable
@@ -63,6 +65,7 @@ class ScoreStudy:
     warnings: tuple[str, ...]
     single: SingleModels | None = None
     items: ItemStudy | None = None
+    copies: tuple[Copies, ...] = ()
 
 
 def study(
@@ -92,13 +95,15 @@ def study(
         raise ConfigError(f"gamma: expected a number above 0, got {gamma}")
     gamma = None if gamma is None else float(gamma)
     metrics.refuse_points("margin", rules.margin or 0.0, table.stored_unit)
-    samples = units.samples(table, unit)
+    samples, copies = units.without_copies(units.samples(table, unit))
     rules = dataclasses.replace(rules, higher_is_better=table.higher_is_better)
     if control is not None and control not in table.models:
         raise DataError(f"no control {control!r}; it has {listed(table.models)}", table.source)
-    pairs = [p for p in _pairs(table, samples) if control in (None, p.a, p.b)]
-    if not pairs:
+    every = [p for p in _pairs(table, samples) if control in (None, p.a, p.b)]
+    if not every:
         raise DataError(_no_pairs(table, samples), table.source)
+    alike = {(of.model, of.dataset) for of in copies}
+    pairs = [p for p in every if not alike & {(p.a, p.dataset), (p.b, p.dataset)}]
     compared = _compared(pairs, rules, progress, table.source)
     described = tuple(
         _describe(table, samples, model, dataset, rules)
@@ -109,7 +114,9 @@ def study(
     warnings = (*table.warnings, *study_warnings.of_study(table, samples, compared, together))
     single = None if trained is None else single_models.compare(trained, rules, control)
     items = None if trained is None else _over_items(trained, table, rules)
-    return ScoreStudy(table, samples, described, compared, together, warnings, single, items)
+    return ScoreStudy(
+        table, samples, described, compared, together, warnings, single, items, copies
+    )
 
 
 def _compared(

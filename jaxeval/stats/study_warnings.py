@@ -25,6 +25,7 @@ def of_study(
     """All warnings, beside those of the table."""
     yield from _shortened(list(_absent(table, samples)))
     yield from _shortened(list(_constant(samples)))
+    yield from _shortened(list(_uneven(samples)))
     if samples.unit == "row" and {"seed", "split"} & set(table.axes):
         asked = argument("unit", "row")
         yield f"every row counts as independent, though rows share seeds or splits ({asked})"
@@ -80,9 +81,20 @@ def _constant(samples: Samples) -> Iterator[str]:
         return
     for dataset, cell in samples.by_dataset.items():
         for model, sample in cell.items():
-            if not varies(sample.scores):
+            if len(sample.scores) > 1 and not varies(sample.scores):
                 where = f"{model} on {dataset}" if dataset else model
                 yield describe.all_equal(where, len(sample.scores))
+
+
+def _uneven(samples: Samples) -> Iterator[str]:
+    """Models with more scores on one data set than on another, as where a run has crashed."""
+    if samples.unit == "dataset" or len(samples.datasets) < 2:
+        return
+    for model in dict.fromkeys(m for cell in samples.by_dataset.values() for m in cell):
+        counts = {d: len(c[model].scores) for d, c in samples.by_dataset.items() if model in c}
+        if len(set(counts.values())) > 1:
+            named = listed([f"{count} on {d}" for d, count in counts.items()], _MOST_ALIKE)
+            yield f"{samples.unit}s of {model}: {named}; every data set weighs the same"
 
 
 def _few(compared: PairwiseComparisons) -> Iterator[str]:

@@ -53,3 +53,23 @@ def test_pools_for_replay_keep_the_pairing(tmp_path: Path) -> None:
     rows = tables.read(_write(tmp_path, "b.csv", "A,B\n1,2\n"), Layout())
     with pytest.raises(DataError, match="expected a seed or split that all models have"):
         units.pools(rows, together=True)
+
+
+def test_copies_are_of_models_that_vary_nowhere(tmp_path: Path) -> None:
+    """Dies if a model that is all right on an easy data set, and varies on another, is one run."""
+    rows = [f"{m},{d},{seed},{score}\n" for m, d, seed, score in (
+        ("A", "easy", 1, 1.0), ("A", "easy", 2, 1.0), ("A", "hard", 1, 0.5), ("A", "hard", 2, 0.6),
+        ("B", "easy", 1, 0.9), ("B", "easy", 2, 0.9), ("B", "hard", 1, 0.4), ("B", "hard", 2, 0.4),
+        ("C", "easy", 1, 0.7),
+    )]  # fmt: skip
+    table = tables.read(
+        _write(tmp_path, "a.csv", "model,dataset,seed,score\n" + "".join(rows)), Layout()
+    )
+    kept, copies = units.without_copies(units.samples(table))
+    assert copies == (units.Copies("B", "easy", 0.9, 2), units.Copies("B", "hard", 0.4, 2))
+    counts = {
+        d: {m: len(of.scores) for m, of in cell.items()} for d, cell in kept.by_dataset.items()
+    }
+    assert counts == {"easy": {"A": 2, "B": 1, "C": 1}, "hard": {"A": 2, "B": 1}}
+    one_each = units.samples(table, "dataset")
+    assert units.without_copies(one_each) == (one_each, ())

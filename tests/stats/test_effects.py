@@ -12,7 +12,7 @@ from jaxeval import stats
 from jaxeval.errors import DataError
 from jaxeval.stats import effects
 
-values = st.lists(st.integers(-5, 5), min_size=2, max_size=8)
+values = st.lists(st.integers(-5, 5), min_size=5, max_size=8)
 
 
 @given(values, values)
@@ -32,10 +32,21 @@ def test_probability_of_improvement_counts_all_pairs(a: list[int], b: list[int])
 
 
 def test_probability_keeps_its_width_where_all_pairs_are_won() -> None:
-    """Dies if three wins of three are said to be certain."""
-    interval = stats.probability_of_improvement([4, 5, 6], [1, 2, 3]).interval
+    """Dies if five wins of five are said to be certain."""
+    interval = stats.probability_of_improvement(range(6, 11), range(1, 6)).interval
     assert interval.high == 1.0
     assert interval.low < 0.7
+
+
+def test_few_scores_give_no_interval_of_a_probability() -> None:
+    """Dies if three scores that lie wholly apart, as a tenth of equal models do, exclude .5."""
+    for few, many in ((3, 3), (4, 40), (5, 4)):
+        a, b = np.arange(few) + 100.0, np.arange(many)
+        for of in (stats.probability_of_improvement, stats.cliffs_delta, stats.a12):
+            effect = of(a, b)
+            assert effect.interval.absent == f"{min(few, many)} scores are too few (at least 5)"
+            assert effect.estimate == 1.0 and math.isnan(effect.interval.low)
+    assert not stats.probability_of_improvement(np.arange(5), np.arange(5)).interval.absent
 
 
 @pytest.mark.parametrize("shift", [0.0, 1.0])

@@ -97,7 +97,7 @@ def test_no_p_value_is_beyond_one(a: list[float], b: list[float]) -> None:
     assert min(values) >= 0 and max(values) <= 1
 
 
-@pytest.mark.parametrize(("n", "m"), [(8, 392), (4, 500), (3, 30), (8, 9)])
+@pytest.mark.parametrize(("n", "m"), [(8, 392), (4, 500), (3, 30), (8, 9), (10, 10), (20, 19)])
 def test_mann_whitney_without_ties_equals_scipy(n: int, m: int) -> None:
     """Dies if the recursion over many ranks loses digits."""
     generator = np.random.default_rng(n)

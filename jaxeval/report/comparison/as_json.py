@@ -39,6 +39,7 @@ def to_dict(study: ScoreStudy) -> dict[str, Json]:
         "statuses": plain(table.statuses),
         "notes": list(study.table.notes),
         "warnings": list(study.warnings),
+        "copies": plain(study.copies),
         "models": [_model(described) for described in study.described],
         "pairs": [_pair(pair, study, scale) for pair in study.comparison.pairs],
         "across_datasets": None if study.across is None else _across(study.across),

@@ -9,6 +9,7 @@ from jaxeval.report.comparison import plan, single
 from jaxeval.report.items import verdict as items
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.tables import ScoreTable
+from jaxeval.runs.units import Copies
 from jaxeval.stats import comparison, describe
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.pairwise import FEW, Rules
@@ -122,8 +123,13 @@ def _sizes(pair: Pair, scale: ScoreFormat) -> str:
     which = which if of.by_pairs else f"a {of.unit} of {of.a} is better"
     return (
         f"{means} {scale.difference(gap.estimate)}, {scale.ci(gap.interval)}; probability that "
-        f"{which} {won.estimate:.2f}, {text.confidence(won.interval)} {text.bounds(won.interval)}"
+        f"{which} {won.estimate:.2f}{_chance(won.interval)}"
     )
+
+
+def _chance(interval: Interval) -> str:
+    """That of a probability; nothing where there are too few scores for one."""
+    return "" if interval.absent else f", {text.confidence(interval)} {text.bounds(interval)}"
 
 
 def _tested(pair: Pair, test: str) -> str:
@@ -181,9 +187,19 @@ def of_study(study: ScoreStudy, scale: ScoreFormat) -> list[str]:
         where = f" on {pair.scores.dataset}" if pair.scores.dataset else ""
         head = f"{pair.scores.a} against {pair.scores.b}{where}: " if len(pairs) > 1 else ""
         sentences += [head + line for line in of_pair(pair, study.comparison.rules, scale)]
+    sentences += [one_run(study, of, scale) for of in study.copies]
     sentences += single.of_study(study, scale)
     claims = [] if study.items is None else items.all_claims(study.items)
     return [*sentences, *(f"All runs, item by item: {line}" for line in claims)]
+
+
+def one_run(study: ScoreStudy, of: Copies, scale: ScoreFormat) -> str:
+    """That a model is deterministic, so that no test is made of it."""
+    where = f" on {of.dataset}" if of.dataset else ""
+    return (
+        f"{of.model} gives {scale(of.score)} at every {study.samples.unit}{where} ({of.count}): "
+        "one run, which no test is made of."
+    )
 
 
 def counted(table: ScoreTable) -> list[str]:

@@ -1,5 +1,6 @@
 """Which files are logs, of which program, and their scores as one table."""
 
+import functools
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -46,7 +47,7 @@ def read(paths: Sequence[str], keys: Keys | None = None, tasks: Sequence[str] = 
     of_inspect = [s for s, reader in readers.items() if reader is inspect_logs.read]
     kept = {*inspect_logs.latest(of_inspect, notes)}
     logs = [
-        (source, _records(source, reader, keys, notes))
+        (source, functools.partial(_records, source, reader, keys))
         for source, reader in readers.items()
         if reader is not None and (reader is not inspect_logs.read or source in kept)
     ]
