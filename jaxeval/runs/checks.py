@@ -13,6 +13,7 @@ from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Missing
 
 LARGEST = 1e70  # of a score: its fourth power can be held, of which degrees of freedom are made
+_MOST_MODELS = 5000
 MISSING = {"", "nan", "na", "n/a", "null", "-"}
 _COMMA = re.compile(r"[+-]?\d*,\d+(\s*%)?")
 _PERCENT = re.compile(r"[+-]?\d*\.?\d+\s*%")
@@ -92,6 +93,13 @@ def refuse_nameless(models: Sequence[object], rows: Sequence[int], source: str) 
             name.encode()
         except UnicodeEncodeError:
             raise DataError(f"model {name!a}: not valid Unicode", source) from None
+
+
+def refuse_many(models: Sequence[str], source: str) -> None:
+    """So many models that their pairs cannot be compared, as where rows and columns are turned."""
+    if len(models) > _MOST_MODELS:
+        expected = f"expected at most {_MOST_MODELS}: name those to compare"
+        raise DataError(f"{len(models)} models; {expected}", source)
 
 
 def refuse_sizes(score: np.ndarray, rows: Sequence[int], source: str) -> None:
