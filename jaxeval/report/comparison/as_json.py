@@ -33,7 +33,7 @@ def to_dict(study: ScoreStudy) -> dict[str, Json]:
             "method": rules.correction,
             **study.comparison.families._asdict(),
         },
-        "primary": plain(study.comparison.primary) | {"text": verdict.primary(study.comparison)},
+        "primary": record(study.comparison.primary) | {"text": verdict.primary(study.comparison)},
         "missing": table.missing,
         "unusable": plain(table.unusable),
         "statuses": plain(table.statuses),
