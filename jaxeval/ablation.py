@@ -73,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval.runs import layout, tables
     from jaxeval.studies import cohorts, inputs, proposers
 
+    cli.say_default(args)
     changes = {"": (), **{variant.name: variant.changes for variant in variants}}
     configs = {}
     for name, changed in changes.items():

@@ -18,6 +18,7 @@ from jaxeval.config.arguments import MOST
 from jaxeval.errors import JaxevalError
 
 _SIGNALLED = 128  # exit status, less the number of the signal
+SEEDS = 8  # where no number of them is given
 _MODULE = "python -m jaxeval."  # and the verb
 # of an output: without a reader, on a full disk, beyond a limit or quota
 _UNWRITTEN = (errno.EPIPE, errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
@@ -159,10 +160,27 @@ def add_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
 
 
+def add_details(parser: argparse.ArgumentParser) -> None:
+    """Adds --details, which means the same of every verb that has an answer."""
+    parser.add_argument(
+        "--details",
+        action="store_true",
+        help="print all that was computed: every test, interval and note, and the methods",
+    )
+
+
+def say_default(args: argparse.Namespace) -> None:
+    """Says on stderr that no config is named, of verbs that then train the embedded one."""
+    if args.config is None:
+        beside = " with these changes" if args.changes else ""
+        print(f"no CONFIG is named: this is the embedded default{beside}", file=sys.stderr)
+
+
 def add_seeds(parser: argparse.ArgumentParser) -> None:
     """Adds which seeds; `seeds_of` reads them."""
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--seeds", type=positive, default=8, metavar="N", help="seeds 1 .. N (8)")
+    about = f"seeds 1 .. N ({SEEDS})"
+    which.add_argument("--seeds", type=positive, default=SEEDS, metavar="N", help=about)
     which.add_argument("--seed-list", type=_numbers, metavar="A,B,..", help="these seeds")
 
 

@@ -11,6 +11,7 @@ from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 
 if TYPE_CHECKING:
+    from jaxeval.config import reading
     from jaxeval.studies import evaluation
 
 _DESCRIPTION = """\
@@ -22,6 +23,7 @@ _EXAMPLES = """\
 examples:
   python -m jaxeval.evaluate CONFIG --data DIR --part dev         # models of any task
   python -m jaxeval.evaluate CONFIG --data DIR --input FILE       # your own, with labels
+  python -m jaxeval.evaluate --out RUNS --experiment 3f2a         # all seeds that are saved of it
   python -m jaxeval.evaluate CONFIG --data DIR --seeds 4          # batch 1, and that of training
   python -m jaxeval.evaluate CONFIG --data DIR --temperature search
   python -m jaxeval.evaluate CONFIG --data DIR --mean arithmetic --samples 200 --rate-factor 0.8
@@ -51,6 +53,12 @@ def parser() -> argparse.ArgumentParser:
     verb = cli.parser("evaluate", _DESCRIPTION, _EXAMPLES)
     cli.add_config(verb)
     cli.add_seeds(verb)
+    verb.set_defaults(seeds=None)  # 8 of a config, all that are saved of an experiment
+    verb.add_argument(
+        "--experiment",
+        metavar="ID",
+        help="its id, the id's begin, or its name, instead of CONFIG: of models that --out keeps",
+    )
     which = verb.add_mutually_exclusive_group()
     which.add_argument("--part", choices=("test", "dev"), default="test", help="scored (test)")
     which.add_argument(
@@ -115,19 +123,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval.report.runs import conditions
     from jaxeval.studies import cohorts, evaluation, inputs, proposers
 
-    config = studies.read(args.config, args.changes, args.data)
+    source = _experiment(args)
+    config = studies.read(source or args.config, args.changes, args.data)
     outputs.refuse_replaced([args.json], inputs.files_of(config))
     _refuse_readings(args, config.task)
-    for name, value in _DEFAULTS.items():
-        if getattr(args, name) is None:
-            setattr(args, name, value)
+    vars(args).update({k: v for k, v in _DEFAULTS.items() if getattr(args, k) is None})
     if args.mean:
         _refuse_rates(markers.active(config.model), args.rate_factor)
     trials = proposers.seeds_by_splits(config, cli.seeds_of(args))
     (cohort,) = cohorts.by_program(cohorts.entries(trials, studies.Session().loader))
     models = evaluation.load(cohort, Path(args.out))
-    if args.input:
-        models = evaluation.on_file(models, args.input)
+    models = evaluation.on_file(models, args.input) if args.input else models
     rows: list[dict[str, Json]] = []
     for condition in _conditions(args, models):
         described = "as in training" if condition is None else str(condition)
@@ -146,6 +152,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.json != "-":
         conditions.show(rows)
     return 0
+
+
+def _experiment(args: argparse.Namespace) -> "reading.Source | None":
+    """The config of the experiment that is asked for, of which all saved seeds are meant.
+
+    None: a config is.
+
+    Raises:
+      ConfigError: a config too, or members whose configs differ.
+      RunError: no such saved models; says which there are.
+    """
+    if args.experiment is None:
+        cli.say_default(args)
+        args.seeds = args.seeds or cli.SEEDS
+        return None
+    if args.config or args.changes:
+        given = args.config or args.changes[0]
+        raise ConfigError(f"--experiment: expected no CONFIG beside it, got {given}")
+    from jaxeval.studies import saved
+
+    found = [m.about for m in saved.find(Path(args.out), args.experiment) if not m.about.split]
+    first = next(iter(found), None)
+    if first is None or any((m.config, m.hparams) != (first.config, first.hparams) for m in found):
+        raise ConfigError(
+            f"--experiment {args.experiment}: expected models that differ in their seeds alone, "
+            "and of the given split"
+        )
+    if args.seeds is None and args.seed_list is None:
+        args.seed_list = sorted({about.seed for about in found})
+    return first.config
 
 
 def _rows(

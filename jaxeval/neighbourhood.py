@@ -70,6 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval.runs import metrics
     from jaxeval.studies import cohorts, inputs, proposers
 
+    cli.say_default(args)
     config = studies.read(args.config, args.changes, args.data)
     outputs.refuse_replaced([args.json], inputs.files_of(config))
     # in an order that stays when they are renamed: every draw depends on those before it

@@ -78,6 +78,7 @@ def parser() -> argparse.ArgumentParser:
     crossed.add_argument("--model", metavar="NAME", help="of the table, where it has several")
     crossed.add_argument("--minus", metavar="NAME", help="another: the paired difference")
     arguments.add_table(parser)
+    cli.add_details(parser)
     return parser
 
 
@@ -108,6 +109,7 @@ def _by_repeat(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     from jaxeval import observe, studies
     from jaxeval.studies import inputs, proposers
 
+    cli.say_default(args)
     config = studies.read(args.config, args.changes, args.data)
     outputs.refuse_replaced([args.json], inputs.files_of(config))
     rows = observe.train(proposers.repeats(config, seeds, repeats), Path(args.out))
@@ -162,13 +164,28 @@ def _show_repeats(by_part: "dict[str, Noise]", metric: str, unit: str) -> None:
             _with_interval(noise.sd_seed, noise.sd_seed_interval, factor),
         )
     console = Console(highlight=False, soft_wrap=True, width=160)
-    console.print(table)
     first = by_part["dev"]
+    console.print(_of_seeds(by_part["test"], metric), style="bold")
+    console.print(table)
     console.print(
         f"{first.seeds} seeds, {first.repeats} runs each; 95 % intervals for normal scores"
     )
-    if all(noise.sd_repeat == 0 for noise in by_part.values()):
-        console.print("the same seed gave the same scores, to the last bit")
+
+
+def _of_seeds(noise: "Noise", metric: str) -> str:
+    """Whether runs of one seed differ, and whether by less than seeds do."""
+    if noise.sd == 0:
+        return f"All runs have the same test {metric}: nothing is known of what varies it."
+    if noise.sd_repeat == 0:
+        return (
+            f"The same seed gave the same test {metric}, to the last bit: all of it is the seed's."
+        )
+    repeat, seed = noise.sd_repeat_interval, noise.sd_seed_interval
+    if repeat.high < seed.low:
+        return f"Seeds differ by more in test {metric} than runs of one seed do."
+    if seed.high < repeat.low:
+        return f"Runs of one seed differ by more in test {metric} than seeds do."
+    return f"Whether seeds differ by more in test {metric} than runs of one seed was not shown."
 
 
 def _with_interval(sd: float, interval: "Interval", factor: float) -> str:
@@ -189,6 +206,10 @@ def _by_split(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     _refuse_of_table(verb, args)
     if len(seeds) * splits * repeats > limits.MOST:
         raise ConfigError(f"--splits: expected at most {limits.MOST} runs in all")
+    if not (args.config or args.changes or args.data):
+        verb.error(
+            "expected a CONFIG, which is trained, or recorded scores in --table FILE or --runs DIR"
+        )
     from jaxeval import backend
 
     backend.prepare()
@@ -197,6 +218,7 @@ def _by_split(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     from jaxeval.stats import balance
     from jaxeval.studies import cohorts, inputs, proposers
 
+    cli.say_default(args)
     config = studies.read(args.config, args.changes, args.data)
     outputs.refuse_replaced([args.json], inputs.files_of(config))
     trials = proposers.crossed(config, seeds, range(1, splits + 1), repeats)
@@ -251,7 +273,7 @@ def _answer(
     if args.json:
         files.write_json(args.json, report.to_dict(parts, metric, unit))
     if args.json != "-":
-        report.show(parts, metric, unit)
+        report.show(parts, metric, unit, args.details)
 
 
 if __name__ == "__main__":

@@ -203,8 +203,9 @@ class Selection:
         from jaxeval.report import markup
         from jaxeval.report.selection import terminal
 
-        lines = [*terminal.notes(self.tree), terminal.answer(self.tree)]
-        return markup.table(*terminal.table(self.tree)) + markup.lines(lines)
+        answer = markup.lines([terminal.answer(self.tree)])
+        remarks = markup.lines([*terminal.remarks(self.tree)])
+        return answer + markup.table(*terminal.table(self.tree)) + remarks
 
     def to_dict(self) -> dict[str, object]:
         """Plain data."""
@@ -238,14 +239,16 @@ class Tuned:
     def __repr__(self) -> str:
         from jaxeval.report.tuning import terminal
 
-        return "\n".join(line.strip() for line in terminal.answer(self.tree))
+        return "\n".join([terminal.sentence(self.tree), *terminal.worth(self.tree)])
 
     def _repr_html_(self) -> str:
         from jaxeval.report import markup
         from jaxeval.report.tuning import terminal
 
-        lines = [*terminal.notes(self.tree), *terminal.answer(self.tree)]
-        return markup.table(*terminal.table(self.tree)) + markup.lines(lines)
+        lines = [*terminal.losses(self.tree), *terminal.notes(self.tree)]
+        lines += terminal.worth(self.tree)
+        answer = markup.lines([terminal.sentence(self.tree)])
+        return answer + markup.table(*terminal.table(self.tree)) + markup.lines(lines)
 
     def plot(self, name: str = "best_so_far") -> "Figure":
         """A figure: best_so_far, importance (of method gp), slices or parallel_coordinates.

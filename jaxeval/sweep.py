@@ -54,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str] | None = None) -> int:
     """Parses, draws, plans, trains, prints."""
     args = cli.parse_config(parser(), words, reads=("space",))
+    cli.say_default(args)
     from jaxeval import backend
 
     backend.prepare()

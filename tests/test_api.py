@@ -109,7 +109,7 @@ def test_tuned(capsys: pytest.CaptureFixture) -> None:
     assert capsys.readouterr() == ("", "")
     tree = tuned.to_dict()
     assert tree["trials"] == 5 and [*tuned.values] == ["rate"] and tuned.path.exists()
-    assert "best mean: setting" in str(tuned) and "retrained with 2 fresh seeds" in str(tuned)
+    assert "Take setting" in str(tuned) and "retrained with 2 fresh seeds" in str(tuned)
     assert "<table" in tuned._repr_html_() and tuned.plot("slices").axes
     counts: dict[str, Any] = {k: np.int64(v) for k, v in options.items() if type(v) is int}
     counts |= {"seed": np.int64(0), "seeds": np.int64(1)}
@@ -180,10 +180,12 @@ def test_losses_and_pairs() -> None:
 
 def test_warnings_come_first() -> None:
     """Dies if the text of a comparison leaves out what is wrong with the scores."""
-    shown = str(compare(A, 100 * B)).split("\n")
+    shown = str(compare(A, 100 * B, higher_is_better=False)).split("\n")
     assert shown[0] == "Warning: A: looks like fractions, B like percent; same unit?"
     assert str(shown).count("same unit?") == 1
-    assert "higher" in shown[1]
+    assert "lower is better" in shown[1]
+    with pytest.raises(errors.DataError, match=r"A look like fractions .* B like percent"):
+        compare(A, 100 * B)
 
 
 def test_html_escapes_names() -> None:
@@ -208,7 +210,7 @@ def test_selections() -> None:
     noise = np.random.default_rng(0).normal(0, 0.01, 100)
     functions = {"low": lambda k: 0.7 + noise[k], "high": lambda k: 0.8 + noise[k + 50]}
     chosen = jaxeval.select(functions, quiet=True)
-    assert chosen.best == "high" and str(chosen).startswith("high, best with probability")
+    assert chosen.best == "high" and str(chosen).startswith("high is the best with probability")
     assert jaxeval.select(functions, higher_is_better=False, quiet=True).best == "low"
     for nothing in ({"changes": {}}, {"changes": []}, {"out": None}):
         of_nothing: Any = nothing

@@ -9,7 +9,7 @@ import pytest
 
 from jaxeval import evaluate, runs, studies
 from jaxeval.contracts import Member
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import ConfigError, DataError, RunError
 from jaxeval.studies import evaluation
 from jaxeval.train import main as train
 from tests import tiny_corpora
@@ -42,6 +42,7 @@ def test_any_task_is_evaluated(
     train(words)
     recorded = {row.seed: row.dev for row in runs.load(folder)}
     assert recorded != pytest.approx({row.seed: row.test for row in runs.load(folder)}, rel=1e-3)
+    (experiment,) = {row.experiment for row in runs.load(folder)}
     mine = shutil.copy(dev, tmp_path / f"mine{dev.suffix}")
     capsys.readouterr()
     for flags in (["--part", "dev"], ["--input", str(mine)]):
@@ -51,11 +52,29 @@ def test_any_task_is_evaluated(
         rows = json.loads(capsys.readouterr().out)
         assert {row["seed"]: row["score"] for row in rows} == pytest.approx(recorded, rel=1e-6)
         assert {row["part"] for row in rows} == {flags[1]}
+        named = ["--out", str(folder), "--experiment", experiment[:4], *flags, "--json", "-"]
+        assert evaluate.main(named) == 0  # all seeds that are saved, with no word of the config
+        assert json.loads(capsys.readouterr().out) == rows
     if corpus is not tiny_corpora.text:
         with pytest.raises(ConfigError, match=r"--dynamic: for language models only; .* task is"):
             evaluate.main([*words, "--dynamic"])
     with pytest.raises(DataError, match="no such file"):
         evaluate.main([*words, "--input", str(tmp_path / f"none{dev.suffix}")])
+
+
+def test_an_experiment_that_cannot_be_evaluated_is_refused(tmp_path: Path) -> None:
+    """Dies if a config beside an experiment is passed over, or another experiment is taken."""
+    with pytest.raises(
+        ConfigError, match=r"--experiment: expected no CONFIG beside it, got a\.toml"
+    ):
+        evaluate.main(["a.toml", "--experiment", "abcd", "--out", str(tmp_path)])
+    words = [*tiny_corpora.BAG, *KEPT, "--out", str(tmp_path), "training.epochs=1"]
+    train([*words, "--seeds", "1"])
+    with pytest.raises(RunError, match="'nosuch' is 0 of them; choose one with --experiment: "):
+        evaluate.main(["--experiment", "nosuch", "--out", str(tmp_path)])
+    train([*words, "--seeds", "1", "--splits", "1", "name=split"])
+    with pytest.raises(ConfigError, match="--experiment split: expected models that differ in"):
+        evaluate.main(["--experiment", "split", "--out", str(tmp_path)])
 
 
 def test_a_file_needs_models_that_know_only_train(tmp_path: Path) -> None:

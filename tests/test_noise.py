@@ -10,7 +10,7 @@ import pytest
 
 from jaxeval import noise, runs, studies
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.stats import crossed
+from jaxeval.stats import crossed, repeats
 from jaxeval.studies import proposers
 from tests import tiny_corpora
 
@@ -45,8 +45,11 @@ def test_a_study_of_trained_members(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert tree["test"]["plan"]["precision"] == 0.05
     assert noise.main(words) == 0
     said = capsys.readouterr().out
-    assert "dev macro_f1 (%), 3 splits x 2 seeds: mean" in said and "split x seed, error" in said
+    assert said.startswith("Of the variance of test macro_f1 ") and "split x seed, error" in said
+    assert "test macro_f1 (%), 3 splits x 2 seeds: mean" in said and "dev macro_f1" not in said
     assert "For a mean test macro_f1 within 1 point" in said  # the metric's margin
+    assert noise.main([*words, "--details"]) == 0
+    assert "dev macro_f1 (%), 3 splits x 2 seeds: mean" in capsys.readouterr().out
 
 
 def test_trials_of_a_crossed_design() -> None:
@@ -120,6 +123,7 @@ def test_what_is_left_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture)
         (["--splits", "3"], "--splits: goes with --by split,seed"),
         (["--split-cost", "3"], "--split-cost: goes with --by split,seed"),
         (["--by", "split,seed", "--splits", "1"], "2 or more --splits"),
+        (["--by", "split,seed"], "expected a CONFIG, which is trained, or recorded scores in"),
         (["--by", "split,seed", "--seed-list", "4"], "2 or more seeds"),
         (["--by", "split,seed", "--minus", "a"], "--table or --runs"),
         (["--by", "split,seed", "c.toml", "--table", "x.csv"], "no CONFIG"),
@@ -166,10 +170,25 @@ def test_repeats_are_shown_as_all_scores_are(
     assert noise.main(words) == 0
     said = capsys.readouterr()
     assert "macro_f1 (%)" in said.out
+    assert said.out.startswith("The same seed gave the same test macro_f1, to the last bit")
     members = [member for member in runs.load(tmp_path) if not member.repeat]
     dev = [100 * member.dev for member in members if member.dev is not None]
     assert f"{np.mean(dev):.2f}" in said.out and f"{np.std(dev, ddof=1):.3g}" in said.out
+    assert "no CONFIG is named: this is the embedded default with these changes" in said.err
     assert said.err.count("4 members of task sentiment") == 1
     assert said.err.count("members of task") == 1
     assert noise.main(words) == 0
     assert "4 members of task sentiment; 4 are recorded already" in capsys.readouterr().err
+
+
+def test_whether_seeds_or_repeats_differ_by_more_mirrors() -> None:
+    """Dies if the larger sd is the other one's, or is named where the intervals overlap."""
+    draw = np.random.default_rng(0)
+    wide, thin = draw.normal(size=(30, 1)), 0.01 * draw.normal(size=(30, 8))
+    said = noise._of_seeds(repeats.noise((wide + thin).tolist()), "f1")
+    assert said == "Seeds differ by more in test f1 than runs of one seed do."
+    rows = (0.01 * wide + 100 * thin).tolist()
+    said = noise._of_seeds(repeats.noise(rows), "f1")
+    assert said == "Runs of one seed differ by more in test f1 than seeds do."
+    said = noise._of_seeds(repeats.noise([[1.0, 2.0], [2.5, 3.1], [0.4, 2.2]]), "f1")
+    assert said == "Whether seeds differ by more in test f1 than runs of one seed was not shown."

@@ -196,14 +196,23 @@ def test_all_models_given_up_is_an_error(tmp_path: Path) -> None:
         assert "delete selection.json" in last
 
 
-def test_the_alpha_of_the_rule_is_used(tmp_path: Path) -> None:
+def test_the_prior_of_the_rule_is_used(tmp_path: Path) -> None:
     """Dies if progress is computed from three scores where the prior needs four."""
-    words = _words(tmp_path, 0, "good", "fair", "--alpha", "-1", "--json", "-")
+    words = _words(tmp_path, 0, "good", "fair", "--prior", "-1", "--json", "-")
     ended = _run(tmp_path, words)
     tree = json.loads(ended.stdout)
     assert tree["best"] == "good" and min(map(len, tree["scores"].values())) >= 4
-    lines = [line for line in ended.stderr.splitlines() if "best:" in line]
-    assert lines and lines[0].startswith("8: ")
+    lines = [line for line in ended.stderr.splitlines() if "P(best):" in line]
+    assert lines and lines[0].startswith("8 evaluations in all; ")
+
+
+def test_alpha_is_no_level_here(capsys: pytest.CaptureFixture) -> None:
+    """Dies if --alpha, a level elsewhere, is taken for the prior's exponent, or not explained."""
+    with pytest.raises(SystemExit) as ended:
+        select.main(["a", "b", "--command", "echo 1", "--alpha", ".05"])
+    said = capsys.readouterr().err
+    assert ended.value.code == 2 and said.count("\n") == 1
+    assert "--alpha: got .05; expected --delta D" in said and "--prior A" in said
 
 
 def test_equal_scores_are_told(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -237,7 +246,7 @@ def test_the_direction_of_a_field(
     assert select.main(words) == 0
     shown = capsys.readouterr()
     assert shown.err.splitlines()[0].startswith(said) and said in shown.out
-    assert f"\n{best}, best with probability" in shown.out
+    assert f"\n{best} is the best with probability" in shown.out
     assert select.main([*words, "--json", "-"]) == 0
     tree = json.loads(capsys.readouterr().out)
     assert tree["rule"]["higher_is_better"] is (best == "2")

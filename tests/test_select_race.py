@@ -91,7 +91,7 @@ def test_a_race_ends_with_its_items(tmp_path: Path) -> None:
         and max(map(len, tree["scores"].values())) == 4
         and tree["best"] == "good"
     )
-    assert "no model is best with the required probability" in ended.stdout
+    assert "No model is the best with the required probability" in ended.stdout
 
 
 def test_a_fixed_budget_beyond_the_items(tmp_path: Path) -> None:

@@ -49,12 +49,21 @@ def test_the_terminal_says_the_answer(
 ) -> None:
     """Dies if table, failures, interval or optimism are not shown, or a figure loses a setting."""
     monkeypatch.chdir(tmp_path)
-    assert tune.main(tune_command.words(tmp_path, "--trials", "8", "--json", "out.json")) == 0
+    words = tune_command.words(tmp_path, "--trials", "8", "--json", "out.json")
+    assert tune.main(words) == 0
     shown = capsys.readouterr()
-    for said in ("best mean: setting", "failed: exit code 1 (diverged)", "95 % CI", "optimism of"):
-        assert said in shown.out
-    assert "8 of 8 settings, about 0 s left, then retraining; best score" in shown.err
+    answer, *short = shown.out.strip().splitlines()
     tree = json.loads((tmp_path / "out.json").read_text())
+    fresh = tree["retrained"]["parts"]["score"]
+    assert answer.startswith(f"Take setting {tree['best']['numbers'][0]}, the best mean of 8")
+    assert f"2 fresh seeds give score {fresh['mean']:.4g}, 95 % CI [" in answer
+    for said in ("failed: exit code 1 (diverged)", "rate ", "--details: noise"):
+        assert said in "\n".join(short)
+    assert "optimism of" not in shown.out
+    assert tune.main([*words, "--details"]) == 0
+    assert "optimism of" in capsys.readouterr().out
+    assert "\n1 of 8 settings, estimating the time left, then retraining; " in f"\n{shown.err}"
+    assert "8 of 8 settings, all have ended, then retraining; best score" in shown.err
     drawn = {figure.name: figure for figure in figures.draw(tree)}
     assert [*drawn] == ["best_so_far", "slices", "parallel_coordinates"]
     scored = sum("scores" in evaluation for evaluation in tree["evaluations"])
@@ -113,14 +122,14 @@ def test_without_a_seed_nothing_is_run_twice(
     assert (
         tune.main([*words, "--command", "echo {x}", "--json", "a.json", "--html", "p.html"]) == 0
     )
-    said = "not trained again: --command has no {seed}"
+    said = "not trained again (--command has no {seed}), so what it is worth is not known"
     assert said in capsys.readouterr().out and said in (tmp_path / "p.html").read_text()
     tree = json.loads((tmp_path / "a.json").read_text())
     assert tree["retrained"] is None and tree["seeded"] is False
     deaf = ["--command", "sh -c 'echo {x}' {seed}", "--state", "b.json"]
-    assert tune.main([*words, *deaf, "--json", "b.json.out"]) == 0
+    assert tune.main([*words, *deaf, "--details", "--json", "b.json.out"]) == 0
     shown = capsys.readouterr().out
-    assert "score: its 8 scores are equal, so their spread is not known; do they" in shown
+    assert "8 fresh seeds give score 0.4944 each (do they depend on the seed?)" in shown
     assert "CI" not in shown and "optimism of the search" in shown
     tree = json.loads((tmp_path / "b.json.out").read_text())
     fresh = tree["retrained"]

@@ -32,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
     verb.add_argument("--html", metavar="PATH", help="the page (RUNS/report.html)")
     verb.add_argument("--figures", metavar="DIR", help="also write all figures as SVG and PNG")
     verb.add_argument("--json", metavar="PATH", help="the summaries as JSON, - for stdout")
+    cli.add_details(verb)
     return verb
 
 
@@ -56,8 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.json:
         files.write_json(args.json, [summary.to_dict(described) for described in summaries])
     if args.json != "-":
-        for described in summaries:
-            terminal.print_summary(described)
+        terminal.print_all(summaries, args.details)
     target = _page_path(args.html, args.runs)
     if target is None and not args.figures:
         return 0

@@ -10,6 +10,12 @@ from jaxeval.stats.crossed import Crossed
 from jaxeval.stats.designs import MOST, TrainingDesign, TrainingPlan
 
 _PARTS = {"split": "split", "seed": "seed", "interaction": "split x seed", "error": "error"}
+_WHOSE = {
+    "split": "the split's",
+    "seed": "the seed's",
+    "interaction": "of both together",
+    "error": "the error's",
+}
 _KINDS = {
     "independent": "each run its own split and seed",
     "nested": "each split its own seeds",
@@ -41,21 +47,52 @@ def to_dict(parts: Sequence[Part], metric: str, unit: str) -> dict[str, Json]:
     return whole
 
 
-def show(parts: Sequence[Part], metric: str, unit: str) -> None:
-    """A table of each part; what to train, by the last one."""
+def show(parts: Sequence[Part], metric: str, unit: str, details: bool = False) -> None:
+    """Whose the variance is, and what to train, by the last part of the data; its table.
+
+    Args:
+      details: the tables of the other parts too.
+    """
     console, scale = tables.console(), _scale(parts, unit)
-    for part in parts:
-        of, name = part.study, metric if len(parts) == 1 else f"{part.name} {metric}"
-        console.print(mean(of, name, scale), markup=False)
+    last = parts[-1]
+    of, name = last.study, _named(last, parts, metric)
+    console.print(sentence(of, name), markup=False, style="bold")
+    if last.plan:
+        console.print(advice(of, last.plan, name, scale), markup=False, style="bold")
+    console.print()
+    for part in parts if details else parts[-1:]:
+        of = part.study
+        console.print(mean(of, _named(part, parts, metric), scale), markup=False)
         head = ("part", "sd", "95 % interval", "% of variance")
         tables.print_table(console, head, rows(of, scale))
         for line in (*part.dropped, *notes(of)):
             console.print(line, markup=False)
         console.print()
-    if part.plan:
-        if part.plan.designs:
-            tables.print_table(console, *plan_table(part.plan, scale))
-        console.print(advice(of, part.plan, name, scale), markup=False)
+    if last.plan and last.plan.designs:
+        tables.print_table(console, *plan_table(last.plan, scale))
+    if len(parts) > 1 and not details:
+        console.print(f"--details: {parts[0].name} too", markup=False, style="dim")
+
+
+def _named(part: Part, parts: Sequence[Part], metric: str) -> str:
+    return metric if len(parts) == 1 else f"{part.name} {metric}"
+
+
+def sentence(of: Crossed, metric: str) -> str:
+    """Whose the variance is; which part is the largest, where the intervals show it."""
+    if of.total.sd == 0:
+        return f"All runs have the same {metric}: nothing is known of what varies it."
+    named = {name: _WHOSE[name] for name in of.components}
+    if of.repeats == 1:
+        named["interaction"] += " (and the error's)"  # one run a cell does not tell them apart
+    shares = text.listed(
+        [f"{100 * (part.share or 0):.0f} % is {named[k]}" for k, part in of.components.items()]
+    )
+    largest = max(of.components, key=lambda name: of.components[name].sd)
+    others = [part.sd_interval.high for name, part in of.components.items() if name != largest]
+    shown = of.components[largest].sd_interval.low > max(others)
+    which = f"what is {named[largest]} is the largest part" if shown else "no part is shown to be"
+    return f"Of the variance of {metric} {shares}; {which}{'' if shown else ' the largest'}."
 
 
 def _scale(parts: Sequence[Part], unit: str) -> ScoreFormat:

@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 
+_OF_PAGE = {  # what is drawn in a colour, as page.html.jinja has it
+    "#000000": "currentColor",
+    "#0072b2": "var(--blue)",
+    "#555555": "var(--soft)",
+    "#ffffff": "var(--card)",
+    "#dddddd": "var(--line)",
+}
+
+
 class Figure(NamedTuple):
     """A drawn figure with the words that say the same."""
 
@@ -34,7 +43,9 @@ def _lay_out(figure: Figure) -> None:
 
 
 def to_svg(figure: Figure, salt: str) -> str:
-    """The figure as an <svg> element; equal figures give equal bytes.
+    """The figure as an <svg> element of a page; equal figures give equal bytes.
+
+    Ink, paper and rules have the page's colours, which a dark page has others of.
 
     Args:
       figure: what to draw.
@@ -46,8 +57,11 @@ def to_svg(figure: Figure, salt: str) -> str:
     stream = io.StringIO()
     style: Any = {"svg.fonttype": "path", "svg.hashsalt": _hash(salt)}
     with matplotlib.rc_context(style), glyphs.drawn(figure.drawing):
-        figure.drawing.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+        metadata = {"Date": None, "Creator": None}
+        figure.drawing.savefig(stream, format="svg", transparent=True, metadata=metadata)
     text = stream.getvalue()
+    for drawn, of_page in _OF_PAGE.items():
+        text = text.replace(drawn, of_page)
     return _own_ids(text[text.index("<svg") :], _hash(salt)[:8])
 
 

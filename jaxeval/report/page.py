@@ -1,8 +1,15 @@
 """Self-contained HTML pages, which open offline and run no script."""
 
+import re
+from typing import TYPE_CHECKING
+
 from jaxeval.report import figures
 
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
 _WIDE = 9.0  # inches; from here a figure gets the width of the page
+_SMALLEST = 0.6  # of its size: a figure scrolls where it would be smaller, as its letters would be
 
 
 def drawn(figure: figures.Figure, salt: str) -> dict[str, object]:
@@ -11,8 +18,9 @@ def drawn(figure: figures.Figure, salt: str) -> dict[str, object]:
     Args:
       salt: another for each figure of a page.
     """
-    wide = figure.drawing.get_figwidth() > _WIDE
-    return figure._asdict() | {"svg": figures.to_svg(figure, salt), "wide": wide}
+    width = figure.drawing.get_figwidth()
+    of_page = {"wide": width > _WIDE, "least": f"{_SMALLEST * width:.2f}in"}
+    return figure._asdict() | {"svg": figures.to_svg(figure, salt), **of_page}
 
 
 def render(template: str, **values: object) -> str:
@@ -25,4 +33,12 @@ def render(template: str, **values: object) -> str:
         trim_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    environment.filters["breakable"] = _breakable
     return environment.get_template(template).render(**values)
+
+
+def _breakable(name: object) -> "Markup":
+    """A name that may go on in the next line after _, / and a comma."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"(?<=[_/,])(?=\w)", "<wbr>", str(escape(name))))

@@ -9,7 +9,7 @@ from typing import SupportsFloat, SupportsIndex
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs.imported import Columns
+from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Missing
 
 LARGEST = 1e70  # of a score: its fourth power can be held, of which degrees of freedom are made
@@ -154,3 +154,20 @@ def refuse(
         f"{argument('missing', 'zero')} counts them as 0",
         source,
     )
+
+
+def unit_warnings(models: Sequence[str], model: np.ndarray, score: np.ndarray) -> list[str]:
+    """Fractions and percent in one table."""
+    tops = [score[model == k] for k in range(len(models))]
+    medians = [float(np.median(np.abs(scores))) if len(scores) else math.nan for scores in tops]
+    low = [m for m, v in zip(models, medians, strict=True) if v <= 1]
+    high = [m for m, v in zip(models, medians, strict=True) if v > 10]
+    if low and high:
+        return [f"{listed(low)}: looks like fractions, {listed(high)} like percent; same unit?"]
+    for name, scores in zip(models, tops, strict=True):
+        inside = np.sum((scores > 0) & (scores <= 1))
+        if inside and np.all(scores >= 0) and np.any(scores > 10):
+            return [
+                f"{name}: {inside} of {len(scores)} scores look like fractions, others percent"
+            ]
+    return []

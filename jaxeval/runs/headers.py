@@ -6,12 +6,12 @@ like scores is asked about, since a guess either way would be silent.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import checks, names, unread
+from jaxeval.runs import checks, names, rows, unread, wandb
 from jaxeval.runs import layout as layouts
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Layout
@@ -26,20 +26,27 @@ _FEWEST_INCREASING = 5  # by chance, scores are in increasing order once in 120 
 _APART = 10.0  # scores of models on the same data are of one size
 
 
-def completed(table: Columns, layout: Layout) -> tuple[Layout, tuple[str, ...]]:
-    """The layout with the axes and status that names tell, notes on them and on what is not read.
+def completed(table: Columns, layout: Layout) -> tuple[Columns, Layout, tuple[str, ...]]:
+    """The table with a row a score, and a layout with the roles that names tell; notes on both.
 
     Raises:
-      DataError: a column about to be taken for a model holds something else.
+      DataError: a column about to be taken for a model holds something else; rows are epochs or
+        items of a run.
     """
-    axes = _axes(table, layout) | _status(table, layout)
-    whole = dataclasses.replace(layout, columns={**layout.columns, **axes})
+    table, exported = wandb.tidied(table, layout)
+    told: dict[str, str] = {}
+    whole = layout
+    for roles in (_axes, _model, _status, _score):
+        found = roles(table, whole)
+        told |= found
+        whole = dataclasses.replace(whole, columns={**whole.columns, **found})
+    table, whole, picked = rows.one_a_run(table, whole, _meant(table, whole))
     _refuse_nameless_score(table, whole)
-    if not (layout.models or {"model", "score"} & set(layouts.present(table, layout))):
+    if not (layout.models or {"model", "score"} & set(layouts.present(table, whole))):
         _refuse_metrics(table, whole)
         _refuse_others(table, layouts.score_columns(table, whole))
-    known = (_note(role, column) for role, column in axes.items())
-    return whole, (*known, *unread.notes(table, whole))
+    known = (_note(role, column) for role, column in told.items())
+    return table, whole, (*exported, *picked, *known, *unread.notes(table, whole))
 
 
 def is_failed(status: object) -> bool:
@@ -90,6 +97,37 @@ def _status(table: Columns, layout: Layout) -> dict[str, str]:
     return {}
 
 
+def _model(table: Columns, layout: Layout) -> dict[str, str]:
+    """The one column of text that is named as models are, in a table without a column model."""
+    if layouts.is_tidy(table, layout) or {*layout.models} & table.values.keys():
+        return {}
+    columns = _of_models(table, layout)
+    return {"model": columns[0]} if len(columns) == 1 else {}
+
+
+def _of_models(table: Columns, layout: Layout) -> list[str]:
+    """Columns that hold names of models; name alone may be that of a run or a person."""
+    taken = set(layouts.present(table, layout).values())
+    columns = [c for c in table.values if names.is_of_models(c) and c not in taken]
+    texts = [c for c in columns if not len(_numbers(table.values[c]))]
+    repeated = [c for c in texts if len({*table.texts(c)}) < len(table)]
+    return [c for c in texts if not wandb.is_run(c)] or repeated
+
+
+def _score(table: Columns, layout: Layout) -> dict[str, str]:
+    """The only column of numbers that can be the score of a tidy table."""
+    if "score" in layouts.present(table, layout) or not layouts.is_tidy(table, layout):
+        return {}
+    columns = _candidates(table, layout)
+    return {"score": columns[0]} if len(columns) == 1 else {}
+
+
+def _meant(table: Columns, layout: Layout) -> str:
+    """The column of scores, or the likeliest of several; "": there is none."""
+    known = layouts.present(table, layout).get("score")
+    return known or next(iter(_likely_scores(table, layout)), "")
+
+
 def _refuse_nameless_score(table: Columns, layout: Layout) -> None:
     """One row per score, whose column is not named."""
     if "score" in layout.columns or not layouts.is_tidy(table, layout):
@@ -98,7 +136,8 @@ def _refuse_nameless_score(table: Columns, layout: Layout) -> None:
     if "score" not in table.values and scores:
         named = argument("column", {"score": scores[0]})
         raise DataError(
-            f"a column model, but no column score; {named} compares by {scores[0]}"
+            f"a column {layout.columns.get('model', 'model')}, but no column score; {named} "
+            f"compares by {scores[0]}"
             + (f" (or one of {listed(scores[1:], 4)})" if scores[1:] else ""),
             table.source,
         )
@@ -107,8 +146,7 @@ def _refuse_nameless_score(table: Columns, layout: Layout) -> None:
 def _refuse_metrics(table: Columns, layout: Layout) -> None:
     """Columns of metrics, which would be compared as if they were models."""
     columns = layouts.score_columns(table, layout)
-    models = [c for c in columns if names.is_of_models(c) and not len(_numbers(table.values[c]))]
-    scores = _likely_scores(table, layout)
+    models, scores = _of_models(table, layout), _likely_scores(table, layout)
     if models and scores:
         named = argument("column", {"model": models[0], "score": scores[0]})
         raise DataError(
@@ -118,7 +156,7 @@ def _refuse_metrics(table: Columns, layout: Layout) -> None:
         )
     metrics = [column for column in columns if names.is_metric(column)]
     if len(metrics) > 1:
-        named = argument("column", {"score": metrics[0], "model": "NAME"})
+        named = argument("column", {"score": names.by_worth(metrics)[0], "model": "NAME"})
         raise DataError(
             f"{listed(metrics, 4)} look like metrics of one model; compare models by one of "
             f"them, with a column NAME of models: {named}; or, if these are models, name them",
@@ -126,42 +164,79 @@ def _refuse_metrics(table: Columns, layout: Layout) -> None:
         )
 
 
-def _likely_scores(table: Columns, layout: Layout) -> list[str]:
-    """Columns that may hold the scores of a tidy table, metrics by name before all others."""
+def _candidates(table: Columns, layout: Layout) -> list[str]:
+    """Columns of numbers that may be scores; those that never vary only where there are no others.
+
+    Steps, times, settings and scores of training are none.
+    """
     taken = set(layouts.present(table, layout).values())
-    numeric = [c for c, v in table.values.items() if c and c not in taken and len(_numbers(v))]
-    metrics = [column for column in numeric if names.is_metric(column)]
-    fractions = [column for column in numeric if _has_fractions(table.values[column])]
-    return metrics or [c for c in fractions if not names.is_no_score(c, whole_numbers=False)]
+    numbers = {
+        name: known
+        for name, values in table.values.items()
+        if name and name not in taken and len(known := _numbers(values))
+    }
+    free = [
+        name
+        for name, known in numbers.items()
+        if not (names.is_step(name) or names.is_time(name) or names.is_training(name))
+        and not names.is_no_score(name, whole_numbers=_are_whole(known))
+    ]
+    return [name for name in free if np.ptp(numbers[name])] or free
+
+
+def _likely_scores(table: Columns, layout: Layout) -> list[str]:
+    """Columns that may hold the scores of a tidy table: metrics by name, else fractions, else all.
+
+    Of training only where there is no other.
+    """
+    columns = _candidates(table, layout)
+    metrics = [column for column in columns if names.is_metric(column)]
+    fractions = [column for column in columns if _has_fractions(table.values[column])]
+    trained = [c for c, v in table.values.items() if names.is_training(c) and len(_numbers(v))]
+    return names.by_worth(metrics or fractions or columns or trained)
 
 
 def _refuse_others(table: Columns, columns: Sequence[str]) -> None:
+    """Columns that are taken for models, and look like something else."""
     unnamed = [""] if "" in table.values and not _numbers(table.values[""]).size else []
-    for name in [*unnamed, *columns]:
-        rest = [other for other in columns if other != name]
-        others = [_numbers(table.values[other]) for other in rest]
-        # beside columns of numbers a text such as 1,5 need be no score in another notation
-        if len(table) and not any(map(len, (_numbers(table.values[name]), *others))):
+    known = {name: _numbers(table.values[name]) for name in (*unnamed, *columns)}
+    if len(table) and not any(map(len, known.values())):
+        for name in known:  # beside columns of numbers 1,5 need be no score in another notation
             checks.refuse_notation(table.values[name][0], name, table.rows[0], table.source)
-        looks = _looks_like(name, table.values[name], others)
+    apart = _apart({name: np.abs(of) for name, of in known.items() if len(of)})
+    fractions = [name for name, of in known.items() if not _are_whole(of)]
+    for name, numbers in known.items():
+        beside = any(other != name for other in fractions[:2])
+        looks = _looks_like(name, table.values[name], numbers, beside, name in apart)
         if looks is not None:
-            named = argument("column", {"split": name})
-            say = f"say what it is with {named} (or seed, dataset)"
+            rest = [other for other in columns if other != name]
             raise DataError(
                 f"column {name!r} looks like {looks}, not like the scores of a model; name the "
-                f"models to compare ({listed(rest, 4)}), or "
-                + (say if name else "give it a name: dataset, split or seed"),
+                f"models to compare ({listed(rest, 4)}), or {_remedy(name)}",
                 table.source,
             )
 
 
-def _looks_like(name: str, values: Sequence[object], others: Sequence[np.ndarray]) -> str | None:
+def _remedy(name: str) -> str:
+    """What to do with a column; of a setting or a time no axis is made."""
+    if not name:
+        return "give it a name: dataset, split or seed"
+    setting = names.is_no_score(name, whole_numbers=False) or names.is_time(name)
+    if setting and names.axis(name) is None:
+        return "leave the column out of the table"
+    return f"say what it is with {argument('column', {'dataset': name})} (or split, seed)"
+
+
+def _looks_like(
+    name: str, values: Sequence[object], known: np.ndarray, beside: bool, apart: bool
+) -> str | None:
     """What a column holds if it is no scores; None where it may well be.
 
     Args:
-      others: the numbers of every other column.
+      known: its numbers.
+      beside: another column holds fractions.
+      apart: its numbers are of another size than those of all others.
     """
-    known = _numbers(values)
     if not len(known):
         texts = _texts(values)  # a bad score beside good ones is an error of its own
         return f"text ({listed(texts, 2)})" if texts and len(values) > 1 else None
@@ -171,25 +246,30 @@ def _looks_like(name: str, values: Sequence[object], others: Sequence[np.ndarray
     if names.is_no_score(name, whole_numbers=whole):
         return "an index or a setting"
     begin = ", ".join(f"{value:g}" for value in known[:3])
-    if whole and not all(map(_are_whole, others)):
+    if whole and beside:
         return f"whole numbers ({begin} ...) beside fractions"
     long = len(known) >= _FEWEST_INCREASING
     if whole and len(known) >= _FEWEST and np.all(np.diff(known) == 1):
         # counts, such as of correct answers, are whole numbers in every column
         return f"consecutive numbers ({begin} ...)" if long or known[0] in (0, 1) else None
-    return f"numbers of another size ({begin} ...)" if _is_apart(known, others) else None
+    return f"numbers of another size ({begin} ...)" if apart else None
 
 
-def _is_apart(known: np.ndarray, others: Sequence[np.ndarray]) -> bool:
-    """Whether all of a column is more than ten times above or below all of two or more others.
+def _apart(sizes: Mapping[str, np.ndarray]) -> set[str]:
+    """Columns of which all is more than ten times above or below all of two or more others.
 
-    Of two columns either could be the odd one: percent and fractions have a warning of their own.
+    Of two columns either could be the odd one: percent and fractions have a message of their own.
     """
-    sizes = [np.abs(numbers) for numbers in others if len(numbers)]
-    if len(sizes) < 2:
-        return False
-    size, rest = np.abs(known), np.concatenate(sizes)
-    return bool(size.min() > _APART * rest.max() or _APART * size.max() < rest.min())
+    if len(sizes) <= 2:
+        return set()
+    lows = sorted(float(size.min()) for size in sizes.values())
+    highs = sorted(float(size.max()) for size in sizes.values())
+    return {
+        name
+        for name, size in sizes.items()
+        if size.min() > _APART * highs[-1 if size.max() < highs[-1] else -2]
+        or _APART * size.max() < lows[0 if size.min() > lows[0] else 1]
+    }
 
 
 def _texts(values: Sequence[object]) -> list[str]:

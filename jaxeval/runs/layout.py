@@ -10,6 +10,7 @@ from jaxeval.runs.imported import Columns, listed
 Missing = Literal["error", "drop", "zero"]
 AXES = ("seed", "split", "dataset")
 ROLES = ("model", "score", "dev", *AXES, "metric", "unit", "status", "higher_is_better")
+PICKS = ("last", "best")  # of the rows of a run: that of its last epoch, or the best by dev
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,7 +18,8 @@ class Layout:
     """How to read a table.
 
     Attributes:
-      columns: role -> column name, where it is not named as its role ("model": "arch").
+      columns: role -> column name, where it is not named as its role ("model": "arch"); "last":
+        the column of epochs or steps, of which each run's last row is read; "best": of dev scores.
       models: only these; in a wide table, the columns that hold scores.
       metric: only rows of this metric.
       missing: what to do with a score that is missing, no number or not finite.
@@ -38,9 +40,9 @@ class Layout:
         if not _are_names(self.models):
             raise DataError(f"models: expected names, found {self.models!r:.60}")
         for role, name in self.columns.items():
-            if role not in ROLES:
+            if role not in (*ROLES, *PICKS):
                 asked = argument("column", {role: name})
-                raise DataError(f"{asked}: expected one of {', '.join(ROLES)}")
+                raise DataError(f"{asked}: expected one of {', '.join((*ROLES, *PICKS))}")
         if self.missing not in ("error", "drop", "zero"):
             raise DataError(f"missing: expected error, drop or zero, found {self.missing}")
 

@@ -1,9 +1,11 @@
 """Well-known metrics by their names: the unit of their scores, and whether higher is better."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from jaxeval.errors import ConfigError, argument
+import numpy as np
+
+from jaxeval.errors import ConfigError, DataError, argument
 
 _KNOWN = {
     "fraction": (
@@ -39,6 +41,11 @@ _GAINS = re.compile(r"likelihoods?|log_?liks?|log_?probs?|informations?|gains?")
 _TURNING = {"neg", "negative", "negated", "minus", "inverse", "inverted", "reciprocal"}
 # 1-wer, 1 - test_wer; but of top-1 error, zero_one_loss and one_shot_wer they count
 _TURNING_FIRST = ("1", "one", "no")
+# of which a good score may be below 1 and a better one far above
+_UNBOUNDED = re.compile(
+    r"rewards?|returns?|throughput|speed|speedup|seconds|time|psnr|snr|elbo|likelihoods?"
+    r"|log_?probs?|informations?|gains?|ratio"
+)
 UNITS = tuple(_KNOWN)
 PERCENT = ("fraction", "error rate")  # stored from 0 to 1, read in percent
 _UNITS = {name: unit for unit, names in _KNOWN.items() for name in names.split()}
@@ -75,6 +82,38 @@ def refuse_points(name: str, difference: float, unit: str) -> None:
         asked = argument(name, int(difference) if float(difference).is_integer() else difference)
         points = "1 point is" if difference == 1 else f"{difference:g} points are"
         raise ConfigError(f"{asked}: the scores are fractions; {points} {difference / 100:g}")
+
+
+def refuse_scales(
+    scores: Mapping[str, np.ndarray], metric: str | None, unit: str | None, source: str
+) -> None:
+    """Refuses fractions of one model beside percent of another; higher scores are better.
+
+    Fractions: all scores from 0 to 1, one of them strictly between. Percent: all above 1, up to
+    100. A score of 0 says nothing. Metrics without an upper end are let through, and all where
+    the table has a unit that is no fraction.
+
+    Args:
+      scores: of each model, on one data set or on all.
+      unit: where it is recorded.
+
+    Raises:
+      DataError: naming both models, and the remedy.
+    """
+    open_ended = _UNBOUNDED.search("_".join(_words(metric)))
+    if open_ended or unit_of(metric) in _LOWER_UNITS or unit not in (None, "", *PERCENT):
+        return
+    known = {model: of[of != 0] for model, of in scores.items()}
+    known = {model: of for model, of in known.items() if len(of)}
+    low = [m for m, of in known.items() if 0 < of.min() < 1 and of.max() <= 1]
+    high = [m for m, of in known.items() if of.min() > 1 and of.max() <= 100]
+    if low and high:
+        raise DataError(
+            f"the scores of {low[0]} look like fractions ({known[low[0]][0]:g}), those of "
+            f"{high[0]} like percent ({known[high[0]][0]:g}); expected one scale: multiply or "
+            "divide by 100, or, if they are on one scale, add a column unit with the value number",
+            source,
+        )
 
 
 def higher_is_better(metric: str | None, unit: str | None = None) -> bool | None:

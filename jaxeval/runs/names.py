@@ -32,11 +32,26 @@ _METRICS = (
     "auroc wer "
     "cer bpc bit dev val valid validation test train training"
 )
-_OF_METRICS = "macro micro weighted mean avg average top l lsum at score per char exact match"
-_MODELS = (
-    "model system method algorithm approach arch architecture agent classifier learner variant "
-    "name"
+_OF_METRICS = (
+    "macro micro weighted mean avg average top l lsum at score per char exact match max min best "
+    "final last eval evaluation"
 )
+_MODELS = (
+    "model modelname modeltype system method algorithm algo approach arch architecture agent "
+    "classifier learner variant name"
+)
+_STEPS = (
+    "epoch step iteration iter itr update checkpoint ckpt batch minibatch token episode timestep"
+)
+_COUNTED = "seen trained processed done completed id idx index number no nr num n # count total"
+_ITEMS = "item example doc document question sentence instance query utterance image passage"
+_LOSSES = "loss losse nll cost criterion"
+# of answers to items: role -> names
+_ANSWERS = {
+    "correct": "correct iscorrect right isright hit",
+    "gold": "gold label goldlabel target reference truth groundtruth answer",
+    "predicted": "predicted prediction pred predictedlabel output response",
+}
 
 
 def axis(name: str) -> str | None:
@@ -78,6 +93,59 @@ def is_no_score(name: str, *, whole_numbers: bool) -> bool:
     return known or (whole_numbers and bool(parts) and parts[-1] in _LAST_WORDS)
 
 
+def is_step(name: str) -> bool:
+    """Whether a name is that of progress within a run: epoch, trainer/global_step, tokens seen."""
+    words = _words(name)
+    while len(words) > 1 and words[-1] in _COUNTED_WORDS:
+        words.pop()
+    return bool(words) and _without_digits(words[-1]) in _STEP_WORDS
+
+
+def is_item(name: str) -> bool:
+    """Whether a name is that of the items that a run answers: item, example_id, doc_id."""
+    words = _words(name)
+    numbered = len(words) > 1 and words[-1] in ("id", "idx", "index", "number", "no", "nr")
+    core = "".join(words[:-1] if numbered else words)
+    return core in _ITEM_WORDS or (numbered and core == "sample") or core in ("itemid", "qid")
+
+
+def answers(columns: Iterable[str]) -> dict[str, str]:
+    """Role -> column of answers to items, by their names: correct, gold, predicted."""
+    by_word = {"".join(_words(name)): name for name in columns}
+    found = {}
+    for role, words in _ANSWERS.items():
+        known = [by_word[word] for word in words.split() if word in by_word]
+        if known:
+            found[role] = known[0]
+    return found
+
+
+def is_training(name: str) -> bool:
+    """Whether a score is of training: train/loss, training_acc; a loss alone is one too."""
+    words = _words(name)
+    return bool({"train", "training", "trn"} & {*words}) or words == ["loss"]
+
+
+def is_dev(name: str) -> bool:
+    """Whether a score is of development data, by which an epoch may be chosen."""
+    return bool({"dev", "val", "valid", "validation"} & {*_words(name)})
+
+
+def is_test(name: str) -> bool:
+    """Whether a score is of test data."""
+    return "test" in _words(name)
+
+
+def is_loss(name: str) -> bool:
+    """Whether a score is a loss, which is seldom what models are compared by."""
+    return bool(_LOSS_WORDS & {*_words(name)})
+
+
+def by_worth(columns: Iterable[str]) -> list[str]:
+    """Columns of scores, those first that models are compared by; those of training last."""
+    return sorted(columns, key=lambda c: (is_training(c), is_loss(c), not is_test(c), is_dev(c)))
+
+
 def is_metric(name: str) -> bool:
     """Whether a name is that of a metric or a part of the data: f1, dev_f1, rougeL, test."""
     words = _words(name)
@@ -113,3 +181,5 @@ _LAST_WORDS, _TIME_WORDS = set(_LAST.split()), set(_TIMES.split())
 _METRIC_WORDS, _METRIC_PARTS = set(_METRICS.split()), set(_OF_METRICS.split())
 _QUALIFYING = set(_QUALIFIERS.split())
 _MODEL_WORDS = set(_MODELS.split())
+_STEP_WORDS, _COUNTED_WORDS = set(_STEPS.split()), set(_COUNTED.split())
+_ITEM_WORDS, _LOSS_WORDS = set(_ITEMS.split()), set(_LOSSES.split())

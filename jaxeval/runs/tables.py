@@ -1,7 +1,6 @@
 """Score tables: model -> scores, with the seed, split and data set of each where known."""
 
 import dataclasses
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -103,8 +102,12 @@ def only(table: ScoreTable, models: Sequence[str]) -> ScoreTable:
 
 def read(path: str, layout: Layout, rows: int | None = None) -> ScoreTable:
     """The score table in a file; see `imported.read` for the formats."""
-    table = imported.read(path, rows)
-    whole, notes = headers.completed(table, layout)
+    return of_program(imported.read(path, rows), layout)
+
+
+def of_program(table: Columns, layout: Layout) -> ScoreTable:
+    """The same of a table whose columns may have any names."""
+    table, whole, notes = headers.completed(table, layout)
     scores = of_columns(table, whole)
     return dataclasses.replace(scores, warnings=(*notes, *scores.warnings))
 
@@ -214,16 +217,19 @@ def directed(table: ScoreTable, said: bool | None) -> ScoreTable:
       said: whether higher is better; None: not known, so that it is assumed.
 
     Raises:
-      DataError: failed runs count as 0, the best of losses.
+      DataError: failed runs count as 0, the best of losses; fractions of one model beside percent
+        of another.
     """
     higher = said is not False
+    if higher:
+        _refuse_scales(table)
     if table.unusable and table.missing == "zero" and not higher:
         raise DataError(
             f"{argument('missing', 'zero')}: {len(table.unusable)} scores are missing, and 0 "
             f"would be the best loss; expected {argument('missing', 'drop')}",
             table.source,
         )
-    warnings = tuple(_unit_warnings(table))
+    warnings = tuple(checks.unit_warnings(table.models, table.model, table.score))
     return dataclasses.replace(
         table,
         higher_is_better=higher,
@@ -275,18 +281,15 @@ def _refuse_duplicates(table: ScoreTable) -> None:
             )
 
 
-def _unit_warnings(table: ScoreTable) -> list[str]:
-    """Fractions and percent in one table."""
-    tops = [table.score[table.model == k] for k in range(len(table.models))]
-    medians = [float(np.median(np.abs(scores))) if len(scores) else math.nan for scores in tops]
-    low = [m for m, v in zip(table.models, medians, strict=True) if v <= 1]
-    high = [m for m, v in zip(table.models, medians, strict=True) if v > 10]
-    if low and high:
-        return [f"{listed(low)}: looks like fractions, {listed(high)} like percent; same unit?"]
-    for name, scores in zip(table.models, tops, strict=True):
-        inside = np.sum((scores > 0) & (scores <= 1))
-        if inside and np.all(scores >= 0) and np.any(scores > 10):
-            return [
-                f"{name}: {inside} of {len(scores)} scores look like fractions, others percent"
-            ]
-    return []
+def _refuse_scales(table: ScoreTable) -> None:
+    """Models in fractions and in percent, on all data sets or on one with scores enough to say.
+
+    A whole data set on another scale changes no verdict on it.
+    """
+    every = np.ones(len(table.score), bool)
+    places = table.axes.get("dataset")
+    parts = [] if places is None else [places == name for name in dict.fromkeys(places)]
+    for part in (every, *parts):
+        of = {m: table.score[part & (table.model == k)] for k, m in enumerate(table.models)}
+        several = {m: scores for m, scores in of.items() if part is every or len(scores) > 2}
+        metrics.refuse_scales(several, table.metric, table.unit, table.source)

@@ -87,6 +87,7 @@ def parser() -> argparse.ArgumentParser:
         help="of a selection that trains or runs commands (RUNS/selections/..., selection.json)",
     )
     parser.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
+    cli.add_details(parser)
     return parser
 
 
@@ -127,24 +128,24 @@ def _by_table(args: argparse.Namespace) -> int:
         rule.check(name, values)
     replay = bandits.Replay(scores, args.replay == "with", args.pairing, args.seed)
     read: Any = {"metric": table.metric, "direction_assumed": table.direction_assumed}
-    if args.simulate:
-        simulated = as_json.simulation(rule, _simulated(rule, replay, args.simulate), replay)
-        simulated.update(read)
-        tree: Mapping[str, object] = simulated
-        show = functools.partial(terminal.print_simulation, simulated)
-    else:
-        state, answer = replaying.select(rule, replay)
-        tree = result = as_json.result(rule, state, answer, replay)
-        result.update({**read, "unit": table.stored_unit})
-        show = functools.partial(terminal.print_result, result)
     used = sum(map(len, scores.values()))
     notes = list(table.warnings)
     if table.unusable:
         notes.append(text.unusable(table.unusable, table.missing))
     if used < len(table.score):
         notes.append(f"{used} of {len(table.score)} scores belong to units that all models have")
+    if args.simulate:
+        simulated = as_json.simulation(rule, _simulated(rule, replay, args.simulate), replay)
+        simulated.update(read)
+        tree: Mapping[str, object] = simulated
+        show = functools.partial(terminal.print_simulation, simulated, notes, args.details)
+    else:
+        state, answer = replaying.select(rule, replay)
+        tree = result = as_json.result(rule, state, answer, replay)
+        result.update({**read, "unit": table.stored_unit})
+        show = functools.partial(terminal.print_result, result, notes, args.details)
     origin = {"source": table.source, "unusable": plain(table.unusable), "warnings": notes}
-    return options.write({**tree, **origin}, show, args, notes)
+    return options.write({**tree, **origin}, show, args)
 
 
 def _simulated(rule: "Rule", replay: "Replay", repetitions: int) -> "Simulation":
@@ -190,7 +191,7 @@ def _by_command(args: argparse.Namespace) -> int:
         result["metric"] = said.metric
     if raced is not None:
         result["race"] = as_json.race(raced, state)
-    return options.write(result, lambda: terminal.print_result(result), args)
+    return options.write(result, lambda: terminal.print_result(result, details=args.details), args)
 
 
 def _evaluated(

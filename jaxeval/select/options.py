@@ -1,10 +1,10 @@
 """Arguments of a selection, and the rule that they ask for."""
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from jaxeval import files
+from jaxeval import cli, files
 from jaxeval.errors import ConfigError
 from jaxeval.runs import arguments
 
@@ -25,7 +25,9 @@ def add_rule(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--delta",
         type=arguments.probability,
-        help="stop at probability 1 - delta (.05; for non-adaptive none where --budget is given)",
+        metavar="D",
+        help="stop where a model is the best with probability 1 - D (.05; for non-adaptive never "
+        "where --budget is given)",
     )
     group.add_argument(
         "--budget",
@@ -49,13 +51,30 @@ def add_rule(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--min-evaluations", type=arguments.whole, metavar="N", help="of each model first (3)"
     )
-    group.add_argument(
-        "--alpha", type=float, default=-0.5, help="of the prior (sigma^2)^(-1 - alpha) (-.5)"
-    )
+    _add_prior(group)
     group.add_argument(
         "--logit", action="store_true", help="take log(x / (1 - x)) of scores first"
     )
     group.add_argument("--seed", type=arguments.count, default=0, help="of the rule's draws (0)")
+
+
+def _add_prior(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--prior",
+        type=cli.number(-5, 1),
+        default=-0.5,
+        metavar="A",
+        help="exponent of the prior of a model's variance, (sigma^2)^(-1 - A) (-.5)",
+    )
+    group.add_argument("--alpha", type=_renamed, help=argparse.SUPPRESS)
+
+
+def _renamed(text: str) -> float:
+    """Refuses --alpha, which names a level elsewhere and named the prior here."""
+    raise argparse.ArgumentTypeError(
+        f"got {text}; expected --delta D, to stop where a model is the best with probability "
+        "1 - D, or --prior A, the prior's exponent, which was called --alpha"
+    )
 
 
 def add_configs(group: argparse._ArgumentGroup) -> None:
@@ -149,7 +168,7 @@ def rule(
         "delta": 0.05 if args.delta is None else args.delta,
         "budget": args.budget,
         "epsilon": args.epsilon,
-        "alpha": args.alpha,
+        "alpha": args.prior,
         "min_evaluations": args.min_evaluations,
     }
     if args.rule == "non-adaptive":
@@ -186,10 +205,10 @@ def _check_halving(args: argparse.Namespace) -> None:
     if args.budget is None:
         raise ConfigError("--rule sequential-halving: expected --budget N")
     unused = ("delta", "batch", "epsilon", "min_evaluations")
-    if any(getattr(args, name) for name in unused) or args.alpha != posterior.FIESTA_ALPHA:
+    if any(getattr(args, name) for name in unused) or args.prior != posterior.FIESTA_ALPHA:
         raise ConfigError(
             "--rule sequential-halving: takes --budget, which sets its rounds (a round is a "
-            "batch), but no --delta, --batch, --epsilon, --min-evaluations or --alpha"
+            "batch), but no --delta, --batch, --epsilon, --min-evaluations or --prior"
         )
 
 
@@ -208,19 +227,12 @@ def blocks(args: argparse.Namespace) -> "Blocks | None":
     return Blocks(args.race, args.block or BLOCK, args.seed)
 
 
-def write(
-    tree: Mapping[str, object],
-    show: Callable[[], None],
-    args: argparse.Namespace,
-    notes: Sequence[str] = (),
-) -> int:
-    """Writes an answer as JSON, prints it after the notes, or both."""
+def write(tree: Mapping[str, object], show: Callable[[], None], args: argparse.Namespace) -> int:
+    """Writes an answer as JSON, prints it, or both."""
     from jaxeval.report.plain import plain
 
     if args.json:
         files.write_json(args.json, plain(tree))
     if args.json != "-":
-        for note in notes:
-            print(f"note: {note}")
         show()
     return 0

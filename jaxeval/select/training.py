@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     rule = options.rule(args, arms.record.higher_is_better, len(jax.devices()))
     state = Path(args.state) if args.state else None
     tree = select(rule, arms, Path(args.out), args.store, path=state, seconds=args.seconds)
-    return options.write(tree, lambda: terminal.print_result(tree), args)
+    return options.write(tree, lambda: terminal.print_result(tree, details=args.details), args)
 
 
 def refuse_other(arms: configs.Arms, asked: bool | None) -> None:

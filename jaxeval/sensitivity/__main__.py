@@ -54,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
         "--json", nargs="?", const="-", metavar="PATH", help="the metrics as JSON; absent: stdout"
     )
     parser.add_argument("--figures", metavar="DIR", help="docs/sensitivity.md lists them")
+    cli.add_details(parser)
     return parser
 
 
@@ -82,9 +83,8 @@ def main(words: Sequence[str] | None = None) -> int:
         files.write_json(args.json, _tree(sweeps, analyses, gaps, averaged))
     paths = figures.save_all(drawn, Path(args.figures)) if args.figures else []
     if args.json != "-":
-        terminal.show(
-            [source.name for source in loaded], analyses, gaps, averaged, _notes(loaded, args)
-        )
+        names, notes = [source.name for source in loaded], _notes(loaded, args)
+        terminal.show(names, analyses, gaps, averaged, notes, _unfit(loaded), args.details)
         for path in paths:
             print(f"figure: {path}")
     return 0
@@ -175,40 +175,45 @@ def _sweep(source: "SweepScores", dropped: bool) -> "Sweep":
     return Sweep(source.name, source.scores, axes, lost=len(source.unusable) if dropped else 0)
 
 
-def _notes(sources: Sequence["SweepScores"], args: argparse.Namespace) -> list[str]:
-    """What was wrong with the scores, and what the intervals do not know."""
+def _notes(sources: Sequence["SweepScores"], args: argparse.Namespace) -> list[tuple[str, str]]:
+    """What was wrong with the scores, and what was not read: of which sweep, and what."""
     from jaxeval.report import text
     from jaxeval.runs import imported
 
     notes = [
-        f"{source.name}: {text.unusable(source.unusable, args.missing)}"
+        (source.name, text.unusable(source.unusable, args.missing))
         for source in sources
         if source.unusable
     ]
     notes += [
-        f"{source.name}: {source.missing} of its runs have not ended; those that have are no fair "
-        "sample"
-        for source in sources
-        if source.missing
-    ]
-    notes += [
-        f"{location}: left out, as they are no sweeps: {', '.join(beside)}"
+        (str(location), f"left out, as they are no sweeps: {', '.join(beside)}")
         for location, beside in {source.location: source.beside for source in sources}.items()
         if beside
     ]
     notes += [
-        f"{source.name}: its {len(source.scores)} runs are taken for one sweep; not read: "
-        f"{imported.listed(source.unread)} (--hyperparameters names those that were drawn)"
+        (
+            source.name,
+            f"its {len(source.scores)} runs are taken for one sweep; not read: "
+            f"{imported.listed(source.unread)} (--hyperparameters names those that were drawn)",
+        )
         for source in sources
         if source.unread
     ]
+    return notes
+
+
+def _unfit(sources: Sequence["SweepScores"]) -> str:
+    """Why nothing is shown, whatever the numbers: for the first sentence."""
+    running = [f"{source.missing} of {source.name}" for source in sources if source.missing]
+    if running:
+        return f"runs have not ended ({', '.join(running)}); those that have are no fair sample"
     seeds = [source.seed for source in sources if source.seed is not None]
     if len(sources) == _FEW and len(set(seeds)) < len(seeds):
-        notes.append(
+        return (
             f"both were drawn with seed {seeds[0]}: runs of one number share values, and the "
             "intervals of A - B, which take the sweeps for independent, do not hold"
         )
-    return notes
+    return ""
 
 
 if __name__ == "__main__":

@@ -89,7 +89,11 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--ks", type=_ks, default=(25, 50, 100, 150), metavar="A,B,..")
     parser.add_argument(
-        "--convention", choices=("default", "published", "text"), default="default"
+        "--convention",
+        choices=("default", "published", "text"),
+        default="default",
+        help="how metrics count; published: as in the paper's tables, except rho where several "
+        "runs are best (default)",
     )
     parser.add_argument(
         "--resamples",

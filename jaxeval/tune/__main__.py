@@ -44,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--html", metavar="FILE", help="also write a page, which opens offline")
     parser.add_argument("--figures", metavar="DIR", help="also draw figures, as SVG and PNG")
+    cli.add_details(parser)
     return parser
 
 
@@ -55,6 +56,7 @@ def main(words: Sequence[str] | None = None) -> int:
         from jaxeval.tune import programs
 
         return programs.run(args, search)
+    cli.say_default(args)
     from jaxeval import backend
 
     backend.prepare()

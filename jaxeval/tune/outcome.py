@@ -31,7 +31,7 @@ def write(tree: "Result", args: argparse.Namespace) -> int:
     if args.figures or args.html:
         _draw(tree, args.figures, args.html)
     if args.json != "-":
-        terminal.print_result(tree)
+        terminal.print_result(tree, args.details)
         if retry:
             print(f"failed settings: {retry}")
     return 0

@@ -11,7 +11,7 @@ from pathlib import Path
 from jaxeval import cli, files, outputs
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.report import direction, scores
-from jaxeval.report.tuning import as_json, terminal
+from jaxeval.report.tuning import as_json, progress
 from jaxeval.report.tuning.as_json import Metric, Retrained
 from jaxeval.runs import metrics
 from jaxeval.tune import options, outcome
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace, search: Search) -> int:
         most = args.most_failures or max(_MOST_FAILURES, state.workers)
         _refuse_broken(state.history, most, path)
         if known := len(histories.ended(state.history)):
-            print(f"{path}: {terminal.known(search, known)}", file=sys.stderr)
+            print(f"{path}: {progress.known(search, known)}", file=sys.stderr)
         stop = options.stopper(end, search, state, metric=said.metric)
         _search(args, search, state, stop, end.retrain, most)
         why, best = options.reason(args.trials, state, stop), searches.best(search, state.history)
@@ -119,12 +119,15 @@ def _search(
         retries=args.retries,
         stop=stop,
     )
+    pace = progress.Pace(args.parallel or 1)
     with contextlib.closing(steps):
         for step in steps:
             state.save(step.history)
             if step.evaluation is not None:
                 metric = _metric(args, step.history)
-                _show(search, step, args.trials, metric, state.seconds, retrain)
+                ended = len(histories.ended(step.history))
+                left = pace.left(ended, args.trials, state.seconds)
+                _show(search, step, args.trials, metric, left, retrain)
                 _refuse_broken(step.history, most, state.file.path)
 
 
@@ -160,17 +163,17 @@ def _refuse_broken(history: History, most: int, path: Path) -> None:
 
 
 def _show(
-    search: Search, step: running.Step, trials: int, metric: Metric, seconds: float, retrain: int
+    search: Search, step: running.Step, trials: int, metric: Metric, left: str, retrain: int
 ) -> None:
     """A line of what came of an evaluation."""
     assert step.evaluation is not None
     evaluation = step.history.evaluations[step.evaluation.number]
     said = (
-        terminal.ended(evaluation, metric)
+        progress.ended(evaluation, metric)
         if evaluation.result
         else f"{evaluation.number}: {step.note}"
     )
-    sofar = terminal.progress(search, step.history, trials, metric, seconds, retrain)
+    sofar = progress.progress(search, step.history, trials, metric, left, retrain)
     print(f"{sofar} | {said}", file=sys.stderr, flush=True)
 
 

@@ -14,7 +14,7 @@ from jaxeval.config import writing
 from jaxeval.report import text
 from jaxeval.report.runs import terminal as of_runs
 from jaxeval.report.sweep import plan
-from jaxeval.report.tuning import as_json, terminal
+from jaxeval.report.tuning import as_json, progress
 from jaxeval.report.tuning.as_json import Metric, Result, Retrained
 from jaxeval.runs import metrics
 from jaxeval.studies import inputs, proposers
@@ -106,7 +106,7 @@ def _search(
 ) -> None:
     known = len(histories.ended(state.history))
     if known and not quiet:
-        print(f"{state.file.path}: {terminal.known(search, known)}", file=sys.stderr)
+        print(f"{state.file.path}: {progress.known(search, known)}", file=sys.stderr)
     with runs.open_store(place.store or place.folder) as store:
         arguments = target, search, state.history, store, place.folder
         happening = (
@@ -115,19 +115,21 @@ def _search(
             else live.tune(*arguments, bounds, state.save)
         )
         metric = Metric(target.record.metric, target.record.unit)
-        _watch(happening, search, state, bounds.trials, retrain, metric, quiet)
+        _watch(happening, search, state, bounds, retrain, metric, quiet)
 
 
 def _watch(
     happening: Generator[object, None, None],
     search: Search,
     state: saved.Saved,
-    trials: int,
+    bounds: configs.Bounds,
     retrain: int,
     metric: Metric,
     quiet: bool,
 ) -> None:
     """Lets it happen, saving the state on the way."""
+
+    pace = progress.Pace(bounds.parallel)
 
     def told(event: object, say: observe.Say) -> None:
         match event:
@@ -138,11 +140,12 @@ def _watch(
                 which = f"settings {first} to {last}" if last > first else f"setting {first}"
                 say(f"{which}: {programs}")
             case configs.Scored(evaluation, result):
-                say(terminal.ended(dataclasses.replace(evaluation, result=result), metric))
+                say(progress.ended(dataclasses.replace(evaluation, result=result), metric))
             case configs.Told(history):
                 state.save(history)
-                seconds = state.seconds
-                say(terminal.progress(search, history, trials, metric, seconds, retrain))
+                ended = len(histories.ended(history))
+                left = pace.left(ended, bounds.trials, state.seconds)
+                say(progress.progress(search, history, bounds.trials, metric, left, retrain))
 
     observe.watch(happening, lambda started: None, told, quiet=quiet)
 
@@ -205,7 +208,7 @@ def _dry_run(args: argparse.Namespace, search: Search, target: Target) -> int:
         files.write_json(args.json, {"trials": args.trials, "batches": batches, "first": first})
     if args.json != "-":
         axes = text.counted(len(search.space.parameters), "hyperparameter")
-        asked_for = text.counted(args.trials, terminal.unit(search.adaptive))
+        asked_for = text.counted(args.trials, progress.unit(search.adaptive))
         seeds = (
             "of one seed each" if search.adaptive else f"{text.counted(search.seeds, 'seed')} each"
         )

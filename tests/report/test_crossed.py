@@ -42,6 +42,24 @@ def test_a_study_in_words() -> None:
     assert report.notes(STUDY) == []
 
 
+def test_whose_the_variance_is_mirrors() -> None:
+    """Dies if shares change places, or a part whose interval meets another's is the largest."""
+    assert report.sentence(STUDY, "test f1") == (
+        "Of the variance of test f1 78 % is the split's, 9 % is the seed's and 13 % is of both "
+        "together (and the error's); no part is shown to be the largest."
+    )
+    draw = np.random.default_rng(0)
+    table = draw.normal(size=(12, 1)) + 0.05 * draw.normal(size=(12, 12))
+    for scores_of, whose in ((table, "split"), (table.T, "seed")):
+        study = crossed.components(scores_of)
+        said = report.sentence(study, "f1")
+        share = 100 * (study.components[whose].share or 0)
+        assert f"{share:.0f} % is the {whose}'s" in said and share > 95
+        assert said.endswith(f"; what is the {whose}'s is the largest part.")
+    equal = report.sentence(crossed.components(np.full((2, 2), 0.5)), "f1")
+    assert equal.startswith("All runs have the same f1")
+
+
 def test_what_is_0_is_explained() -> None:
     """Dies if a negative estimate is shown as 0 without a word."""
     study = crossed.components([[1, 2, 3], [3, 1, 2], [2, 3, 1.1]])

@@ -45,7 +45,6 @@ def test_names_that_mean_one_thing_are_axes(
     ("name", "values", "looks"),
     [
         ("epoch", ["7", "3", "7", "9", "2", "2"], "an index or a setting"),
-        ("item_id", ["70", "31", "72", "9", "21", "2"], "an index or a setting"),
         ("k", list("012345"), "an index or a setting"),
         ("things", list("012345"), r"whole numbers \(0, 1, 2 ...\) beside fractions"),
         ("things", ["0", "1", "1", "0", "0", "1"], "whole numbers"),
@@ -70,9 +69,9 @@ def test_other_columns_are_asked_about(
     assert "bert, roberta" in str(caught.value)
     named = tables.read(path, Layout(models=["bert", "roberta"]))
     assert named.models == ("bert", "roberta") and not named.axes
-    if name:
-        assert f"--column split={name}" in str(caught.value)
-    if name and len(set(values)) == len(values):
+    if looks.startswith(("whole", "numbers")):
+        assert f"--column dataset={name} (or split, seed)" in str(caught.value)
+    if name not in ("", "epoch", "wall seconds") and len(set(values)) == len(values):
         axis = tables.read(path, Layout(columns={"split": name}))
         assert axis.axes["split"].tolist() == values * 2
 
@@ -148,7 +147,8 @@ def test_names_of_no_scores_are_asked_about_whatever_they_hold(
     path = _table(tmp_path, name, [value] * 6)
     with pytest.raises(DataError, match=f"column {name!r} looks like"):
         tables.read(path, Layout())
-    assert tables.read(path, Layout(models=[name, "bert"])).models == (name, "bert")
+    if float(value) < 1:  # others are not of the scale of bert's scores
+        assert tables.read(path, Layout(models=[name, "bert"])).models == (name, "bert")
 
 
 @pytest.mark.parametrize("name", ["run", "fold", "cv", "random_state", "rng", "partition"])
@@ -167,40 +167,71 @@ def test_axes_of_whole_floats_are_axes_and_of_fractions_asked_about(
     [
         ("seed,accuracy,f1,loss", "accuracy, f1, loss"),
         ("seed,dev_f1,test_acc,cnn", "dev_f1, test_acc"),
+        ("seed,train/loss,dev_f1,cnn", "train/loss, dev_f1"),
         ("seed,rouge1,rougeL,macro-F1", "rouge1, rougeL, macro-F1"),
         ("seed,bert,valid,test", "valid, test"),
     ],
 )
 def test_metrics_are_not_compared_as_models(tmp_path: Path, header: str, metrics: str) -> None:
-    """Dies if accuracy is said to be better than F1."""
+    """Dies if accuracy is said to be better than F1, or the advice is not that of test scores."""
     path = tmp_path / "t.csv"
     path.write_text(header + "\n1,.8,.7,.6\n2,.82,.71,.61\n3,.83,.74,.63\n")
-    first = metrics.split(", ")[0]
+    named = metrics.split(", ")
+    first = next(
+        (name for name in named if "test" in name), next(n for n in named if "/" not in n)
+    )
     advice = f"{metrics} look like metrics of one model.*--column score={first} --column model="
     with pytest.raises(DataError, match=advice):
         tables.read(str(path), Layout())
-    named = metrics.split(", ")
     assert tables.read(str(path), Layout(models=named)).models == tuple(named)
 
 
 @pytest.mark.parametrize(
-    ("header", "advice"),
+    ("header", "read"),
     [
         ("system,seed,f1", {"model": "system", "score": "f1"}),
         ("model,seed,accuracy", {"score": "accuracy"}),
+        ("model,seed,points", {"score": "points"}),
         ("method,fold,macro_f1", {"model": "method", "score": "macro_f1"}),
     ],
 )
-def test_a_tidy_table_of_other_names_gets_advice_that_works(
-    tmp_path: Path, header: str, advice: dict[str, str]
+def test_one_column_of_models_and_one_of_numbers_need_no_names(
+    tmp_path: Path, header: str, read: dict[str, str]
 ) -> None:
-    """Dies if the advice is not given, or does not read the table."""
+    """Dies if the only column that can be the score must be named, or is read without a note."""
     path = tmp_path / "t.csv"
-    path.write_text(header + "\nA,1,.8\nA,2,.9\nB,1,.7\nB,2,.6\n")
-    words = " ".join(f"--column {role}={column}" for role, column in advice.items())
-    with pytest.raises(DataError, match=words):
-        tables.read(str(path), Layout())
-    assert tables.read(str(path), Layout(columns=advice)).models == ("A", "B")
+    path.write_text(header + ",lr,train_loss\nA,1,80,.1,2\nA,2,9,.1,3\nB,1,7,.2,3\nB,2,6,.2,2\n")
+    table = tables.read(str(path), Layout())
+    assert table.models == ("A", "B") and table.score.tolist() == [80, 9, 7, 6]
+    for role, column in read.items():
+        assert any(f"column {column} is read as the {role}" in line for line in table.warnings)
+
+
+@pytest.mark.parametrize(
+    ("scores", "advice"),
+    [
+        ("train/acc,train/loss,val/acc", {"score": "val/acc"}),
+        ("loss,val_loss,test_f1,val_f1", {"score": "test_f1"}),
+        ("accuracy,_runtime,_timestamp,_step,val_loss", {"score": "accuracy"}),
+    ],
+)
+def test_of_several_scores_the_first_advice_is_never_of_training(
+    tmp_path: Path, scores: str, advice: dict[str, str]
+) -> None:
+    """Dies if models are compared by a training loss, a time or a step, or that is advised."""
+    path = tmp_path / "t.csv"
+    rows = [
+        f"{m},{k}," + ",".join(f"{k}.{m}{c}" for c in range(5)) for m in (1, 2) for k in (1, 2)
+    ]
+    count = len(scores.split(","))
+    rows = ["A" * int(row[0]) + ",".join(row[1:].split(",")[: 2 + count]) for row in rows]
+    path.write_text(f"model,seed,{scores}\n" + "\n".join(rows))
+    if scores.startswith("train"):
+        assert tables.read(str(path), Layout()).metric == "val/acc"
+    else:
+        with pytest.raises(DataError, match=f"--column score={advice['score']} "):
+            tables.read(str(path), Layout())
+    assert tables.read(str(path), Layout(columns=advice)).models == ("A", "AA")
 
 
 def test_a_model_that_is_named_holds_scores_whatever_its_name(tmp_path: Path) -> None:
@@ -236,5 +267,5 @@ def test_no_verb_compares_or_selects_a_fold(tmp_path: Path, capsys: pytest.Captu
     assert '"fold"' not in capsys.readouterr().out
     epoch = _table(tmp_path, "epoch", list("123456"))
     for verb in (compare.main, select.main):
-        with pytest.raises(DataError, match="--column split=epoch"):
+        with pytest.raises(DataError, match=r"column epoch: rows of one run.*--column last=epoch"):
             verb(["--table", epoch])

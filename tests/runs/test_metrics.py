@@ -101,7 +101,7 @@ def test_tables_of_losses(tmp_path: Path, capsys: pytest.CaptureFixture, column:
     assert tree["pairs"][0]["probability_of_improvement"]["estimate"] == 0.0
     assert select.main(words) == 0
     shown = capsys.readouterr().out
-    assert f"{column}: lower is better" in shown and "\nA, best with probability" in shown
+    assert f"{column}: lower is better" in shown and "\nA is the best with probability" in shown
     with pytest.raises(ConfigError, match=f"{column}, of which lower is better"):
         sensitivity.main([words[1], "--score", column, "--hyperparameters", "seed"])
 
@@ -227,3 +227,54 @@ def test_differences_in_points_of_accuracies(tmp_path: Path) -> None:
         compare.main([*logs, "--margin", "3"])
     with pytest.raises(ConfigError, match="--difference 3: the scores are fractions"):
         plan.main([*logs, "--model", "a", "--minus", "b", "--difference", "3"])
+
+
+def _records(metric: str, low: list[float], high: list[float], **more: str) -> list[str]:
+    of = (("A", low), ("B", high))
+    rows = [{"model": m, metric: s, **more} for m, scores in of for s in scores]
+    return [json.dumps(row) for row in rows]
+
+
+_FRACTIONS, _PERCENT = [0.79, 0.80, 0.81, 0.795, 0.805], [70.0, 72.0, 75.0, 71.0, 74.0]
+
+
+@pytest.mark.parametrize(
+    ("metric", "low", "more", "refused"),
+    [
+        ("accuracy", _FRACTIONS, {}, True),
+        ("score", _FRACTIONS, {}, True),
+        ("f1", [0.0, *_FRACTIONS], {}, True),
+        ("accuracy", [0.9, 1.4, 0.8, 1.1, 0.9], {}, False),
+        ("accuracy", _FRACTIONS, {"unit": "number"}, False),
+        ("reward", _FRACTIONS, {}, False),
+        ("perplexity", _FRACTIONS, {}, False),
+        ("loss", _FRACTIONS, {}, False),
+        ("accuracy", [0.0] * 5, {}, False),
+    ],
+)
+def test_fractions_beside_percent(
+    tmp_path: Path, metric: str, low: list[float], more: dict[str, str], refused: bool
+) -> None:
+    """Dies if the scale decides who wins, or scores that may be of one scale are refused."""
+    path = tmp_path / "scores.jsonl"
+    path.write_text("\n".join(_records(metric, low, _PERCENT, **more)))
+    words = ["--table", str(path), "--score", metric]
+    for run in (compare.main, select.main):
+        if refused:
+            with pytest.raises(DataError, match=r"A look like fractions .* divide by 100"):
+                run(words)
+        else:
+            assert run(words) == 0
+
+
+def test_scales_on_one_of_several_data_sets(tmp_path: Path) -> None:
+    """Dies if one data set in another scale hides, or a whole data set's scale is refused."""
+    hidden = _records("accuracy", _FRACTIONS, _PERCENT, dataset="x")
+    whole = _records("accuracy", _FRACTIONS, [0.7, 0.71, 0.72, 0.73, 0.74], dataset="x")
+    both = _records("accuracy", [70.0, 71.0, 72.0], [73.0, 74.0, 75.0], dataset="y")
+    path = tmp_path / "scores.jsonl"
+    path.write_text("\n".join([*hidden, *both]))
+    with pytest.raises(DataError, match="one scale"):
+        compare.main(["--table", str(path), "--score", "accuracy"])
+    path.write_text("\n".join([*whole, *both]))
+    assert compare.main(["--table", str(path), "--score", "accuracy"]) == 0

@@ -144,6 +144,10 @@ def test_the_verb_prints_and_draws_groups(tmp_path: Path, capsys: pytest.Capture
     words = [*paths, *WORDS, "--by", "kind", "--over", "dataset", *NAMED, "--figures", str(out)]
     assert verb.main([*words, "--log", "rate"]) == 0
     lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith(("1 of 1 difference", "No difference")) and "rate" in str(lines)
+    assert not any(line.startswith("ga-") for line in lines)
+    assert verb.main([*words, "--log", "rate", "--details"]) == 0
+    lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("lstm (4)") for line in lines)
     assert any(line.startswith("lstm - transformer (4)") for line in lines)
     assert any("of averages by t over 4 datasets; not corrected" in line for line in lines)

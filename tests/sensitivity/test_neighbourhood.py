@@ -9,6 +9,7 @@ from scipy import stats
 from jaxeval.config import markers
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.neighbourhood import ranges_of
+from jaxeval.report.sweep import neighbourhood
 from jaxeval.sensitivity.neighbourhood import Range, describe, draw, parse_range
 from jaxeval.tasks import tagging
 
@@ -126,6 +127,21 @@ def test_complete_agreement_is_as_likely_as_two_orders(n: int) -> None:
     turned = [*map(float, range(n // 2)), *map(float, range(n - 1, n // 2 - 1, -1))]
     (weaker,) = describe(turned, settings, 1.0, True).trends
     assert 1 > weaker.p_value > trend.p_value
+
+
+@pytest.mark.parametrize(("higher", "best"), [(True, "90.00"), (False, "50.00")])
+def test_the_answer_comes_first_and_is_that_of_the_direction(
+    higher: bool, best: str, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if the share is that of the worst setting, or the seeds' spread is not said."""
+    scores = [0.5, 0.6, 0.7, 0.895, 0.9]
+    around = describe(scores, [{"a": float(k)} for k in range(5)], 0.01, higher)
+    neighbourhood.show(around, "dev f1", "fraction", {"a": Range(0.0, 5.0)})
+    answer, spread, *_ = capsys.readouterr().out.splitlines()
+    near = "25 % of the other settings, 1 of 4" if higher else "0 % of the other settings, 0 of 4"
+    assert answer.startswith(f"{near}, come within 1 point of the best (95 % CI ")
+    assert answer.endswith("each was trained once, so the seeds' spread is in it.")
+    assert f"of 5 settings: best {best}, median 70.00" in spread
 
 
 def test_only_what_has_a_range_is_varied() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from jaxeval import files
 from jaxeval.errors import RunError
 from jaxeval.report import scores
-from jaxeval.report.text import duration
+from jaxeval.report.text import counted, duration
 from jaxeval.runs.records import Experiment, MemberResult
 from jaxeval.stats import describe
 
@@ -95,6 +95,7 @@ class Progress:
             Progress,
             ProgressColumn,
             SpinnerColumn,
+            TextColumn,
             TimeElapsedColumn,
         )
         from rich.text import Text
@@ -111,7 +112,9 @@ class Progress:
             SpinnerColumn(),
             BarColumn(24 if self._console.width >= _WIDE else 8),
             MofNCompleteColumn(),
+            TextColumn("members ended,"),
             TimeElapsedColumn(),
+            TextColumn("so far;"),
             Now(),
         )
         console = self._console
@@ -131,7 +134,8 @@ class Progress:
             return f"{self._line}, {since:.0f} s"
         if not self._active:
             return self._line
-        return f"{self._line}; {since:.0f} of {duration(self._epoch_seconds)}"
+        last = duration(self._epoch_seconds)
+        return f"{self._line}; this epoch {since:.0f} s, the last one {last}"
 
     def compiled(self, program: str, seconds: float | None) -> None:
         """Is told when a program's compilation begins (None) and ends; from any thread."""
@@ -152,20 +156,30 @@ class Progress:
         self._best += [end.dev for end in report.ended if end.dev is not None]
         training = [slot.epoch for slot in report.slots if slot.active]
         trained = len(training) + sum(end.status != "failed" for end in report.ended)
-        self._spent += report.seconds
-        self._trained += trained
+        if self._epoch_seconds is not None:  # the first one took what compilation left to do
+            self._spent += report.seconds
+            self._trained += trained
         self._active = bool(training) or report.waiting > 0
         self._epoch_seconds, self._epoch_begun = report.seconds, time.monotonic()
         more = left(self._epochs, self._ended, training, report.waiting)
         self._line = status(report, self._best, self._label, self._record.unit)
-        if more.epochs and self._trained:
-            seconds = duration(more.epochs * self._spent / self._trained)
-            self._line += f"; {'at most' if more.bound else 'about'} {seconds} left"
+        self._line += self._said_of(more)
         # others may have joined
         known = self._completed + len(report.ended) + len(training) + report.waiting
         self._completed += len(report.ended)
         self._bar.update(self._task, advance=len(report.ended), total=max(known, self._members))
         self._say_now_and_then()
+
+    def _said_of(self, more: Left) -> str:
+        """The time that is left, in words; that all epochs would take until a member has ended."""
+        if not more.epochs:
+            return ""
+        if not self._trained:
+            return "; estimating the time left"
+        seconds = duration(more.epochs * self._spent / self._trained)
+        if more.bound:
+            return f"; all {self._epochs} epochs would take {seconds} more"
+        return f"; about {seconds} left"
 
     def _say_now_and_then(self) -> None:
         now = time.monotonic()
@@ -193,7 +207,7 @@ def _seconds(times: Mapping[str, float]) -> str:
 
 
 def status(report: "reports.Report", ended: Sequence[float], label: str, unit: str) -> str:
-    """Members and dev scores after an epoch of the population: least, median, greatest.
+    """Members and dev scores after an epoch of the population: lowest, median, highest.
 
     Args:
       label: the metric with its unit.
@@ -202,12 +216,12 @@ def status(report: "reports.Report", ended: Sequence[float], label: str, unit: s
     epochs = [slot.epoch for slot in report.slots if slot.active]
     dev = [*ended, *live]
     span = "-".join(map(str, sorted({min(epochs), max(epochs)}))) if epochs else ""
-    head = (f"epoch {span}, " if epochs else "") + f"{len(epochs)} training"
+    head = (f"epoch {span}, " if epochs else "") + f"{counted(len(epochs), 'member')} training"
     head += f", {report.waiting} waiting" if report.waiting else ""
     if not dev:
         return f"{head}; no dev scores yet"
-    spread = (scores.shown(score, unit) for score in describe.five_numbers(dev)[::2])
-    return f"{head}; dev {label}: {' / '.join(spread)}"
+    low, median, high = (scores.shown(v, unit) for v in describe.five_numbers(dev)[::2])
+    return f"{head}; dev {label}: lowest {low}, median {median}, highest {high}"
 
 
 def _memory() -> Path:

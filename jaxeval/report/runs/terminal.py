@@ -9,6 +9,19 @@ from jaxeval.runs.records import Experiment
 from jaxeval.stats import describe
 
 
+def print_all(summaries: Sequence[ExperimentSummary], details: bool) -> None:
+    """Each experiment with its distribution; of many, without details, a line each."""
+    if details or len(summaries) <= _MOST_TABLES:
+        for summary in summaries:
+            print_summary(summary)
+        return
+    console = tables.console()
+    console.print()
+    for summary in summaries:
+        console.print(line(summary), markup=False)
+    console.print("--details: a table of each, or --experiment NAME of one", style="dim")
+
+
 def print_summary(summary: ExperimentSummary) -> None:
     """The distribution of dev and test scores, and what to know beside it."""
     console = tables.console()
@@ -27,6 +40,8 @@ def line(summary: ExperimentSummary) -> str:
     """The experiment and its test scores (of a search dev scores) in a line."""
     part, known = [*parts(summary).items()][-1]
     unit, statuses = summary.unit, text.statuses(summary.statuses)
+    if summary.sweep is not None and summary.sweep.missing:
+        statuses += f", {summary.sweep.missing} more have not ended"
     if known is None:
         return f"{title(summary)}: no {part} scores; {statuses}"
     median, low, high = (scores.shown(v, unit) for v in (known.median, known.min, known.max))
@@ -61,6 +76,7 @@ _MEMBERS = {  # after their number
     "neighbourhood": "; each has a setting of its own, so that the spread is that of settings, "
     "not of seeds",
 }
+_MOST_TABLES = 4  # experiments of which each has its table
 _MORE = {"sweep": "draw more runs", "tuning": "try more settings"}
 _MORE |= {"neighbourhood": _MORE["tuning"]}
 _NUMBERS = ("n", "min", "q1", "median", "q3", "max", "mean", "sd")

@@ -11,14 +11,21 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def show(console: "Console", averaged: Averaged) -> None:
-    """A table for each kind of metric: groups and contrasts in rows, intervals beneath."""
+def show(console: "Console", averaged: Averaged, details: bool) -> None:
+    """Groups and contrasts in rows, intervals beneath; a line a hyperparameter.
+
+    Args:
+      details: a table for each kind of metric, and one a hyperparameter.
+    """
     named = {f"{group.name} ({len(group.sweeps)})": group.means for group in averaged.groups} | {
         f"{c.name} ({len(c.datasets)})": c.means for c in averaged.contrasts
     }
     head = f"mean (sd) over {averaged.over} [95 % CI]"
     paths = dict.fromkeys(path for means in named.values() for path in means)
     _table(console, head, {METRICS[path]: path for path in METRICS if path in paths}, named)
+    if not details:
+        _rhos(console, averaged)
+        return
     for series, said in SERIES.items():
         columns = {
             f"{said} {path.partition('.')[2]}": path
@@ -36,6 +43,21 @@ def show(console: "Console", averaged: Averaged) -> None:
     console.print()
     for group in averaged.groups:
         console.print(f"{group.name}: {', '.join(group.sweeps)}", markup=False)
+
+
+def _rhos(console: "Console", averaged: Averaged) -> None:
+    """A line a hyperparameter: the mean rho of each group, with its interval."""
+    every = [group.means for group in averaged.groups]
+    paths = dict.fromkeys(path for means in every for path in means if path.endswith(".rho"))
+    rows = []
+    for path in paths:
+        name = path.removesuffix(".rho").partition(".")[2] or "all together"
+        cells = [(_mean(means.get(path)), _interval(means.get(path))) for means in every]
+        rows.append([name, *(" ".join(filter(None, cell)) for cell in cells)])
+    if rows:
+        console.print()
+        head = [f"hyperparameter: {PROFILE['rho']}", *(group.name for group in averaged.groups)]
+        tables.print_table(console, head, rows)
 
 
 def _table(

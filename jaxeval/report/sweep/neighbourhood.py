@@ -19,7 +19,7 @@ _HEAD = ("hyperparameter", "drawn from", "to", "of range", "Spearman's rho", "p 
 
 
 def show(around: Neighbourhood, metric: str, unit: str, ranges: Mapping[str, Range]) -> None:
-    """The spread, the share near the best, a line a hyperparameter."""
+    """The share near the best, the spread, a line a hyperparameter."""
     console = tables.console()
     failed = f", {around.failed} without a score" if around.failed else ""
     low, high = around.share_interval
@@ -28,14 +28,17 @@ def show(around: Neighbourhood, metric: str, unit: str, ranges: Mapping[str, Ran
         for value in (around.best, around.median, around.worst, around.sd)
     )
     console.print(
+        f"{100 * around.share:.0f} % of the other settings, {around.near} of "
+        f"{around.settings - 1}, come within {scores.difference(around.within, unit)} of the best "
+        f"(95 % CI {100 * low:.0f} to {100 * high:.0f} %, of settings that score no better); each "
+        "was trained once, so the seeds' spread is in it.",
+        markup=False,
+        style="bold",
+    )
+    console.print(
         f"{scores.label(metric, unit)} of {around.settings} settings{failed}: best {best}, median "
         f"{median}, worst {worst}, sd {sd}",
         markup=False,
-    )
-    console.print(
-        f"within {scores.difference(around.within, unit)} of the best: {around.near} of the "
-        f"{around.settings - 1} others, {100 * around.share:.0f} % (95 % CI {100 * low:.0f} to "
-        f"{100 * high:.0f} %, of settings that score no better)"
     )
     rows = []
     for trend in around.trends:
@@ -51,9 +54,6 @@ def show(around: Neighbourhood, metric: str, unit: str, ranges: Mapping[str, Ran
             )
         )
     tables.print_table(console, _HEAD, rows)
-    console.print(
-        "each setting was trained once, with a seed of its own: the spread has the seeds' in it"
-    )
 
 
 def draw(

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from jaxeval.report import scores, tables, text
-from jaxeval.report.sweep import groups
+from jaxeval.report import folding, scores, tables, text
+from jaxeval.report.sweep import answers, groups
 from jaxeval.report.sweep.words import METRICS, PROFILE, SERIES
 from jaxeval.sensitivity import Analysis, Difference
 from jaxeval.sensitivity.groups import Averaged
@@ -19,32 +19,51 @@ def show(
     analyses: Sequence[Analysis],
     gaps: Mapping[str, Difference],
     averaged: Averaged | None,
-    notes: Sequence[str],
+    notes: Sequence[tuple[str, str]],
+    unfit: str = "",
+    details: bool = False,
 ) -> None:
-    """Averages if there are any, then the sweeps: one or two side by side, more in a row each."""
+    """The answer; the sweeps, one or two side by side, more in a row each, or their averages.
+
+    Args:
+      notes: of which sweep, and what is to be said of it.
+      unfit: why the sweeps, or their difference, show nothing; "": they do.
+      details: all metrics, every note, and how intervals were made.
+    """
     console = tables.console()
-    console.print()
-    for note in notes:
-        console.print(note, markup=False, style="yellow")
+    said = answers.sentence(names, analyses, gaps, averaged, unfit)
+    console.print(f"\n{said}", markup=False, style="bold")
     if averaged is not None:
-        groups.show(console, averaged)
-    if len(analyses) <= 2 and averaged is None:
-        _side_by_side(console, names, analyses, gaps)
-    else:
+        groups.show(console, averaged, details)
+    elif len(analyses) <= 2:
+        _side_by_side(console, names, analyses, gaps, details)
+    if len(analyses) > 2 if averaged is None else details:
         _a_row_each(console, names, analyses)
-    for name, analysis in zip(names, analyses, strict=True):
-        if analysis.skipped:
-            ks = ", ".join(map(str, analysis.skipped))
-            console.print(f"{name}: has too few runs for k = {ks}", markup=False)
-    first = analyses[0]
-    margin = scores.difference(first.rope, "fraction")
-    console.print(
-        f"\nROPE {margin} | convention {first.convention} | "
-        f"95 % {text.methods(_intervals(analyses, gaps, averaged))}; not corrected for several "
-        f"looks | {text.versions()}",
-        markup=False,
-        style="dim",
-    )
+    skipped = [
+        (name, f"has too few runs for k = {', '.join(map(str, analysis.skipped))}")
+        for name, analysis in zip(names, analyses, strict=True)
+        if analysis.skipped and details
+    ]
+    console.print()
+    every = [f"{of}: {said}" if of else said for of, said in (*notes, *skipped)]
+    for note in every if details else folding.folded(notes, "sweep"):
+        console.print(note, markup=False, style="yellow")
+    console.print(_signature(analyses, gaps, averaged, details), markup=False, style="dim")
+
+
+def _signature(
+    analyses: Sequence[Analysis],
+    gaps: Mapping[str, Difference],
+    averaged: Averaged | None,
+    details: bool,
+) -> str:
+    """How the metrics were computed."""
+    how = "intervals of 95 %, each by itself | --details: all metrics, every note, methods"
+    if details:
+        methods = text.methods(_intervals(analyses, gaps, averaged))
+        how = f"95 % {methods}; not corrected for several looks | {text.versions()}"
+    margin = scores.difference(analyses[0].rope, "fraction")
+    return f"ROPE {margin} | convention {analyses[0].convention} | {how}"
 
 
 def _intervals(
@@ -76,19 +95,22 @@ def _side_by_side(
     names: Sequence[str],
     analyses: Sequence[Analysis],
     gaps: Mapping[str, Difference],
+    details: bool,
 ) -> None:
-    """A column a sweep; the last one is the difference of two."""
+    """A column a sweep; the last one is the difference of two. A line a hyperparameter."""
     head = ["%", *names, *(["A - B"] if gaps else [])]
     rows = [["runs", *(str(analysis.n) for analysis in analyses), *([""] if gaps else [])]]
     rows += [_row(METRICS[name], name, analyses, gaps) for name in METRICS]
-    for name, said in SERIES.items():
+    for name, said in SERIES.items() if details else ():
         for k in dict.fromkeys(k for analysis in analyses for k in getattr(analysis, name)):
             rows.append(_row(f"{said} {k}", f"{name}.{k}", analyses, gaps))
+    console.print()
     tables.print_table(console, head, rows)
-    profiles = _profile_rows(analyses, gaps)
+    profiles = _profile_rows(analyses, gaps, details)
     if profiles:
         console.print()
-        tables.print_table(console, ["hyperparameter", "", *head[1:]], profiles, (0, 1))
+        first = ["hyperparameter", ""] if details else [f"hyperparameter: {PROFILE['rho']}"]
+        tables.print_table(console, [*first, *head[1:]], profiles, range(len(first)))
 
 
 def _a_row_each(console: "Console", names: Sequence[str], analyses: Sequence[Analysis]) -> None:
@@ -110,15 +132,19 @@ def _a_row_each(console: "Console", names: Sequence[str], analyses: Sequence[Ana
 
 
 def _profile_rows(
-    analyses: Sequence[Analysis], gaps: Mapping[str, Difference]
+    analyses: Sequence[Analysis], gaps: Mapping[str, Difference], details: bool
 ) -> list[Sequence[str]]:
+    """A row a hyperparameter, its rho; with details one for each of its metrics."""
     names = dict.fromkeys(name for analysis in analyses for name in analysis.by_hyperparameter)
     paths = {f"by_hyperparameter.{name}": name for name in names}
     if not paths:
         return []
+    named = {"all_hyperparameters": "all together", **paths}
+    if not details:
+        return [_row(name, f"{path}.rho", analyses, gaps) for path, name in named.items()]
     return [
         [name if key == "rho" else "", *_row(said, f"{path}.{key}", analyses, gaps)]
-        for path, name in {"all_hyperparameters": "all together", **paths}.items()
+        for path, name in named.items()
         for key, said in PROFILE.items()
     ]
 

@@ -54,12 +54,17 @@ class Retrained(NamedTuple):
 
 
 class Best(TypedDict):
-    """The setting that was taken, as the search saw it."""
+    """The setting that was taken, as the search saw it.
+
+    Attributes:
+      stopped: epochs that it had, of how many, where halving stopped every setting; else None.
+    """
 
     numbers: Sequence[int]
     values: Mapping[str, Json]
     scores: Sequence[float]
     mean: float
+    stopped: Sequence[int] | None
 
 
 class Result(TypedDict):
@@ -177,6 +182,7 @@ def _best(setting: Setting) -> Best:
         "values": dict(setting.values),
         "scores": list(setting.scores),
         "mean": statistics.fmean(setting.scores),
+        "stopped": setting.stopped and [*setting.stopped],
     }
 
 

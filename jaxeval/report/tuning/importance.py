@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxeval.report import plots, scores, text
 from jaxeval.report.figures import Figure
-from jaxeval.report.tuning import terminal
+from jaxeval.report.tuning import progress
 from jaxeval.report.tuning.as_json import Result
 
 CAPTION = (
@@ -68,7 +68,7 @@ def _index(row: Mapping[str, Any], name: str) -> tuple[str, str]:
 def neighbourhood(of: Mapping[str, Any]) -> Iterator[Sequence[str]]:
     """A row a hyperparameter of the best setting: its value, and those not told apart from it."""
     for row in of["neighbourhood"]:
-        yield row["name"], terminal.value(row["value"]), _alike(row)
+        yield row["name"], progress.value(row["value"]), _alike(row)
 
 
 def _alike(row: Mapping[str, Any]) -> str:
@@ -78,8 +78,8 @@ def _alike(row: Mapping[str, Any]) -> str:
             return "the whole range"
         if len(alike) < 2:
             return "none other"
-        return f"{terminal.value(alike[0])} to {terminal.value(alike[-1])}"
-    others = [terminal.value(value) for value in alike if value != row["value"]]
+        return f"{progress.value(alike[0])} to {progress.value(alike[-1])}"
+    others = [progress.value(value) for value in alike if value != row["value"]]
     return ", ".join(others) or "none other"
 
 

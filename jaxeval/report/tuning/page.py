@@ -21,8 +21,8 @@ def render(tree: Result, drawn: Sequence[Figure]) -> str:
         tree=tree,
         head=head,
         rows=rows,
-        answer=[line.strip() for line in terminal.answer(tree)],
-        notes=[*terminal.notes(tree), *importance.sentences(tree)],
+        answer=[terminal.sentence(tree), *terminal.worth(tree)],
+        notes=[*terminal.losses(tree), *terminal.notes(tree), *importance.sentences(tree)],
         neighbourhood=[] if of is None else [*importance.neighbourhood(of)],
         figures=[page.drawn(figure, f"tuning-{figure.name}") for figure in drawn],
     )

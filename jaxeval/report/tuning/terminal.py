@@ -1,117 +1,64 @@
-"""A search, its progress and its plan in the terminal."""
+"""The outcome of a search in the terminal: the answer first."""
 
 import collections
-import json
-import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from jaxeval.files import Json
-from jaxeval.report import scores, tables, text
-from jaxeval.report.tuning import as_json
-from jaxeval.report.tuning.as_json import Metric, Result
+from jaxeval.report import folding, scores, tables, text
+from jaxeval.report.tuning import as_json, importance, progress
+from jaxeval.report.tuning.as_json import Best, Metric, Result
 from jaxeval.stats.results import Interval
 from jaxeval.tuning import history as histories
-from jaxeval.tuning import posterior, threads
-from jaxeval.tuning.history import Evaluation, History
-from jaxeval.tuning.search import Search
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _MOST_SHOWN = 10  # settings of the table
 _MOST_CAUSES = 5  # of failures
-# of an exit code the number is the cause
-_NUMBER = re.compile(r"(?<!exit code )(?<![\d.])\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
 
 
-def progress(
-    search: Search,
-    history: History,
-    trials: int,
-    metric: Metric,
-    seconds: float,
-    retrain: int = 0,
-) -> str:
-    """How far a search is, its best score so far, and the best posterior mean, in a line.
+def print_result(tree: Result, details: bool = False) -> None:
+    """The answer, the best settings, a line a hyperparameter of the one taken, what failed.
 
     Args:
-      seconds: that it took so far.
-      retrain: fresh seeds that follow, which the time that is left is without.
+      details: also the noise, the optimism, and what computed it all.
     """
-    ended = len(histories.ended(history))
-    left = text.duration(seconds / max(1, ended) * max(0, trials - ended))
-    head = f"{ended} of {trials} {unit(search.adaptive)}s, about {left} left"
-    head += ", then retraining" if retrain else ""
-    best = histories.best(history)
-    if best is None:
-        return f"{head}; no score yet"
-    said = f"{head}; best {_shown(best.scores, metric)} (setting {best.numbers[0]})"
-    if search.method != "gp":
-        return said
-    with threads.one():
-        first = posterior.describe(search.space, history, search.seed)[0]
-    expected = float(as_json.possible(first.mean, metric.unit))
-    mean, sd = (scores.shown(v, metric.unit) for v in (expected, first.sd))
-    said += f"; posterior mean {mean} of setting {first.setting.numbers[0]}"
-    if not posterior.noise_known(history):
-        # sd and probability would be those of the prior
-        return said
-    return f"{said} (sd {sd}), the best among those evaluated with probability {first.best:.2f}"
-
-
-def unit(adaptive: bool) -> str:
-    """What `--trials` counts: with adaptive seeds a setting may be evaluated several times."""
-    return "evaluation" if adaptive else "setting"
-
-
-def known(search: Search, count: int) -> str:
-    """How much a search goes on from, in words."""
-    return f"goes on from {text.counted(count, unit(search.adaptive))} with results"
-
-
-def ended(evaluation: Evaluation, metric: Metric) -> str:
-    """What came of one evaluation, in a line."""
-    result = evaluation.result
-    assert result is not None
-    said = result.failure or _shown(result.scores, metric)
-    if result.stopped is not None:
-        said += f", stopped after {result.stopped.epochs} of {result.stopped.of} epochs"
-    return f"setting {evaluation.number}: {said}; {values(evaluation.values)}"
-
-
-def values(of: Mapping[str, Json]) -> str:
-    """A setting in words."""
-    return ", ".join(f"{name} {value(number)}" for name, number in of.items())
-
-
-def value(of: Json) -> str:
-    """Of a hyperparameter, floats to four digits."""
-    return f"{of:.4g}" if isinstance(of, float) else of if isinstance(of, str) else json.dumps(of)
-
-
-def _shown(sample: Sequence[float], metric: Metric) -> str:
-    label = scores.label(metric.name, metric.unit)
-    mean = scores.shown(statistics.fmean(sample), metric.unit)
-    return f"{label} {mean}" + (f" (mean of {len(sample)} seeds)" if len(sample) > 1 else "")
-
-
-def print_result(tree: Result) -> None:
-    """The best settings, what failed, and the answer."""
     console = tables.console()
+    console.print()
+    console.print(sentence(tree), markup=False, style="bold")
     console.print()
     head, rows = table(tree)
     tables.print_table(console, head, rows, ())
     if len(scored(tree)) > len(rows):
         console.print(f"the best {len(rows)} of {len(scored(tree))} settings", markup=False)
-    for line in notes(tree):
+    _print_taken(console, tree)
+    for line in [*losses(tree), *([*notes(tree), *worth(tree)] if details else ())]:
         console.print(line, markup=False)
-    for line in answer(tree):
-        console.print(line, markup=False, style="bold")
     search = tree["search"]
+    how = tree["signature"] if details else "--details: noise and optimism"
     console.print(
-        f"{search['method']}, seed {search['seed']} | {tree['signature']}",
+        f"{search['method']}, seed {search['seed']}, {text.duration(tree['seconds'])}, "
+        f"{tree['reason']} | {how}",
         markup=False,
         style="dim",
     )
+
+
+def _print_taken(console: "Console", tree: Result) -> None:
+    """A line a hyperparameter of the setting that is taken."""
+    best, of = tree["best"], tree["posterior"]
+    if best is None:
+        return
+    console.print()
+    if of is None:
+        known = [(name, progress.value(value)) for name, value in best["values"].items()]
+        tables.print_table(console, ("hyperparameter", "value"), known, (0, 1))
+        return
+    explained = {row["name"]: f"{row['total']:.2f}" for row in of["importance"]}
+    rows = [(*row, explained.get(row[0], "-")) for row in importance.neighbourhood(of)]
+    head = ("hyperparameter", "value", "not told apart from it", "importance (model)")
+    tables.print_table(console, head, rows, (0, 1, 2))
 
 
 class Scored(NamedTuple):
@@ -156,7 +103,7 @@ def table(tree: Result) -> tuple[Sequence[str], list[Sequence[str]]]:
             str(len(of.scores)),
             *("{} of {}".format(*of.stopped) if of.stopped else "all" for _ in epochs),
             scores.shown(statistics.fmean(of.scores), tree["unit"]),
-            *(value(of.values.get(name, "-")) for name in names),
+            *(progress.value(of.values.get(name, "-")) for name in names),
         ]
         for of in chosen
     ]
@@ -169,12 +116,19 @@ def _names(tree: Result) -> list[str]:
     return list(space)
 
 
-def notes(tree: Result) -> Iterator[str]:
-    """What failed, what was stopped, and what noise does to the order of the table."""
-    what = unit(bool(tree["search"]["adaptive"]))
+def losses(tree: Result) -> Iterator[str]:
+    """What failed, and what was stopped."""
+    what = progress.unit(bool(tree["search"]["adaptive"]))
     for count, cause in causes(tree["failures"]):
         yield f"{text.counted(count, what)} failed: {cause}"
     yield from _stopped(tree)
+    again: Any = tree["retrained"] or {}
+    for count, cause in causes(collections.Counter(again.get("failures", ()))):
+        yield f"retrained: {text.counted(count, 'fresh seed')} failed: {cause}"
+
+
+def notes(tree: Result) -> Iterator[str]:
+    """What noise does to the order of the table."""
     noise, df, seeds = tree["noise"], tree["noise_df"], tree["search"]["seeds"]
     assert isinstance(seeds, int)
     if not noise:
@@ -199,7 +153,8 @@ def _stopped(tree: Result) -> Iterator[str]:
     if epochs:
         after = " to ".join(map(str, sorted({min(epochs), max(epochs)})))
         said = text.counted(len(epochs), "setting")
-        yield f"{said} stopped early by halving (epoch {after}), and cannot be taken"
+        taken = "" if tree["best"] is None or tree["best"]["stopped"] else ", and cannot be taken"
+        yield f"{said} stopped early by halving (epoch {after}){taken}"
 
 
 def causes(failures: Mapping[str, int]) -> list[tuple[int, str]]:
@@ -211,14 +166,7 @@ def causes(failures: Mapping[str, int]) -> list[tuple[int, str]]:
     Returns:
       (how many, cause); the last may be all others.
     """
-    alike: dict[str, list[str]] = {}
-    for cause in failures:
-        alike.setdefault(_NUMBER.sub("#", cause), []).append(cause)
-    groups = [
-        (sum(failures[cause] for cause in of), of[0] + (" (numbers differ)" if of[1:] else ""))
-        for of in alike.values()
-    ]
-    groups.sort(key=lambda group: -group[0])
+    groups = folding.alike(failures)
     shown, others = groups[:_MOST_CAUSES], groups[_MOST_CAUSES:]
     if others:
         count = sum(group[0] for group in others)
@@ -226,44 +174,75 @@ def causes(failures: Mapping[str, int]) -> list[tuple[int, str]]:
     return shown
 
 
-def answer(tree: Result) -> Iterator[str]:
-    """The setting to take, and what it is worth."""
+def sentence(tree: Result) -> str:
+    """The setting to take, what it is worth, and what is not shown, in a sentence."""
     best = tree["best"]
     if best is None:
-        yield f"no setting has a score ({tree['reason']})"
-        return
+        return f"No setting has a score ({tree['reason']})."
     metric = Metric(tree["metric"], tree["unit"])
-    spent = text.counted(tree["trials"], unit(bool(tree["search"]["adaptive"])))
+    spent = text.counted(tree["trials"], progress.unit(bool(tree["search"]["adaptive"])))
     by = "posterior mean" if tree["search"]["method"] == "gp" else "mean"
-    shown = _shown(best["scores"], metric)
-    yield f"\nbest {by}: setting {best['numbers'][0]}, {shown} in the search"
-    yield f"  {values(best['values'])}"
-    yield f"  ({tree['reason']}; {spent}, {text.duration(tree['seconds'])})"
-    yield from _retrained(tree)
+    seen = progress.score(best["scores"], metric)
+    return (
+        f"Take setting {best['numbers'][0]}, the best {by} of {spent}: {seen} in the search"
+        f"{_halved(best)}; {_fresh(tree)}; {_unsure(tree)}."
+    )
 
 
-def _retrained(tree: Result) -> Iterator[str]:
+def _halved(best: Best) -> str:
+    """Of how few epochs its score is, where no setting had its whole training."""
+    if best["stopped"] is None:
+        return ""
+    epochs, of = best["stopped"]
+    return f" after {epochs} of {of} epochs, as halving stopped every setting"
+
+
+def _fresh(tree: Result) -> str:
+    """What the setting that is taken is worth with seeds that no choice has seen."""
+    again: Any = tree["retrained"]
+    if again is None or not again["parts"]:
+        why = "" if tree["seeded"] else " (--command has no {seed})"
+        failed = "no fresh seed has a score" if again else f"not trained again{why}"
+        return f"{failed}, so what it is worth is not known"
+    means = [
+        f"{part} {scores.shown(of['mean'], tree['unit'])}"
+        + (
+            _interval(of["mean_interval"], tree["unit"], short=True)
+            or (" each (do they depend on the seed?)" if of["n"] > 1 else "")
+        )
+        for part, of in again["parts"].items()
+    ]
+    count = max(of["n"] for of in again["parts"].values())
+    gives = "gives" if count == 1 else "give"
+    return f"{text.counted(count, 'fresh seed')} {gives} {', '.join(means)}"
+
+
+def _unsure(tree: Result) -> str:
+    """What is not known of the other settings."""
+    of = tree["posterior"]
+    if len(scored(tree)) < 2:
+        return "there is no other with a score"
+    if tree["noise"] is None:
+        return "no difference between settings can be called real: none has two scores that differ"
+    if of is None:
+        return "whether it is better than the others was not tested"
+    others = len(of["alike"]) - 1
+    many = f"{others} {'other is' if others == 1 else 'others are'} not"
+    known = "" if of["noise_known"] else ", which knows the noise of a score by its prior alone"
+    return f"{many if others else 'all others are'} told apart from it by the model{known}"
+
+
+def worth(tree: Result) -> Iterator[str]:
+    """The setting that is taken with fresh seeds, and how far the search's scores lie above."""
     again: Any = tree["retrained"]
     if again is None:
-        if not tree["seeded"]:
-            yield (
-                "not trained again: --command has no {seed}, so that all seeds of a setting are "
-                "the same run"
-            )
         return
-    for count, cause in causes(collections.Counter(again["failures"])):
-        yield f"retrained: {text.counted(count, 'fresh seed')} failed: {cause}"
     for part, summary in again["parts"].items():
         mean = scores.shown(summary["mean"], tree["unit"])
         interval = _interval(summary["mean_interval"], tree["unit"])
         seeds = text.counted(summary["n"], "fresh seed")
         sd = f", sd {scores.shown(summary['sd'], tree['unit'])}" if summary["sd"] else ""
         yield f"retrained with {seeds}: {part} {mean}{interval}{sd}"
-        if summary["n"] > 1 and summary["mean_interval"] is None:
-            yield (
-                f"{part}: its {summary['n']} scores are equal, so their spread is not known; do "
-                "they depend on the seed?"
-            )
     yield from _optimism(tree, again)
 
 
@@ -290,9 +269,10 @@ def _difference(what: str, optimism: Mapping[str, Any], tree: Result, mean: str)
     return f"{order[0]}, less {order[1]}: {value}{interval}"
 
 
-def _interval(bounds: Mapping[str, Any] | None, unit: str) -> str:
+def _interval(bounds: Mapping[str, Any] | None, unit: str, short: bool = False) -> str:
     if bounds is None:
         return ""
     of = Interval(**bounds)
     low, high = (scores.shown(end, unit) for end in (of.low, of.high))
-    return f", {text.confidence(of)} ({of.method}) [{low}, {high}]"
+    kind = text.confidence(of) + ("" if short else f" ({of.method})")
+    return f", {kind} [{low}, {high}]"

@@ -61,10 +61,11 @@ def test_plain_lines(clock: list[float], capsys: pytest.CaptureFixture) -> None:
         assert lines[:2] == [f"compiling{before} ...", "compiled: epoch 20 s, fill 20 s"]
         assert len(lines) == 2 + 4  # one in 10 s at most
         assert lines[2] == (
-            "epoch 2, 1 training, 2 waiting; dev f1 (%): 25.00 / 25.00 / 25.00; "
-            "at most 3 min left"  # 28 epochs of 6 s
+            "epoch 2, 1 member training, 2 waiting; dev f1 (%): lowest 25.00, median 25.00, "
+            "highest 25.00; all 10 epochs would take 3 min more"  # 28 epochs of 6 s
         )
     with progress.Progress(RECORD, "e1", 3, []) as shown:
+        shown.epoch(_report([_slot(1), _slot(3)], 1, 600.0))  # the first one is no measure
         clock[0] += 11
         shown.epoch(_report([_slot(2)], 1, 8.0, 4))  # two trained for 8 s; 2 + 4 epochs are left
     assert capsys.readouterr().err.splitlines()[-1].endswith("about 24 s left")
@@ -94,7 +95,12 @@ def test_what_moves_on_a_terminal(clock: list[float]) -> None:
     assert shown._now() == "first epoch, 7 s"
     shown.epoch(_report([_slot(1)], 2, 7.0))
     clock[0] += 3
-    assert shown._now().endswith("; at most 3 min left; 3 of 7 s")
+    assert shown._now().endswith("; estimating the time left; this epoch 3 s, the last one 7 s")
+    shown.epoch(_report([_slot(2)], 2, 6.0))
+    clock[0] += 1
+    assert shown._now().endswith(
+        "; all 10 epochs would take 3 min more; this epoch 1 s, the last one 6 s"
+    )
 
 
 def test_programs_end_in_any_order_in_any_thread(

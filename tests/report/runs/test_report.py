@@ -216,10 +216,13 @@ def test_progress_before_the_first_evaluation() -> None:
     fresh, scored = slots.Slot(who, epoch=2), slots.Slot(who, epoch=4, reported=0.5)
     report = Report([], [], [fresh, slots.Slot()], 3, 0.0, {}, {})
     assert progress.status(report, [], "f1 (%)", "fraction") == (
-        "epoch 2, 1 training, 3 waiting; no dev scores yet"
+        "epoch 2, 1 member training, 3 waiting; no dev scores yet"
     )
     line = progress.status(report._replace(slots=[fresh, scored]), [], "f1 (%)", "fraction")
-    assert line == "epoch 2-4, 2 training, 3 waiting; dev f1 (%): 50.00 / 50.00 / 50.00"
+    assert line == (
+        "epoch 2-4, 2 members training, 3 waiting; dev f1 (%): lowest 50.00, median 50.00, "
+        "highest 50.00"
+    )
 
 
 @pytest.mark.skipif(not shutil.which("chromium"), reason="no chromium on the PATH")
@@ -251,3 +254,18 @@ def test_each_data_set_has_its_panel(tmp_path: Path) -> None:
     assert ticks == ["alpha", "gamma"]
     assert drawn.columns[-1] == "data set" and {row[-1] for row in drawn.rows} == {"ewt", "gum"}
     assert len(figures.violins(experiments.by_experiment(rows)).drawing.axes) == 1
+
+
+def test_many_experiments_are_a_line_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a folder of many experiments scrolls away, or --details leaves one out."""
+    monkeypatch.setattr(files, "to_svg", lambda figure, salt: "<svg></svg>")
+    folder = fill(tmp_path, [f"model{k}" for k in range(6)])
+    assert verb.main([str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    said = [line for line in lines if line.startswith("model")]
+    assert len(said) == 6 and "members:" not in str(lines)
+    assert said[2] == "model2 (id2): test f1 (%) median 72.00, 70.00 to 78.00; 5 early stopped"
+    assert verb.main([str(folder), "--details"]) == 0
+    assert capsys.readouterr().out.count("members: 5 early stopped") == 6

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval.report.tuning import as_json, terminal
+from jaxeval.report.tuning import as_json, progress, terminal
 from jaxeval.report.tuning.as_json import Metric, Result, Retrained
 from jaxeval.space import space as spaces
 from jaxeval.tuning import history as histories
@@ -49,7 +49,7 @@ def _tree(
 def test_the_mean_with_fresh_seeds_has_its_sd_and_method() -> None:
     """Dies if the spread of fresh seeds, or how the interval was made, is not said."""
     fresh = [0.8, 0.82, 0.87]
-    said = " ".join(terminal.answer(_tree(_history([[0.9], [0.5]]), fresh)))
+    said = " ".join(terminal.worth(_tree(_history([[0.9], [0.5]]), fresh)))
     low, high = stats.t.interval(0.95, 2, np.mean(fresh), stats.sem(fresh))
     assert f"0.83, 95 % CI (t) [{low:.4g}, {high:.4g}], sd {np.std(fresh, ddof=1):.4g}" in said
 
@@ -57,24 +57,24 @@ def test_the_mean_with_fresh_seeds_has_its_sd_and_method() -> None:
 def test_the_optimism_is_said_in_the_direction_of_the_metric() -> None:
     """Dies if a loss's optimism is said to be the score less the mean, or 0 is printed as -0."""
     lower = _tree(_history([[4.51], [6.0]], higher=False), [5.2, 5.3, 5.25])
-    said = list(terminal.answer(lower))[-1]
+    said = list(terminal.worth(lower))[-1]
     assert (
         "the mean with fresh seeds, less the best score seen, 4.51 (setting 0, 1 seed): 0.74"
         in said
     )
     higher = _tree(_history([[0.9], [0.5]]), [0.8, 0.8, 0.8])
-    said = list(terminal.answer(higher))[-1]
+    said = list(terminal.worth(higher))[-1]
     assert (
         "the best score seen, 0.9 (setting 0, 1 seed), less the mean with fresh seeds: 0.1" in said
     )
     same = _tree(_history([[5.0], [6.0]], higher=False), [5.0, 5.0])
-    assert "-0" not in list(terminal.answer(same))[-1]
+    assert "-0" not in list(terminal.worth(same))[-1]
 
 
 def test_the_optimism_of_the_setting_taken_is_said_where_it_is_not_the_best_seen() -> None:
     """Dies if the score of one setting is set against the mean of another without a word."""
     tree = _tree(_history([[0.9], [0.8]]), [0.7, 0.7], best=1)
-    highest, taken = list(terminal.answer(tree))[-2:]
+    highest, taken = list(terminal.worth(tree))[-2:]
     assert (
         "the best score seen, 0.9 (setting 0, 1 seed), less the mean with fresh seeds: 0.2"
         in highest
@@ -160,18 +160,18 @@ def test_failures_that_differ_in_numbers_are_one() -> None:
     tree = _tree(
         _history([[0.5], "at 1", "at 2"], True), search=Search(SPACE, "gp", adaptive=True)
     )
-    assert [*terminal.notes(tree)] == ["2 evaluations failed: at 1 (numbers differ)"]
+    assert [*terminal.losses(tree)] == ["2 evaluations failed: at 1 (numbers differ)"]
 
 
 def test_adaptive_seeds_count_evaluations() -> None:
     """Dies if evaluations of one setting are said to be settings, or one is plural."""
     adaptive, plain = Search(SPACE, "gp", adaptive=True), Search(SPACE, "random")
-    assert terminal.known(adaptive, 5) == "goes on from 5 evaluations with results"
-    assert terminal.known(plain, 1) == "goes on from 1 setting with results"
+    assert progress.known(adaptive, 5) == "goes on from 5 evaluations with results"
+    assert progress.known(plain, 1) == "goes on from 1 setting with results"
     failed = _history(["x"], True)
-    said = terminal.progress(adaptive, failed, 5, Metric(), 1.0)
+    said = progress.progress(adaptive, failed, 5, Metric(), "about 4 s left")
     assert said == "1 of 5 evaluations, about 4 s left; no score yet"
-    said = terminal.progress(adaptive, failed, 5, Metric(), 1.0, retrain=8)
+    said = progress.progress(adaptive, failed, 5, Metric(), "about 4 s left", retrain=8)
     assert said == "1 of 5 evaluations, about 4 s left, then retraining; no score yet"
 
 
@@ -182,7 +182,7 @@ def test_the_mean_of_the_optimism_is_that_of_the_part_searched_by() -> None:
     best = histories.settings(history)[1]
     of = Search(SPACE, "random")
     tree = as_json.result(of, history, best, "ended", 1.0, Metric(), retrained)
-    highest, taken = [line for line in terminal.answer(tree) if "optimism" in line]
+    highest, taken = [line for line in terminal.worth(tree) if "optimism" in line]
     mean = "less the dev mean with fresh seeds"
     assert f"{mean}: 0.15" in highest and f"{mean}: 0.05" in taken
 
@@ -197,7 +197,7 @@ def test_a_probability_is_said_where_the_noise_of_seeds_is_known(
     row = posterior.Row(setting, 0.55, 0.05, 0.25, 0.0)
     monkeypatch.setattr(posterior, "describe", lambda *of: [row])
     of = Search(SPACE, "gp", seeds=seeds)
-    said = terminal.progress(of, history, 8, Metric(), 1.0)
+    said = progress.progress(of, history, 8, Metric(), "")
     assert "4 of 8 settings" in said and "posterior mean 0.55 of setting 0" in said
     assert (
         said.endswith("(sd 0.05), the best among those evaluated with probability 0.25") == known
@@ -209,7 +209,7 @@ def test_a_probability_is_said_where_the_process_knows_the_noise() -> None:
     """Dies if it is said by the seeds of all settings: the process knows those of good ones."""
     bad = [[0.1 * k, 0.1 * k + 0.01] for k in range(4)]
     history = _history([[0.9], [0.8], [0.7], [0.6], *bad])
-    said = terminal.progress(Search(SPACE, "gp"), history, 9, Metric(), 1.0)
+    said = progress.progress(Search(SPACE, "gp"), history, 9, Metric(), "")
     noise = as_json.noise(history)
     assert noise is not None and noise.df == 4 and not posterior.noise_known(history)
     assert "posterior mean" in said and "sd" not in said and "probability" not in said
@@ -221,11 +221,11 @@ def test_a_posterior_mean_is_one_that_a_score_can_have(monkeypatch: pytest.Monke
     row = posterior.Row(histories.settings(history)[0], 1.02, 0.05, 0.25, 0.0)
     monkeypatch.setattr(posterior, "describe", lambda *of: [row])
     of = Search(SPACE, "gp")
-    said = terminal.progress(of, history, 8, Metric("accuracy", "fraction"), 1.0)
+    said = progress.progress(of, history, 8, Metric("accuracy", "fraction"), "")
     assert "posterior mean 100.00 of setting 0" in said
-    assert "posterior mean 1.02" in terminal.progress(of, history, 8, Metric(), 1.0)
+    assert "posterior mean 1.02" in progress.progress(of, history, 8, Metric(), "")
     monkeypatch.setattr(posterior, "describe", lambda *of: [row._replace(mean=0.4)])
-    said = terminal.progress(of, history, 8, Metric("perplexity", "perplexity"), 1.0)
+    said = progress.progress(of, history, 8, Metric("perplexity", "perplexity"), "")
     assert "posterior mean 1 of setting 0" in said
 
 
@@ -234,7 +234,7 @@ def test_settings_that_were_stopped_are_not_told_as_whole_ones() -> None:
     tree = _tree(_stopped(_history([[0.5], [0.4]]), [0.9, 0.8]))
     head, rows = terminal.table(tree)
     assert [row[0] for row in rows] == ["0", "1"] and "epochs" not in head
-    assert "2 settings stopped early by halving (epoch 1), and cannot be taken" in terminal.notes(
+    assert "2 settings stopped early by halving (epoch 1), and cannot be taken" in terminal.losses(
         tree
     )
     assert tree["best_so_far"] == [0.5, 0.5, 0.5, 0.5]
@@ -272,3 +272,62 @@ def test_only_settings_that_can_be_taken_are_as_good_as_the_best(
     monkeypatch.setattr(posterior, "describe", lambda *of: rows)
     of = as_json.posterior(Search(SPACE, "gp"), history, rows[1].setting, Metric())
     assert of is not None and of["alike"] == [0, 1, 2, 3]
+
+
+def test_the_answer_says_what_was_not_shown() -> None:
+    """Dies if a score of the search passes for the setting's worth, or an order for a finding."""
+    alone = _tree(_history([[0.9], [0.5]]))
+    assert terminal.sentence(alone) == (
+        "Take setting 0, the best mean of 2 settings: score 0.9 in the search; not trained again, "
+        "so what it is worth is not known; no difference between settings can be called real: "
+        "none has two scores that differ."
+    )
+    fresh = [0.8, 0.82, 0.87]
+    said = terminal.sentence(_tree(_history([[0.9], [0.5]]), fresh))
+    low, high = stats.t.interval(0.95, 2, np.mean(fresh), stats.sem(fresh))
+    assert f"3 fresh seeds give score 0.83, 95 % CI [{low:.4g}, {high:.4g}]; " in said
+    assert said.endswith("; whether it is better than the others was not tested.")
+
+
+@pytest.mark.parametrize(
+    ("alike", "known", "said"),
+    [
+        ([0, 1, 3], True, "; 2 others are not told apart from it by the model."),
+        ([0, 1], True, "; 1 other is not told apart from it by the model."),
+        ([0], True, "; all others are told apart from it by the model."),
+        ([0], False, "which knows the noise of a score by its prior alone."),
+    ],
+)
+def test_the_answer_counts_the_settings_that_are_as_good(
+    alike: list[int], known: bool, said: str
+) -> None:
+    """Dies if the best setting counts as its own rival, or a prior passes for evidence."""
+    tree = _tree(_history([[0.9], [0.5], [0.4], [0.8]]), [0.8, 0.9], Search(SPACE, "random"))
+    tree["posterior"] = {"alike": alike, "noise_known": known}
+    assert terminal.sentence(tree).endswith(said)
+
+
+def test_a_score_of_few_epochs_is_told_as_such() -> None:
+    """Dies if halving's best of epoch 1 passes for the score of a whole training."""
+    only = _stopped(History(), [0.3, 0.9])
+    tree = _tree(only, best=1)
+    assert "score 0.9 in the search after 1 of 5 epochs, as halving stopped every setting; " in (
+        terminal.sentence(tree)
+    )
+    assert [*terminal.losses(tree)] == ["2 settings stopped early by halving (epoch 1)"]
+    said = progress.progress(Search(SPACE, "random"), only, 8, Metric(), "")
+    assert said.endswith("best score 0.9 (setting 1, stopped after 1 of 5 epochs)")
+    both = _stopped(_history([[0.5]]), [0.9])
+    assert "epochs" not in terminal.sentence(_tree(both))
+    said = progress.progress(Search(SPACE, "random"), both, 8, Metric(), "")
+    assert said.endswith("best score 0.5 (setting 0)")
+
+
+def test_the_time_that_is_left_is_that_of_later_results() -> None:
+    """Dies if the first results, which took the compilation too, are the pace of all others."""
+    pace = progress.Pace(2)
+    assert pace.left(0, 10, 90.0) == "estimating the time left"
+    assert pace.left(2, 10, 100.0) == "estimating the time left"
+    assert pace.left(3, 10, 102.0) == "estimating the time left"  # one of two at once
+    assert pace.left(4, 10, 108.0) == "about 24 s left"
+    assert pace.left(10, 10, 130.0) == "all have ended"
