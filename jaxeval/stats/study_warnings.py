@@ -9,7 +9,6 @@ from jaxeval.runs.units import Samples
 from jaxeval.stats import describe
 from jaxeval.stats.across import Across
 from jaxeval.stats.comparison import PairwiseComparisons, enough
-from jaxeval.stats.pairwise import FEW, Scores
 from jaxeval.stats.results import varies
 
 _FEW_FOR_BOOTSTRAP = 10
@@ -98,28 +97,21 @@ def _uneven(samples: Samples) -> Iterator[str]:
 
 
 def _few(compared: PairwiseComparisons) -> Iterator[str]:
-    """Models of which no conclusion is drawn: because none could be, or by rule.
-
-    Where both are so the pairs are named.
-    """
-    pairs = [pair for pair in compared.pairs if min(pair.scores.n) < FEW]
+    """Models of which no conclusion is drawn: because none could be, or by rule."""
+    pairs = [pair for pair in compared.pairs if min(pair.scores.n) < pair.scores.fewest]
     alpha = compared.rules.alpha
-    able = [pair for pair in pairs if pair.plan.least_p <= alpha]
-    unable = [pair for pair in pairs if pair.plan.least_p > alpha]
     for of, why in (
-        (able, "by rule, however small p is"),
-        (unable, "as no difference, however large, is shown by their ranks"),
+        ([pair for pair in pairs if pair.plan.least_p <= alpha], "by rule, however small p is"),
+        (
+            [pair for pair in pairs if pair.plan.least_p > alpha],
+            "as no difference, however large, is shown by their ranks",
+        ),
     ):
         if of:
-            sizes = sorted({n for pair in of for n in pair.scores.n if n < FEW})
+            fewest = of[0].scores.fewest  # units are the same in all pairs
+            sizes = sorted({n for pair in of for n in pair.scores.n if n < fewest})
             counts = " or ".join(map(str, sizes))
-            who = listed([_pair(pair.scores) for pair in of], _MOST_ALIKE)
-            models = f"{who}: models" if able and unable else "models"
-            yield f"{models} with {counts} scores: fewer than {FEW} allow no conclusion, {why}"
-
-
-def _pair(scores: Scores) -> str:
-    return f"{scores.a} and {scores.b}{f' on {scores.dataset}' if scores.dataset else ''}"
+            yield f"models with {counts} scores: fewer than {fewest} allow no conclusion, {why}"
 
 
 def _unpaired(compared: PairwiseComparisons) -> Iterator[str]:
@@ -138,7 +130,8 @@ def _small_and_wide(compared: PairwiseComparisons) -> Iterator[str]:
     for pair in compared.pairs:
         of = pair.scores
         p_value = pair.tests["brunner_munzel"].p_value
-        if of.by_pairs or not enough(of) or not p_value <= compared.rules.alpha:
+        ranked = of.location_test == "brunner_munzel" and enough(of)
+        if not ranked or not p_value <= compared.rules.alpha:
             continue
         (few, small), (many, large) = sorted(
             ((of.a, of.first), (of.b, of.second)), key=lambda named: len(named[1])

@@ -31,9 +31,9 @@ def to_dict(study: ScoreStudy) -> dict[str, Json]:
         "rules": plain(rules),
         "adjust_p_values": {
             "method": rules.correction,
-            "verdict_tests": study.comparison.verdict_tests,
-            "further_tests": study.comparison.further_tests,
+            **study.comparison.families._asdict(),
         },
+        "primary": record(study.comparison.primary) | {"text": verdict.primary(study.comparison)},
         "missing": table.missing,
         "unusable": plain(table.unusable),
         "statuses": plain(table.statuses),

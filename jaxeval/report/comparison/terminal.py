@@ -136,13 +136,14 @@ def _print_pair(console: "Console", pair: Pair, study: ScoreStudy, scale: ScoreF
     for line in verdict.of_pair(pair, study.comparison.rules, scale):
         console.print(f"  {line}", markup=False)
     console.print()
+    roles = {pair.scores.location_test: "primary", pair.scores.spread_test: "spread"}
     tests = [
         (
             f"  {verdict.TESTS[name]}",
             _number(test.statistic, 6),
             _number(test.p_value),
             _number(pair.adjusted[name]),
-            "primary" if name in pair.scores.verdict_tests else "",
+            roles.get(name, ""),
         )
         for name, test in pair.tests.items()
     ]
