@@ -32,15 +32,20 @@ def of_study(
         careful = argument("unit", "split")
         yield f"seeds were trained on several splits: {careful} is the careful choice"
     yield from _overlapping(table, samples)
+    yield from of_aggregates(samples, together)
+    yield from _shortened(list(_unpaired(compared)))
+    yield from _shortened(list(_small_and_wide(compared)))
+    yield from _few(compared)
+
+
+def of_aggregates(samples: Samples, together: Across | None) -> Iterator[str]:
+    """Those of what data sets say together."""
     scarce = min(len(sample.labels) for c in samples.by_dataset.values() for sample in c.values())
     if scarce < _FEW_FOR_BOOTSTRAP and len(samples.datasets) > 1:
         yield (
             f"bootstrap intervals over data sets: fewer than {_FEW_FOR_BOOTSTRAP} scores of a "
             "model make them too narrow"
         )
-    yield from _shortened(list(_unpaired(compared)))
-    yield from _shortened(list(_small_and_wide(compared)))
-    yield from _few(compared)
     if together is not None and together.aggregates is not None and not together.one_scale:
         yield (
             "typical scores of data sets differ by more than a factor of ten: interquartile means "

@@ -66,7 +66,7 @@ def of_pair(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
             yield spread(pair, rules, scale)
     yield from plan.sensitivity(pair, rules, scale)
     if rules.margin is not None:
-        yield _equivalence(pair, rules, scale)
+        yield equivalence(pair, rules, scale)
 
 
 def _location(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
@@ -166,7 +166,8 @@ def spread(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
     )
 
 
-def _equivalence(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
+def equivalence(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
+    """Whether the means were shown to differ by less than the margin, which there is."""
     assert rules.margin is not None
     margin, p = scores.difference(rules.margin, scale.unit), pair.adjusted["tost"]
     tested = f"TOST, corrected p {text.p_value(p)}"
