@@ -112,8 +112,8 @@ def add_logs(group: argparse._ArgumentGroup) -> None:
         "--log",
         action="append",
         metavar="[NAME=]PATH",
-        help="logs of lm-evaluation-harness, Inspect, HELM or openai/evals, or JSON lines of "
-        "predictions: a file or a folder, may be repeated; NAME: all are runs of this model",
+        help="logs of lm-evaluation-harness, Inspect, HELM or openai/evals, or JSON lines or CSV "
+        "of predictions: a file or a folder, may be repeated; NAME: all are runs of this model",
     )
     group.add_argument(
         "--task",
@@ -151,7 +151,7 @@ def add_items(parser: argparse.ArgumentParser) -> None:
         "--items",
         action=Once,
         metavar="FILE",
-        help="a row an item of a run instead: columns model, seed, item (and dataset), and "
+        help="a row an item of a run instead: columns model, seed or run, item (and dataset), and "
         "correct, or gold and predicted; --metric accuracy (the default) or macro_f1",
     )
 
