@@ -11,7 +11,6 @@ from jaxeval.runs.layout import Missing
 from jaxeval.stats.results import Interval
 from jaxeval.version import VERSION
 
-
 _HALF = 0.0005  # of the last of three digits
 
 

@@ -32,14 +32,17 @@ def of_study(
         careful = argument("unit", "split")
         yield f"seeds were trained on several splits: {careful} is the careful choice"
     yield from _overlapping(table, samples)
-    yield from of_aggregates(samples, together)
-    yield from _shortened(list(_unpaired(compared)))
+    yield from of_details(samples, compared, together)
+    yield from _shortened([*_unpaired(compared, by_pairs=True)])
     yield from _shortened(list(_small_and_wide(compared)))
     yield from _few(compared)
 
 
-def of_aggregates(samples: Samples, together: Across | None) -> Iterator[str]:
-    """Those of what data sets say together."""
+def of_details(
+    samples: Samples, compared: PairwiseComparisons, together: Across | None
+) -> Iterator[str]:
+    """Those of what data sets say together, and of paired tests that no verdict rests on."""
+    yield from _shortened([*_unpaired(compared, by_pairs=False)])
     scarce = min(len(sample.labels) for c in samples.by_dataset.values() for sample in c.values())
     if scarce < _FEW_FOR_BOOTSTRAP and len(samples.datasets) > 1:
         yield (
@@ -119,10 +122,14 @@ def _few(compared: PairwiseComparisons) -> Iterator[str]:
             yield f"models with {counts} scores: fewer than {fewest} allow no conclusion, {why}"
 
 
-def _unpaired(compared: PairwiseComparisons) -> Iterator[str]:
+def _unpaired(compared: PairwiseComparisons, by_pairs: bool) -> Iterator[str]:
     for pair in compared.pairs:
         scores = pair.scores
-        if scores.paired is not None and len(scores.paired[0]) < max(scores.n):
+        if (
+            scores.by_pairs == by_pairs
+            and scores.paired is not None
+            and len(scores.paired[0]) < max(scores.n)
+        ):
             yield (
                 f"{scores.a}, {scores.b}{' on ' + scores.dataset if scores.dataset else ''}: "
                 f"paired tests use the {len(scores.paired[0])} units that both have, of "

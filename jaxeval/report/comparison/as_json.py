@@ -1,7 +1,7 @@
 """A study as JSON; docs/compare.md describes it."""
 
 from jaxeval.files import Json
-from jaxeval.report.comparison import overall, single, verdict
+from jaxeval.report.comparison import answer, overall, single, verdict
 from jaxeval.report.items import as_json as items
 from jaxeval.report.plain import plain, record
 from jaxeval.report.scores import ScoreFormat
@@ -45,6 +45,7 @@ def to_dict(study: ScoreStudy) -> dict[str, Json]:
         "across_datasets": None if study.across is None else _across(study.across),
         "items_and_runs": None if study.items is None else items.to_dict(study.items),
         "single_models": None if study.single is None else _single(study, scale),
+        "answer": answer.sentences(study, scale),
         "headline": overall.headline(study, scale),
         "verdict": verdict.of_study(study, scale),
     }

@@ -60,8 +60,8 @@ def _notes(study: ScoreStudy, details: bool) -> list[str]:
     table = study.table
     if details:
         return [*verdict.counted(table), *study.warnings]
-    of_together = set(study_warnings.of_aggregates(study.samples, study.across))
-    known = [*table.notes, *(line for line in study.warnings if line not in of_together)]
+    behind = {*study_warnings.of_details(study.samples, study.comparison, study.across)}
+    known = [*table.notes, *(line for line in study.warnings if line not in behind)]
     return [text.unusable(table.unusable, table.missing), *known] if table.unusable else known
 
 
@@ -133,8 +133,10 @@ def _by_dataset(study: ScoreStudy, scale: ScoreFormat) -> Table:
 
 
 def _pairs(study: ScoreStudy, scale: ScoreFormat) -> Table:
-    """A row a pair: of many those with the best model. The better-placed model is A."""
+    """A row a pair: of many those with the best model. A is placed better, or B the control."""
     rules, models = study.comparison.rules, answer.order(study)
+    control = answer.control(study)
+    models.sort(key=lambda model: model == control)
     several = len(study.samples.datasets) > 1
     pairs = study.comparison.pairs
     if len(pairs) > _MOST_PAIRS:
