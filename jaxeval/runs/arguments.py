@@ -87,7 +87,8 @@ def add_table(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="ROLE=NAME",
-        help="which column is model, seed, split, dataset, metric, status or dev; may be repeated",
+        help="which column is model, seed, split, dataset, metric, status or dev; last=EPOCH or "
+        "best=DEV: which row of a run counts; may be repeated",
     )
     group.add_argument("--metric", metavar="NAME", help="only rows of this metric")
     add_direction(group)

@@ -134,8 +134,8 @@ def caption(study: ScoreStudy) -> str:
     return (
         f"Mean ± sd of {metric} ({better} is better) over {n} {pairs[0].unit}s. Bold: shown to be "
         f"better than every model that it is compared with on the data set ({tests}, corrected "
-        f"by {verdict.CORRECTIONS[rules.correction]} over {study.comparison.verdict_tests} tests, "
-        f"level {rules.alpha:g}); nothing is bold where none was shown to be."
+        f"by {verdict.CORRECTIONS[rules.correction]} over all pairs and data sets, level "
+        f"{rules.alpha:g}); nothing is bold where none was shown to be."
     )
 
 
