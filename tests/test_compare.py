@@ -1,5 +1,6 @@
 """`python -m jaxeval.compare`: the verdict, its JSON, what is pasted, what is drawn."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,16 @@ def test_the_verdict_is_one_a_reviewer_accepts(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     """Dies if the text names the wrong model, or hides n, unit, correction or what was unseen."""
-    assert compare.main(["A", "B", "--table", str(comparing.table(tmp_path))]) == 0
+    words = ["A", "B", "--table", str(comparing.table(tmp_path))]
+    assert compare.main(words) == 0
+    first, *rest = filter(None, capsys.readouterr().out.split("\n"))
+    assert re.fullmatch(
+        r"A is better than B: score 0.0\d+ higher, 95 % CI \[0.0\d+, 0.0\d+\], p < .001 "
+        r"\(Brunner-Munzel, 12 runs each\)\.",
+        first,
+    )
+    assert rest[-1].startswith("Brunner-Munzel, 1 comparison, level .05, two-sided | --details: ")
+    assert compare.main([*words, "--details"]) == 0
     shown = capsys.readouterr().out
     for said in (
         "A's distribution is higher: medians",
@@ -90,7 +100,9 @@ def test_scores_are_read_by_the_unit_of_their_metric(
     assert comparing.json_of(capsys, *words)["metric_unit"] == unit
     assert compare.main(words) == 0
     shown = capsys.readouterr().out
-    assert ("points, 95 % CI" in shown) == (unit in ("fraction", "error rate"))
+    assert bool(re.search(" points (higher|lower), 95 % CI", shown)) == (
+        unit in ("fraction", "error rate")
+    )
     assert f"{column} (%)" in shown or unit not in ("fraction", "error rate")
 
 
@@ -101,6 +113,11 @@ def test_losses_are_better_when_lower(tmp_path: Path, capsys: pytest.CaptureFixt
     lines = [f"{draw.normal(90, 1):.3f},{draw.normal(80, 1):.3f}" for _ in range(10)]
     path.write_text("A,B\n" + "\n".join(lines))
     assert compare.main(["--table", str(path), "--lower-is-better"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.strip().startswith("B is better than A: score ")
+    assert "lower, 95 % CI [" in shown and ", p < .001 (Brunner-Munzel, 10 runs each)." in shown
+    assert "A run of B is better than one of A with probability 1.00, 95 % CI [0.8" in shown
+    assert compare.main(["--table", str(path), "--lower-is-better", "--details"]) == 0
     shown = capsys.readouterr().out
     assert "A's distribution is higher, and so B is the better one" in shown
     assert "probability that a run of A is better 0.00" in shown
@@ -113,7 +130,7 @@ def test_equal_models_are_not_told_apart_and_equivalence_is_shown(
     path = comparing.table(tmp_path, shift=0.0, n=40)
     assert compare.main(["--table", str(path), "--margin", "0.02"]) == 0
     shown = capsys.readouterr().out
-    assert "No difference in location was shown" in shown
+    assert shown.strip().startswith("No difference between A and B was shown: score ")
     assert "Equivalent within 0.02: the means differ by less" in shown
     assert compare.main(["--table", str(path), "--margin", "0.0001"]) == 0
     assert "Equivalence within 0.0001 was not shown" in capsys.readouterr().out
@@ -135,8 +152,10 @@ def test_data_sets_are_summed_up_and_drawn(tmp_path: Path, capsys: pytest.Captur
     path = tmp_path / "m.csv"
     path.write_text("\n".join(rows))
     out = tmp_path / "figures"
-    assert compare.main(["--table", str(path), "--figures", str(out)]) == 0
+    assert compare.main(["--table", str(path), "--figures", str(out), "--details"]) == 0
     shown = capsys.readouterr().out
+    assert shown.strip().startswith("Of the runs that finished, [bold]c[/bold] is best: ")
+    assert "1 of 13 runs of a failed (1 diverged)." in shown
     assert "a: no scores on z; not compared there" in shown
     assert "Over 2 data sets no conclusion can be drawn" in shown and "Friedman" in shown
     assert "a: 1 diverged, 12 finished" in shown and "[bold]c[/bold]" in shown

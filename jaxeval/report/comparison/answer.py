@@ -171,6 +171,9 @@ def _tests(study: ScoreStudy) -> str:
 
 def sizes(pairs: Sequence[Pair]) -> str:
     """8 runs each, 3 to 5 runs each, 10 splits: what the tests of pairs rest on."""
+    if len(pairs) == 1 and not pairs[0].scores.by_pairs and len({*pairs[0].scores.n}) > 1:
+        few, most = sorted(pairs[0].scores.n)
+        return f"{few} and {text.counted(most, pairs[0].scores.unit)}"
     counts = {len(values) for pair in pairs for values in pair.scores.compared}
     low, high, unit = min(counts), max(counts), pairs[0].scores.unit
     many = text.counted(high, unit) if low == high else f"{low} to {text.counted(high, unit)}"
