@@ -52,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
         "--range", action="append", default=[], metavar="NAME=LOW:HIGH[:log]", help="of one"
     )
     parser.add_argument("--part", choices=("dev", "test"), default="dev", help="compared (dev)")
-    parser.add_argument("--figures", metavar="DIR", help="writes neighbourhood.svg and .png")
+    parser.add_argument("--figures", metavar="DIR", help="writes neighbourhood.svg, .pdf, .png")
     return parser
 
 

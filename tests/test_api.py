@@ -227,3 +227,51 @@ def test_selections() -> None:
     assert jaxeval.select([short, long], budget=8, quiet=True).best == "6"
     with pytest.raises(errors.ConfigError, match="the configs say that higher"):
         jaxeval.select([short, long], rule=rule, quiet=True)
+
+
+class _Frame:
+    """What pandas and polars have in common."""
+
+    def __init__(self, records: list[dict[str, Any]]):
+        self._values = {name: [record[name] for record in records] for name in records[0]}
+        self.columns = [*self._values]
+
+    def __getitem__(self, name: str) -> list[Any]:
+        return self._values[name]
+
+    def __len__(self) -> int:
+        return len(self._values[self.columns[0]])
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        return self._values
+
+
+def test_one_table_is_compared_in_any_form(tmp_path: Path) -> None:
+    """Dies if a path, records or a data frame are no table, or are read in another way."""
+    records = [
+        {"arch": name, "seed": k, "accuracy": float(score)}
+        for name, scores in (("x", A), ("y", B))
+        for k, score in enumerate(scores)
+    ]
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "arch,seed,accuracy\n" + "\n".join(",".join(map(str, r.values())) for r in records)
+    )
+    read = compare(table=str(path)).to_dict()["pairs"]
+    for of in (str(path), path, records, _Frame(records)):
+        assert compare(of).to_dict()["pairs"] == read
+        assert compare("y", "x", table=of).study.table.models == ("y", "x")
+    pandas = pytest.importorskip("pandas")
+    assert compare(pandas.DataFrame(records)).to_dict()["pairs"] == read
+
+
+def test_what_is_no_table_is_refused() -> None:
+    """Dies if a name alone is a path, or a table without scores a traceback."""
+    with pytest.raises(errors.ConfigError, match="names with table="):
+        compare("x")
+    with pytest.raises(errors.DataError, match=r"none\.csv: no such file"):
+        compare("none.csv")
+    with pytest.raises(errors.DataError, match="records: no column 'score'"):
+        compare([{"model": "A"}])
+    with pytest.raises(errors.DataError, match="found dict"):
+        compare("x", table={"x": 1})

@@ -142,7 +142,7 @@ def test_data_sets_are_summed_up_and_drawn(tmp_path: Path, capsys: pytest.Captur
     assert "a: 1 diverged, 12 finished" in shown and "[bold]c[/bold]" in shown
     drawn = {p.name for p in out.iterdir()}
     names = ("violins", "ecdf", "profiles", "critical_difference")
-    assert drawn == {f"{name}.{kind}" for name in names for kind in ("svg", "png")}
+    assert drawn == {f"{name}.{kind}" for name in names for kind in ("svg", "pdf", "png")}
     tree = comparing.json_of(capsys, "--table", path, "--missing", "drop")
     assert tree["across_datasets"]["nemenyi"]["models"][0] == "[bold]c[/bold]"
     assert tree["unusable"][0]["what"] == "missing" and len(tree["pairs"]) == 7
@@ -177,7 +177,7 @@ def test_latex_and_markdown_can_be_pasted(tmp_path: Path, capsys: pytest.Capture
     path.write_text("a_1 & b%,c|d\n0.5,0.6\n0.51,0.62\n0.52,0.61\n0.5,0.63\n0.49,0.6\n")
     assert compare.main(["--table", str(path), "--latex"]) == 0
     latex = capsys.readouterr().out
-    assert r"a\_1 \& b\% & 5 &" in latex and latex.count(r"\bottomrule") == 2
+    assert r"a\_1 \& b\% & 5 &" in latex and latex.count(r"\bottomrule") == 3
     target = tmp_path / "t.md"
     assert compare.main(["--table", str(path), "--markdown", str(target)]) == 0
     rows = [line for line in target.read_text().splitlines() if line.startswith("|")]

@@ -29,13 +29,13 @@ def test_the_difference_is_that_of_the_items(
     assert pair["p_adjusted"] == pair["difference"]["p_value"] < 0.001
     assert pair["tests"].keys() == {"sign_flips", "mcnemar"}
     shown = verb.shown(capsys, "--log", folder)
-    assert (
-        f"new scores higher than old: {100 * means['new']:.2f} (new) and "
-        f"{100 * means['old']:.2f} (old), difference {100 * (means['new'] - means['old']):.2f} "
-        "points, 95 % CI ["
-    ) in shown
-    assert "corrected p < .001, over other items, these runs (120 items)." in shown
+    gap = 100 * (means["new"] - means["old"])
+    assert shown.startswith(f"new is better than old: acc {gap:.2f} points higher, 95 % CI [")
+    assert "p < .001 (over other items, these runs; 120 items, 1 run each). acc (%)" in shown
     assert "this says nothing of other runs" in shown
+    assert tree["answer"][0] in shown
+    told = verb.shown(capsys, "--log", folder, "--details")
+    assert f"{100 * means['new']:.2f} (new) and {100 * means['old']:.2f} (old)" in told
     assert pair["text"] in " ".join(tree["verdict"])
 
 
@@ -133,9 +133,14 @@ def test_several_tasks_and_models(tmp_path: Path, capsys: pytest.CaptureFixture)
     assert [place["rank"] for place in tree["places"]][-1] == 3
     assert sorted(tree["tie_groups"][0]) == ["a", "b"]
     shown = verb.shown(capsys, "--log", tmp_path)
-    assert "Mean over these 3 tasks: a scores higher than c" in shown
-    assert "No difference in the mean over tasks was shown between " in shown
-    assert "Tasks as a sample of such tasks: 95 % CI [" in shown
+    assert shown.startswith(
+        "a scores best in the mean over 3 tasks; b cannot be told from it; c is worse. Task by "
+        "task, a leads: it is better than c on all 3 tasks; elsewhere no difference was shown."
+    )
+    told = verb.shown(capsys, "--log", tmp_path, "--details")
+    assert "Mean over these 3 tasks: a scores higher than c" in told
+    assert "No difference in the mean over tasks was shown between " in told
+    assert "Tasks as a sample of such tasks: 95 % CI [" in told
     assert (
         "95 % CIs of means by Jeffreys, effective number of answers; of differences by t, "
         "Satterthwaite, two items added; of tasks as a sample by t, Satterthwaite; of ranks by "
@@ -210,7 +215,7 @@ def test_the_example_of_the_docs(
     exec(example.split("```python\n")[1].split("```")[0], {})
     (command,) = re.findall("^    jaxeval compare (.*)$", example.split("```text")[0], re.M)
     compare.main(command.split())
-    shown = capsys.readouterr().out.strip().split("\n\njaxeval 0")[0]
+    shown = capsys.readouterr().out.strip()
     expected = example.split("```text\n")[1].split("```")[0].strip()
     assert [line.rstrip() for line in shown.splitlines()] == [
         line.rstrip() for line in expected.splitlines()
@@ -225,9 +230,9 @@ def test_items_that_are_left_out_are_named(tmp_path: Path, capsys: pytest.Captur
         text = "".join(json.dumps(line) + "\n" for line in of_model)
         (tmp_path / f"{name}.jsonl").write_text(text)
     shown = verb.shown(capsys, "--log", tmp_path)
-    assert "warning: 8 items are left out: b lacks 7 (i33, i34, i35 ...)" in shown
-    assert "warning: answers that have no score: 1 of b" in shown
-    assert "(32 items)" in shown
+    assert "8 items are left out: b lacks 7 (i33, i34, i35 ...)" in shown
+    assert "answers that have no score: 1 of b" in shown
+    assert "; 32 items, 1 run each" in shown
 
 
 def test_sentences_rest_on_corrected_p_values(
@@ -256,6 +261,51 @@ def test_ranks_are_headed_by_what_they_are_of(
     for task in tasks:
         models.logs(tmp_path, {"a": 1.0, "b": 0.0, "c": -1.0}, task)
     assert compare.main(["--log", str(tmp_path), "--resamples", "99"]) == 0
-    head = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("rank"))
-    assert ("mean over tasks" in head) is (len(tasks) > 1)
-    assert len(tasks) > 1 or head.split()[-1] == "%" or "acc" in head
+    first, *lines = filter(None, capsys.readouterr().out.splitlines())
+    assert ("in the mean over 2 tasks" in first) is (len(tasks) > 1)
+    head = next(line.split() for line in lines if "rank" in line)
+    assert head[:4] == ["acc", "(%)", "items", "runs"]
+    (of_c,) = (line.split() for line in lines if line.startswith("c  "))
+    assert of_c[1] == str(len(tasks) * models.ITEMS)  # else those of one task
+
+
+def test_notes_are_of_what_is_compared_and_folded(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if --task X warns of other tasks, a model without the metric ends the comparison, or
+    twelve tasks that lack a metric take twelve lines."""
+    skills = {"a": 0.9, "b": 0.0}
+    models.logs(tmp_path, skills, "arc", metrics={"acc": True, "f1": True})
+    for k in range(12):
+        models.logs(tmp_path, skills, f"other{k}", metrics={"acc": True})
+    models.logs(tmp_path, {"c": 0.5}, "arc")
+    models.logs(tmp_path, {"a": 0.9}, "cut")
+    (cut,) = tmp_path.glob("a/samples_cut_*")
+    cut.write_text("".join(cut.read_text().splitlines(keepends=True)[:9]))
+    shown = verb.shown(capsys, "--log", tmp_path, "--metric", "f1")
+    assert "c has no metric f1; left out" in shown
+    several = "12 tasks (other0, other10, other11 ...): no metric f1 of all models"
+    assert f"{several} (it has acc); left out" in shown
+    assert "holds 9 of the 120 answers" in shown and "cut: no log of b; left out" in shown
+    told = verb.shown(capsys, "--log", tmp_path, "--metric", "f1", "--details")
+    assert told.count("no metric f1 of all models (it has acc); left out") == 12
+    one = verb.as_json(capsys, "--log", tmp_path, "--metric", "f1", "--task", "arc")
+    assert one["warnings"] == ["c has no metric f1; left out"]
+    assert one["models"] == ["a", "b"]
+    with pytest.raises(DataError, match="task arc: no metric f1 of all models"):
+        compare.main(["a", "c", "--log", str(tmp_path), "--metric", "f1", "--task", "arc"])
+
+
+def test_many_tasks_fit_a_screen(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if three models on twenty tasks take more than 45 lines, two on one more than 12, or a
+    table is wider than 100 columns."""
+    skills = {"org/large-7b": 0.9, "org/medium-3b": 0.3, "org/small-1b": 0.0}
+    for k in range(20):
+        models.logs(tmp_path, skills, f"mmlu_task_{k}")
+    for words, most in (([], 45), (["--task", "mmlu_task_1", *[*skills][:2]], 12)):
+        words = ["--log", str(tmp_path), "--resamples", "99", *words]
+        assert compare.main([*words[4:], *words[:4]] if len(words) > 4 else words) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert sum(1 + (len(line) - 1) // 100 for line in lines) <= most
+        tables = [line for line in lines if re.search(r"\d  +\d", line)]
+        assert len(tables) >= 2 and max(map(len, tables)) <= 100

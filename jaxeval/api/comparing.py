@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jaxeval import errors
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from jaxeval.runs.units import Unit
     from jaxeval.stats.multiple import Method
 
+    Table = Sequence[Mapping[str, object]] | Any  # records, or a data frame
+
 
 @errors.in_python(
     column="table=read_scores(PATH, columns{})",
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
     lower_is_better="higher_is_better=False",
 )
 def compare(
-    *models: "Runs | str | Sequence[float] | Mapping[str, Sequence[float]]",
-    table: "str | Path | ScoreTable | Runs | None" = None,
+    *models: "Runs | str | Path | Sequence[float] | Mapping[str, Sequence[float]] | Table",
+    table: "str | Path | ScoreTable | Runs | Table | None" = None,
     paired: bool = False,
     higher_is_better: bool | None = None,
     unit: "Unit | None" = None,
@@ -38,8 +40,9 @@ def compare(
 
     Args:
       models: sequences of scores (which are called A, B ...), or one dict of them by name; runs;
-        or names in `table`, without which all models of the table are compared.
-      table: a file of scores, a runs folder or a database URL, or what was read of one.
+        one table, of which all models are compared; or names of models in `table`.
+      table: a file of scores, a runs folder or a database URL, or what was read of one; a list of
+        records ({"model": "A", "seed": 1, "score": 0.9}); a data frame, as of pandas.
       paired: the k-th scores of all sequences belong together (one split); as many of each.
       higher_is_better: of sequences, and of tables that do not say it, which must not be
         contradicted; None: as the table or the metric's name says, else so. Runs know it.

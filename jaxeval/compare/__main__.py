@@ -95,7 +95,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--json", metavar="PATH", help="everything as JSON, - for stdout")
     out.add_argument("--latex", nargs="?", const="-", metavar="PATH", help="tables to paste")
     out.add_argument("--markdown", nargs="?", const="-", metavar="PATH", help="tables to paste")
-    out.add_argument("--figures", metavar="DIR", help="violins, ECDF, profiles ... as SVG and PNG")
+    out.add_argument("--figures", metavar="DIR", help="violins, ECDF ... as SVG, PDF, PNG")
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -5,12 +5,13 @@ import string
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.results import Runs
-from jaxeval.runs import database, directions, native, tables
+from jaxeval.runs import database, directions, imported, native, tables
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.tables import ScoreTable
@@ -30,7 +31,7 @@ def read(path: str | Path, layout: Layout, rows: int | None = None) -> ScoreTabl
 
 def table(
     models: Sequence[object],
-    source: str | Path | ScoreTable | Runs | None = None,
+    source: object = None,
     *,
     paired: bool = False,
     higher_is_better: bool | None = None,
@@ -47,6 +48,8 @@ def table(
         raise ConfigError("paired: expected with sequences; tables and runs say what is paired")
     if source is not None:
         return _of_names(_names(models), source, higher_is_better)
+    if len(models) == 1 and _is_source(models[0]):
+        return _of_names([], models[0], higher_is_better)
     if not models:
         raise ConfigError("compare: expected sequences of scores, runs, or table=")
     runs = [model for model in models if isinstance(model, Runs)]
@@ -72,16 +75,44 @@ def _names(models: Sequence[object]) -> list[str]:
     return list(names)
 
 
-def _of_names(
-    names: list[str], source: str | Path | ScoreTable | Runs, higher_is_better: bool | None
-) -> ScoreTable:
-    if not isinstance(source, str | PathLike | ScoreTable | Runs):
-        expected = "a path, a URL, or what was read of one"
-        raise DataError(f"table: expected {expected}, found {type(source).__name__}")
+def _of_names(names: list[str], source: object, higher_is_better: bool | None) -> ScoreTable:
     if isinstance(source, ScoreTable):
         return tables.only(_directed(source, higher_is_better), names)
     layout = Layout(models=names, higher_is_better=higher_is_better)
-    return _of_runs([source], layout) if isinstance(source, Runs) else read(source, layout)
+    if isinstance(source, str | PathLike):
+        return read(source if isinstance(source, str) else Path(source), layout)
+    if isinstance(source, Runs):
+        return _of_runs([source], layout)
+    if not _is_source(source):
+        expected = "a path, a URL, records, a data frame, or what was read of one"
+        raise DataError(f"table: expected {expected}, found {type(source).__name__}")
+    return tables.of_program(_columns(source), layout)
+
+
+def _is_source(given: object) -> bool:
+    """Whether it is a table by itself: a path that is there, records, or a data frame."""
+    if isinstance(given, str | PathLike):
+        known = bool(Path(given).suffix) or database.is_url(given)
+        return known or Path(given).exists()
+    if isinstance(given, list | tuple):
+        return bool(given) and all(isinstance(record, Mapping) for record in given)
+    return _is_frame(given)
+
+
+def _is_frame(given: object) -> bool:
+    """Whether it is a data frame, of pandas or another library."""
+    return hasattr(given, "columns") and hasattr(given, "to_dict")
+
+
+def _columns(given: Any) -> Columns:
+    """The columns of records or of a data frame."""
+    if not _is_frame(given):
+        records = [{str(key): value for key, value in of.items()} for of in given]
+        return imported.of_records(records, "records", range(1, len(records) + 1))
+    values = {str(name): [*given[name]] for name in given.columns}
+    if len(values) < len(given.columns) or not len(given):
+        raise DataError("table: expected a data frame with rows, and columns of different names")
+    return Columns("data frame", values, range(1, len(given) + 1))
 
 
 def _directed(table: ScoreTable, asked: bool | None) -> ScoreTable:

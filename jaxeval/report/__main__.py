@@ -30,7 +30,7 @@ def parser() -> argparse.ArgumentParser:
     verb.add_argument("runs", help="runs folder or database URL")
     verb.add_argument("--experiment", metavar="NAME", help="only this name, id, or begin of one")
     verb.add_argument("--html", metavar="PATH", help="the page (RUNS/report.html)")
-    verb.add_argument("--figures", metavar="DIR", help="also write all figures as SVG and PNG")
+    verb.add_argument("--figures", metavar="DIR", help="also write all figures as SVG, PDF, PNG")
     verb.add_argument("--json", metavar="PATH", help="the summaries as JSON, - for stdout")
     cli.add_details(verb)
     return verb

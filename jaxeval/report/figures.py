@@ -1,4 +1,4 @@
-"""Drawn figures with the words and numbers that say the same, as SVG and PNG files."""
+"""Drawn figures with the words and numbers that say the same, as SVG, PDF and PNG files."""
 
 import hashlib
 import io
@@ -20,6 +20,14 @@ _OF_PAGE = {  # what is drawn in a colour, as page.html.jinja has it
     "#555555": "var(--soft)",
     "#ffffff": "var(--card)",
     "#dddddd": "var(--line)",
+}
+
+
+# what changes from day to day, or with versions, and is left out
+_UNSAID: Any = {
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
+    ".png": {"Software": None},
 }
 
 
@@ -91,14 +99,14 @@ def folder(path: Path) -> Path:
 
 
 def save(figure: Figure, into: Path, stem: str) -> list[Path]:
-    """Writes STEM.svg and STEM.png (200 dots an inch) into a folder."""
+    """Writes STEM.svg, STEM.pdf and STEM.png (200 dots an inch) into a folder."""
     import matplotlib
 
     _lay_out(figure)
-    style: Any = {"svg.fonttype": "path", "svg.hashsalt": _hash(stem)}
-    paths = [folder(into) / f"{stem}.{kind}" for kind in ("svg", "png")]
+    style: Any = {"svg.fonttype": "path", "svg.hashsalt": _hash(stem), "pdf.fonttype": 42}
+    paths = [folder(into) / f"{stem}.{kind}" for kind in ("svg", "pdf", "png")]
     for path in paths:
-        metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+        metadata = _UNSAID[path.suffix]
         try:
             with matplotlib.rc_context(style), glyphs.drawn(figure.drawing):
                 figure.drawing.savefig(path, dpi=200, facecolor="white", metadata=metadata)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 _LATEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
     | {c: f"${c}$" for c in "<>|"}  # other characters in OT1, LaTeX's first encoding
+    | {"±": r"$\pm$"}
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {"\\": r"\textbackslash{}"}
 )
@@ -16,11 +17,15 @@ _MARKDOWN = re.compile(r"[\\|*_`<$~&]|(?<=\])[(\[:]|^[#>]|^\[(?=[ xX]\])")
 Row = Sequence[str]
 
 
+class Bold(str):
+    """A cell in bold letters."""
+
+
 def latex_table(head: Row, rows: Sequence[Row]) -> str:
     """A tabular (booktabs), names to the left and numbers to the right."""
 
     def line(cells: Row) -> str:
-        text = " & ".join(_MINUS.sub("$-$", cell.translate(_LATEX)) for cell in cells)
+        text = " & ".join(map(_latex_cell, cells))
         # else read as an argument of the command before
         return ("{}" if text.startswith(("[", "*")) else "") + text + r" \\"
 
@@ -32,6 +37,18 @@ def latex_table(head: Row, rows: Sequence[Row]) -> str:
     )
 
 
+def latex_float(head: Row, rows: Sequence[Row], caption: str) -> str:
+    """The same as a table with a caption."""
+    body = latex_table(head, rows)
+    said = _latex_cell(caption)
+    return f"\\begin{{table}}\n\\centering\n\\caption{{{said}}}\n{body}\n\\end{{table}}"
+
+
+def _latex_cell(cell: str) -> str:
+    text = _MINUS.sub("$-$", cell.translate(_LATEX))
+    return f"\\textbf{{{text}}}" if isinstance(cell, Bold) else text
+
+
 def escaped(text: str) -> str:
     """Text that Markdown shows as it is."""
     return _MARKDOWN.sub(r"\\\g<0>", text)
@@ -39,6 +56,10 @@ def escaped(text: str) -> str:
 
 def markdown_table(head: Row, rows: Sequence[Row]) -> str:
     """A table, all of whose cells are text."""
-    first, *others = ([escaped(cell) for cell in row] for row in (head, *rows))
+    first, *others = ([_markdown_cell(cell) for cell in row] for row in (head, *rows))
     lines = [first, ["---"] * len(head), *others]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def _markdown_cell(cell: str) -> str:
+    return f"**{escaped(cell)}**" if isinstance(cell, Bold) else escaped(cell)

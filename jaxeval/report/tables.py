@@ -20,7 +20,9 @@ def console(stderr: bool = False) -> "Console":
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError(errno.EPIPE, "the reader has gone")
 
-    return Piped(markup=False, emoji=False, highlight=False, soft_wrap=True, stderr=stderr)
+    of = Piped(markup=False, emoji=False, highlight=False, stderr=stderr)
+    of.soft_wrap = not of.is_terminal  # lines are whole in a file, and end with words on a screen
+    return of
 
 
 def print_table(

@@ -87,7 +87,8 @@ def add_table(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="ROLE=NAME",
-        help="which column is model, seed, split, dataset, metric, status or dev; may be repeated",
+        help="which column is model, seed, split, dataset, metric, status or dev; last=EPOCH or "
+        "best=DEV: which row of a run counts; may be repeated",
     )
     group.add_argument("--metric", metavar="NAME", help="only rows of this metric")
     add_direction(group)
@@ -112,8 +113,8 @@ def add_logs(group: argparse._ArgumentGroup) -> None:
         "--log",
         action="append",
         metavar="[NAME=]PATH",
-        help="logs of lm-evaluation-harness, Inspect, HELM or openai/evals, or JSON lines of "
-        "predictions: a file or a folder, may be repeated; NAME: all are runs of this model",
+        help="logs of lm-evaluation-harness, Inspect, HELM or openai/evals, or JSON lines or CSV "
+        "of predictions: a file or a folder, may be repeated; NAME: all are runs of this model",
     )
     group.add_argument(
         "--task",
@@ -151,7 +152,7 @@ def add_items(parser: argparse.ArgumentParser) -> None:
         "--items",
         action=Once,
         metavar="FILE",
-        help="a row an item of a run instead: columns model, seed, item (and dataset), and "
+        help="a row an item of a run instead: columns model, seed or run, item (and dataset), and "
         "correct, or gold and predicted; --metric accuracy (the default) or macro_f1",
     )
 

@@ -144,9 +144,19 @@ def _filled_rows(reader: Iterable[list[str]]) -> Iterator[list[str]]:
 
 
 def _check_header(header: Sequence[str], path: str | Path) -> None:
-    twice = [name for k, name in enumerate(header) if name in header[:k]]
-    if twice:
-        raise DataError(f"two columns are named {twice[0]!r}", path, 1)
+    twice = _twice(header)
+    if twice is not None:
+        raise DataError(f"two columns are named {twice!r}", path, 1)
+
+
+def _twice(names: Iterable[str]) -> str | None:
+    """The first name that is there a second time."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def _read_json(path: str | Path, rows: int | None) -> Columns:
@@ -158,7 +168,7 @@ def _read_json(path: str | Path, rows: int | None) -> Columns:
         _refuse_nested(tree, path)
         return _of_lists(tree, path, rows)
     if isinstance(tree, list) and tree and all(isinstance(r, dict) for r in tree):
-        return _of_records(tree[:rows], path, range(1, len(tree) + 1))
+        return of_records(tree[:rows], path, range(1, len(tree) + 1))
     raise DataError(_EXPECTED_JSON, path)
 
 
@@ -182,7 +192,7 @@ def _read_json_lines(lines: Iterable[str], path: str | Path, rows: int | None) -
             raise DataError(message, path, number)
         records.append(record)
         numbers.append(number)
-    return _of_records(records, path, numbers)
+    return of_records(records, path, numbers)
 
 
 def _is_object(line: str) -> bool:
@@ -211,8 +221,7 @@ class _TwiceError(Exception):
 def _object(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
     tree = dict(pairs)
     if len(tree) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _TwiceError(next(name for name in names if names.count(name) > 1))
+        raise _TwiceError(_twice(name for name, _ in pairs))
     return tree
 
 
@@ -228,9 +237,10 @@ def _of_lists(tree: Mapping[str, list], path: str | Path, rows: int | None) -> C
     return Columns(str(path), values, numbers, ("number",))
 
 
-def _of_records(
+def of_records(
     records: Sequence[Mapping[str, object]], path: str | Path, rows: Sequence[int]
 ) -> Columns:
+    """The columns of records; those that a record lacks are None there."""
     names = list(dict.fromkeys(name for record in records for name in record))
     values = {name: [record.get(name) for record in records] for name in names}
     return Columns(str(path), values, rows[: len(records)])

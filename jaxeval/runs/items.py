@@ -1,7 +1,8 @@
 """Predictions of other programs, a row for each item of each run: scores of runs, and items.
 
-Columns are model, seed (the run) and item, dataset where there are several, and either correct (1
-or 0) or gold and predicted (classes, any text). Notation: N items of a data set, Y classes.
+Columns are model, seed (or run; none where each model has one) and item, dataset where there are
+several, and either correct (1 or 0) or gold and predicted (classes, any text); names such as
+item_id and prediction mean the same. Notation: N items of a data set, Y classes.
 """
 
 import difflib
@@ -12,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import counts, imported, tables
+from jaxeval.runs import counts, imported, names, tables
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.tables import ScoreTable
@@ -126,20 +127,17 @@ def _named(table: Columns, columns: Mapping[str, str]) -> Columns:
     wrong = [role for role in columns if role not in ROLES]
     if wrong:
         raise DataError(f"--column {wrong[0]}: of items, expected one of {', '.join(ROLES)}")
-    names = {role: columns.get(role, role) for role in ROLES}
-    present = {role: name for role, name in names.items() if name in table.values}
-    truth = ["correct"] if "correct" in present else ["gold", "predicted"]
-    if {"gold", "predicted"} <= present.keys():
+    named = {**names.of_items(table.values), **columns}
+    truth = ["correct"] if "correct" in named else ["gold", "predicted"]
+    if {"gold", "predicted"} <= {*columns, *table.values}:
         truth = ["gold", "predicted"]
-    if not {"correct", "gold", "predicted"} & {*present, *columns}:
+    if not {"correct", "gold", "predicted"} & named.keys():
         raise DataError(f"no column correct, or gold and predicted; {_near(table)}", table.source)
-    needed = ["model", "seed", "item", *truth, *columns]
     for role in truth:
-        _refuse_empty(table, names[role])
-    values: dict[str, Sequence[object]] = {
-        role: table.texts(names[role])
-        for role in dict.fromkeys([*needed, *(["dataset"] if "dataset" in present else [])])
-    }
+        _refuse_empty(table, named.get(role, role))
+    values: dict[str, Sequence[object]] = {"seed": ["1"] * len(table)}  # unless there is one
+    for role in ("model", "item", *truth, *columns, *({"seed", "dataset"} & named.keys())):
+        values[role] = table.texts(named.get(role, role))
     return Columns(table.source, values, table.rows)
 
 

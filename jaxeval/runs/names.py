@@ -1,7 +1,7 @@
 """What the name of a column says of it: an axis, a metric, models, or no scores at all."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 _QUALIFIERS = "n num no number max min total global train wall the of id"
 _AXES = {
@@ -48,9 +48,9 @@ _ITEMS = "item example doc document question sentence instance query utterance i
 _LOSSES = "loss losse nll cost criterion"
 # of answers to items: role -> names
 _ANSWERS = {
-    "correct": "correct iscorrect right isright hit",
-    "gold": "gold label goldlabel target reference truth groundtruth answer",
-    "predicted": "predicted prediction pred predictedlabel output response",
+    "correct": "correct iscorrect right",
+    "gold": "gold goldlabel label target truth groundtruth",
+    "predicted": "predicted prediction pred predictedlabel",
 }
 
 
@@ -109,7 +109,7 @@ def is_item(name: str) -> bool:
     return core in _ITEM_WORDS or (numbered and core == "sample") or core in ("itemid", "qid")
 
 
-def answers(columns: Iterable[str]) -> dict[str, str]:
+def answers(columns: Collection[str]) -> dict[str, str]:
     """Role -> column of answers to items, by their names: correct, gold, predicted."""
     by_word = {"".join(_words(name)): name for name in columns}
     found = {}
@@ -118,6 +118,19 @@ def answers(columns: Iterable[str]) -> dict[str, str]:
         if known:
             found[role] = known[0]
     return found
+
+
+def of_items(columns: Collection[str]) -> dict[str, str]:
+    """Role -> column of a table of items: item, model, seed, dataset and answers.
+
+    A column that is called as its role goes before others.
+    """
+    found = answers(columns)
+    for name in columns:
+        role = "model" if is_of_models(name) else "item" if is_item(name) else axis(name)
+        if role is not None:
+            found.setdefault(role, name)
+    return {role: role if role in columns else name for role, name in found.items()}
 
 
 def is_training(name: str) -> bool:

@@ -94,15 +94,17 @@ def _items(table: Columns, layout: Layout) -> str:
 
 def _refuse_items(table: Columns, layout: Layout, free: Sequence[str]) -> None:
     """Answers to items, whose rows are no runs, by a column of items or of answers."""
-    cells = _runs(table, layout)
-    several = [cell for cell in cells if len(cell) > 1]
-    for name in free:
-        values = table[name]
-        if names.is_item(name) and any(len({str(values[k]) for k in c}) > 1 for c in several):
-            raise DataError(f"column {name}: {_items(table, layout)}", table.source)
+    of_items = [name for name in free if names.is_item(name)]
     answers = names.answers(free)
-    named = "score" in layouts.present(table, layout)
-    if {"gold", "predicted"} <= answers.keys() and several and not named:
+    answered = {"gold", "predicted"} <= answers.keys()
+    if not (of_items or answered):
+        return
+    several = [cell for cell in _runs(table, layout) if len(cell) > 1]
+    for name in of_items:
+        values = table[name]
+        if any(len({str(values[k]) for k in cell}) > 1 for cell in several):
+            raise DataError(f"column {name}: {_items(table, layout)}", table.source)
+    if answered and several and "score" not in layouts.present(table, layout):
         columns = f"{answers['gold']} and {answers['predicted']}"
         raise DataError(f"columns {columns}: {_items(table, layout)}", table.source)
 

@@ -13,6 +13,8 @@ from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import AXES, Layout, Missing
 from jaxeval.runs.names import are_folds, is_fold
 
+_MOST_MODELS = 5000
+
 
 @dataclasses.dataclass(frozen=True)
 class ScoreTable:
@@ -125,6 +127,11 @@ def of_columns(table: Columns, layout: Layout) -> ScoreTable:
 def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
     checks.refuse_nameless(tidy.columns["model"], tidy.rows, table.source)
     models, model = coded(tidy.columns["model"], layout.models)
+    if len(models) > _MOST_MODELS:
+        raise DataError(
+            f"{len(models)} models; expected at most {_MOST_MODELS}: name those to compare",
+            table.source,
+        )
     _refuse_absent(model, table, layout)
     axes = {
         role: np.array([str(value) for value in tidy.columns[role]], object)

@@ -32,7 +32,7 @@ def notes(table: Columns, layout: Layout) -> Iterator[str]:
         return
     yield f"not read: {listed(columns)}"
     compared = _compared(table, layout)
-    asked = [name for name in columns if not names.is_status(name)]
+    asked = [name for name in columns if not (names.is_status(name) or names.is_step(name))]
     shared = any(_is_shared(compared, roles, axis) for axis in ("seed", "split"))
     dividing: list[str] = []
     # a seed numbers the rows of each model: with a data set in between, numbers would be twice

@@ -81,13 +81,14 @@ def _of_chart(
     if parted is None:
         raise DataError(_unnamed([*lines]), table.source)
     order, steps = _steps(table)
-    picked: dict[str, list[object]] = {"model": [], "seed": [], metric: []}
+    score = metric if "score" in layout.columns else "score"
+    picked: dict[str, list[object]] = {"model": [], "seed": [], "metric": [], score: []}
     rows, ends = [], set()
     for run in parted:
         values = table[lines[run]]
         known = [k for k in order if values[k] not in (None, "")]  # NaN is one that diverged
         last = known[-1] if known else order[-1]
-        for name, value in zip(picked, (*parted[run], values[last]), strict=True):
+        for name, value in zip(picked, (*parted[run], metric, values[last]), strict=True):
             picked[name].append(value)
         rows.append(table.rows[last])
         ends.add(str(table[steps][last]))

@@ -43,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
         "--state", metavar="FILE", help="of the search (RUNS/tunings/..., of commands tuning.json)"
     )
     parser.add_argument("--html", metavar="FILE", help="also write a page, which opens offline")
-    parser.add_argument("--figures", metavar="DIR", help="also draw figures, as SVG and PNG")
+    parser.add_argument("--figures", metavar="DIR", help="also draw figures, as SVG, PDF, PNG")
     cli.add_details(parser)
     return parser
 

@@ -14,8 +14,8 @@ def test_notes_are_folded_by_kind_and_none_is_lost() -> None:
         ("d", "not read: rate"),
     ]
     assert folding.folded(notes, "sweep") == [
-        "2 sweeps (a ...): 3 runs left out (numbers differ)",
-        "2 sweeps (b ...): not read: name",
+        "2 sweeps (a, c): 3 runs left out (numbers differ)",
+        "2 sweeps (b, c): not read: name",
         "both were drawn with seed 1",
         "d: not read: rate",
     ]

@@ -211,7 +211,7 @@ def test_one_run_each_is_compared_over_items(
     assert pair["difference"]["sizes"]["runs"] == [1, 1]
     assert compare.main(words) == 0
     shown = capsys.readouterr().out
-    assert "A scores higher than B" in shown and "over other items, these runs" in shown
+    assert "A is better than B: accuracy" in shown and "over other items, these runs" in shown
     assert "One run of a model: this says nothing of other runs." in shown
     for more in (["--control", "A"], ["--figures", "f"], ["--correction", "bonferroni"]):
         with pytest.raises(ConfigError, match=f"one run of a model with {more[0]}"):

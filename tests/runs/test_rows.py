@@ -6,7 +6,7 @@ import pytest
 
 from jaxeval.compare import __main__ as compare
 from jaxeval.errors import DataError
-from jaxeval.runs import names, tables
+from jaxeval.runs import items, names, tables
 from jaxeval.runs.layout import Layout
 
 EPOCHS = ("1", "2", "3", "10")  # as text 10 would be before 2
@@ -148,3 +148,45 @@ def test_items_are_no_runs(tmp_path: Path, header: str, flag: str) -> None:
         tables.read(str(path), Layout())
     with pytest.raises(DataError, match="rows are items of a run"):
         tables.read(str(path), Layout(columns={"split": "item_id"}))
+
+
+def _items(folder: Path, header: str, seeds: tuple[str, ...]) -> str:
+    """Four items of two models; A is right on all, B on two."""
+    path = folder / "items.csv"
+    rows = [
+        ",".join([m, *([s] if s else []), str(k), str(k % 2), str(k % 2 if m == "A" else 0)])
+        for m in "AB"
+        for s in seeds
+        for k in range(4)
+    ]
+    path.write_text("\n".join([header, *rows]))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("header", "seeds"),
+    [
+        ("model,seed,item,gold,predicted", ("7", "8")),
+        ("system,run,item_id,label,prediction", ("7", "8")),
+        ("model,random_seed,docId,target,pred", ("7", "8")),
+        ("model,example,gold,predicted", ("",)),  # one run of each model
+    ],
+)
+def test_common_names_of_items_need_no_flags(
+    tmp_path: Path, header: str, seeds: tuple[str, ...]
+) -> None:
+    """Dies if a column run, item_id or prediction must be named, or is read as another."""
+    table, trained = items.read(_items(tmp_path, header, seeds))
+    assert (
+        table.models == ("A", "B") and table.score.tolist() == [1, 1, 0.5, 0.5][:: 3 - len(seeds)]
+    )
+    assert table.axes["seed"].tolist() == [*(seeds if seeds[0] else "1")] * 2
+    assert len(trained) == 2 * len(seeds)
+
+
+def test_several_runs_in_one_are_refused(tmp_path: Path) -> None:
+    """Dies if items without a column of seeds are one run, though each is there twice."""
+    path = Path(_items(tmp_path, "model,item,gold,predicted", ("",)))
+    path.write_text(path.read_text() + "\nA,0,0,0")
+    with pytest.raises(DataError, match="rows 2 and 10 are both model A, seed 1, item 0"):
+        items.read(path)

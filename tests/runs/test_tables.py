@@ -279,3 +279,18 @@ def test_a_column_that_is_missing_is_named() -> None:
     table = imported.Columns("t.csv", {"score": [1]}, [2])
     with pytest.raises(DataError, match=r"t\.csv: no column 'scor'; did you mean score\?"):
         table["scor"]
+
+
+def test_headers_are_read_in_linear_time(tmp_path: Path) -> None:
+    """Dies if 50,000 columns with one name twice take minutes, or as many models are compared."""
+    header = [f"c{k}" for k in range(50_000)]
+    begin = time.monotonic()
+    for last, message in (("c0", "two columns are named 'c0'"), ("x", "50001 models; expected")):
+        rows = [",".join([*header, last]), ",".join([".5"] * 50_001)]
+        path = _write(tmp_path, "a.csv", "\n".join(rows))
+        with pytest.raises(DataError, match=message):
+            tables.read(path, Layout())
+    twice = "{" + ",".join(f'"{name}":[1]' for name in [*header, "c0"]) + "}"
+    with pytest.raises(DataError, match="the key 'c0' occurs twice"):
+        tables.read(_write(tmp_path, "a.json", twice), Layout())
+    assert time.monotonic() - begin < 30

@@ -82,6 +82,7 @@ def test_one_metric_of_a_chart_is_chosen(tmp_path: Path) -> None:
     path = _chart(tmp_path, ["a-seed1", "b-seed1"], ["train/loss", "val/acc"])
     for metric in ("train/loss", "val/acc"):
         assert tables.read(path, Layout(columns={"score": metric})).metric == metric
+        assert tables.read(path, Layout(metric=metric)).metric == metric
 
 
 def _runs_table(folder: Path, names: Sequence[str], config: Sequence[str]) -> str:

@@ -16,9 +16,10 @@ def sentences(study: ScoreStudy) -> list[str]:
 
 
 def latex(study: ScoreStudy) -> str:
-    """Two tables to paste (booktabs), the sentences and the signature as comments."""
+    """Tables to paste (booktabs), the paper's first; sentences and the signature as comments."""
     scale = verdict.scale_of(study)
     blocks = [
+        latex_markdown.latex_float(*tables.paper(study, scale)),
         *(latex_markdown.latex_table(head, rows) for head, rows in tables.pasted(study, scale)),
         "\n".join(f"% {line}" for line in sentences(study)),
         f"% {verdict.signature(study)}",
@@ -29,7 +30,10 @@ def latex(study: ScoreStudy) -> str:
 def markdown(study: ScoreStudy) -> str:
     """The same for Markdown."""
     scale = verdict.scale_of(study)
+    head, rows, caption = tables.paper(study, scale)
     blocks = [
+        latex_markdown.markdown_table(head, rows),
+        latex_markdown.escaped(caption),
         *(latex_markdown.markdown_table(head, rows) for head, rows in tables.pasted(study, scale)),
         "\n".join(f"* {latex_markdown.escaped(line)}" for line in sentences(study)),
         f"`{verdict.signature(study)}`",

@@ -1,16 +1,19 @@
 """The tables of a comparison as rows of text: for the terminal and to paste."""
 
+from collections import Counter
 from collections.abc import Sequence
 
-from jaxeval.report import text
-from jaxeval.report.comparison import overall
+from jaxeval.report import latex_markdown, text
+from jaxeval.report.comparison import overall, verdict
 from jaxeval.report.scores import ScoreFormat
+from jaxeval.stats import comparison
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.study import ScoreStudy
 
 Row = Sequence[str]
 Table = tuple[Row, list[Row]]  # head and rows
 MOST_PAIRS = 6  # shown with all their tests; more only in a table
+_MOST_ACROSS = 6  # data sets in a row of a paper's table
 
 
 def is_large(study: ScoreStudy) -> bool:
@@ -68,6 +71,71 @@ def _pair(pair: Pair, scale: ScoreFormat) -> Row:
         f"{won.estimate:.2f} {text.bounds(won.interval)}",
         text.p_cell(pair.adjusted[pair.scores.location_test]),
         text.p_cell(pair.adjusted.get(pair.scores.spread_test or "")),
+    )
+
+
+def paper(study: ScoreStudy, scale: ScoreFormat) -> tuple[Row, list[Row], str]:
+    """Models and data sets with mean and sd, bold where shown to be better: head, rows, caption.
+
+    The longer of the two goes down.
+    """
+    cells, datasets = _cells(study, scale)
+    names = list(dict.fromkeys(model for model, _ in cells))
+    metric = scale.label(study.table.metric or "score")
+    if len(datasets) > max(_MOST_ACROSS, len(names)):
+        rows: list[Row] = [(d, *(cells.get((m, d), "-") for m in names)) for d in datasets]
+        return (metric, *names), rows, caption(study)
+    rows = [(m, *(cells.get((m, d), "-") for d in datasets)) for m in names]
+    return (metric, *(d or "mean ± sd" for d in datasets)), rows, caption(study)
+
+
+def _cells(study: ScoreStudy, scale: ScoreFormat) -> tuple[dict[tuple[str, str], str], list[str]]:
+    """(model, data set) -> cell, and the data sets."""
+    if study.samples.unit == "dataset":  # a score each, which has no sd and no test
+        scores = study.samples.by_dataset[study.samples.datasets[0]]
+        cells = {
+            (model, dataset): scale(float(score))
+            for model, sample in scores.items()
+            for dataset, score in zip(sample.labels, sample.scores, strict=True)
+        }
+        return cells, list(dict.fromkeys(dataset for _, dataset in cells))
+    best = _better_than_all(study)
+    cells = {}
+    for of in study.described:
+        key = of.model, of.dataset
+        text = f"{scale(of.summary.mean)} ± {scale(of.summary.sd)}"
+        cells[key] = latex_markdown.Bold(text) if key in best else text
+    return cells, list(study.samples.datasets)
+
+
+def _better_than_all(study: ScoreStudy) -> set[tuple[str, str]]:
+    """(model, data set) shown to be better than every model that it is compared with there."""
+    rules = study.comparison.rules
+    won, pairs = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for pair in study.comparison.pairs:
+        of = pair.scores
+        pairs.update([(of.a, of.dataset), (of.b, of.dataset)])
+        shown = comparison.location(pair, rules)
+        if shown and not comparison.against(pair, rules):
+            won[of.a if (shown > 0) == rules.higher_is_better else of.b, of.dataset] += 1
+    return {key for key, count in won.items() if count == pairs[key]}
+
+
+def caption(study: ScoreStudy) -> str:
+    """What the cells of `paper` are, and when one is bold."""
+    rules, metric = study.comparison.rules, study.table.metric or "score"
+    better = "higher" if rules.higher_is_better else "lower"
+    if study.samples.unit == "dataset":
+        return f"One {metric} ({better} is better) a data set; none is tested, and none is bold."
+    counts = sorted({described.summary.n for described in study.described})
+    n = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    pairs = [pair.scores for pair in study.comparison.pairs]
+    tests = text.listed(list(dict.fromkeys(verdict.TESTS[of.location_test] for of in pairs)))
+    return (
+        f"Mean ± sd of {metric} ({better} is better) over {n} {pairs[0].unit}s. Bold: shown to be "
+        f"better than every model that it is compared with on the data set ({tests}, corrected "
+        f"by {verdict.CORRECTIONS[rules.correction]} over all pairs and data sets, level "
+        f"{rules.alpha:g}); nothing is bold where none was shown to be."
     )
 
 

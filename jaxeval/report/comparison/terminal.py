@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+_MOST_ROWS = 60  # pairs of which differences over items are printed
+
+
 def print_study(study: ScoreStudy, details: bool = False) -> None:
     """Everything, in the order in which it is read.
 
@@ -63,7 +66,7 @@ def _print_single(
 
 def _print_items(console: "Console", study: ScoreStudy, details: bool) -> None:
     """What other runs, other items and both would bring, side by side."""
-    if study.items is None or not (details or len(study.items.pairs) <= of_items.MOST_ROWS):
+    if study.items is None or not (details or len(study.items.pairs) <= _MOST_ROWS):
         return
     console.print("\nAll runs, item by item", markup=False, style="bold")
     said = (line for pair in study.items.pairs for line in pair.difference.warnings)

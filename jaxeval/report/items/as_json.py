@@ -1,7 +1,7 @@
 """A comparison over items as JSON; docs/evaluation_logs.md describes it."""
 
 from jaxeval.files import Json
-from jaxeval.report.items import verdict
+from jaxeval.report.items import answer, verdict
 from jaxeval.report.plain import plain, record
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.item_scores import TaskScores
@@ -18,7 +18,7 @@ def to_dict(study: ItemStudy, gated: ItemStudy | None = None) -> dict[str, Json]
       gated: as a gate has it, where that may be another.
     """
     gated = gated or study
-    suite, by_task = study.suite, verdict.scales(study)
+    suite, by_task, board = study.suite, verdict.scales(study), leaderboard.of(study)
     two = len(study.models) == 2  # which alone a gate judges
     return {
         "source": study.source,
@@ -35,9 +35,10 @@ def to_dict(study: ItemStudy, gated: ItemStudy | None = None) -> dict[str, Json]
         "places": plain(suite.places),
         "tie_groups": plain(suite.tie_groups),
         "notes": list(suite.notes),
-        "leaderboard": plain(leaderboard.of(study)),
+        "leaderboard": plain(board),
         "outcome": studies.decision(gated).outcome if two else None,
         "outcome_text": verdict.outcome(gated) if two else None,
+        "answer": answer.sentences(study, board),
         "headline": verdict.headline(study),
         "verdict": verdict.of_study(study),
     }

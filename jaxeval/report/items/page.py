@@ -3,7 +3,7 @@
 import itertools
 
 from jaxeval.report import page, text
-from jaxeval.report.items import boards, verdict
+from jaxeval.report.items import answer, boards, verdict
 from jaxeval.stats.items import leaderboard
 from jaxeval.stats.items.leaderboard import Board
 from jaxeval.stats.items.study import ItemStudy
@@ -25,6 +25,7 @@ def render(study: ItemStudy, gate: str = "") -> str:
         version=VERSION,
         source=study.source,
         level=f"{study.rules.alpha:g}",
+        answer=answer.sentences(study, board),
         warnings=warnings(study),
         headline=[*headline(study), *([gate] if gate else [])],
         overview=boards.overview(board, study),

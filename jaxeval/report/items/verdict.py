@@ -95,7 +95,7 @@ def claims(pair: TaskPair, study: ItemStudy, scale: ScoreFormat) -> Iterator[str
     means = " and ".join(f"{scale(mean.value)} ({name})" for mean, name in named)
     yield f"{said}: {means}, {measured(difference, pair.p_adjusted, scale)}."
     if study.rules.margin and not study.withheld:
-        yield _by_margin(pair, pair.by_margin, study.rules, scale)
+        yield by_margin(pair, pair.by_margin, study.rules, scale)
 
 
 def of_study(study: ItemStudy) -> list[str]:
@@ -170,7 +170,7 @@ def _though(difference: Estimate, study: ItemStudy) -> str:
     return f" after the correction (p {text.p_value(p)} without it), though the CI excludes 0"
 
 
-def _by_margin(
+def by_margin(
     pair: TaskPair | OverallPair, shown: ByMargin, rules: Rules, scale: ScoreFormat
 ) -> str:
     """With the p-values of the tests against the margin, which are not that of the difference."""
@@ -200,7 +200,7 @@ def overall(pair: OverallPair, shown: ByMargin, study: ItemStudy, scale: ScoreFo
         f"{OVER[these.over]}."
     )
     if study.rules.margin and not study.withheld:
-        line += f" {_by_margin(pair, shown, study.rules, scale)}"
+        line += f" {by_margin(pair, shown, study.rules, scale)}"
     if others is not None:
         others = others if named is these else others.swapped
         line += f" Tasks as a sample of such tasks: {scale.ci(others.possible)}."
@@ -247,9 +247,11 @@ def _methods(study: ItemStudy) -> str:
     return f"{level} {text.methods(named)}; of ranks by Holm's tests of all pairs"
 
 
-def _families(study: ItemStudy) -> str:
+def families(study: ItemStudy) -> str:
     """Over what p-values are corrected: those of the mean over tasks are a family of their own."""
     said = f"Holm over {text.counted(len(study.pairs), 'pair')}"
+    if len(study.pairs) == 1:
+        return "one comparison"
     if len(study.tasks) == 1:
         return said
     means = text.counted(len(study.suite.overall), "pair")
@@ -262,7 +264,7 @@ def signature(study: ItemStudy) -> str:
     rules = study.rules
     parts = [
         text.versions(),
-        f"level {rules.alpha:g}, {_families(study)}",
+        f"level {rules.alpha:g}, {families(study)}",
         _methods(study),
         f"margin {rules.margin:g}",
         f"resamples {rules.resamples}, seed {rules.seed}",

@@ -1,5 +1,6 @@
 """Which files are logs, of which program, and their scores as one table."""
 
+import functools
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,7 @@ _INSPECT = re.compile(r"\d{4}-\d\d-\d\dT")  # 2026-03-01T10-00-00+00-00_TASK_ID.
 _ANSWERS = re.compile(rb'"(score|correct|predicted)"\s*:')
 _EXPECTED = (
     "samples_*.jsonl of lm-evaluation-harness (--log_samples), .eval or .json of Inspect, "
-    "per_instance_stats.json of HELM, .jsonl of openai/evals or of predictions"
+    "per_instance_stats.json of HELM, .jsonl of openai/evals or of predictions, .csv of items"
 )
 
 
@@ -46,7 +47,7 @@ def read(paths: Sequence[str], keys: Keys | None = None, tasks: Sequence[str] = 
     of_inspect = [s for s, reader in readers.items() if reader is inspect_logs.read]
     kept = {*inspect_logs.latest(of_inspect, notes)}
     logs = [
-        (source, _records(source, reader, keys, notes))
+        (source, functools.partial(_records, source, reader, keys))
         for source, reader in readers.items()
         if reader is not None and (reader is not inspect_logs.read or source in kept)
     ]
@@ -95,7 +96,8 @@ def _sources(argument: str, any_lines: bool) -> list[Source]:
     files = [*itertools.islice(_files(path), _MOST_FILES + 1)]
     if len(files) > _MOST_FILES:
         raise DataError(f"more than {_MOST_FILES} files; name a smaller folder", path)
-    logs = [file for file in files if _reader(file, any_lines) is not None]
+    others = {f for f in files if f.suffix in predictions.TABLES and not predictions.is_table(f)}
+    logs = [f for f in files if f not in others and _reader(f, any_lines) is not None]
     if not logs:
         only = any(lm_eval.RESULTS.fullmatch(file.name) for file in files)
         hint = "results without samples: run lm_eval with --log_samples" if only else _EXPECTED
@@ -125,6 +127,8 @@ def _reader(path: Path, any_lines: bool) -> Reader | None:
         return helm.read
     if lm_eval.is_log(path):
         return lm_eval.read
+    if path.suffix in predictions.TABLES:
+        return predictions.read
     if path.suffix not in _SUFFIXES:
         return None
     head = _head(path)

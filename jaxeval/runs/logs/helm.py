@@ -49,7 +49,7 @@ def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
             if not isinstance(instance, Mapping):
                 raise DataError("expected a list of objects", source.path)
             if instance.get("perturbation"):
-                notes[f"{task}: perturbed instances are left out"] += 1
+                notes[f"task {task}: perturbed instances are left out"] += 1
                 continue
             item = records.label(instance.get("instance_id"), "instance_id", source)
             trial = str(instance.get("train_trial_index", 0))
@@ -65,7 +65,7 @@ def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
                     else:
                         others.setdefault(item, []).append(record)
     if tested and others:
-        notes[f"{task}: instances of other splits than test are left out"] += len(others)
+        notes[f"task {task}: instances of other splits than test are left out"] += len(others)
     else:
         yield from itertools.chain.from_iterable(others.values())
 

@@ -130,7 +130,7 @@ def _sample(
         value = score.get("value") if isinstance(score, Mapping) else None
         for name, part in _parts(scorer, value):
             if isinstance(part, list):
-                notes[f"{run.task}: {name} is a list, and is left out"] += 1
+                notes[f"task {run.task}: {name} is a list, and is left out"] += 1
                 continue
             number = _number(part)
             status: records.Status = "scored" if math.isfinite(number) else "unscored"

@@ -116,11 +116,11 @@ def _scores(
         score, higher = records.number(sample.get(str(name))), higher_is_better.get(str(name))
         if name == _PERPLEXITY and score is not None and score <= 0:
             said = "perplexity of an item is its log-likelihood, and is read as nll (nats)"
-            notes[f"{base.task}: {said}"] = 1
+            notes[f"task {base.task}: {said}"] = 1
             name, score, higher = "nll", 0.0 - score, False
         metric = str(name) if filtered == "none" else f"{name}/{filtered}"
         if score is None:
-            notes[f"{base.task}: {metric} is no number of each item, and is left out"] += 1
+            notes[f"task {base.task}: {metric} is no number of each item, and is left out"] += 1
         else:
             yield base._replace(metric=metric, score=score, higher_is_better=higher)
 

@@ -1,12 +1,13 @@
-"""Which metrics of logs are meant by a name: itself, or what stands before a slash.
+"""Which metrics of logs are meant by a name: itself, or what stands before a slash; which tasks.
 
 Behind the slash stands a filter (lm-evaluation-harness) or the key of a score (Inspect):
 `exact_match` means `exact_match/strict-match` too.
 """
 
 import difflib
+import fnmatch
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from jaxeval.errors import DataError, argument
 from jaxeval.runs.imported import listed
@@ -47,3 +48,38 @@ def refuse_unknown(asked: Sequence[str], metrics: Sequence[str], notes: Iterable
 
 def _before_slash(metrics: Sequence[str]) -> list[str]:
     return [name.split("/")[0] for name in metrics]
+
+
+def models_with(
+    asked: Sequence[str], metrics: Mapping[str, Sequence[str]], notes: list[str]
+) -> tuple[str, ...]:
+    """The models that have a metric that is asked for; the others are noted.
+
+    Args:
+      metrics: model -> those that it has on any task.
+
+    Returns:
+      All of them where fewer than two have one.
+    """
+    having = [model for model, of in metrics.items() if of_task(asked, of)]
+    if len(having) < 2:
+        return tuple(metrics)
+    lacking = [model for model in metrics if model not in having]
+    notes += [f"{model} has no metric {' or '.join(asked)}; left out" for model in lacking]
+    return tuple(having)
+
+
+def tasks_meant(tasks: Sequence[str], asked: Sequence[str]) -> set[int]:
+    """Codes of some tasks, all for none; other names are patterns of tasks (`mmlu_*`).
+
+    Raises:
+      DataError: a name or pattern that no task has.
+    """
+    wanted: set[int] = set() if asked else {*range(len(tasks))}
+    for name in asked:
+        meant = [name] if name in tasks else fnmatch.filter(tasks, name)
+        if not meant:
+            said = f"no task {name!r} in the logs; expected one of {listed(tasks)}"
+            raise DataError(f"{argument('task')}: {said}")
+        wanted |= {tasks.index(task) for task in meant}
+    return wanted

@@ -1,7 +1,7 @@
 """Scores of models on the same items, task by task; what is left out is said."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -48,11 +48,10 @@ def paired(table: LogTable, rules: Rules | None = None) -> Paired:
     """
     rules = rules or Rules()
     known = table.names["model"]
-    models = _models(known, rules)
     notes = [f"{said}{f' ({n} times)' if n > 1 else ''}" for said, n in table.notes.items()]
+    models = _models(table, rules, notes)
     found: list[tuple[_Task, np.ndarray, str]] = []
     absent, without_metric = _absent(table, models), list[str]()
-    _refuse_unknown(table, models, rules.metrics)
     for code, task in enumerate(table.names["task"]):
         rows = np.flatnonzero((table.task == code) & np.isin(table.model, _codes(known, models)))
         of_task = [m for m in models if np.any(table.model[rows] == known.index(m))]
@@ -81,20 +80,32 @@ def paired(table: LogTable, rules: Rules | None = None) -> Paired:
     return Paired(models, tasks, tuple(notes), absent, tuple(without_metric))
 
 
-def _models(known: Sequence[str], rules: Rules) -> tuple[str, ...]:
+def _models(table: LogTable, rules: Rules, notes: list[str]) -> tuple[str, ...]:
+    """Those that are asked for, else all that have the metric; the others are noted.
+
+    Raises:
+      DataError: an unknown model, or a metric that no task of the models has.
+    """
+    known = table.names["model"]
     models = tuple(dict.fromkeys(rules.models or known))
     unknown = [model for model in models if model not in known]
     if unknown:
         raise DataError(f"no model {unknown[0]!r} in the logs; expected one of {listed(known)}")
-    return models
+    metric_names.refuse_unknown(rules.metrics, _metrics_of(table, models), table.notes)
+    if rules.models or not rules.metrics:
+        return models
+    of_models = {model: _metrics_of(table, [model]) for model in models}
+    return metric_names.models_with(rules.metrics, of_models, notes)
 
 
-def _refuse_unknown(table: LogTable, models: Sequence[str], metrics: Sequence[str]) -> None:
-    """Refuses a metric that no task of some models has."""
+def _metrics_of(table: LogTable, models: Sequence[str]) -> list[str]:
+    """All that any of some models has on any task."""
     of_models = np.isin(table.model, _codes(table.names["model"], models))
-    codes = np.unique(table.metric[of_models]).tolist()
-    known = [name for code in codes if (name := table.names["metric"][code])]
-    metric_names.refuse_unknown(metrics, known, table.notes)
+    return _named(table.names["metric"], np.unique(table.metric[of_models]))
+
+
+def _named(names: Sequence[str], codes: Iterable[int]) -> list[str]:
+    return [names[code] for code in codes if names[code]]
 
 
 def _absent(table: LogTable, models: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -198,8 +209,9 @@ class _Task:
         metrics = self._metrics(set.intersection, rows)
         meant = metric_names.of_task(self.rules.metrics, metrics)
         if not meant and (self.rules.metrics or not metrics):
-            known = listed(metrics) if metrics else "none that all models have"
-            self.notes.append(f"{_of(self.name)}left out; its metrics are {known}")
+            known = f" (it has {listed(metrics)})" if metrics else ""
+            asked = f" {' or '.join(self.rules.metrics)}" if self.rules.metrics else ""
+            self.notes.append(f"{_of(self.name)}no metric{asked} of all models{known}; left out")
             return None
         candidates = meant or metrics
         if len(candidates) > 1:
@@ -220,9 +232,7 @@ class _Task:
         pairs = np.unique(np.stack([table.model[rows], table.metric[rows]]), axis=1)
         names = table.names["model"]
         by_model = [set(pairs[1, pairs[0] == names.index(m)].tolist()) for m in self.models]
-        return [
-            name for code in sorted(together(*by_model)) if (name := table.names["metric"][code])
-        ]
+        return _named(table.names["metric"], sorted(together(*by_model)))
 
     def _matched(self, rows: np.ndarray) -> matching.Matched:
         """Which rows are of one item; those of items that logs differ on are refused or noted."""

@@ -1,4 +1,4 @@
-"""JSON lines of predictions or scores of items, with one or several runs in a line.
+"""Predictions or scores of items, with one or several runs in a line: JSON lines, or a table.
 
 A line is an item, or an item of a run. Keys by role (`--column ROLE=KEY` names others):
 
@@ -9,17 +9,25 @@ A line is an item, or an item of a run. Keys by role (`--column ROLE=KEY` names 
 A list under score, correct or predicted holds the runs. Where `gold` is a list, a line holds
 several items (the targets of a text): `item` may be a list too, and predictions are lists of it,
 one a run. A key that ends in `*` gives the predictions of all models, named by what it stands for.
+
+In a table (CSV, TSV) the columns are the keys; it must name its items, so that scores of runs are
+never taken for scores of items.
 """
 
 import json
 import math
 from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 from jaxeval.errors import DataError, argument
 from jaxeval.files import Json
+from jaxeval.runs import imported, names
 from jaxeval.runs.logs import records, streaming
 from jaxeval.runs.logs.prediction_lines import ANSWERS, ROLES, Line
 from jaxeval.runs.logs.records import Keys, Notes, Record, Source
+
+TABLES = (".csv", ".tsv")
 
 
 def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
@@ -33,8 +41,12 @@ def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
         expected = ", ".join(ROLES)
         raise DataError(f"--column {wrong[0]}: of logs, expected one of {expected}", source.path)
     any_answer = False
-    for number, tree in streaming.objects(source.path):
-        line = Line(source, keys.columns, number, tree)
+    lines: Iterator[Line]
+    if source.path.suffix in TABLES:
+        lines = _of_table(source, keys)
+    else:
+        lines = (Line(source, keys.columns, *line) for line in streaming.objects(source.path))
+    for line in lines:
         answered = False
         for model, role, value in line.answers():
             answered = True
@@ -45,9 +57,56 @@ def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
             named = argument("column", {"ROLE": "KEY"})
             raise line.error(
                 f"expected a key {', '.join(ANSWERS)} ({named} names another); its keys are "
-                f"{', '.join([*tree][:12]) or 'none'}"
+                f"{', '.join([*line.tree][:12]) or 'none'}"
             )
         any_answer = any_answer or answered
+
+
+def is_table(path: Path) -> bool:
+    """Whether it is a table with columns of items and of answers to them, by their names."""
+    try:
+        table = imported.read(path, 1).values if path.suffix in TABLES else {}
+    except DataError:  # of another kind
+        return False
+    columns = {*names.of_items(table), *table}
+    return "item" in columns and not columns.isdisjoint(ANSWERS)
+
+
+def _of_table(source: Source, keys: Keys) -> Iterator[Line]:
+    """The rows of a table.
+
+    Raises:
+      DataError: no column of items, or as `imported.read`.
+    """
+    table = imported.read(source.path)
+    known = names.of_items(table.values)
+    for role, axis in (("run", "seed"), ("task", "dataset")):
+        if axis in known:
+            known.setdefault(role, known[axis])
+    columns = {**known, **keys.columns}
+    if columns.get("item") not in table.values:
+        named = argument("column", {"item": "NAME"})
+        raise DataError(
+            f"no column item ({named} names another); of scores of runs: --table {source.path}",
+            source.path,
+        )
+    numbers = {columns.get(role, role) for role in ("score", "correct")}
+    for number, *cells in zip(table.rows, *table.values.values(), strict=True):
+        tree = {
+            name: _cell(cell, name in numbers)
+            for name, cell in zip(table.values, cells, strict=True)
+        }
+        yield Line(source, columns, number, tree)
+
+
+def _cell(cell: Any, is_number: bool) -> Json:
+    """A cell as JSON would have it: None where it is empty, true and false of any case."""
+    if cell == "" or not is_number:
+        return None if cell == "" else cell
+    try:
+        return json.loads(cell.lower())
+    except ValueError:
+        return cell
 
 
 def _of_model(line: Line, model: str, role: str, value: Json, keys: Keys) -> Iterator[Record]:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -173,6 +173,17 @@ def sample(value: object, source: Source, line: int | None = None) -> int:
         message = f"expected a whole number of an answer, found {str(value)[:40]!r}"
         raise DataError(message, source.path, line)
     return value
+
+
+def note_settings(model: str, settings: Sequence[frozenset[str]], notes: Notes) -> None:
+    """Notes, once, logs of one model and task that differ in how the model was made."""
+    common = frozenset.intersection(*settings)
+    if len(settings) > 1:
+        differ = "; ".join(", ".join(sorted(of - common)) or "none of these" for of in settings)
+        notes[
+            f"logs of {model} differ in more than seeds ({differ}) and are taken for one model; "
+            "--log NAME=PATH tells them apart"
+        ] = 1
 
 
 def note_lost(held: int, answered: object, source: Source, notes: Notes) -> None:

@@ -1,18 +1,18 @@
 """All scores of logs as one long table of numpy columns."""
 
 import dataclasses
-import fnmatch
 import functools
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from jaxeval.errors import DataError, argument, printable
+from jaxeval.errors import DataError, printable
 from jaxeval.runs.checks import LARGEST
-from jaxeval.runs.imported import collector_paused, listed
-from jaxeval.runs.logs import log_runs
-from jaxeval.runs.logs.records import STATUSES, Notes, Record, Source
+from jaxeval.runs.imported import collector_paused
+from jaxeval.runs.logs import log_runs, metric_names
+from jaxeval.runs.logs.records import STATUSES, Notes, Record, Source, note_settings
 
 MOST = 50_000_000  # scores of a table
 _OF_RUNS = ("run_id", "run_name")  # by which runs are told, not of the table
@@ -135,6 +135,15 @@ class _Columns:
         column, codes = np.asarray(self.cells["task"]), self.codes["task"]
         column[np.isin(column, [codes[task] for task in tasks])] = codes[""]
 
+    def read_for_nothing(self, kept: np.ndarray) -> list[int]:
+        """Numbers, from 0, of the logs that hold rows, but none of those that are kept."""
+        runs, codes = [*self.codes["run"]], np.asarray(self.cells["run"])
+        every, used = (
+            {int(runs[code].split(" ")[0]) - 1 for code in np.unique(of).tolist()}
+            for of in (codes, codes[kept])
+        )
+        return sorted(every - used)
+
     def source_of(self, row: int) -> Source:
         """The log that a row stands in."""
         run = [*self.codes["run"]][self.cells["run"][row]]
@@ -168,30 +177,39 @@ class _Columns:
 
 @collector_paused()
 def of_logs(
-    logs: Iterable[tuple[Source, Iterator[Record]]], notes: Notes, tasks: Sequence[str] = ()
+    logs: Iterable[tuple[Source, Callable[[Notes], Iterable[Record]]]],
+    notes: Notes,
+    tasks: Sequence[str] = (),
 ) -> LogTable:
-    """The table of what several readers give.
+    """The table of what several readers give, who note what a user should know of a log.
 
     Logs of one model and task are its runs, as are logs of several models that --log NAME=PATH
     puts under one name.
 
     Args:
-      notes: what the readers had to note, complete when all are read.
-      tasks: as of `_only_tasks`; none: all.
+      notes: what is to be known beside it; those of all logs are added.
+      tasks: as of `metric_names.tasks_meant`.
 
     Raises:
       DataError: too many scores, no score, one that is there twice, or no such task.
     """
     columns = _Columns({name: _Codes(_NOT_KNOWN if name in _HASHED else {}) for name in _CODED})
+    of_logs: list[Notes] = []
     for source, records in logs:
-        columns.read(source, records)
+        of_logs.append(Notes())
+        columns.read(source, records(of_logs[-1]))
+        notes.update(of_logs[-1])
     if len(columns.files) > 1:
         _join_files(columns, columns.files, notes)
-    for (model, _), settings in columns.settings.items():
-        _note_settings(model, [*settings], notes)
+    wanted = metric_names.tasks_meant([*map(printable, columns.codes["task"])], tasks)
+    for (model, task), settings in columns.settings.items():
+        if columns.codes["task"][task] in wanted:
+            note_settings(model, [*settings], notes)
     table, rows = columns.table(notes), None
     if tasks:
-        table, rows = _only_tasks(table, tasks)
+        table, rows = _only_tasks(table, wanted)
+        for number in columns.read_for_nothing(rows):
+            table = _without(table, of_logs[number])
     twice = _scored_twice(table)
     if len(twice):
         row = int(twice[0] if rows is None else rows[twice[0]])
@@ -200,23 +218,12 @@ def of_logs(
     return table
 
 
-def _only_tasks(table: LogTable, asked: Sequence[str]) -> tuple[LogTable, np.ndarray]:
-    """Some tasks, and the models that have any; other names are patterns of tasks (`mmlu_*`).
+def _only_tasks(table: LogTable, wanted: set[int]) -> tuple[LogTable, np.ndarray]:
+    """Some tasks by their codes, and the models that have any.
 
     Returns:
       The table, and the numbers of its rows in the whole one.
-
-    Raises:
-      DataError: a name or pattern that no task has.
     """
-    tasks = table.names["task"]
-    wanted: set[int] = set()
-    for name in asked:
-        meant = [name] if name in tasks else fnmatch.filter(tasks, name)
-        if not meant:
-            said = f"no task {name!r} in the logs; expected one of {listed(tasks)}"
-            raise DataError(f"{argument('task')}: {said}")
-        wanted |= {tasks.index(task) for task in meant}
     rows = np.flatnonzero(np.isin(table.task, sorted(wanted)))
     columns = {name: getattr(table, name)[rows] for name in _COLUMNS}
     models = table.names["model"]
@@ -229,15 +236,10 @@ def _only_tasks(table: LogTable, asked: Sequence[str]) -> tuple[LogTable, np.nda
     return dataclasses.replace(table, **columns, names=names, notes={**table.notes, **notes}), rows
 
 
-def _note_settings(model: str, settings: Sequence[frozenset[str]], notes: Notes) -> None:
-    """Notes, once, logs of one model and task that differ in how the model was made."""
-    common = frozenset.intersection(*settings)
-    if len(settings) > 1:
-        differ = "; ".join(", ".join(sorted(of - common)) or "none of these" for of in settings)
-        notes[
-            f"logs of {model} differ in more than seeds ({differ}) and are taken for one model; "
-            "--log NAME=PATH tells them apart"
-        ] = 1
+def _without(table: LogTable, notes: Notes) -> LogTable:
+    """The table without what was noted of a log."""
+    left = Counter(dict(table.notes)) - Counter({printable(n): k for n, k in notes.items()})
+    return dataclasses.replace(table, notes=dict(left))
 
 
 def _join_files(columns: _Columns, files: Collection[str], notes: Notes) -> None:

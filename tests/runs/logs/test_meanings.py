@@ -36,8 +36,8 @@ def test_a_perplexity_of_an_item_is_a_log_likelihood(tmp_path: Path) -> None:
     (task,) = paired.tasks
     assert (task.metric, task.higher_is_better, task.stored_unit) == ("nll", False, "nats")
     assert [cube.ravel().tolist() for cube in task.scores.values()] == [[0.5, 0, 1], [2, 3, 4]]
-    said = "lambada: perplexity of an item is its log-likelihood, and is read as nll (nats)"
-    assert said in paired.notes  # once
+    said = "task lambada: perplexity of an item is its log-likelihood, and is read as nll (nats)"
+    assert paired.notes == (f"{said} (2 times)",)  # once a log
     with pytest.raises(DataError, match=rf"no task has .*nll \({re.escape(said)}\)"):
         _paired(tmp_path, metrics=("perplexity",))
 

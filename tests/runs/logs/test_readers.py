@@ -53,7 +53,9 @@ def test_lm_evaluation_harness(tmp_path: Path) -> None:
     )
     assert table.higher_is_better["arc", "loss/strict-match"] is False
     assert table.higher_is_better["lamb_ada", "acc"] is True
-    assert dict(table.notes) == {"lamb_ada: pair is no number of each item, and is left out": 1}
+    assert dict(table.notes) == {
+        "task lamb_ada: pair is no number of each item, and is left out": 1
+    }
 
 
 def test_logs_of_one_name_are_runs(tmp_path: Path) -> None:
@@ -101,7 +103,7 @@ def test_inspect(tmp_path: Path, ending: str) -> None:
     path = write(tmp_path / f"log.{ending}", writing.inspect_head(), SAMPLES)
     table = _read(path, cluster="passage")
     assert repr(_rows(table, *COLUMNS)) == repr(EXPECTED)
-    assert [*table.notes] == ["popularity: match/all is a list, and is left out"]
+    assert [*table.notes] == ["task popularity: match/all is a list, and is left out"]
 
 
 def test_inspect_that_goes_on(tmp_path: Path) -> None:

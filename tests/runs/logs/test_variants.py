@@ -35,7 +35,7 @@ def test_lm_evaluation_harness_of_2024(tmp_path: Path, array: bool, ending: str)
     document counts as one."""
     table = finding.read([str(_old(tmp_path, array, ending))])
     assert table.names["metric"] == ("acc",) and table.score.tolist() == [1.0, 0.0, 1.0]
-    assert dict(table.notes) == {"arc: f1 is no number of each item, and is left out": 3}
+    assert dict(table.notes) == {"task arc: f1 is no number of each item, and is left out": 3}
 
 
 def _unnamed_filters(folder: Path, results: bool, times: int = 1) -> Path:
