@@ -155,7 +155,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "no table": (
         lambda: jaxeval.compare(table=_any(5)),
-        "table: expected a path, a URL, or what was read of one, found int",
+        "table: expected a path, a URL, records, a data frame, or what was read of one, found int",
     ),
     "column of a number": (
         lambda: jaxeval.read_scores("nowhere.csv", columns={"score": _any(5)}),

@@ -128,17 +128,42 @@ def _are_known(table: Columns, layout: Layout) -> bool:
     return bool(axes) or any(map(wandb.is_run, table.values))
 
 
+def refuse_history(table: Columns) -> None:
+    """Refuses the steps of runs, where each row is to be a run with settings of its own.
+
+    Raises:
+      DataError: a column of steps that rises within runs.
+    """
+    for name in filter(names.is_step, table.values):
+        if _rises(_steps(table, Layout(), name)):
+            raise DataError(
+                f"column {name}: rows of one run, which are no repetitions of it; expected one "
+                "row of each run, such as its last",
+                table.source,
+            )
+
+
 def _is_history(table: Columns, layout: Layout, name: str) -> bool:
     """Whether a column of steps counts within runs, and is not how long each run took."""
-    steps = checks.floats(table[name])
-    cells = [steps[cell] for cell in _runs(table, layout) if len(cell) > 1]
-    cells = [cell for cell in cells if np.isfinite(cell).all() and np.ptp(cell) > 0]
+    cells = _steps(table, layout, name)
     if not cells or (_are_known(table, layout) and layouts.is_tidy(table, layout)):
         return bool(cells)
-    gaps = np.concatenate([np.diff(cell) for cell in cells])
     alike = {tuple(sorted(cell)) for cell in cells}
     same = len(cells) > 1 and len(alike) == 1 and len({*next(iter(alike))}) >= _FEWEST
-    return same or (len(gaps) > 1 and bool(np.mean(gaps > 0) >= _MOST_RISING))
+    return same or _rises(cells)
+
+
+def _steps(table: Columns, layout: Layout, name: str) -> list[np.ndarray]:
+    """The steps of each run, as far as runs are told apart, of those that have several."""
+    steps = checks.floats(table[name])
+    cells = [steps[cell] for cell in _runs(table, layout) if len(cell) > 1]
+    return [cell for cell in cells if np.isfinite(cell).all() and np.ptp(cell) > 0]
+
+
+def _rises(cells: Sequence[np.ndarray]) -> bool:
+    """Whether most neighbouring rows rise, as steps do in the order of a run."""
+    gaps = np.concatenate([np.zeros(0), *map(np.diff, cells)])
+    return len(gaps) > 1 and bool(np.mean(gaps > 0) >= _MOST_RISING)
 
 
 def _picked(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.runs import checks, directions, imported, names, native
+from jaxeval.runs import checks, directions, imported, names, native, rows
 from jaxeval.runs import experiments as held
 from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Missing
@@ -185,6 +185,7 @@ def _of(table: Columns, experiment: str) -> Columns:
 
 
 def _of_table(location: str, table: Columns, request: Request) -> SweepScores:
+    rows.refuse_history(table)
     column = request.score or "score"
     _refuse_losses(location, table, column)
     scores, keep, unusable = checks.usable(table, column, request.missing)

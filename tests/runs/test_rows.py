@@ -8,6 +8,7 @@ from jaxeval.compare import __main__ as compare
 from jaxeval.errors import DataError
 from jaxeval.runs import items, names, tables
 from jaxeval.runs.layout import Layout
+from jaxeval.sensitivity import __main__ as sensitivity
 
 EPOCHS = ("1", "2", "3", "10")  # as text 10 would be before 2
 DEV = {"A": (0.1, 0.9, 0.2, 0.3), "B": (0.1, 0.2, 0.9, 0.3)}
@@ -71,6 +72,20 @@ def test_an_epoch_is_no_unit_though_it_is_asked_for(tmp_path: Path, axis: str) -
     words = ["--table", _history(tmp_path), "--column", "score=test_acc"]
     with pytest.raises(DataError, match=f"--column {axis}=epoch: .*--column last=epoch"):
         compare.main([*words, "--column", f"{axis}=epoch"])
+
+
+def test_epochs_are_no_runs_of_a_sweep(tmp_path: Path) -> None:
+    """Dies if sensitivity takes each epoch for a run, or refuses the last epochs of runs."""
+    words = ["--score", "test_acc", "--hyperparameters", "lr"]
+    rows = [f"{k % 3 / 10},{epoch},.{k}{epoch}" for k in range(12) for epoch in range(1, 9)]
+    path = tmp_path / "sweep.csv"
+    path.write_text("\n".join(["lr,epoch,test_acc", *rows]))
+    with pytest.raises(
+        DataError, match=r"column epoch: rows of one run.*expected one row of each"
+    ):
+        sensitivity.main([str(path), *words])
+    path.write_text("\n".join(["lr,epoch,test_acc", *rows[::5]]))
+    assert sensitivity.main([str(path), *words]) == 0
 
 
 def test_the_best_is_by_dev_alone(tmp_path: Path) -> None:
