@@ -261,6 +261,7 @@ def test_one_table_is_compared_in_any_form(tmp_path: Path) -> None:
     read = compare(table=str(path)).to_dict()["pairs"]
     for of in (str(path), path, records, _Frame(records)):
         assert compare(of).to_dict()["pairs"] == read
+        assert jaxeval.read_scores(of, ["y"], rows=12).models == ("y",)
         assert compare("y", "x", table=of).study.table.models == ("y", "x")
     pandas = pytest.importorskip("pandas")
     assert compare(pandas.DataFrame(records)).to_dict()["pairs"] == read

@@ -67,7 +67,7 @@ def compare(
 
 @errors.in_python(column="columns{}", lower_is_better="higher_is_better=False")
 def read_scores(
-    path: str | Path,
+    path: "str | Path | Table",
     models: Sequence[str] = (),
     *,
     columns: Mapping[str, str] | None = None,
@@ -79,9 +79,10 @@ def read_scores(
     """Scores of any program, from a file (CSV, TSV, JSON, Parquet) or a runs folder.
 
     Args:
+      path: of these, or records or a data frame, as of `compare`.
       models: only these.
       columns: role (model, score, seed, split, dataset ...) -> its column, where that has another
-        name.
+        name; "last": the column of epochs of which each run's last counts; "best": of dev scores.
       metric: only rows of this one.
       missing: what to do with a score that is missing: error, drop, or zero.
       higher_is_better: None: as the file or the metric's name says, else so.

@@ -18,13 +18,15 @@ from jaxeval.runs.tables import ScoreTable
 from jaxeval.stats import results
 
 
-def read(path: str | Path, layout: Layout, rows: int | None = None) -> ScoreTable:
-    """The score table in a file, a runs folder or a database.
+def read(path: Any, layout: Layout, rows: int | None = None) -> ScoreTable:
+    """The score table in a file, a runs folder or a database; that of records or a data frame.
 
     Raises:
       DataError, RunError: naming file, row and column.
     """
     rows = None if rows is None else results.count(rows, "rows")
+    if not isinstance(path, str | PathLike) and _is_source(path):
+        return tables.of_program(imported.head(_columns(path), rows), layout)
     recorded = database.is_url(path) or Path(path).is_dir() or Path(path).suffix == ".sqlite"
     return (native.score_table if recorded else tables.read)(str(path), layout, rows)
 
@@ -79,14 +81,12 @@ def _of_names(names: list[str], source: object, higher_is_better: bool | None) -
     if isinstance(source, ScoreTable):
         return tables.only(_directed(source, higher_is_better), names)
     layout = Layout(models=names, higher_is_better=higher_is_better)
-    if isinstance(source, str | PathLike):
-        return read(source if isinstance(source, str) else Path(source), layout)
     if isinstance(source, Runs):
         return _of_runs([source], layout)
-    if not _is_source(source):
+    if not (isinstance(source, str | PathLike) or _is_source(source)):
         expected = "a path, a URL, records, a data frame, or what was read of one"
         raise DataError(f"table: expected {expected}, found {type(source).__name__}")
-    return tables.of_program(_columns(source), layout)
+    return read(source, layout)
 
 
 def _is_source(given: object) -> bool:
