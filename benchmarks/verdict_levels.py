@@ -38,22 +38,21 @@ def main() -> None:
     parser.add_argument("--experiments", type=int, default=20000)
     count = parser.parse_args().experiments
     tables = {
-        "small_and_wide": _table("Brunner-Munzel, P(A > B) = .5", _small_and_wide(count)),
-        "spread_of_pairs": _table("Spread of pairs that correlate by .9", _spread(count)),
-        "spread_of_unlike_pairs": _table(
-            "Pairs that correlate by less, equal sds", _unlike(count)
-        ),
-        "repeated_looks": _table("Looks after every seed", _looks(count)),
-        "overlapping_splits": _table("Ten splits of one corpus", _splits(count // 10)),
-        "cross_validation": _table("Cross-validation of two learners", _validated(count // 10)),
-        "stochastic_order": _table("Almost stochastic order", _orders(count // 20)),
+        "small_and_wide": table("Brunner-Munzel, P(A > B) = .5", _small_and_wide(count)),
+        "spread_of_pairs": table("Spread of pairs that correlate by .9", _spread(count)),
+        "spread_of_unlike_pairs": table("Pairs that correlate by less, equal sds", _unlike(count)),
+        "repeated_looks": table("Looks after every seed", _looks(count)),
+        "overlapping_splits": table("Ten splits of one corpus", _splits(count // 10)),
+        "cross_validation": table("Cross-validation of two learners", _validated(count // 10)),
+        "stochastic_order": table("Almost stochastic order", _orders(count // 20)),
     }
     versions = {"numpy": np.__version__, "scipy": scipy.__version__}
     record = {"benchmark": "verdict_levels", "experiments": count, "seed": 0, **tables, **versions}
     print(json.dumps(record | {"python": platform.python_version()}))
 
 
-def _table(title: str, rows: Iterator[dict]) -> list[dict]:
+def table(title: str, rows: Iterator[dict]) -> list[dict]:
+    """Prints rows of the same keys under their title, and keeps them."""
     print(f"\n{title}\n", flush=True)
     kept = list(rows)
     print("| " + " | ".join(kept[0]) + " |\n|" + "---|" * len(kept[0]))
@@ -65,7 +64,7 @@ def _table(title: str, rows: Iterator[dict]) -> list[dict]:
     return kept
 
 
-def _brunner_munzel(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def brunner_munzel(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """P-values [R] of rows of scores without ties: [R, n], [R, m]."""
     n, m = first.shape[1], second.shape[1]
     places = np.arange(n + m)
@@ -89,7 +88,7 @@ def _small_and_wide(count: int) -> Iterator[dict]:
             yield {
                 "n of A, B": f"{n}, {m}",
                 "sd of A / B": sd,
-                **_shares(_brunner_munzel(a, b)),
+                **_shares(brunner_munzel(a, b)),
                 "apart": float(apart.mean()),
                 "p said": float(f"{ranks.separation_p(n, m):.2g}"),
             }
@@ -141,7 +140,7 @@ def _looks(count: int) -> Iterator[dict]:
     generator = np.random.default_rng(2)
     a, b = generator.normal(size=(2, count, 40))
     for last in (10, 20, 40):
-        p_values = [_brunner_munzel(a[:, :n], b[:, :n]) for n in range(5, last + 1)]
+        p_values = [brunner_munzel(a[:, :n], b[:, :n]) for n in range(5, last + 1)]
         yield {
             "seeds each": f"5, 6 ... {last}",
             "at some look": float(np.mean(np.min(p_values, axis=0) <= 0.05)),

@@ -1,6 +1,6 @@
 """`python -m jaxeval.compare`: the verdict, its JSON, what is pasted, what is drawn."""
 
-import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,16 @@ def test_the_verdict_is_one_a_reviewer_accepts(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     """Dies if the text names the wrong model, or hides n, unit, correction or what was unseen."""
-    assert compare.main(["A", "B", "--table", str(comparing.table(tmp_path))]) == 0
+    words = ["A", "B", "--table", str(comparing.table(tmp_path))]
+    assert compare.main(words) == 0
+    first, *rest = filter(None, capsys.readouterr().out.split("\n"))
+    assert re.fullmatch(
+        r"A is better than B: score 0.0\d+ higher, 95 % CI \[0.0\d+, 0.0\d+\], p < .001 "
+        r"\(Brunner-Munzel, 12 runs each\)\.",
+        first,
+    )
+    assert rest[-1].startswith("Brunner-Munzel, 1 comparison, level .05, two-sided | --details: ")
+    assert compare.main([*words, "--details"]) == 0
     shown = capsys.readouterr().out
     for said in (
         "A's distribution is higher: medians",
@@ -23,7 +32,7 @@ def test_the_verdict_is_one_a_reviewer_accepts(
         "No difference in spread was shown: sd",
         "With 12 scores each a difference of",
         "unit of replication: seed",
-        "Holm over 2 primary tests",
+        "Brunner-Munzel, 1 comparison, level .05, two-sided",
         "seed 0",
     ):
         assert said in shown
@@ -91,7 +100,9 @@ def test_scores_are_read_by_the_unit_of_their_metric(
     assert comparing.json_of(capsys, *words)["metric_unit"] == unit
     assert compare.main(words) == 0
     shown = capsys.readouterr().out
-    assert ("points, 95 % CI" in shown) == (unit in ("fraction", "error rate"))
+    assert bool(re.search(" points (higher|lower), 95 % CI", shown)) == (
+        unit in ("fraction", "error rate")
+    )
     assert f"{column} (%)" in shown or unit not in ("fraction", "error rate")
 
 
@@ -102,6 +113,11 @@ def test_losses_are_better_when_lower(tmp_path: Path, capsys: pytest.CaptureFixt
     lines = [f"{draw.normal(90, 1):.3f},{draw.normal(80, 1):.3f}" for _ in range(10)]
     path.write_text("A,B\n" + "\n".join(lines))
     assert compare.main(["--table", str(path), "--lower-is-better"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.strip().startswith("B is better than A: score ")
+    assert "lower, 95 % CI [" in shown and ", p < .001 (Brunner-Munzel, 10 runs each)." in shown
+    assert "A run of B is better than one of A with probability 1.00, 95 % CI [0.8" in shown
+    assert compare.main(["--table", str(path), "--lower-is-better", "--details"]) == 0
     shown = capsys.readouterr().out
     assert "A's distribution is higher, and so B is the better one" in shown
     assert "probability that a run of A is better 0.00" in shown
@@ -114,7 +130,7 @@ def test_equal_models_are_not_told_apart_and_equivalence_is_shown(
     path = comparing.table(tmp_path, shift=0.0, n=40)
     assert compare.main(["--table", str(path), "--margin", "0.02"]) == 0
     shown = capsys.readouterr().out
-    assert "No difference in location was shown" in shown
+    assert shown.strip().startswith("No difference between A and B was shown: score ")
     assert "Equivalent within 0.02: the means differ by less" in shown
     assert compare.main(["--table", str(path), "--margin", "0.0001"]) == 0
     assert "Equivalence within 0.0001 was not shown" in capsys.readouterr().out
@@ -136,8 +152,10 @@ def test_data_sets_are_summed_up_and_drawn(tmp_path: Path, capsys: pytest.Captur
     path = tmp_path / "m.csv"
     path.write_text("\n".join(rows))
     out = tmp_path / "figures"
-    assert compare.main(["--table", str(path), "--figures", str(out)]) == 0
+    assert compare.main(["--table", str(path), "--figures", str(out), "--details"]) == 0
     shown = capsys.readouterr().out
+    assert shown.strip().startswith("Of the runs that finished, [bold]c[/bold] is best: ")
+    assert "1 of 13 runs of a failed (1 diverged)." in shown
     assert "a: no scores on z; not compared there" in shown
     assert "Over 2 data sets no conclusion can be drawn" in shown and "Friedman" in shown
     assert "a: 1 diverged, 12 finished" in shown and "[bold]c[/bold]" in shown
@@ -164,7 +182,7 @@ def test_seeds_within_splits_are_no_replicates(
     tree = comparing.json_of(capsys, "--table", path)
     assert (tree["unit"], tree["averaged"]) == ("split", [10, 10])
     (pair,) = tree["pairs"]
-    assert pair["n"] == [6, 6] and pair["verdict"]["location_test"] == "wilcoxon_signed_rank"
+    assert pair["n"] == [6, 6] and pair["verdict"]["location_test"] == "paired_t"
     parts = tree["models"][0]["variance_components"]
     assert parts["splits"] == 6
     careless = comparing.json_of(capsys, "--table", path, "--unit", "row")
@@ -199,60 +217,26 @@ def test_pairs_are_used_where_most_units_are_shared(
     assert any("the 10 units that both have, of 10 and 11" in line for line in tree["warnings"])
 
 
-@pytest.mark.parametrize(
-    ("n", "said", "warned"),
-    [
-        ((3, 40), "no conclusion is drawn by rule, which takes 5", "by rule, however small p is"),
-        ((3, 4), "no difference, however large, could have been", "as no difference, however lar"),
-    ],
-)
-def test_a_rule_is_not_called_a_lack_of_power(
-    tmp_path: Path, capsys: pytest.CaptureFixture, n: tuple[int, int], said: str, warned: str
+@pytest.mark.parametrize(("few", "shown"), [(2, False), (3, True)])
+def test_fewer_than_three_scores_allow_no_conclusion(
+    tmp_path: Path, capsys: pytest.CaptureFixture, few: int, shown: bool
 ) -> None:
-    """Dies if few scores are said to show nothing where their orders could reach the level."""
+    """Dies if two scores are compared, or three that lie far apart are said to show nothing."""
     draw = np.random.default_rng(3)
-    rows = [f"A,{draw.normal(9, 0.1):.4f}" for _ in range(n[0])]
-    rows += [f"B,{draw.normal(0, 0.1):.4f}" for _ in range(n[1])]
+    rows = [f"A,{draw.normal(9, 0.1):.4f}" for _ in range(few)]
+    rows += [f"B,{draw.normal(0, 0.1):.4f}" for _ in range(40)]
     path = tmp_path / "few.csv"
     path.write_text("model,score\n" + "\n".join(rows))
     tree = comparing.json_of(capsys, "--table", path)
     (pair,) = tree["pairs"]
-    reached = 2 * 2 / math.comb(sum(n), n[0]) <= 0.05  # corrected over location and spread
-    assert (pair["least_p"] <= 0.05) == reached == ("rule" in said)
-    assert any(said in line for line in pair["verdict"]["text"])
-    first = pair["verdict"]["text"][0]
-    assert first.startswith("No conclusion, by rule" if reached else "No conclusion: ")
-    assert ("by their ranks" in first) == (not reached)
-    assert any(warned in line for line in tree["warnings"])
-    assert pair["verdict"]["higher"] is None
-
-
-def test_pairs_without_a_conclusion_are_named_by_reason(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    """Dies if a rule is said of pairs whose ranks could show nothing, or of no pair by name."""
-    sizes = (("A", 0.8, 3), ("B", 0.7, 40), ("C", 0.7, 3))
-    rows = [f"{m},{base + k / 1000}" for m, base, n in sizes for k in range(n)]
-    path = tmp_path / "few.csv"
-    path.write_text("model,score\n" + "\n".join(rows))
-    warnings = comparing.json_of(capsys, "--table", path)["warnings"]
-    (rule,) = [line for line in warnings if "by rule" in line]
-    (ranks,) = [line for line in warnings if "by their ranks" in line]
-    assert rule.startswith("A and B, B and C: models with 3 scores")
-    assert ranks.startswith("A and C: models with 3 scores")
-
-
-def test_models_of_few_scores_are_all_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    """Dies if a model with four scores, of which nothing is said either, passes for one with
-    enough beside one of three, or one of five for too few."""
-    sizes = (("A", 0.8, 4), ("B", 0.7, 3), ("C", 0.6, 5))
-    rows = [f"{m},{base + k / 1000}" for m, base, n in sizes for k in range(n)]
-    path = tmp_path / "few.csv"
-    path.write_text("model,score\n" + "\n".join(rows))
-    warnings = comparing.json_of(capsys, "--table", path)["warnings"]
-    assert any("models with 3 or 4 scores: fewer than 5" in line for line in warnings)
+    assert pair["verdict"]["higher"] == ("a" if shown else None)
+    assert pair["verdict"]["location_test"] == "welch_t" and pair["verdict"]["wider"] is None
+    rule = "models with 2 scores: fewer than 3 allow no conclusion, by rule, however small p is"
+    assert (rule in tree["warnings"]) == (not shown)
+    assert pair["verdict"]["text"][0].startswith("No conclusion, by rule") == (not shown)
+    assert any("no conclusion is drawn by rule" in s for s in pair["verdict"]["text"]) != shown
+    assert (tree["primary"]["detectable"] is None) == (not shown)
+    assert tree["primary"]["fewest"] == few and tree["primary"]["needed"] >= 3
 
 
 def test_equal_scores_are_one_run(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,9 @@ def test_a_control_is_compared_by_holm(tmp_path: Path, capsys: pytest.CaptureFix
     assert compare.main(words) == 0
     assert (out / "critical_difference.svg").exists() and not (out / "profiles.svg").exists()
     shown = capsys.readouterr().out
-    assert "C4.5 against" not in shown and "--details prints their tests" in shown
+    assert "C4.5 against" not in shown and "--details: all tests" in shown
+    against = "Against C4.5, better: C4.5+m+cf and C4.5+m; no difference was shown: C4.5+cf."
+    assert shown.strip().startswith(against)
     assert compare.main([*words[:4], "--details"]) == 0
     assert "C4.5 against C4.5+m" in capsys.readouterr().out
     with pytest.raises(JaxevalError, match="no control 'c45'"):
@@ -137,9 +140,13 @@ def test_many_games_have_one_headline(tmp_path: Path, capsys: pytest.CaptureFixt
     path.write_text("\n".join(rows))
     assert compare.main(["--table", str(path), "--resamples", "199"]) == 0
     shown = capsys.readouterr().out
+    assert shown.strip().startswith("d is best: it is better than c, b and a on all 6 data sets.")
+    assert re.search(r"^d  c +6 +0 +0 ", shown, re.M) and " against " not in shown
+    assert len(shown.splitlines()) <= 25
+    assert compare.main(["--table", str(path), "--resamples", "199", "--details"]) == 0
+    shown = capsys.readouterr().out
     assert "Over 6 data sets the models differ: average ranks d 1.00" in shown
-    assert "36 pairs of models on single data sets: --details" in shown
-    assert " against " not in shown and "P(row better)" in shown
+    assert "P(row better)" in shown and "d against" not in shown and "a against d on g5" in shown
     tree = _json(capsys, "--table", path)
     across = tree["across_datasets"]
     profile = across["performance_profile"]
@@ -161,7 +168,7 @@ def test_equal_scores_have_no_interval_over_data_sets(
     ]
     path.write_text("\n".join(["model,dataset,seed,score", *rows]))
     words = ["--table", str(path), "--gamma", "0.9", "--resamples", "99"]
-    assert compare.main(words) == 0
+    assert compare.main([*words, "--details"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "a 0.60000 (no 95 % CI as all resamples have one value)" in shown
     assert "0.60000 - 0.30000 -" in shown and "[0.60000" not in shown

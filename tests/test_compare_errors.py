@@ -50,7 +50,7 @@ def test_names_may_look_like_anything(tmp_path: Path, capsys: pytest.CaptureFixt
     out = str(tmp_path / "f")
     words = ["--table", str(path), "--figures", out, "--", "--json", "a$x_{$[/b]"]
     assert compare.main(words) == 0
-    assert "--json against a$x_{$[/b]" in capsys.readouterr().out
+    assert "between --json and a$x_{$[/b] was" in capsys.readouterr().out
     (tmp_path / "file").write_text("")
     target = tmp_path / "x.json"
     with pytest.raises(JaxevalError, match=r"file: cannot be written"):

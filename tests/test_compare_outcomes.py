@@ -74,7 +74,7 @@ def test_the_model_of_the_best_dev_score_stands_for_its_method(
     assert pair["scores"] == pytest.approx([recorded["new"], recorded["old"]])
     assert pair["approximate_randomization"]["p_adjusted"] < 0.01
     assert pair["text"] in tree["verdict"]
-    assert compare.main(["--runs", str(folder), "--resamples", "199"]) == 0
+    assert compare.main(["--runs", str(folder), "--resamples", "199", "--details"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "Of these two trained models (new, seed 2, and old, seed 2," in shown
     assert "over sentences like these 40 of test: new scores higher" in shown
@@ -89,7 +89,7 @@ def test_without_outcomes_one_line_says_how_to_get_them(
     folder = _runs(tmp_path, {"new": 0.9, "old": 0.0})
     tree = _json(capsys, "--runs", folder)
     assert tree["single_models"]["pairs"] == []
-    assert compare.main(["--runs", str(folder), "--resamples", "199"]) == 0
+    assert compare.main(["--runs", str(folder), "--resamples", "199", "--details"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "No tests on single items: old without outcomes; train --outputs keeps them" in shown
     path = tmp_path / "scores.csv"
@@ -118,9 +118,10 @@ def test_other_runs_other_items_and_both(tmp_path: Path, capsys: pytest.CaptureF
     rows = runs.load(folder)
     means = [np.mean([row.test for row in rows if row.name == name]) for name in ("new", "old")]
     assert [mean["value"] for mean in pair["means"]] == pytest.approx(means)
-    assert compare.main(["--runs", str(folder), "--resamples", "199"]) == 0
+    assert compare.main(["--runs", str(folder), "--resamples", "199", "--details"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "All runs, item by item" in shown and "new old items and runs" in shown
+    assert "Item by item, new is better than old: f1 " in shown.split("f1 (%)")[0]
     unkept = _runs(tmp_path / "unkept", {"new": 0.9, "old": 0.0})
     assert _json(capsys, "--runs", unkept)["items_and_runs"] is None
 

@@ -52,25 +52,28 @@ def _splits(folder: Path, datasets: tuple[str, ...], column: str, value: str, co
     return path
 
 
-@pytest.mark.parametrize(("n", "sd", "warned"), [(30, 4, True), (9, 4, False), (30, 1, False)])
+@pytest.mark.parametrize(("n", "sd", "warned"), [(30, 4, True), (12, 4, False), (30, 1, False)])
 def test_a_small_sample_that_is_the_wider_one_is_warned_of(
     tmp_path: Path, capsys: pytest.CaptureFixture, n: int, sd: float, warned: bool
 ) -> None:
     """Dies if p-values that are far too small are printed without a word, or all are doubted."""
-    rows = [f"A,{0.8 + sd * k / 1000}" for k in (-1.5, -0.7, 0, 0.7, 1.5)]
+    rows = [f"A,{0.8 + sd * k / 3000}" for k in range(-5, 5)]
     rows += [f"B,{0.7 + (k / n - 0.5) / 250}" for k in range(n)]
     for turned in (rows, rows[::-1]):
         path = tmp_path / "wide.csv"
         path.write_text("\n".join(["model,score", *turned]))
         warnings = comparing.json_of(capsys, "--table", path)["warnings"]
-        assert warned == any("the 5 scores of A are spread 2 times" in line for line in warnings)
+        assert warned == any("the 10 scores of A are spread 2 times" in line for line in warnings)
 
 
-@pytest.mark.parametrize(("few", "apart", "warned"), [(5, 9, True), (5, 0, False), (2, 9, False)])
+@pytest.mark.parametrize(
+    ("few", "apart", "warned"), [(10, 9, True), (10, 0, False), (9, 9, False)]
+)
 def test_nothing_is_doubted_where_no_difference_is_claimed(
     tmp_path: Path, capsys: pytest.CaptureFixture, few: int, apart: float, warned: bool
 ) -> None:
-    """Dies if a p-value that is large, or of which no verdict is drawn, is called too small."""
+    """Dies if a p-value that is large, or that the verdict does not rest on, as it does on
+    Welch's of nine scores, is called too small."""
     rows = [f"A,{apart + 4 * k / few:.4f}" for k in range(-(few // 2), few - few // 2)]
     rows += [f"B,{k / 20:.4f}" for k in range(-10, 11)]
     path = tmp_path / "wide.csv"

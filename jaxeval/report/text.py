@@ -11,6 +11,8 @@ from jaxeval.runs.layout import Missing
 from jaxeval.stats.results import Interval
 from jaxeval.version import VERSION
 
+_HALF = 0.0005  # of the last of three digits
+
 
 def duration(seconds: float) -> str:
     """Seconds as people say them."""
@@ -23,7 +25,8 @@ def p_value(value: float) -> str:
     """After a p: = .031 or < .001; of one that is not known (NaN) so."""
     if math.isnan(value):
         return "not known"
-    return "< .001" if value < 0.001 else f"= {value:.3f}".replace("0.", ".")
+    digits = 4 if abs(value - 0.05) < _HALF else 3  # never .050 of what is above the level
+    return "< .001" if value < 0.001 else f"= {value:.{digits}f}".replace("0.", ".")
 
 
 def p_cell(value: float | None) -> str:

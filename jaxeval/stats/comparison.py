@@ -1,10 +1,10 @@
-"""Models compared pair by pair, with one correction within each of two families of tests.
+"""Models compared pair by pair, with one correction within each of three families of tests.
 
-The *verdict* on a pair rests on two tests, chosen before the scores are seen: one of location
-(Wilcoxon's signed-rank where units pair the models, else Brunner-Munzel) and one of spread
-(Pitman-Morgan on pairs, else Brown-Forsythe; none where the units are data sets), corrected over
-all pairs and data sets, and takes its direction from these tests' own statistics. All other tests
-are corrected together as a second family, and are secondary.
+The primary test of a pair is one of location, chosen by the design before the scores are seen
+(`planning.by_ranks`) and corrected over all pairs and data sets. A second family has the tests of
+spread (Pitman-Morgan on pairs, else Brown-Forsythe; none where the units are data sets). What is
+said of location and spread takes its direction from these tests' own statistics. All other tests
+are a third family, and secondary.
 """
 
 import dataclasses
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from jaxeval.errors import DataError
 from jaxeval.stats import pairwise, planning
 from jaxeval.stats.equivalence import Rope
-from jaxeval.stats.pairwise import FEW, Rules, Scores
+from jaxeval.stats.pairwise import FEW_SPREADS, Rules, Scores
 from jaxeval.stats.results import Effect, HypothesisTest
 
 _LEAST = 2
@@ -34,12 +34,17 @@ class Pair:
 
 @dataclasses.dataclass(frozen=True)
 class PairwiseComparisons:
-    """All pairs, and how many tests each family of the correction has."""
+    """All pairs, and how they were tested.
+
+    Attributes:
+      primary: the tests of location, as a signature names them; what their design can show.
+      families: how many tests each family of the correction has.
+    """
 
     pairs: tuple[Pair, ...]
     rules: Rules
-    verdict_tests: int
-    further_tests: int
+    primary: planning.Primary
+    families: pairwise.Families
 
 
 def compare(
@@ -61,25 +66,29 @@ def compare(
                     f"{name}{where}: {len(values)} score, which says nothing about a "
                     "distribution; expected at least 2, better 5 or more (other seeds, splits)"
                 )
+    by_ranks = planning.by_ranks(scores)
+    scores = [dataclasses.replace(pair, by_ranks=by_ranks) for pair in scores]
     tests = []
     for done, pair in enumerate(scores):
         progress(_SHARE_OF_TESTS * done / len(scores))
         tests.append(pairwise.tests(pair, rules))
-    adjusted, verdict, further = pairwise.corrected(
-        tests, [pair.verdict_tests for pair in scores], rules
-    )
+    adjusted, families = pairwise.corrected(tests, scores, rules)
     pairs = []
     for done, pair in enumerate(scores):
         progress(_SHARE_OF_TESTS + (1 - _SHARE_OF_TESTS) * done / len(scores))
         sizes, rope = pairwise.sizes(pair, rules, len(scores)), pairwise.rope(pair, rules)
-        plan = planning.plan(pair, rules, verdict)
+        plan = planning.plan(pair, rules, families)
         pairs.append(Pair(pair, tests[done], adjusted[done], sizes, rope, plan))
-    return PairwiseComparisons(tuple(pairs), rules, verdict, further)
+    return PairwiseComparisons(tuple(pairs), rules, planning.primary(scores, rules), families)
 
 
 def enough(scores: Scores) -> bool:
     """Whether there are scores enough, and pairs where these decide, for a verdict."""
-    return min(*scores.n, *map(len, scores.compared)) >= FEW
+    return _units(scores) >= scores.fewest
+
+
+def _units(scores: Scores) -> int:
+    return min(*scores.n, *map(len, scores.compared))
 
 
 def location(pair: Pair, rules: Rules) -> int:
@@ -93,7 +102,8 @@ def location(pair: Pair, rules: Rules) -> int:
 def spread(pair: Pair, rules: Rules) -> int:
     """1: A's scores are spread wider, -1: B's are, 0: not shown (or too few scores to say)."""
     test = pair.scores.spread_test
-    return 0 if test is None else _direction(pair, test, rules)
+    few = test is None or _units(pair.scores) < FEW_SPREADS
+    return 0 if test is None or few else _direction(pair, test, rules)
 
 
 def against(pair: Pair, rules: Rules) -> tuple[str, ...]:

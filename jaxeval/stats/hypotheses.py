@@ -169,6 +169,28 @@ def welch_t(a: Sample, b: Sample) -> HypothesisTest:
     )
 
 
+def paired_t(a: Sample, b: Sample) -> HypothesisTest:
+    """Student's t test on pairs (same seed or split); p is NaN where all differ by as much."""
+    from scipy import special
+
+    differences = gaps(*pairs(a, b))
+    n, mean = len(differences), float(np.mean(differences))
+    if varies(differences):
+        statistic = mean / float(np.std(differences, ddof=1)) * math.sqrt(n)
+        p_value = 2 * float(special.stdtr(n - 1, -abs(statistic)))
+    else:
+        statistic, p_value = (mean * np.inf, np.nan) if mean else (0.0, 1.0)
+    return HypothesisTest(
+        "t on pairs",
+        statistic,
+        p_value,
+        (n,),
+        "the mean difference of pairs is 0",
+        "t distribution",
+        sign(statistic),
+    )
+
+
 def wilcoxon_signed_rank(a: Sample, b: Sample) -> HypothesisTest:
     """Wilcoxon's signed-rank test on pairs (same seed or split), zeros by Pratt's method.
 

@@ -2,8 +2,8 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping
-from typing import get_args
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, get_args
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from jaxeval.stats.results import (
     location_gap,
 )
 
-FEW = 5  # fewer scores than this allow no conclusion
+FEW = 3  # fewer scores than this allow no conclusion on location
+FEW_SPREADS = FEW_DATA_SETS = 5  # nor on spread; fewer data sets none at all
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +66,8 @@ class Scores:
       by_pairs: whether the verdict rests on the pairs, as it should where a unit (split, data
         set) moves both models.
       unit: what one score stands for, as sentences call it: run, seed, split, data set.
+      by_ranks: whether location is tested by ranks, else by means (`planning.by_ranks`, which
+        `comparison.compare` asks).
     """
 
     a: str
@@ -75,11 +78,19 @@ class Scores:
     paired: tuple[np.ndarray, np.ndarray] | None = None
     by_pairs: bool = False
     unit: str = "run"
+    by_ranks: bool = False
 
     @property
     def location_test(self) -> str:
-        """The test of location that the verdict rests on, chosen before scores are seen."""
-        return "wilcoxon_signed_rank" if self.by_pairs else "brunner_munzel"
+        """The primary test: of location, chosen by the design before scores are seen."""
+        if self.by_pairs:
+            return "wilcoxon_signed_rank" if self.by_ranks else "paired_t"
+        return "brunner_munzel" if self.by_ranks else "welch_t"
+
+    @property
+    def fewest(self) -> int:
+        """Scores of each model, or pairs, that a conclusion on location takes."""
+        return FEW_DATA_SETS if self.unit == "data set" else FEW
 
     @property
     def spread_test(self) -> str | None:
@@ -90,7 +101,7 @@ class Scores:
 
     @property
     def verdict_tests(self) -> tuple[str, ...]:
-        """The tests that the verdict rests on."""
+        """The tests that sentences on location and on spread rest on, each of its own family."""
         spread = self.spread_test
         return (self.location_test,) if spread is None else (self.location_test, spread)
 
@@ -98,6 +109,11 @@ class Scores:
     def compared(self) -> tuple[np.ndarray, np.ndarray]:
         """The scores that location is judged by: the pairs where they decide, else all."""
         return self.paired if self.by_pairs and self.paired else (self.first, self.second)
+
+    @property
+    def compares(self) -> multiple.Compared:
+        """Data set and models."""
+        return self.dataset, self.a, self.b
 
     @property
     def n(self) -> tuple[int, int]:
@@ -144,6 +160,8 @@ def tests(scores: Scores, rules: Rules) -> dict[str, HypothesisTest]:
     if scores.spread_test is not None and min(scores.n) > 2:
         # two scores lie equally far from their median: no spread of spreads
         results["brown_forsythe"] = hypotheses.brown_forsythe(a, b)
+    if scores.by_pairs:
+        results["paired_t"] = hypotheses.paired_t(*scores.compared)
     if scores.spread_test == "pitman_morgan":
         results["pitman_morgan"] = hypotheses.pitman_morgan(*scores.compared)
     if scores.paired is not None:
@@ -204,28 +222,47 @@ def rope(scores: Scores, rules: Rules) -> equivalence.Rope | None:
     return equivalence.rope(*scores.compared, rules.margin, paired=scores.by_pairs)
 
 
+class Families(NamedTuple):
+    """How many tests each family of the correction has."""
+
+    location: int
+    spread: int
+    further: int
+
+
 def corrected(
-    results: list[dict[str, HypothesisTest]], named: list[tuple[str, ...]], rules: Rules
-) -> tuple[list[Mapping[str, float]], int, int]:
-    """P-values of all pairs, corrected in two families: the verdict's tests and all others.
+    results: list[dict[str, HypothesisTest]], scores: Sequence[Scores], rules: Rules
+) -> tuple[list[Mapping[str, float]], Families]:
+    """P-values of all pairs, corrected in three families: of location, of spread, all others.
+
+    Holm's procedure is sharpened for location by means, whose equality is transitive
+    (`multiple.adjust_equalities`); P(A > B) = 1/2 is not.
 
     Args:
       results: for each pair its tests.
-      named: for each pair the names of the tests that its verdict rests on.
 
     Returns:
-      for each pair name -> corrected p-value, and how many tests the two families have.
+      for each pair name -> corrected p-value.
     """
     keys = [(k, name) for k, tests in enumerate(results) for name in tests]
-    families = (
-        [key for key in keys if key[1] in named[key[0]]],
-        [key for key in keys if key[1] not in named[key[0]]],
-    )
+    families: dict[str, list[tuple[int, str]]] = {"location": [], "spread": [], "further": []}
+    for k, name in keys:
+        kinds = {scores[k].location_test: "location", scores[k].spread_test: "spread"}
+        families[kinds.get(name, "further")].append((k, name))
     adjusted: list[dict[str, float]] = [{} for _ in results]
-    for family in families:
+    for kind, family in families.items():
         p_values = [results[k][name].p_value for k, name in family]
-        for (k, name), p in zip(
-            family, multiple.adjust_p_values(p_values, rules.correction), strict=True
-        ):
+        if kind == "location" and correction(scores, rules) == "bergmann_hommel":
+            found = multiple.adjust_equalities(p_values, [scores[k].compares for k, _ in family])
+        else:
+            found = multiple.adjust_p_values(p_values, rules.correction)
+        for (k, name), p in zip(family, found, strict=True):
             adjusted[k][name] = float(p)
-    return list(adjusted), len(families[0]), len(families[1])
+    return list(adjusted), Families(*map(len, families.values()))
+
+
+def correction(scores: Sequence[Scores], rules: Rules) -> str:
+    """How the primary tests are corrected: "bergmann_hommel" where that is sharper than Holm."""
+    means = not any(pair.by_ranks for pair in scores)
+    logical = means and multiple.logical([pair.compares for pair in scores])
+    return "bergmann_hommel" if logical and rules.correction == "holm" else rules.correction

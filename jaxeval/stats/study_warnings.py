@@ -9,7 +9,6 @@ from jaxeval.runs.units import Samples
 from jaxeval.stats import describe
 from jaxeval.stats.across import Across
 from jaxeval.stats.comparison import PairwiseComparisons, enough
-from jaxeval.stats.pairwise import FEW, Scores
 from jaxeval.stats.results import varies
 
 _FEW_FOR_BOOTSTRAP = 10
@@ -33,15 +32,23 @@ def of_study(
         careful = argument("unit", "split")
         yield f"seeds were trained on several splits: {careful} is the careful choice"
     yield from _overlapping(table, samples)
+    yield from of_details(samples, compared, together)
+    yield from _shortened([*_unpaired(compared, by_pairs=True)])
+    yield from _shortened(list(_small_and_wide(compared)))
+    yield from _few(compared)
+
+
+def of_details(
+    samples: Samples, compared: PairwiseComparisons, together: Across | None
+) -> Iterator[str]:
+    """Those of what data sets say together, and of paired tests that no verdict rests on."""
+    yield from _shortened([*_unpaired(compared, by_pairs=False)])
     scarce = min(len(sample.labels) for c in samples.by_dataset.values() for sample in c.values())
     if scarce < _FEW_FOR_BOOTSTRAP and len(samples.datasets) > 1:
         yield (
             f"bootstrap intervals over data sets: fewer than {_FEW_FOR_BOOTSTRAP} scores of a "
             "model make them too narrow"
         )
-    yield from _shortened(list(_unpaired(compared)))
-    yield from _shortened(list(_small_and_wide(compared)))
-    yield from _few(compared)
     if together is not None and together.aggregates is not None and not together.one_scale:
         yield (
             "typical scores of data sets differ by more than a factor of ten: interquartile means "
@@ -98,34 +105,31 @@ def _uneven(samples: Samples) -> Iterator[str]:
 
 
 def _few(compared: PairwiseComparisons) -> Iterator[str]:
-    """Models of which no conclusion is drawn: because none could be, or by rule.
-
-    Where both are so the pairs are named.
-    """
-    pairs = [pair for pair in compared.pairs if min(pair.scores.n) < FEW]
+    """Models of which no conclusion is drawn: because none could be, or by rule."""
+    pairs = [pair for pair in compared.pairs if min(pair.scores.n) < pair.scores.fewest]
     alpha = compared.rules.alpha
-    able = [pair for pair in pairs if pair.plan.least_p <= alpha]
-    unable = [pair for pair in pairs if pair.plan.least_p > alpha]
     for of, why in (
-        (able, "by rule, however small p is"),
-        (unable, "as no difference, however large, is shown by their ranks"),
+        ([pair for pair in pairs if pair.plan.least_p <= alpha], "by rule, however small p is"),
+        (
+            [pair for pair in pairs if pair.plan.least_p > alpha],
+            "as no difference, however large, is shown by their ranks",
+        ),
     ):
         if of:
-            sizes = sorted({n for pair in of for n in pair.scores.n if n < FEW})
+            fewest = of[0].scores.fewest  # units are the same in all pairs
+            sizes = sorted({n for pair in of for n in pair.scores.n if n < fewest})
             counts = " or ".join(map(str, sizes))
-            who = listed([_pair(pair.scores) for pair in of], _MOST_ALIKE)
-            models = f"{who}: models" if able and unable else "models"
-            yield f"{models} with {counts} scores: fewer than {FEW} allow no conclusion, {why}"
+            yield f"models with {counts} scores: fewer than {fewest} allow no conclusion, {why}"
 
 
-def _pair(scores: Scores) -> str:
-    return f"{scores.a} and {scores.b}{f' on {scores.dataset}' if scores.dataset else ''}"
-
-
-def _unpaired(compared: PairwiseComparisons) -> Iterator[str]:
+def _unpaired(compared: PairwiseComparisons, by_pairs: bool) -> Iterator[str]:
     for pair in compared.pairs:
         scores = pair.scores
-        if scores.paired is not None and len(scores.paired[0]) < max(scores.n):
+        if (
+            scores.by_pairs == by_pairs
+            and scores.paired is not None
+            and len(scores.paired[0]) < max(scores.n)
+        ):
             yield (
                 f"{scores.a}, {scores.b}{' on ' + scores.dataset if scores.dataset else ''}: "
                 f"paired tests use the {len(scores.paired[0])} units that both have, of "
@@ -138,7 +142,8 @@ def _small_and_wide(compared: PairwiseComparisons) -> Iterator[str]:
     for pair in compared.pairs:
         of = pair.scores
         p_value = pair.tests["brunner_munzel"].p_value
-        if of.by_pairs or not enough(of) or not p_value <= compared.rules.alpha:
+        ranked = of.location_test == "brunner_munzel" and enough(of)
+        if not ranked or not p_value <= compared.rules.alpha:
             continue
         (few, small), (many, large) = sorted(
             ((of.a, of.first), (of.b, of.second)), key=lambda named: len(named[1])

@@ -38,7 +38,7 @@ def test_a_figure_has_the_colours_of_its_page() -> None:
 
 def test_a_saved_figure_is_white_for_any_page(tmp_path: Path) -> None:
     """Dies if a file, which no page gives its colours, has none."""
-    svg, _ = figures.save(_figure(), tmp_path, "f")
+    svg, *_ = figures.save(_figure(), tmp_path, "f")
     assert "fill: #ffffff" in svg.read_text() and "var(" not in svg.read_text()
 
 

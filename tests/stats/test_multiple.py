@@ -1,5 +1,6 @@
 """Corrections for several comparisons."""
 
+import itertools
 import math
 
 import numpy as np
@@ -75,3 +76,55 @@ def test_each_name_is_a_family_of_its_own() -> None:
     assert [of["a"] for of in adjusted] == pytest.approx([0.03, 0.06, 0.5])
     assert [adjusted[k]["b"] for k in (0, 2)] == pytest.approx([0.04, 0.04])
     assert "b" not in adjusted[1]
+
+
+def _closed(p: np.ndarray, models: str, sets: int) -> np.ndarray:
+    """Bergmann and Hommel by all labellings: pairs of equal labels can be equal together."""
+    pairs = list(itertools.combinations(range(len(models)), 2))
+    of_set = {
+        tuple(labels[a] == labels[b] for a, b in pairs)
+        for labels in itertools.product(range(len(models)), repeat=len(models))
+    }
+    adjusted = np.zeros(len(p))
+    for chosen in itertools.product(of_set, repeat=sets):
+        equal = np.concatenate([np.array(of) for of in chosen])
+        if equal.any():
+            value = equal.sum() * p[equal].min()
+            adjusted[equal] = np.maximum(adjusted[equal], value)
+    return np.minimum(adjusted, 1)
+
+
+@pytest.mark.parametrize(("models", "sets"), [("ABC", 1), ("ABCD", 1), ("ABCDE", 1), ("ABC", 2)])
+def test_equalities_are_tested_closed(models: str, sets: int) -> None:
+    """Dies if a set of hypotheses that can be true together is forgotten, or the order counts."""
+    draw = np.random.default_rng(len(models) + sets)
+    pairs = [(str(k), *of) for k in range(sets) for of in itertools.combinations(models, 2)]
+    for _ in range(20):
+        p = draw.random(len(pairs)) ** 4
+        expected = _closed(p, models, sets)
+        np.testing.assert_allclose(multiple.adjust_equalities(p, pairs), expected)
+        assert np.all(expected <= stats.adjust_p_values(p) + 1e-12)  # never above Holm's
+        order = draw.permutation(len(p))
+        turned = [(pairs[k][0], pairs[k][2], pairs[k][1]) for k in order]
+        found = multiple.adjust_equalities(p[order], turned)
+        np.testing.assert_allclose(found, expected[order])
+
+
+def test_pairs_that_imply_nothing_are_holms() -> None:
+    """Dies if two models a data set, a control or many models are not corrected as Holm does."""
+    p = np.random.default_rng(0).random(45) ** 3
+    for pairs in (
+        [(str(k), "A", "B") for k in range(9)],
+        [("", "control", str(k)) for k in range(9)],
+        [("", *of) for of in itertools.combinations("ABCDEFGHIJ", 2)],
+    ):
+        assert not multiple.logical(pairs)
+        found = multiple.adjust_equalities(p[: len(pairs)], pairs)
+        np.testing.assert_allclose(found, stats.adjust_p_values(p[: len(pairs)]))
+    three = [("", *of) for of in itertools.combinations("ABC", 2)]
+    adjusted = multiple.adjust_equalities([0.02, math.nan, 0.01], three)
+    np.testing.assert_allclose(adjusted, [0.03, math.nan, 0.03])
+    mixed = [("x", *of[1:]) for of in three] + [("y", "A", "B"), ("y", "A", "C")]
+    by_hand = multiple.adjust_equalities([0.001, 0.02, 0.5, 0.01, 0.2], mixed)
+    # x: all three, or one; y: any. Of .02: {AC, of y both} 3 x .01, {AC alone} .02, all 5 x .001
+    np.testing.assert_allclose(by_hand, [0.005, 0.04, 0.5, 0.03, 0.4])

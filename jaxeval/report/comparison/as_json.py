@@ -1,7 +1,7 @@
 """A study as JSON; docs/compare.md describes it."""
 
 from jaxeval.files import Json
-from jaxeval.report.comparison import overall, single, verdict
+from jaxeval.report.comparison import answer, overall, single, verdict
 from jaxeval.report.items import as_json as items
 from jaxeval.report.plain import plain, record
 from jaxeval.report.scores import ScoreFormat
@@ -31,9 +31,9 @@ def to_dict(study: ScoreStudy) -> dict[str, Json]:
         "rules": plain(rules),
         "adjust_p_values": {
             "method": rules.correction,
-            "verdict_tests": study.comparison.verdict_tests,
-            "further_tests": study.comparison.further_tests,
+            **study.comparison.families._asdict(),
         },
+        "primary": record(study.comparison.primary) | {"text": verdict.primary(study.comparison)},
         "missing": table.missing,
         "unusable": plain(table.unusable),
         "statuses": plain(table.statuses),
@@ -45,6 +45,7 @@ def to_dict(study: ScoreStudy) -> dict[str, Json]:
         "across_datasets": None if study.across is None else _across(study.across),
         "items_and_runs": None if study.items is None else items.to_dict(study.items),
         "single_models": None if study.single is None else _single(study, scale),
+        "answer": answer.sentences(study, scale),
         "headline": overall.headline(study, scale),
         "verdict": verdict.of_study(study, scale),
     }

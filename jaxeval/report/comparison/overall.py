@@ -8,7 +8,7 @@ from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import pairwise
 from jaxeval.stats.across import Across
 from jaxeval.stats.datasets import Aggregates
-from jaxeval.stats.pairwise import FEW, Rules
+from jaxeval.stats.pairwise import FEW_DATA_SETS, Rules
 from jaxeval.stats.ranking import Ranking
 from jaxeval.stats.results import Effect
 from jaxeval.stats.study import ScoreStudy
@@ -94,8 +94,8 @@ def _omnibus(ranking: Ranking, rules: Rules) -> str:
     )
     tested = f"average ranks {ranks}; Iman-Davenport F {test.statistic:.2f}, p "
     tested += text.p_value(test.p_value)
-    if test.n[0] < FEW:
-        return f"no conclusion can be drawn, which takes at least {FEW}: {tested}."
+    if test.n[0] < FEW_DATA_SETS:
+        return f"no conclusion can be drawn, which takes at least {FEW_DATA_SETS}: {tested}."
     if not _shown(ranking, rules):
         return f"no difference between the models was shown: {tested}."
     return f"the models differ: {tested}."
@@ -103,7 +103,7 @@ def _omnibus(ranking: Ranking, rules: Rules) -> str:
 
 def _shown(ranking: Ranking, rules: Rules) -> bool:
     test = ranking.iman_davenport
-    return test.n[0] >= FEW and test.p_value <= rules.alpha
+    return test.n[0] >= FEW_DATA_SETS and test.p_value <= rules.alpha
 
 
 def _by_nemenyi(ranking: Ranking) -> str:
@@ -144,8 +144,8 @@ def _of_two(across: Across, study: ScoreStudy) -> str:
     p = test.p_value if pair is None else pair.adjusted[pair.scores.location_test]
     named = "p" if pair is None else "corrected p"
     tested = f"Wilcoxon signed-rank of one score per data set, {named} {text.p_value(p)}"
-    if len(across.datasets) < FEW:
-        return f"no conclusion can be drawn, which takes at least {FEW}: {tested}."
+    if len(across.datasets) < FEW_DATA_SETS:
+        return f"no conclusion can be drawn, which takes at least {FEW_DATA_SETS}: {tested}."
     shown = (test.direction or 0) if p <= rules.alpha else 0
     if not shown:
         return f"no difference between {a} and {b} was shown: {tested}."

@@ -1,17 +1,17 @@
 """A comparison as LaTeX or Markdown to paste."""
 
 from jaxeval.report import latex_markdown
-from jaxeval.report.comparison import overall, tables, verdict
+from jaxeval.report.comparison import answer, overall, tables, verdict
 from jaxeval.stats.study import ScoreStudy
 
 
 def sentences(study: ScoreStudy) -> list[str]:
-    """Warnings, direction, runs that failed, verdict; of many data sets what they say together."""
+    """The answer, warnings, direction, failed runs, verdict; or what data sets say together."""
     scale = verdict.scale_of(study)
     warned = (f"Warning: {line}" for line in study.warnings)
     known = [*warned, verdict.direction(study), *verdict.counted(study.table)]
     known = [line if line.endswith((".", "?", "!")) else f"{line}." for line in known]
-    together = [*known, *overall.headline(study, scale)]
+    together = [*answer.sentences(study, scale), *known, *overall.headline(study, scale)]
     return together if tables.is_large(study) else [*together, *verdict.of_study(study, scale)]
 
 

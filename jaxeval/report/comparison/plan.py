@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import comparison, planning
 from jaxeval.stats.comparison import Pair
-from jaxeval.stats.pairwise import FEW, Rules
+from jaxeval.stats.pairwise import Rules
 
 
 def seen_ratio(pair: Pair, rules: Rules) -> str:
@@ -44,7 +44,8 @@ def sensitivity(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
         none = "no difference, however large, could have been shown by their ranks"
         yield f"With {many} {none}{needed}."
     elif not comparison.enough(pair.scores):
-        yield f"With {many} no conclusion is drawn by rule, which takes {FEW}{needed}."
+        takes = f"which takes {pair.scores.fewest}"
+        yield f"With {many} no conclusion is drawn by rule, {takes}{needed}."
 
 
 def _needed(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:

@@ -129,13 +129,13 @@ def caption(study: ScoreStudy) -> str:
         return f"One {metric} ({better} is better) a data set; none is tested, and none is bold."
     counts = sorted({described.summary.n for described in study.described})
     n = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    pairs = [pair.scores for pair in study.comparison.pairs]
-    tests = text.listed(list(dict.fromkeys(verdict.TESTS[of.location_test] for of in pairs)))
+    units = {pair.scores.unit for pair in study.comparison.pairs}
+    if not units:
+        return f"{metric} ({better} is better) of models of one run each; none is tested."
     return (
-        f"Mean ± sd of {metric} ({better} is better) over {n} {pairs[0].unit}s. Bold: shown to be "
-        f"better than every model that it is compared with on the data set ({tests}, corrected "
-        f"by {verdict.CORRECTIONS[rules.correction]} over all pairs and data sets, level "
-        f"{rules.alpha:g}); nothing is bold where none was shown to be."
+        f"Mean ± sd of {metric} ({better} is better) over {n} {min(units)}s. Bold: shown to be "
+        "better than every model that it is compared with on the data set "
+        f"({verdict.primary(study.comparison)}); nothing is bold where none was shown to be."
     )
 
 

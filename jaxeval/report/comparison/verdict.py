@@ -11,8 +11,8 @@ from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.tables import ScoreTable
 from jaxeval.runs.units import Copies
 from jaxeval.stats import comparison, describe
-from jaxeval.stats.comparison import Pair
-from jaxeval.stats.pairwise import FEW, Rules
+from jaxeval.stats.comparison import Pair, PairwiseComparisons
+from jaxeval.stats.pairwise import Rules
 from jaxeval.stats.results import Interval
 from jaxeval.stats.study import ScoreStudy
 
@@ -23,7 +23,8 @@ TESTS = {
     "brown_forsythe": "Brown-Forsythe",
     "pitman_morgan": "Pitman-Morgan by ranks",
     "kolmogorov_smirnov": "Kolmogorov-Smirnov",
-    "welch_t": "Welch t",
+    "welch_t": "Welch's t",
+    "paired_t": "t on pairs",
     "sign_test": "sign test",
     "permutation_test": "permutation of means",
     "tost": "equivalence (TOST)",
@@ -32,6 +33,7 @@ CORRECTIONS = {
     "holm": "Holm",
     "bonferroni": "Bonferroni",
     "benjamini_hochberg": "Benjamini-Hochberg",
+    "bergmann_hommel": "Bergmann-Hommel",
 }
 
 
@@ -52,19 +54,19 @@ def of_pair(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
     if not comparison.enough(pair.scores):
         counted = f"{pairs} pairs" if pair.scores.by_pairs else f"{n[0]} and {n[1]} scores"
         if pair.plan.least_p <= rules.alpha:
-            needed = f"{FEW}" if pair.scores.by_pairs else f"{FEW} of each"
+            fewest = pair.scores.fewest
+            needed = f"{fewest}" if pair.scores.by_pairs else f"{fewest} of each"
             rule = "No conclusion, by rule, however small p is"
             yield f"{rule}: {counted}, where {needed} are needed."
         else:
-            more = "" if pair.scores.spread_test is None else ", or spread"
-            yield f"No conclusion: {counted} are too few to test location by their ranks{more}."
+            yield f"No conclusion: {counted} are too few to test location by their ranks."
     else:
         yield _location(pair, rules, scale)
-        if pair.scores.spread_test is not None:
+        if pair.scores.spread_test in pair.tests:
             yield spread(pair, rules, scale)
     yield from plan.sensitivity(pair, rules, scale)
     if rules.margin is not None:
-        yield _equivalence(pair, rules, scale)
+        yield equivalence(pair, rules, scale)
 
 
 def _location(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
@@ -111,6 +113,8 @@ def _nothing_shown(pair: Pair, rules: Rules) -> str:
     p = pair.tests[pair.scores.location_test].p_value
     if p <= rules.alpha:
         return f"{head} after the correction (p {text.p_value(p)} without it), though {beside}"
+    if not pair.scores.by_ranks:
+        return f"{head} at level {rules.alpha:g}, though {beside}"
     return f"{head} by the ranks of the scores, though {beside}: the two measures disagree"
 
 
@@ -162,13 +166,14 @@ def spread(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
     )
 
 
-def _equivalence(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
+def equivalence(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
+    """Whether the means were shown to differ by less than the margin, which there is."""
     assert rules.margin is not None
     margin, p = scores.difference(rules.margin, scale.unit), pair.adjusted["tost"]
     tested = f"TOST, corrected p {text.p_value(p)}"
     if p <= rules.alpha and not comparison.enough(pair.scores):
         each = "pairs" if pair.scores.by_pairs else "scores of each"
-        rule = f"by rule, which takes {FEW} {each}"
+        rule = f"by rule, which takes {pair.scores.fewest} {each}"
         return f"No conclusion on equivalence within {margin}, {rule} ({tested})."
     if not p <= rules.alpha:  # NaN: not known
         return f"Equivalence within {margin} was not shown ({tested})."
@@ -249,6 +254,15 @@ def _intervals(study: ScoreStudy) -> dict[str, list[Interval | None]]:
     return named
 
 
+def primary(compared: PairwiseComparisons) -> str:
+    """The tests of location: Welch's t, Holm over 6 comparisons, level .05, two-sided."""
+    of = compared.primary
+    over = f"{CORRECTIONS[of.correction]} over {of.comparisons} comparisons"
+    how = over if of.comparisons > 1 else text.counted(of.comparisons, "comparison")
+    tests = [TESTS[name] for name in of.tests]
+    return ", ".join([*tests, how, f"level {f'{of.level:g}'.removeprefix('0')}", "two-sided"])
+
+
 def signature(study: ScoreStudy) -> str:
     """Everything that fixes the numbers: versions, rules, corrections, seeds."""
     rules, compared = study.comparison.rules, study.comparison
@@ -256,9 +270,9 @@ def signature(study: ScoreStudy) -> str:
         text.versions(),
         unit(study),
         "sd ddof 1, quartiles type 7",
-        f"level {rules.alpha:g}, {CORRECTIONS[rules.correction]} over "
-        f"{text.counted(compared.verdict_tests, 'primary test')} and over "
-        f"{compared.further_tests} secondary ones",
+        primary(compared),
+        f"{CORRECTIONS[rules.correction]} over {text.counted(compared.families.spread, 'test')} "
+        f"of spread and over {compared.families.further} secondary ones",
         f"{100 * rules.confidence:g} % {text.methods(_intervals(study))}",
         f"resamples {rules.resamples}, seed {rules.seed}",
         f"missing {study.table.missing}",

@@ -17,7 +17,6 @@ from jaxeval.stats.pairwise import Rules
 from jaxeval.stats.results import Effect
 
 MODES = {"fixed": "vectors fixed", "tuned": "vectors fine-tuned"}
-_TEST = verdict.TESTS["brunner_munzel"]  # seeds do not pair the files' scores
 _SCALE = ScoreFormat("fraction", 2)
 _FAR = -9999  # percent: what is further is no number to read
 Coverage = Mapping[str, Mapping[str, float]]  # part -> fraction of tokens, of types
@@ -139,7 +138,7 @@ def sentences(of: Judgement, rules: Rules) -> Iterator[str]:
         better, worse = judgement.ordered(pair, direction)
         yield f"{better} is better than {worse} by the mean of tasks: {_measured(pair)}."
     for higher, lower, others in judgement.disagreeing(of):
-        said = verdict.disagree(_TEST, higher, lower, others)
+        said = verdict.disagree(_test(of), higher, lower, others)
         yield f"Mean of tasks: {said}."
     yield from _spreads(of)
     for placed in of.placed:
@@ -154,9 +153,23 @@ def sentences(of: Judgement, rules: Rules) -> Iterator[str]:
             )
 
 
+def _test(of: Judgement) -> str:
+    """The test of location of the mean of tasks."""
+    tests = () if of.overall is None else of.overall.comparison.primary.tests
+    return " or ".join(verdict.TESTS[name] for name in tests)
+
+
+def _primary(modes: Sequence[Judgement]) -> Iterator[str]:
+    """The tests of location of the mean of tasks, and of single tasks: the same in all modes."""
+    for of in modes[:1]:
+        for name, study in ((judgement.MEAN, of.overall), ("single tasks", of.by_task)):
+            if study is not None:
+                yield f"{name}: {verdict.primary(study.comparison)}"
+
+
 def _measured(pair: Pair) -> str:
     """What `compare` says of a pair; why its interval may hold 0."""
-    held = not comparison.excludes_zero(pair)
+    held = pair.scores.by_ranks and not comparison.excludes_zero(pair)
     ranks = ", which is of ranks: the CI of the difference of means does not exclude 0"
     return f"{verdict.measured(pair, _SCALE)}{ranks if held else ''}"
 
@@ -213,8 +226,7 @@ def signature(of: Judged) -> str:
             text.versions(),
             "test scores at the scored epoch, mean (sd) over seeds",
             "means over tasks have no weights",
-            f"level {rules.alpha:g}, {_TEST}; Holm over the tests of location and spread of all "
-            "pairs, and of all pairs and tasks",
+            *_primary(of.modes),
             f"CIs of {100 * rules.confidence:g} %",
             f"{rules.resamples} resamples, seed {rules.seed}",
         ]

@@ -15,7 +15,7 @@ from tests.report.comparison.pairs import compared, scale_of, scores_of
 
 # far scores, ties and shifts: where mean, median and ranks part
 score = st.integers(-3, 3) | st.sampled_from([-90, 40])
-both = st.integers(5, 7).flatmap(
+both = st.sampled_from([5, 6, 7, 10, 11]).flatmap(  # by means, and by ranks
     lambda n: st.tuples(st.lists(score, min_size=n, max_size=n), st.integers(-4, 4), st.just(n))
 )
 
@@ -72,7 +72,9 @@ def test_the_sentence_names_the_model_of_the_one_sided_test(
     location, spread = list(verdict.of_pair(pair, rules, scale_of(a, y)))[:2]
     named = re.search(r"(\w)'s (?:distribution is higher|scores higher)", location)
     if named:
-        if by_pairs:
+        if not pair.scores.by_ranks:
+            a_higher = np.mean(a) > np.mean(y)
+        elif by_pairs:
             greater, less = (
                 scipy_stats.wilcoxon(a - y, zero_method="pratt", alternative=side, method="approx")
                 for side in ("greater", "less")
@@ -136,14 +138,16 @@ def test_no_difference_beside_an_interval_that_excludes_zero_is_explained(
     corrected_away: bool,
 ) -> None:
     """Dies if "no difference" stands beside such an interval without a word."""
-    draw = np.random.default_rng(0)
-    if corrected_away:  # significant before the correction for two tests, not after it
+    draw, rules = np.random.default_rng(0), Rules(resamples=99)
+    if corrected_away:  # significant before the correction for two comparisons, not after it
         a, b = np.random.default_rng(12).normal([[1.1], [0.0]], 1, (2, 10))
+        others = [scores_of("A", "C", a, a + draw.normal(0, 1, 10), False)]
     else:  # three runs of B failed, half of the others are as good as A's
         a = np.concatenate([draw.normal(0, 0.1, 30)])
-        b = np.concatenate([draw.normal(0, 0.1, 24), np.full(6, -9.0)])
-    rules = Rules(resamples=99)
-    pair = compared(scores_of("A", "B", a, b, False), rules)
+        b, others = np.concatenate([draw.normal(0, 0.1, 24), np.full(6, -9.0)]), []
+    of = [scores_of("A", "B", a, b, False), *others]
+    pair = comparison.compare(of, rules).pairs[0]
+    assert pair.scores.by_ranks != corrected_away
     assert comparison.excludes_zero(pair)
     sentence = next(verdict.of_pair(pair, rules, scale_of(a, b)))
     why = "after the correction (p" if corrected_away else "by the ranks of the scores"
@@ -170,8 +174,8 @@ def test_two_pairs_show_no_equivalence() -> None:
     few = Scores("A", "B", "", x, x, (x[:2] + np.array([1e-5, 2e-5]), x[:2]), by_pairs=True)
     rules = Rules(resamples=99, margin=1.0)
     sentences = list(verdict.of_pair(compared(few, rules), rules, scale_of(x)))
-    assert sentences[0].startswith("No conclusion: 2 pairs are too few")
-    said = "No conclusion on equivalence within 1, by rule, which takes 5 pairs (TOST"
+    assert sentences[0].endswith("however small p is: 2 pairs, where 3 are needed.")
+    said = "No conclusion on equivalence within 1, by rule, which takes 3 pairs (TOST"
     assert sentences[-1].startswith(said)
     far = Rules(resamples=99, margin=1e-9)
     *_, last = verdict.of_pair(compared(few, far), far, scale_of(x))
