@@ -287,6 +287,9 @@ def test_answers_have_one_interval_in_all_forms(
     assert log["text"].startswith("A scores higher than B")
     said = log["text"].split(" Scored on")[0]
     assert trees[0]["verdict"][-1] == f"All runs, item by item: {said}"
-    assert trees[0]["verdict"][0].endswith("too few to test location by their ranks, or spread.")
+    assert "Welch's t, corrected p" in trees[0]["verdict"][0]  # four runs: too few for ranks
     assert compare.main(["--items", str(tmp_path / "items.csv"), *words[:4]]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Item by item, A is better than B: " in shown and "[31.13, 47.91]" in shown
+    assert compare.main(["--items", str(tmp_path / "items.csv"), *words[:4], "--details"]) == 0
     assert said in " ".join(capsys.readouterr().out.split())
