@@ -2,13 +2,16 @@
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import checks, directions, headers, imported, metrics
+from jaxeval.runs import failed as failures
 from jaxeval.runs import layout as layouts
+from jaxeval.runs.failed import NONE as NO_FAILURES
+from jaxeval.runs.failed import FailedRuns
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import AXES, Layout, Missing
 from jaxeval.runs.names import are_folds, is_fold
@@ -25,6 +28,7 @@ class ScoreTable:
       rows: row numbers in the file.
       unusable: scores that were left out or counted as 0, as `missing` says.
       statuses: model -> how its runs ended -> how many, where the table says so.
+      failed: runs that failed, by their statuses.
       direction_assumed: nothing says whether higher is better.
       direction_named: the metric's name alone says it, which who compares may overrule.
       warnings: what a reader of the scores should know.
@@ -43,6 +47,7 @@ class ScoreTable:
     missing: Missing
     unusable: tuple[checks.Unusable, ...]
     statuses: Mapping[str, Mapping[str, int]]
+    failed: FailedRuns = NO_FAILURES
     dev: np.ndarray | None = None  # dev score of each row, NaN where there is none
     metric: str | None = None
     unit: str | None = None  # of the metric, where the table says so
@@ -96,6 +101,7 @@ def only(table: ScoreTable, models: Sequence[str]) -> ScoreTable:
         axes={axis: values[rows] for axis, values in table.axes.items()},
         rows=table.rows[rows],
         statuses={name: table.statuses[name] for name in models if name in table.statuses},
+        failed=table.failed.of([table.models.index(name) for name in models]),
         dev=None if table.dev is None else table.dev[rows],
     )
 
@@ -132,38 +138,39 @@ def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
         for role in AXES
         if role in tidy.columns
     }
-    statuses = tidy.columns.get("status")
+    statuses, rows = tidy.columns.get("status"), np.asarray(tidy.rows)
     score, unusable = checks.numbers(
         tidy.columns["score"], tidy.score_columns, tidy.rows, table.source
     )
-    explained = None if statuses is None else np.array([headers.is_failed(s) for s in statuses])
-    checks.refuse(unusable, explained, layout.missing, table.source)
-    bad = np.array(sorted(unusable), int)
-    keep = np.ones(len(score), bool)
-    if layout.missing == "zero":
-        score[bad] = 0.0
-    else:
-        keep[bad] = False
+    finite, failed = np.isfinite(score), failures.are_failed(statuses, len(score))
+    checks.refuse(unusable, failed, layout.missing, table.source)
+    keep = finite & ~failed | (layout.missing == "zero")
     scores = ScoreTable(
         source=table.source,
         models=tuple(models),
         model=model[keep],
-        score=score[keep],
+        score=np.where(finite & ~failed, score, 0.0)[keep],
         axes={role: values[keep] for role, values in axes.items()},
-        rows=np.asarray(tidy.rows)[keep],
+        rows=rows[keep],
         missing=layout.missing,
         unusable=tuple(unusable[k] for k in sorted(unusable)),
         statuses=_counted(models, model, statuses),
+        failed=FailedRuns(
+            model[failed], {role: of[failed] for role, of in axes.items()}, rows[failed]
+        ),
         dev=checks.floats(tidy.columns["dev"])[keep] if "dev" in tidy.columns else None,
         metric=layout.metric or directions.metric_of(tidy.columns, layout.columns.get("score")),
         unit=_first(tidy.columns.get("unit")),
-        folds=is_fold(layout.columns.get("split", ""))
-        or ("split" in axes and are_folds(set(axes["split"]))),
+        folds=_are_folds(axes, layout),
     )
     checks.refuse_sizes(scores.score, scores.rows.tolist(), table.source)
     _refuse_duplicates(scores)
-    finite = np.isin(np.arange(len(keep)), bad, invert=True)
     return _explained(scores, tidy, finite, layout)
+
+
+def _are_folds(axes: Mapping[str, np.ndarray], layout: Layout) -> bool:
+    named = is_fold(layout.columns.get("split", ""))
+    return named or ("split" in axes and are_folds(set(axes["split"])))
 
 
 def _explained(
@@ -179,28 +186,12 @@ def _explained(
     whole = directed(scores, said)
     recorded = "higher_is_better" in tidy.columns or asked is not None
     statuses = tidy.columns.get("status")
-    counted = () if statuses is None else _of_unfinished(tidy.columns["model"], statuses, finite)
+    counted = failures.warnings(tidy.columns["model"], statuses, finite)
     return dataclasses.replace(
         whole,
         direction_named=said is not None and not recorded,
         warnings=(*whole.warnings, *counted),
     )
-
-
-def _of_unfinished(
-    models: Sequence[object], statuses: Sequence[object], finite: np.ndarray
-) -> Iterator[str]:
-    """Scores that count, though their runs failed or have not ended."""
-    counts = Counter(
-        (str(model), str(status))
-        for model, status, has_score in zip(models, statuses, finite.tolist(), strict=True)
-        if has_score and (headers.is_failed(status) or headers.is_unfinished(status))
-    )
-    for (model, status), count in counts.items():
-        yield (
-            f"{model}: {count} of its scores are of runs whose status is {status}; they count, "
-            "unless the table leaves them empty"
-        )
 
 
 def _refuse_absent(model: np.ndarray, table: Columns, layout: Layout) -> None:

@@ -2,12 +2,13 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 
 from jaxeval.errors import DataError, argument
+from jaxeval.runs.failed import FailedRuns
 from jaxeval.runs.imported import collector_paused, listed
 from jaxeval.runs.tables import ScoreTable
 
@@ -31,12 +32,14 @@ class Samples:
       datasets: names; one nameless data set where the table knows of none.
       by_dataset: data set -> model -> sample; models without scores there are absent.
       averaged: fewest and most scores that were averaged into one.
+      failed: data set -> model -> units of which no run has a score, as all failed.
     """
 
     unit: Unit
     datasets: tuple[str, ...]
     by_dataset: Mapping[str, Mapping[str, Sample]]
     averaged: tuple[int, int]
+    failed: Mapping[str, Mapping[str, tuple[str, ...]]] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,14 +84,9 @@ def samples(table: ScoreTable, unit: Unit | None = None) -> Samples:
         known = ", ".join([*table.axes, "row"])
         asked = argument("unit", chosen)
         raise DataError(f"{asked}: no such column; expected one of {known}", table.source)
-    size = len(table.score)
-    label = table.rows.astype(str).astype(object) if chosen == "row" else table.axes[chosen]
-    nameless = np.full(size, "", object)
-    stratum = nameless if chosen == "dataset" else table.axes.get("dataset", nameless)
     groups: dict[tuple[str, int], dict[str, list[float]]] = {}
-    rows = zip(stratum, table.model.tolist(), label, table.score.tolist(), strict=True)
-    for dataset, model, unit_label, score in rows:
-        groups.setdefault((dataset, model), {}).setdefault(unit_label, []).append(score)
+    for place, score in zip(_places(table, chosen), table.score.tolist(), strict=True):
+        groups.setdefault(place[:2], {}).setdefault(place[2], []).append(score)
     counts = [len(scores) for cell in groups.values() for scores in cell.values()]
     names = tuple(dict.fromkeys(dataset for dataset, _ in groups))
     return Samples(
@@ -96,7 +94,65 @@ def samples(table: ScoreTable, unit: Unit | None = None) -> Samples:
         names,
         {name: _of_dataset(table.models, groups, name) for name in names},
         (min(counts, default=0), max(counts, default=0)),
+        _failed(table, chosen, groups),
     )
+
+
+def cells(of: ScoreTable | FailedRuns) -> list[tuple[int, str]]:
+    """Model and data set of each row."""
+    if not len(of.rows):
+        return []
+    return [(model, dataset) for dataset, model, _ in _places(of, "row")]
+
+
+def _places(of: ScoreTable | FailedRuns, unit: Unit) -> Iterator[tuple[str, int, str]]:
+    """Data set, model and unit of each row."""
+    nameless = np.full(len(of.rows), "", object)
+    label = of.rows.astype(str).astype(object) if unit == "row" else of.axes[unit]
+    stratum = nameless if unit == "dataset" else of.axes.get("dataset", nameless)
+    return zip(stratum, of.model.tolist(), label, strict=True)
+
+
+def _failed(
+    table: ScoreTable, unit: Unit, groups: Mapping[tuple[str, int], Mapping[str, object]]
+) -> dict[str, dict[str, tuple[str, ...]]]:
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    places = _places(table.failed, unit) if len(table.failed.rows) else ()
+    for dataset, model, label in places:
+        if label not in groups.get((dataset, model), {}):
+            of = found.setdefault(dataset, {}).setdefault(table.models[model], ())
+            found[dataset][table.models[model]] = tuple(dict.fromkeys((*of, label)))
+    return found
+
+
+def with_failed(samples: Samples, higher_is_better: bool) -> Samples:
+    """The same with a score below (or above) all others for each unit that failed.
+
+    In claims on how often a run is better: one that failed is worse than every one that did not,
+    and as good as another that failed. Of the size of such scores nothing is to be said.
+    """
+    if not samples.failed:
+        return samples
+    by_dataset = {
+        dataset: {
+            model: _extended(of, samples.failed.get(dataset, {}).get(model, ()), worst)
+            for model, of in cell.items()
+        }
+        for dataset, cell in samples.by_dataset.items()
+        for worst in [_worst(cell, higher_is_better)]
+    }
+    return dataclasses.replace(samples, by_dataset=by_dataset)
+
+
+def _extended(of: Sample, failed: tuple[str, ...], worst: float) -> Sample:
+    scores = np.concatenate([of.scores, np.full(len(failed), worst)])
+    return Sample((*of.labels, *failed), scores)
+
+
+def _worst(cell: Mapping[str, Sample], higher_is_better: bool) -> float:
+    every = np.concatenate([sample.scores for sample in cell.values()])
+    beyond = float(np.ptp(every)) or float(np.abs(every).max()) or 1.0
+    return float(every.min()) - beyond if higher_is_better else float(every.max()) + beyond
 
 
 def without_copies(samples: Samples) -> tuple[Samples, tuple[Copies, ...]]:

@@ -48,13 +48,19 @@ class Across:
 
 
 def across(
-    samples: Samples, rules: Rules, control: str | None = None, gamma: float | None = None
+    samples: Samples,
+    rules: Rules,
+    control: str | None = None,
+    gamma: float | None = None,
+    counted: Samples | None = None,
 ) -> Across | None:
     """None where fewer than two data sets have all models, or there is one model.
 
     Args:
       control: the model that all others are compared with.
       gamma: `datasets.aggregates`.
+      counted: the same samples with a score for each run that failed, worse than all others; None:
+        none did.
     """
     by_dataset = _runs(samples)
     models = list(dict.fromkeys(m for cell in by_dataset.values() for m in cell))
@@ -64,6 +70,8 @@ def across(
     runs = {m: [by_dataset[d][m] for d in common] for m in models}
     means = {m: np.array([scores.mean() for scores in runs[m]]) for m in models}
     three = len(models) > 2
+    with_failed = by_dataset if counted is None else _runs(counted)
+    every = {m: [with_failed[d][m] for d in common] for m in models}
     several = any(len(scores) > 1 for strata in runs.values() for scores in strata)
     return Across(
         datasets=common,
@@ -77,7 +85,7 @@ def across(
         if three and control
         else None,
         signed_rank=None if three else hypotheses.wilcoxon_signed_rank(*means.values()),
-        aggregates=_aggregated(runs, rules, gamma) if several else None,
+        aggregates=_aggregated(runs, every, rules, gamma) if several else None,
         one_scale=_one_scale(means),
     )
 
@@ -93,10 +101,14 @@ def _ranked(means: Mapping[str, np.ndarray], rules: Rules) -> Ranking:
 
 
 def _aggregated(
-    runs: Mapping[str, Sequence[np.ndarray]], rules: Rules, gamma: float | None
+    runs: Mapping[str, Sequence[np.ndarray]],
+    counted: Mapping[str, Sequence[np.ndarray]],
+    rules: Rules,
+    gamma: float | None,
 ) -> Aggregates:
     return datasets.aggregates(
         runs,
+        counted=counted,
         gamma=gamma,
         confidence=rules.confidence,
         resamples=min(rules.resamples, _MOST_RESAMPLES),

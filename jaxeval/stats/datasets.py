@@ -67,6 +67,7 @@ class Aggregates:
 def aggregates(
     runs: Mapping[str, Runs],
     *,
+    counted: Mapping[str, Runs] | None = None,
     gamma: float | None = None,
     higher_is_better: bool = True,
     confidence: float = 0.95,
@@ -77,6 +78,8 @@ def aggregates(
 
     Args:
       runs: model -> one sample a data set, in the same order.
+      counted: the same with a score for each run that failed, worse than all others, for how often
+        a run is better; None: none failed.
       gamma: the score at which a data set counts as solved; only where higher is better.
 
     Raises:
@@ -88,7 +91,8 @@ def aggregates(
     as_many(by_model, "data sets")
     every = np.concatenate([values for strata in by_model.values() for values in strata])
     thresholds = np.linspace(every.min(), every.max(), _THRESHOLDS)
-    better = {m: [sign * values for values in strata] for m, strata in by_model.items()}
+    every_run = by_model if counted is None else {m: _strata(of, m) for m, of in counted.items()}
+    better = {m: [sign * values for values in strata] for m, strata in every_run.items()}
     gap = None if gamma is None else optimality_gap(gamma)
     return Aggregates(
         {m: _bootstrap(strata, pooled_interquartile_mean, how) for m, strata in by_model.items()},

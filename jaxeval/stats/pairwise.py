@@ -66,6 +66,9 @@ class Scores:
       by_pairs: whether the verdict rests on the pairs, as it should where a unit (split, data
         set) moves both models.
       unit: what one score stands for, as sentences call it: run, seed, split, data set.
+      counted: all scores, and for each run that failed one that is worse than all of them; None
+        where none failed. How often a model is better is said of these.
+      counted_pairs: the same of the units that both models have.
       by_ranks: whether location is tested by ranks, else by means (`planning.by_ranks`, which
         `comparison.compare` asks).
     """
@@ -78,6 +81,8 @@ class Scores:
     paired: tuple[np.ndarray, np.ndarray] | None = None
     by_pairs: bool = False
     unit: str = "run"
+    counted: tuple[np.ndarray, np.ndarray] | None = None
+    counted_pairs: tuple[np.ndarray, np.ndarray] | None = None
     by_ranks: bool = False
 
     @property
@@ -182,7 +187,8 @@ def sizes(scores: Scores, rules: Rules, pairs: int) -> dict[str, Effect]:
     `difference` and `difference_of_medians` are A - B in the unit of the scores, whichever is
     better; all others speak of A being better. `difference` and `probability_of_improvement` are
     of the scores that location is judged by (within pairs where these decide); all others are of
-    all scores, unpaired.
+    all scores, unpaired. `probability_of_improvement`, `a12` and `cliffs_delta` count runs that
+    failed as the worst.
 
     Args:
       pairs: pairs of models looked at on this data set, for almost stochastic order.
@@ -190,7 +196,9 @@ def sizes(scores: Scores, rules: Rules, pairs: int) -> dict[str, Effect]:
     a, b = scores.first, scores.second
     x, y = (a, b) if rules.higher_is_better else (-a, -b)
     level = rules.confidence
-    of_all = effects.probability_of_improvement(x, y, confidence=level)
+    every = scores.counted or (a, b)
+    u, v = every if rules.higher_is_better else [-values for values in every]
+    of_all = effects.probability_of_improvement(u, v, confidence=level)
     results = {
         "difference": (effects.paired_difference if scores.by_pairs else effects.difference)(
             *scores.compared, confidence=level
@@ -211,7 +219,8 @@ def sizes(scores: Scores, rules: Rules, pairs: int) -> dict[str, Effect]:
 
 def _within_pairs(scores: Scores, rules: Rules) -> Effect:
     """The probability that A is better within a pair."""
-    x, y = scores.compared if rules.higher_is_better else [-v for v in scores.compared]
+    every = scores.counted_pairs or scores.compared
+    x, y = every if rules.higher_is_better else [-v for v in every]
     return effects.paired_probability_of_improvement(x, y, confidence=rules.confidence)
 
 

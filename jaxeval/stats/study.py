@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -13,10 +14,19 @@ from jaxeval.runs.imported import listed
 from jaxeval.runs.tables import ScoreTable
 from jaxeval.runs.trained import TrainedModel
 from jaxeval.runs.units import Copies, Samples, Unit
-from jaxeval.stats import across, comparison, describe, nested, single_models, study_warnings
+from jaxeval.stats import (
+    across,
+    comparison,
+    describe,
+    failures,
+    nested,
+    single_models,
+    study_warnings,
+)
 from jaxeval.stats.across import Across
 from jaxeval.stats.comparison import PairwiseComparisons
 from jaxeval.stats.describe import Summary
+from jaxeval.stats.failures import Failures
 from jaxeval.stats.items import outcomes
 from jaxeval.stats.items import study as item_study
 from jaxeval.stats.items.study import ItemStudy
@@ -55,6 +65,7 @@ class ScoreStudy:
       items: all runs item by item; None where not all models have two or more with outcomes.
       copies: models that have one score at every seed: one run each, which no test is made of
         (`units.without_copies`). Where all pairs have such a model, `comparison` has none.
+      failures: None where no run failed.
     """
 
     table: ScoreTable
@@ -66,6 +77,7 @@ class ScoreStudy:
     single: SingleModels | None = None
     items: ItemStudy | None = None
     copies: tuple[Copies, ...] = ()
+    failures: Failures | None = None
 
 
 def study(
@@ -99,7 +111,8 @@ def study(
     rules = dataclasses.replace(rules, higher_is_better=table.higher_is_better)
     if control is not None and control not in table.models:
         raise DataError(f"no control {control!r}; it has {listed(table.models)}", table.source)
-    every = [p for p in _pairs(table, samples) if control in (None, p.a, p.b)]
+    counted = units.with_failed(samples, table.higher_is_better)
+    every = [p for p in _pairs(table, samples, counted) if control in (None, p.a, p.b)]
     if not every:
         raise DataError(_no_pairs(table, samples), table.source)
     alike = {(of.model, of.dataset) for of in copies}
@@ -110,13 +123,39 @@ def study(
         for dataset in samples.datasets
         for model in samples.by_dataset[dataset]
     )
-    together = across.across(samples, rules, control, _gamma(table) if gamma is None else gamma)
+    together = across.across(
+        samples, rules, control, _gamma(table) if gamma is None else gamma, counted
+    )
     warnings = (*table.warnings, *study_warnings.of_study(table, samples, compared, together))
     single = None if trained is None else single_models.compare(trained, rules, control)
     items = None if trained is None else _over_items(trained, table, rules)
     return ScoreStudy(
-        table, samples, described, compared, together, warnings, single, items, copies
+        table,
+        samples,
+        described,
+        compared,
+        together,
+        warnings,
+        single,
+        items,
+        copies,
+        _failures(table, rules, control),
     )
+
+
+def _failures(table: ScoreTable, rules: Rules, control: str | None) -> Failures | None:
+    """Runs that failed, by model and data set; tests of the pairs that are compared."""
+    every = Counter(units.cells(table))
+    failed = Counter(units.cells(table.failed))
+    if table.missing == "zero":  # they are among the scores
+        every -= failed
+    counts = {
+        (table.models[model], dataset): failures.Counts(failed[model, dataset], finished)
+        for model, dataset in sorted({*every, *failed})
+        for finished in [every[model, dataset]]
+    }
+    pairs = [pair for pair in itertools.combinations(table.models, 2) if control in (None, *pair)]
+    return failures.failures(counts, pairs, rules.correction)
 
 
 def _compared(
@@ -147,6 +186,10 @@ def _gamma(table: ScoreTable) -> float | None:
 
 
 def _no_pairs(table: ScoreTable, samples: Samples) -> str:
+    lost = [name for name in table.models if not len(table.scores_of(name))]
+    if lost and len(table.models) - len(lost) < 2:
+        said = (f"all {sum(table.statuses[name].values())} runs of {name} failed" for name in lost)
+        return f"{'; '.join(said)}: no scores to compare"
     if len(samples.datasets) < 2:
         return "expected two or more models with scores on the same data set, found " + ", ".join(
             table.models
@@ -159,8 +202,12 @@ def _no_pairs(table: ScoreTable, samples: Samples) -> str:
     )
 
 
-def _pairs(table: ScoreTable, samples: Samples) -> Iterator[Scores]:
-    """Each data set's pairs of models, in the order of the table."""
+def _pairs(table: ScoreTable, samples: Samples, counted: Samples) -> Iterator[Scores]:
+    """Each data set's pairs of models, in the order of the table.
+
+    Args:
+      counted: the same with the runs that failed.
+    """
     shared = samples.unit in ("split", "dataset")  # a split or data set moves all models
     for dataset in samples.datasets:
         cell = samples.by_dataset[dataset]
@@ -174,7 +221,20 @@ def _pairs(table: ScoreTable, samples: Samples) -> Iterator[Scores]:
             paired = (x, y) if samples.unit != "row" and len(x) >= 2 else None
             enough = 2 * len(x) >= max(len(first), len(second))
             by_pairs = shared and enough and paired is not None
-            yield Scores(a, b, dataset, first, second, paired, by_pairs, _named(samples))
+            of_pair = Scores(a, b, dataset, first, second, paired, by_pairs, _named(samples))
+            yield dataclasses.replace(of_pair, **_counted(counted, of_pair))
+
+
+def _counted(counted: Samples, pair: Scores) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """The scores of a pair with those of runs that failed, all and within pairs; {}: none did."""
+    cell = counted.by_dataset[pair.dataset]
+    a, b = cell[pair.a], cell[pair.b]
+    failed = counted.failed.get(pair.dataset, {})
+    if not (failed.get(pair.a) or failed.get(pair.b)):
+        return {}
+    within = units.paired(a, b)
+    every = within if counted.unit == "dataset" else (a.scores, b.scores)
+    return {"counted": every, "counted_pairs": within}
 
 
 def _named(samples: Samples) -> str:

@@ -135,11 +135,11 @@ def test_a_state_is_never_taken_for_a_data_set(tmp_path: Path) -> None:
 )
 def test_a_state_says_how_runs_ended(tmp_path: Path, name: str, crashed: str, read: bool) -> None:
     """Dies if the column of another program is passed over, or a word that is no status taken for
-    one; a score that a failed run has counts, and a warning says so, a missing one does not."""
+    one; or if a score that a failed run has counts, or is passed over without a warning."""
     rows = ["A,0,.5,finished", f"A,1,.6,{crashed}", "B,0,.7,finished", "B,1,.8,finished"]
     path = _table(tmp_path, f"model,seed,score,{name}", rows)
     table = tables.read(path, Layout())
-    assert len(table.score) == 4
+    assert (len(table.score), len(table.failed.rows)) == ((3, 1) if read else (4, 0))
     if not read:
         assert table.statuses == {} and table.warnings == ("not read: State",)
         return

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from jaxeval.report import scores, standings, text
-from jaxeval.report.comparison import verdict
+from jaxeval.report.comparison import failures, verdict
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.runs import headers
 from jaxeval.stats import comparison
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.planning import PLANNED_SDS
@@ -25,7 +24,7 @@ def sentences(study: ScoreStudy, scale: ScoreFormat) -> list[str]:
     copies = [verdict.one_run(study, of, scale) for of in study.copies]
     if not pairs:
         return copies
-    failed = _failed(study)
+    failed = failures.sentences(study)
     first = _first(study, scale)
     if failed and study.table.missing != "zero":
         first = f"Of the runs that finished, {first.replace('No diff', 'no diff', 1)}"
@@ -205,12 +204,11 @@ def _chance(pair: Pair, study: ScoreStudy) -> str:
         chance, first, second = 1 - chance, of.b, of.a
         interval = interval._replace(low=1 - won.interval.high, high=1 - won.interval.low)
     bounds = "" if interval.absent else f", {text.confidence(interval)} {text.bounds(interval)}"
-    finished = bool(_failed(study)) and study.table.missing != "zero"
-    a = "Of the runs that finished, a" if finished else "A"
-    said = f"{a} {of.unit} of {first} is better than one of {second}"
+    said = f"A {of.unit} of {first} is better than one of {second}"
     if of.by_pairs:
-        said = f"{first} is better on a {of.unit}{' where both finished' * finished}"
-    return f"{said} with probability {chance:.2f}{bounds}."
+        said = f"{first} is better on a {of.unit}"
+    worst = "; failed runs count as the worst" if of.counted else ""
+    return f"{said} with probability {chance:.2f}{bounds}{worst}."
 
 
 def _margin(study: ScoreStudy, scale: ScoreFormat) -> list[str]:
@@ -241,17 +239,3 @@ def is_equivalent(pair: Pair, study: ScoreStudy) -> bool:
 def _named(pair: Pair) -> str:
     on = f" on {pair.scores.dataset}" if pair.scores.dataset else ""
     return f"{pair.scores.a} and {pair.scores.b}{on}"
-
-
-def _failed(study: ScoreStudy) -> list[str]:
-    """How many runs of each model failed, and how."""
-    said = []
-    for model, counts in study.table.statuses.items():
-        ends = {status: n for status, n in counts.items() if status in headers.FAILED and n}
-        if ends:
-            total = text.counted(sum(counts.values()), "run")
-            said.append(
-                f"{sum(ends.values())} of {total} of {model} failed ({text.statuses(ends)})"
-            )
-    as_zero = ", counted as 0" if study.table.missing == "zero" else ""
-    return [f"{'; '.join(said)}{as_zero}."] if said else []

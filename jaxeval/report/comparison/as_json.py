@@ -37,6 +37,7 @@ def to_dict(study: ScoreStudy) -> dict[str, Json]:
         "missing": table.missing,
         "unusable": plain(table.unusable),
         "statuses": plain(table.statuses),
+        "failures": _failures(study),
         "notes": list(study.table.notes),
         "warnings": list(study.warnings),
         "copies": plain(study.copies),
@@ -49,6 +50,17 @@ def to_dict(study: ScoreStudy) -> dict[str, Json]:
         "headline": overall.headline(study, scale),
         "verdict": verdict.of_study(study, scale),
     }
+
+
+def _failures(study: ScoreStudy) -> Json:
+    """Runs by model and data set, and Fisher's tests of all pairs; None where none failed."""
+    if study.failures is None:
+        return None
+    counts = [
+        {"model": model, "dataset": dataset, "runs": of.runs, "n_failed": of.failed}
+        for (model, dataset), of in study.failures.counts.items()
+    ]
+    return {"counts": plain(counts), "fisher_exact": plain(study.failures.tests)}
 
 
 def _model(described: Described) -> dict[str, Json]:

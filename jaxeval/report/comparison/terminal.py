@@ -62,7 +62,8 @@ def _notes(study: ScoreStudy, details: bool) -> list[str]:
         return [*verdict.counted(table), *study.warnings]
     behind = {*study_warnings.of_details(study.samples, study.comparison, study.across)}
     known = [*table.notes, *(line for line in study.warnings if line not in behind)]
-    return [text.unusable(table.unusable, table.missing), *known] if table.unusable else known
+    others = [of for of in table.unusable if of.row not in table.failed.rows]
+    return [text.unusable(others, table.missing), *known] if others else known
 
 
 def _short(study: ScoreStudy) -> Iterator[str]:
@@ -94,13 +95,18 @@ def _models(study: ScoreStudy, scale: ScoreFormat) -> Table:
     several = len(study.samples.datasets) > 1
     confidence = f"{100 * study.comparison.rules.confidence:g} % CI"
     metric = scale.label(study.table.metric or "score")
-    head = (metric, *(["data set"] if several else []), "n", "mean", confidence, "sd")
+    failed = study.failures
+    head = (
+        *(metric, *(["data set"] if several else []), *(["failed"] if failed else [])),
+        *("n", "mean", confidence, "sd"),
+    )
     models = [*answer.order(study)]
     models += [model for model in study.table.models if model not in models]
     places = study.samples.datasets.index
     body: list[Row] = [
         (
             *(of.model, *([of.dataset] if several else [])),
+            *([str(failed.of(of.model, of.dataset).failed)] if failed else []),
             *(str(of.summary.n), scale(of.summary.mean)),
             *(scale.interval(of.summary.mean_interval), scale(of.summary.sd)),
         )

@@ -178,7 +178,9 @@ def test_failed_runs_are_in_the_answer() -> None:
     """Dies if five failures in ten leave the sentence as it was, or are not counted."""
     said = _said(_study(_table({"a": 0.5, "b": 0.6}, n=10, failed={"b": 5})))
     assert said[0].startswith("Of the runs that finished, b is better than a: ")
-    assert "5 of 10 runs of b failed (5 diverged)." in said[-1] and "a failed" not in said[-1]
+    assert "5 of 10 runs of b failed (5 diverged), none of 10 of a; " in said[-1]
+    assert "b fails more often than a (p = .033, Fisher's exact test)." in said[-1]
+    assert "probability 0.50" in said[1] and said[1].endswith("; failed runs count as the worst.")
     alike = _said(_study(_table({"a": 0.5, "c": 0.5}, n=10, failed={"c": 5})))
     assert alike[0].startswith("Of the runs that finished, no difference between a and c was ")
     assert "(Welch's t, 5 and 10 runs)" in alike[0]
