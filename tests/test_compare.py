@@ -155,7 +155,9 @@ def test_data_sets_are_summed_up_and_drawn(tmp_path: Path, capsys: pytest.Captur
     assert compare.main(["--table", str(path), "--figures", str(out), "--details"]) == 0
     shown = capsys.readouterr().out
     assert shown.strip().startswith("Of the runs that finished, [bold]c[/bold] is best: ")
-    assert "1 of 13 runs of a failed (1 diverged)." in shown
+    assert (
+        "1 of 13 runs of a failed (1 diverged); in P(A better) they count as the worst; " in shown
+    )
     assert "a: no scores on z; not compared there" in shown
     assert "Over 2 data sets no conclusion can be drawn" in shown and "Friedman" in shown
     assert "a: 1 diverged, 12 finished" in shown and "[bold]c[/bold]" in shown

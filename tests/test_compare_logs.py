@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from jaxeval.compare import __main__ as compare
 from jaxeval.errors import ConfigError, DataError
@@ -309,3 +310,26 @@ def test_many_tasks_fit_a_screen(tmp_path: Path, capsys: pytest.CaptureFixture) 
         assert sum(1 + (len(line) - 1) // 100 for line in lines) <= most
         tables = [line for line in lines if re.search(r"\d  +\d", line)]
         assert len(tables) >= 2 and max(map(len, tables)) <= 100
+
+
+def test_items_that_ended_in_an_error_are_tested(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if answers that failed leave the answer as it was, or their shares are not compared."""
+    names = {"new": 12, "old": 0}
+    for name, failing in names.items():
+        samples = [
+            {**writing.inspect_sample(k, "C" if k % 3 else "I"), **lost}
+            for k in range(60)
+            for lost in [{"scores": {}, "error": "out of memory"} if k < failing else {}]
+        ]
+        head = {**writing.inspect_head(), "model": name}
+        writing.inspect_json(tmp_path / f"{name}.json", head, samples)
+    tree = verb.as_json(capsys, "--log", tmp_path, "--missing", "drop")
+    assert tree["tasks"][0]["failed_items"] == names
+    (test,) = tree["failures"]
+    assert (test["a"], test["higher"]) == ("new", 1)
+    assert test["p_value"] == pytest.approx(stats.fisher_exact([(12, 48), (0, 60)]).pvalue)
+    said = "12 of 60 items of new failed, none of 60 of old; new fails more often than old"
+    assert said in tree["answer"][-1]
+    assert said in verb.shown(capsys, "--log", tmp_path, "--missing", "drop")

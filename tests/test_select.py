@@ -205,3 +205,21 @@ def test_unusable_and_unshared_scores_are_told(
     assert "18 of 19 scores belong to units that all models have" in shown
     tree = _json(capsys, *words, "--simulate", "1")
     assert tree["evaluations"]["standard_error"] is None
+
+
+def test_failed_runs_are_in_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if five failures in ten leave the answer as it was."""
+    rows = ["model,seed,status,f1"]
+    for seed in range(10):
+        rows += [f"A,{seed},{'diverged,' if seed < 5 else f'finished,{0.9 + seed / 1000}'}"]
+        rows += [f"B,{seed},finished,{0.84 + seed / 1000}"]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(rows))
+    assert select.main(["--table", str(path)]) == 0
+    first, second, *_ = capsys.readouterr().out.strip().splitlines()
+    assert first.startswith("Of the runs that finished, A is the best with probability ")
+    assert second.startswith(
+        "5 of 10 runs of A failed (5 diverged), none of 10 of B; A fails more"
+    )
+    (test,) = _json(capsys, "--table", str(path))["failures"]
+    assert test["p_value"] == pytest.approx(0.0325, abs=1e-4)

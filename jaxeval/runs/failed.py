@@ -1,4 +1,4 @@
-"""Runs of a score table that failed: they have no score that counts, and are counted themselves."""
+"""Runs of a score table that failed: their scores do not count, they are counted themselves."""
 
 import dataclasses
 from collections import Counter

@@ -20,6 +20,7 @@ class TaskScores:
       clusters: [I] labels, None where none are known.
       left_out: how many items a model has no score of, beside these.
       failed, unscored: model -> answers that ended in an error, and that no score was given.
+      failed_items: model -> items of which an answer ended in an error.
       lacking: model -> ids of items of the others that it has no answer to.
       copies: model -> runs left out, whose every score on the task is that of another run.
       alike: model -> runs of which the same holds, but which a user has named as runs.
@@ -38,6 +39,7 @@ class TaskScores:
     left_out: int = 0
     failed: Mapping[str, int] = dataclasses.field(default_factory=dict)
     unscored: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    failed_items: Mapping[str, int] = dataclasses.field(default_factory=dict)
     lacking: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     copies: Mapping[str, int] = dataclasses.field(default_factory=dict)
     alike: Mapping[str, int] = dataclasses.field(default_factory=dict)

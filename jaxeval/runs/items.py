@@ -2,7 +2,8 @@
 
 Columns are model, seed (or run; none where each model has one) and item, dataset where there are
 several, and either correct (1 or 0) or gold and predicted (classes, any text); names such as
-item_id and prediction mean the same. Notation: N items of a data set, Y classes.
+item_id and prediction mean the same. A column status says which runs failed: such have no score,
+and need no answers. Notation: N items of a data set, Y classes.
 """
 
 import difflib
@@ -13,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import counts, imported, names, tables
+from jaxeval.runs import counts, headers, imported, names, tables
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.tables import ScoreTable
 from jaxeval.runs.trained import Run, TrainedModel
 
-ROLES = ("model", "seed", "item", "dataset", "correct", "gold", "predicted")
+ROLES = ("model", "seed", "item", "dataset", "status", "correct", "gold", "predicted")
 METRICS = ("accuracy", "macro_f1")
 _PART = "the table"
 _TRUTH = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
@@ -66,19 +67,23 @@ def read(
     metric = metric or "accuracy"
     if metric not in METRICS:
         raise DataError(f"metric {metric!r}: items give {' or '.join(METRICS)}", path)
-    runs = counted(path, columns, rows)
+    whole = _named(imported.read(path, rows), columns or {})
+    failed, finished = _ended(whole)
+    runs = _counted(finished)
     if metric == "macro_f1" and runs[0].names[-1] == "items":
         raise DataError("macro_f1 needs columns gold and predicted", path)
     scores: dict[str, Sequence[object]] = {
-        "model": [run.model for run in runs],
-        "seed": [run.seed for run in runs],
-        "score": [run.score(metric) for run in runs],
-        "metric": [metric] * len(runs),
+        "model": [run.model for run in runs] + [model for model, _, _ in failed],
+        "seed": [run.seed for run in runs] + [seed for _, _, seed in failed],
+        "score": [run.score(metric) for run in runs] + [None] * len(failed),
+        "metric": [metric] * (len(runs) + len(failed)),
     }
     if any(run.dataset for run in runs):
-        scores["dataset"] = [run.dataset for run in runs]
+        scores["dataset"] = [run.dataset for run in runs] + [dataset for _, dataset, _ in failed]
+    if failed:
+        scores["status"] = ["finished"] * len(runs) + [*failed.values()]
     table = tables.of_columns(
-        Columns(str(path), scores, range(1, len(runs) + 1)), Layout(models=models)
+        Columns(str(path), scores, range(1, len(runs) + len(failed) + 1)), Layout(models=models)
     )
     datasets = list(dict.fromkeys(run.dataset for run in runs))
     chosen = [run for run in runs if run.model in table.models]
@@ -89,8 +94,33 @@ def read(
 def counted(
     path: str | Path, columns: Mapping[str, str] | None = None, rows: int | None = None
 ) -> list[Counted]:
-    """The runs in the order of the table; arguments and errors as of `read`."""
-    table = _named(imported.read(path, rows), columns or {})
+    """The runs that finished, in the order of the table; arguments and errors as of `read`."""
+    return _counted(_ended(_named(imported.read(path, rows), columns or {}))[1])
+
+
+def _ended(table: Columns) -> tuple[dict[tuple[str, str, str], str], Columns]:
+    """(model, data set, seed) -> status of the runs that failed, and the table without them.
+
+    Raises:
+      DataError: no run finished.
+    """
+    if "status" not in table.values:
+        return {}, table
+    datasets = table.texts("dataset") if "dataset" in table.values else [""] * len(table)
+    runs = [*zip(table.texts("model"), datasets, table.texts("seed"), strict=True)]
+    failed = {
+        run: str(status)
+        for run, status in zip(runs, table["status"], strict=True)
+        if headers.is_failed(status)
+    }
+    keep = [k for k, run in enumerate(runs) if run not in failed]
+    if not keep:
+        raise DataError("all runs failed, by the column status: no items to compare", table.source)
+    values = {name: [of[k] for k in keep] for name, of in table.values.items()}
+    return failed, Columns(table.source, values, [table.rows[k] for k in keep])
+
+
+def _counted(table: Columns) -> list[Counted]:
     datasets, dataset = tables.coded(table.values.get("dataset", [""] * len(table)))
     models, model = tables.coded(table["model"])
     seeds, seed = tables.coded(table["seed"])
@@ -133,17 +163,28 @@ def _named(table: Columns, columns: Mapping[str, str]) -> Columns:
         truth = ["gold", "predicted"]
     if not {"correct", "gold", "predicted"} & named.keys():
         raise DataError(f"no column correct, or gold and predicted; {_near(table)}", table.source)
+    status = next((name for name in table.values if names.is_status(name)), None)
+    if status is not None:
+        named.setdefault("status", status)
+    ended = table.values.get(named.get("status", ""))
     for role in truth:
-        _refuse_empty(table, named.get(role, role))
+        _refuse_empty(table, named.get(role, role), ended)
     values: dict[str, Sequence[object]] = {"seed": ["1"] * len(table)}  # unless there is one
-    for role in ("model", "item", *truth, *columns, *({"seed", "dataset"} & named.keys())):
+    optional = [role for role in ("seed", "dataset", "status") if role in named]
+    for role in ("model", "item", *truth, *columns, *optional):
         values[role] = table.texts(named.get(role, role))
     return Columns(table.source, values, table.rows)
 
 
-def _refuse_empty(table: Columns, name: str) -> None:
-    """Raises DataError for a cell without a class: what it means only its author knows."""
-    for value, row in zip(table[name], table.rows, strict=True):
+def _refuse_empty(table: Columns, name: str, ended: Sequence[object] | None) -> None:
+    """Raises DataError for a cell without a class: what it means only its author knows.
+
+    Args:
+      ended: statuses of runs; those that failed need no answers.
+    """
+    for k, (value, row) in enumerate(zip(table[name], table.rows, strict=True)):
+        if ended is not None and headers.is_failed(ended[k]):
+            continue
         if value is None or value == "" or value != value:  # NaN
             raise DataError(
                 f"row {row}, column {name}: empty; expected a class (a word of its own for no "

@@ -115,10 +115,12 @@ def _by_configs(args: argparse.Namespace) -> int:
 def _by_table(args: argparse.Namespace) -> int:
     from jaxeval import bandits
     from jaxeval.bandits import replay as replaying
+    from jaxeval.report import failures as said_of_failures
     from jaxeval.report import text
     from jaxeval.report.plain import plain
     from jaxeval.report.selection import as_json, terminal
     from jaxeval.runs import units
+    from jaxeval.stats import failures
 
     table = arguments.table(args, args.models)
     scores = units.pools(table, together=args.pairing == "kept")
@@ -130,7 +132,8 @@ def _by_table(args: argparse.Namespace) -> int:
     read: Any = {"metric": table.metric, "direction_assumed": table.direction_assumed}
     used = sum(map(len, scores.values()))
     notes = list(table.warnings)
-    if table.unusable:
+    failed = failures.of_table(table)
+    if table.unusable and failed is None:
         notes.append(text.unusable(table.unusable, table.missing))
     if used < len(table.score):
         notes.append(f"{used} of {len(table.score)} scores belong to units that all models have")
@@ -143,6 +146,8 @@ def _by_table(args: argparse.Namespace) -> int:
         state, answer = replaying.select(rule, replay)
         tree = result = as_json.result(rule, state, answer, replay)
         result.update({**read, "unit": table.stored_unit})
+        result["failures"] = [] if failed is None else plain(failed.tests)
+        result["failed"] = said_of_failures.of_runs(failed, table)
         show = functools.partial(terminal.print_result, result, notes, args.details)
     origin = {"source": table.source, "unusable": plain(table.unusable), "warnings": notes}
     return options.write({**tree, **origin}, show, args)

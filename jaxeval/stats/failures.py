@@ -6,9 +6,12 @@ that failed as the worst (`units.with_failed`).
 
 import dataclasses
 import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from jaxeval.runs import units
+from jaxeval.runs.tables import ScoreTable
 from jaxeval.stats import multiple
 
 
@@ -61,6 +64,28 @@ class Failures:
             if name == model and dataset in ("", place)
         ]
         return Counts(sum(of.failed for of in mine), sum(of.finished for of in mine))
+
+
+def of_table(
+    table: ScoreTable, control: str | None = None, correction: multiple.Method = "holm"
+) -> Failures | None:
+    """The runs of a score table; None where none failed.
+
+    Args:
+      control: only pairs with this model.
+    """
+    failed = Counter(units.cells(table.failed))
+    finished = Counter(units.cells(table))
+    if table.missing == "zero":  # they are among the scores
+        finished.subtract(failed)
+    counts = {
+        (table.models[model], dataset): Counts(
+            failed[model, dataset], max(0, finished[model, dataset])
+        )
+        for model, dataset in sorted({*finished, *failed})
+    }
+    pairs = itertools.combinations(table.models, 2)
+    return failures(counts, [pair for pair in pairs if control in (None, *pair)], correction)
 
 
 def failures(

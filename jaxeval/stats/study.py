@@ -3,7 +3,6 @@
 import dataclasses
 import itertools
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -139,23 +138,8 @@ def study(
         single,
         items,
         copies,
-        _failures(table, rules, control),
+        failures.of_table(table, control, rules.correction),
     )
-
-
-def _failures(table: ScoreTable, rules: Rules, control: str | None) -> Failures | None:
-    """Runs that failed, by model and data set; tests of the pairs that are compared."""
-    every = Counter(units.cells(table))
-    failed = Counter(units.cells(table.failed))
-    if table.missing == "zero":  # they are among the scores
-        every -= failed
-    counts = {
-        (table.models[model], dataset): failures.Counts(failed[model, dataset], finished)
-        for model, dataset in sorted({*every, *failed})
-        for finished in [every[model, dataset]]
-    }
-    pairs = [pair for pair in itertools.combinations(table.models, 2) if control in (None, *pair)]
-    return failures.failures(counts, pairs, rules.correction)
 
 
 def _compared(
@@ -222,19 +206,19 @@ def _pairs(table: ScoreTable, samples: Samples, counted: Samples) -> Iterator[Sc
             enough = 2 * len(x) >= max(len(first), len(second))
             by_pairs = shared and enough and paired is not None
             of_pair = Scores(a, b, dataset, first, second, paired, by_pairs, _named(samples))
-            yield dataclasses.replace(of_pair, **_counted(counted, of_pair))
+            yield _with_failed(of_pair, counted)
 
 
-def _counted(counted: Samples, pair: Scores) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """The scores of a pair with those of runs that failed, all and within pairs; {}: none did."""
+def _with_failed(pair: Scores, counted: Samples) -> Scores:
+    """The same with the scores that stand for runs that failed, all and within pairs."""
     cell = counted.by_dataset[pair.dataset]
     a, b = cell[pair.a], cell[pair.b]
     failed = counted.failed.get(pair.dataset, {})
     if not (failed.get(pair.a) or failed.get(pair.b)):
-        return {}
+        return pair
     within = units.paired(a, b)
     every = within if counted.unit == "dataset" else (a.scores, b.scores)
-    return {"counted": every, "counted_pairs": within}
+    return dataclasses.replace(pair, counted=every, counted_pairs=within)
 
 
 def _named(samples: Samples) -> str:

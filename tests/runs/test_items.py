@@ -293,3 +293,29 @@ def test_answers_have_one_interval_in_all_forms(
     assert "Item by item, A is better than B: " in shown and "[31.13, 47.91]" in shown
     assert compare.main(["--items", str(tmp_path / "items.csv"), *words[:4], "--details"]) == 0
     assert said in " ".join(capsys.readouterr().out.split())
+
+
+def test_runs_that_failed_need_no_answers(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a crashed run must have all items, its answers count, or it is not counted."""
+    rows = ["model,seed,item,correct,status"]
+    for model, right in (("A", 0.9), ("B", 0.6)):
+        draw = np.random.default_rng(len(rows))
+        for run in range(6):
+            crashed = model == "A" and run > 2
+            for k in range(5 if crashed else 50):
+                answer = "" if crashed else f"{draw.random() < right:d}"
+                rows.append(f"{model},{run},i{k},{answer},{'crashed' if crashed else 'finished'}")
+    path = tmp_path / "items.csv"
+    path.write_text("\n".join(rows))
+    assert compare.main(["--items", str(path), "--resamples", "99", "--json", "-"]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    assert [of["n_failed"] for of in tree["failures"]["counts"]] == [3, 0]
+    assert [of["summarize"]["n"] for of in tree["models"]] == [3, 6]
+    (pair,) = tree["pairs"]
+    assert pair["probability_of_improvement"]["estimate"] == pytest.approx(0.5)
+    assert (
+        "3 of 6 runs of A failed (3 crashed), none of 6 of B; no difference" in tree["answer"][2]
+    )
+    path.write_text("\n".join(row.replace("finished", "failed") for row in rows))
+    with pytest.raises(DataError, match="all runs failed, by the column status"):
+        compare.main(["--items", str(path)])

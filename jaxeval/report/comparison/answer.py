@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxeval.report import scores, standings, text
-from jaxeval.report.comparison import failures, verdict
+from jaxeval.report import failures, scores, standings, text
+from jaxeval.report.comparison import verdict
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import comparison
 from jaxeval.stats.comparison import Pair
@@ -24,7 +24,9 @@ def sentences(study: ScoreStudy, scale: ScoreFormat) -> list[str]:
     copies = [verdict.one_run(study, of, scale) for of in study.copies]
     if not pairs:
         return copies
-    failed = failures.sentences(study)
+    rule = "in P(A better) they count as the worst" if len(pairs) > 1 else ""
+    alpha = study.comparison.rules.alpha
+    failed = failures.of_runs(study.failures, study.table, alpha, rule)
     first = _first(study, scale)
     if failed and study.table.missing != "zero":
         first = f"Of the runs that finished, {first.replace('No diff', 'no diff', 1)}"

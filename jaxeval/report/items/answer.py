@@ -2,7 +2,7 @@
 
 import math
 
-from jaxeval.report import standings, text
+from jaxeval.report import failures, standings, text
 from jaxeval.report.items import boards, verdict
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats.items.leaderboard import POWER, Board, Leaderboard
@@ -18,14 +18,14 @@ def sentences(study: ItemStudy, board: Leaderboard) -> list[str]:
         return [f"Nothing is said of {who}, since too many answers or tasks are missing."]
     whole = board.overall or (board.tasks[0] if len(board.tasks) == 1 else None)
     if whole is None:
-        return [_by_task(study, board)]
+        return [_by_task(study, board), *failures.of_items(study)]
     pairs = study.suite.overall if board.overall else study.pairs
     two = len(study.models) == 2
     lines = _of_two(pairs[0], whole, study) if two else [_of_many(whole, study)]
-    if len(board.tasks) == 1:
-        return lines
-    by_task = _by_task(study, board)
-    return [*lines, f"Task by task, {by_task.replace('No difference', 'no difference', 1)}"]
+    if len(board.tasks) > 1:
+        by_task = _by_task(study, board)
+        lines.append(f"Task by task, {by_task.replace('No difference', 'no difference', 1)}")
+    return [*lines, *failures.of_items(study)]
 
 
 def _of_many(board: Board, study: ItemStudy) -> str:

@@ -38,6 +38,7 @@ def to_dict(study: ItemStudy, gated: ItemStudy | None = None) -> dict[str, Json]
         "leaderboard": plain(board),
         "outcome": studies.decision(gated).outcome if two else None,
         "outcome_text": verdict.outcome(gated) if two else None,
+        "failures": plain(study.failures and study.failures.tests),
         "answer": answer.sentences(study, board),
         "headline": verdict.headline(study),
         "verdict": verdict.of_study(study),
@@ -54,6 +55,7 @@ def _task(task: TaskScores) -> dict[str, Json]:
         "runs": {model: cube.shape[1] for model, cube in task.scores.items()},
         "left_out": task.left_out,
         "failed": dict(task.failed),
+        "failed_items": dict(task.failed_items),
         "unscored": dict(task.unscored),
         "lacking": {model: list(items) for model, items in task.lacking.items()},
     }

@@ -55,6 +55,8 @@ class Result(TypedDict):
     metric: NotRequired[str | None]
     direction_assumed: NotRequired[bool]  # nothing says whether higher is better
     race: NotRequired[Race]
+    failures: NotRequired[Json]  # Fisher's tests of the shares of runs that failed
+    failed: NotRequired[Sequence[str]]  # what is said of these
 
 
 class Simulated(TypedDict):

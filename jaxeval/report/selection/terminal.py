@@ -40,7 +40,9 @@ def print_result(tree: Result, notes: Sequence[str] = (), details: bool = False)
       details: every model and note, all scores, and what computed it.
     """
     console = tables.console()
-    console.print(f"\n{answer(tree)}\n", markup=False, style="bold")
+    console.print(f"\n{answer(tree)}", markup=False, style="bold")
+    for line in (*tree.get("failed", ()), ""):
+        console.print(line, markup=False, style="bold")
     head, rows = table(tree)
     shown = rows if details else _leading(tree, rows)
     tables.print_table(console, head, shown)
@@ -134,6 +136,9 @@ def answer(tree: Result) -> str:
             f"No model is {best} with the required probability of {required:g}; {tree['best']} "
             f"leads with {p:.3f}"
         )
+    if tree.get("failed"):
+        named = head.startswith(tree["best"])
+        head = f"Of the runs that finished, {head if named else head[0].lower() + head[1:]}"
     warned = f"; {_guarded(tree, sum(map(len, tree['scores'].values())))}"
     return f"{head} ({tree['reason']}; {spent}){warned if tree['guarded'] else ''}."
 

@@ -177,6 +177,10 @@ class _Task:
             },
             clusters.of_items(table, rows, item, _of(self.name)),
             failed={m: int(np.sum(of == _FAILED)) for m, of in of_status.items()},
+            failed_items={
+                m: len(np.unique(item[mine][of_status[m] == _FAILED]))
+                for m, mine in of_model.items()
+            },
             unscored={m: int(np.sum(of == _UNSCORED)) for m, of in of_status.items()},
             lacking={
                 model: tuple(items[k] for k in np.setdiff1d(np.arange(len(items)), item[mine]))

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs import metrics
 from jaxeval.runs.item_scores import Paired, TaskScores
-from jaxeval.stats import multiple
+from jaxeval.stats import failures, multiple
+from jaxeval.stats.failures import Failures
 from jaxeval.stats.items import comparing, completeness, estimates, margins, suites, task_means
 from jaxeval.stats.items.margins import ByMargin, Outcome
 from jaxeval.stats.items.results import Estimate, Factor
@@ -94,6 +95,7 @@ class ItemStudy:
       suite: means over tasks, ranks and tie groups.
       overall: of each of `suite.overall`, by the margin.
       warnings: what a reader of the scores should know.
+      failures: of items of which an answer ended in an error; None where none did.
       withheld: whether nothing is shown, since answers or tasks are missing (`Rules.complete`).
     """
 
@@ -106,6 +108,7 @@ class ItemStudy:
     rules: Rules
     warnings: tuple[str, ...]
     withheld: bool = False
+    failures: Failures | None = None
 
 
 class Decision(NamedTuple):
@@ -153,8 +156,18 @@ def study(
         ),
         rules,
         warnings,
+        failures=_failures(paired.tasks, paired.models),
     )
     return decided(compared, paired) if rules.complete else compared
+
+
+def _failures(tasks: Sequence[TaskScores], models: Sequence[str]) -> Failures | None:
+    """Items of which an answer ended in an error; tests of all pairs on all tasks."""
+    counts = {}
+    for task, model in itertools.product(tasks, models):
+        failed, items = task.failed_items.get(model, 0), len(task.items) + task.left_out
+        counts[model, task.task] = failures.Counts(failed, items - failed)
+    return failures.failures(counts)
 
 
 def _check(paired: Paired, rules: Rules) -> None:
