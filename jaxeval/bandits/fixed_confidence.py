@@ -111,23 +111,48 @@ class Confident(Rule):
     def known(self, moments: Moments) -> np.ndarray:
         """Whether all models have a posterior, [...]: enough scores, which are not all equal.
 
-        Equal scores have no spread to judge by. A model keeps the selection open until two of its
-        scores differ, or ten are equal, which makes it a constant.
+        Equal scores have no spread to judge by: that of the other models stands for it, until ten
+        are equal, which makes the model a constant. Where all scores of all models are equal, they
+        keep the selection open.
         """
         least = max(self.initial, posterior.fewest(self.alpha))
-        judged = (moments.counts >= least) & _spread_is_known(moments)
+        judged = (moments.counts >= least) & (_spread_is_known(moments) | _any_varies(moments))
         return np.asarray(judged.all(axis=-1))
 
     def probabilities(self, moments: Moments, epsilon: float = 0.0) -> np.ndarray:
         """[..., N] of being the best."""
+        believed = self._with_borrowed_spread(moments)
         return posterior.probability_of_best(
-            moments.means, moments.variances, moments.counts, alpha=self.alpha, epsilon=epsilon
+            believed.means, believed.variances, believed.counts, alpha=self.alpha, epsilon=epsilon
+        )
+
+    def _with_borrowed_spread(self, moments: Moments) -> Moments:
+        """The same with the pooled spread of the others for models whose scores are all equal.
+
+        Their posterior has the pooled degrees of freedom, and the scale sd / sqrt(T) of their own
+        T scores: two equal scores of a noisy model on few items are no certainty. Ten are.
+        """
+        counts, _, variances = moments
+        varies = variances > 0
+        borrows = ~_spread_is_known(moments) & _any_varies(moments)
+        if not borrows.any():
+            return moments
+        squares = np.sum(np.where(varies, counts * variances, 0.0), axis=-1, keepdims=True)
+        freedom = np.sum(np.where(varies, counts - 1, 0.0), axis=-1, keepdims=True)
+        pooled = squares / np.maximum(freedom, 1.0)  # with ddof 1
+        least = posterior.fewest(self.alpha)
+        stands_for = np.maximum(freedom + 1, least)  # scores of one model of this freedom
+        nu = stands_for + 2 * self.alpha - 1
+        return moments._replace(
+            counts=np.where(borrows, stands_for, counts),
+            variances=np.where(borrows, pooled * nu / np.maximum(counts, 1.0), variances),
         )
 
     def required(self, moments: Moments) -> np.ndarray:
         """Scores that each model needs before the rule chooses between them, [..., N]."""
-        equal = (moments.counts >= self.initial) & ~_spread_is_known(moments)
-        return np.where(equal, moments.counts + 1, self.initial)
+        judged = _spread_is_known(moments) | _any_varies(moments)
+        open_still = (moments.counts >= self.initial) & ~judged
+        return np.where(open_still, moments.counts + 1, self.initial)
 
     def at_once(self, models: int) -> int:
         """A whole batch: all of it may be of one model."""
@@ -285,6 +310,11 @@ class NonAdaptive(Confident):
     ) -> np.ndarray:
         """Every model once."""
         return np.broadcast_to(np.arange(probabilities.shape[-1]), probabilities.shape)
+
+
+def _any_varies(moments: Moments) -> np.ndarray:
+    """Whether scores of any model differ, [..., 1]."""
+    return np.any(moments.variances > 0, axis=-1, keepdims=True)
 
 
 def _spread_is_known(moments: Moments) -> np.ndarray:

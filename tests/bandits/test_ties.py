@@ -46,8 +46,8 @@ def test_equal_constants_are_level_however_often_each_was_drawn(models: int) -> 
 
 
 def test_before_there_are_probabilities_the_highest_mean_leads() -> None:
-    """Dies if a probability leads that is not told, as too few scores of m2 differ."""
-    scores = {"m1": [0.397, 0.411, 0.411, 0.397], "m2": [0.411] * 4, "m3": [0.3, 0.411] * 2}
+    """Dies if a probability leads that is not told, as no scores differ."""
+    scores = {"m1": [0.397] * 4, "m2": [0.411] * 4, "m3": [0.3] * 4}
     rule = bandits.TopTwoThompson(budget=12)
     state = rule.begin([*scores])
     for name, of_model in scores.items():
@@ -109,3 +109,36 @@ def test_any_model_of_the_highest_mean_is_correct() -> None:
         assert again.share_correct.value == 1.0
     items = {name: np.resize(of, 40) for name, of in mixed.items()}
     assert racing.simulate(bandits.SequentialHalving(budget=4), items, 4).correct == 1.0
+
+
+def test_a_constant_model_takes_no_more_evaluations_than_the_rule_asks_of_all() -> None:
+    """Dies if a deterministic baseline far behind is evaluated until ten scores are equal."""
+    draw = np.random.default_rng(3)
+    for constant, best, most in ((0.8, "a", 4), (0.9, "base", 10)):
+        record = {
+            name: draw.normal(m, 0.01, 60).tolist() for name, m in (("a", 0.84), ("b", 0.82))
+        }
+        record["base"] = [constant] * 60
+        spent = []
+        for seed in range(20):
+            state, answer = replay.select(
+                bandits.TopTwoThompson(seed=seed), Replay(record, seed=seed)
+            )
+            assert answer.best == best and answer.reason == "confident"
+            spent.append(len(state.scores_of("base")))
+        assert max(spent) <= most and np.median(spent) <= most - 1
+
+
+def test_equal_scores_by_chance_are_no_certainty() -> None:
+    """Dies if noisy models on few items, whose first scores are often equal, are believed to be
+    constants: the best one would be missed more often than delta."""
+    draw = np.random.default_rng(5)
+    wrong = 0
+    for seed in range(200):
+        record = {
+            n: (draw.binomial(10, p, 400) / 10).tolist() for n, p in (("a", 0.9), ("b", 0.8))
+        }
+        rule = bandits.TopTwoThompson(seed=seed)
+        _, answer = replay.select(rule, Replay(record, seed=seed))
+        wrong += answer.best == "b"
+    assert wrong <= 18  # 200 times .05 and two standard errors; 15 with ten required
