@@ -124,9 +124,7 @@ def test_error_lines_are_short_and_plain(capsys: pytest.CaptureFixture) -> None:
 
 def test_limits() -> None:
     """Dies if numbers that no machine can serve are believed."""
-    with pytest.raises(
-        ConfigError, match=r"resamples: expected .* at most 1,000,000, found 99999"
-    ):
+    with pytest.raises(ConfigError, match=r"resamples: expected at most 1,000,000, found 99999"):
         Rules(resamples=99999999999)
     begin = time.process_time()
     with pytest.raises(ConfigError, match="expected at most 10000 values, got 1000000"):

@@ -247,10 +247,11 @@ def between(value: float, low: float, high: float) -> bool:
 def count(value: int, name: str, at_least: int = 1, error: Wrong = DataError) -> int:
     """A number of resamples, permutations, seeds or items; anything else raises the error."""
     most = _MOST.get(name, math.inf)
-    if not (between(value, at_least - 1, math.inf) and value == int(value) and value <= most):
+    if not (between(value, at_least - 1, math.inf) and value == int(value)):
         expected = f"expected a whole number of at least {at_least}"
-        expected += "" if math.isinf(most) else f" and at most {most:,}"
         raise error(f"{name}: {expected}, found {_in_a_line(value)}")
+    if value > most:
+        raise error(f"{name}: expected at most {most:,}, found {_in_a_line(value)}")
     return int(value)
 
 
