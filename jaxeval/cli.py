@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import errno
+import io
 import math
 import os
 import signal
@@ -15,8 +16,9 @@ from typing import NoReturn
 
 from jaxeval import outputs as writing
 from jaxeval.config.arguments import MOST
-from jaxeval.errors import JaxevalError
+from jaxeval.errors import JaxevalError, printable
 
+_LONGEST_ERROR = 300  # characters
 _SIGNALLED = 128  # exit status, less the number of the signal
 SEEDS = 8  # where no number of them is given
 _MODULE = "python -m jaxeval."  # and the verb
@@ -38,6 +40,9 @@ def run(main: Callable[[], int | None]) -> NoReturn:
     # closed, as by >&-: not to be the next file that is opened
     sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    for stream in (sys.stdout, sys.stderr):  # a terminal of few letters gets escapes, no traceback
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         status = _status(main)
     except OSError as error:
@@ -52,7 +57,7 @@ def _status(main: Callable[[], int | None]) -> int:
     try:
         status = main() or 0
     except JaxevalError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {_in_a_line(str(error))}", file=sys.stderr)
         status = 2
     except MemoryError as error:
         said = f"out of memory{f' ({error})' if str(error) else ''}"
@@ -68,6 +73,15 @@ def _status(main: Callable[[], int | None]) -> int:
         raise
     sys.stdout.flush()
     return status
+
+
+def _in_a_line(message: str) -> str:
+    """A message without control characters; of a long one its beginning and its end, which says
+    what to do."""
+    line = printable(" ".join(message.split("\n")))
+    if len(line) <= _LONGEST_ERROR:
+        return line
+    return f"{line[: _LONGEST_ERROR // 2 - 5]} ... {line[-_LONGEST_ERROR // 2 :]}"
 
 
 def _unwritten(error: OSError) -> int:

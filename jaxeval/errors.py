@@ -1,17 +1,31 @@
 """The errors a user can cause or must act on; the verbs print them as one line and exit with 2."""
 
 import contextlib
+import re
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 
+# which a terminal obeys, XML forbids, or which turn the direction of writing; half characters
+_CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 # None: a verb was called; of a function of Python: see `in_python`
 _OF_PYTHON: ContextVar[Mapping[str, str] | None] = ContextVar("_OF_PYTHON", default=None)
 
 
 def printable(name: str) -> str:
-    """A name that a terminal shows as it is: what is no printable character is escaped."""
-    return name if name.isprintable() else name.encode("unicode_escape").decode()
+    """A name in a line: control characters, also those that turn or end lines, are escaped."""
+    return _CONTROL.sub(_escaped, name)
+
+
+def printable_lines(text: str) -> str:
+    """The same of lines: their ends and tabs stay."""
+    return re.sub(r"[^\n\t]+", lambda part: printable(part[0]), text)
+
+
+def _escaped(character: re.Match[str]) -> str:
+    return character[0].encode("unicode_escape").decode("ascii")
 
 
 def argument(name: str, value: object = None) -> str:
@@ -66,6 +80,34 @@ class DataError(JaxevalError, ValueError):
         name = "" if path is None else printable(str(path))
         location = "" if path is None else f"{name}: " if line is None else f"{name}:{line}: "
         super().__init__(location + message)
+
+
+@contextlib.contextmanager
+def parsing(
+    what: str,
+    path: str | Path,
+    line: int | None = None,
+    error: type[JaxevalError] = DataError,
+) -> Iterator[None]:
+    """Makes whatever a parser raises of damaged input one error for the user.
+
+    Which exceptions these are nobody knows: numpy's reader of .npy raises those of Python's
+    tokenizer, deep nesting a RecursionError, long numbers a ValueError. Errors for the user, of
+    files (OSError) and of memory pass.
+
+    Args:
+      what: was expected, or found: "not valid TOML".
+    """
+    try:
+        yield
+    except (JaxevalError, OSError, MemoryError):
+        raise
+    except Exception as wrong:
+        reason = printable(str(wrong).strip().partition("\n")[0])[:200] or type(wrong).__name__
+        said = f"{what} ({reason})"
+        if error is DataError:
+            raise DataError(said, path, line) from None
+        raise error(f"{printable(str(path))}: {said}") from None
 
 
 class ConfigError(JaxevalError, ValueError):

@@ -3,12 +3,14 @@
 import contextlib
 import errno
 import fcntl
+import functools
 import json
 import math
 import os
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -19,6 +21,7 @@ from jaxeval.errors import RunError
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 _TEMPORARY = ".jaxeval."  # no part of the name: a name as long as names may be has to fit
+_SECONDS_LEFT = 10.0  # since a temporary file was last written
 _MODE = 0o644  # of a new file
 
 
@@ -43,7 +46,9 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
                 yield stream
             return
         target.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(target.parent)
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=_TEMPORARY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)  # until it is closed: `_sweep` leaves it
         with os.fdopen(descriptor, mode, encoding=_encoding(mode)) as stream:
             yield stream
             stream.flush()
@@ -57,6 +62,22 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
         if temporary is not None:
             with contextlib.suppress(OSError):  # gone where all went well
                 os.unlink(temporary)
+
+
+@functools.cache
+def _sweep(folder: Path) -> None:
+    """Deletes what killed processes left of files that they wrote, once a process and folder.
+
+    The process that writes one holds its lock; what is a few seconds old may be about to be
+    locked, or to be renamed.
+    """
+    with contextlib.suppress(OSError):
+        left = [entry for entry in os.scandir(folder) if entry.name.startswith(_TEMPORARY)]
+        for entry in left:
+            with contextlib.suppress(OSError), open(entry.path, "rb") as stream:
+                if time.time() - entry.stat(follow_symlinks=False).st_mtime > _SECONDS_LEFT:
+                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(entry.path)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -55,7 +55,7 @@ class StateFile:
         try:
             tree = json.loads(self.path.read_text(encoding="utf-8"))
             return {part: dict(tree[part]) for part in self.head}, tree["state"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise self.damaged(error) from None
 
     def write(self, body: Json) -> None:

@@ -2,6 +2,7 @@
 
 import tomllib
 
+from jaxeval.config import toml
 from jaxeval.errors import ConfigError
 
 
@@ -12,6 +13,8 @@ def apply(tree: dict[str, object], override: str) -> None:
     """
     key, equals, text = override.partition("=")
     parts = key.strip().split(".")
+    if len(parts) > toml.MOST_LEVELS:
+        raise ConfigError(f"{override[:40]!r} ...: a key of {len(parts)} parts; expected a few")
     if not equals or not all(parts):
         raise ConfigError(f"{override!r}: expected key=value, such as training.batch_size=8")
     for number, part in enumerate(parts[:-1], 1):
@@ -26,7 +29,10 @@ def _value(text: str) -> object:
     if text in ("", "null"):
         return None
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
         # TOML wants 0.3 and 1e-3 where people type .3
         return float(text) if text.startswith(".") and text[1:].isdigit() else text
+    except (ValueError, RecursionError):
+        pass  # said by what follows
+    return toml.parsed(f"value = {text}", f"{text[:40]!r}")["value"]

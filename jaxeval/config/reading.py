@@ -3,7 +3,6 @@
 import difflib
 import hashlib
 import json
-import tomllib
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from pydantic.dataclasses import dataclass
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from jaxeval.config import arguments, changes, renamed, shipped
+from jaxeval.config import arguments, changes, renamed, shipped, toml
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 
@@ -193,12 +192,9 @@ def read_toml(name: str | Path, what: str = "config") -> dict[str, object]:
       what: the file holds, for messages.
 
     Raises:
-      ConfigError: no such file, not text, or not TOML (with the line).
+      ConfigError: no such file, not text, or as of `toml.parsed`.
     """
-    try:
-        return tomllib.loads(shipped.read_text(name, what))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{name}: not valid TOML: {error}") from None
+    return toml.parsed(shipped.read_text(name, what), name)
 
 
 def _explain(cls: type, error: ErrorDetails) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from jaxeval.errors import ConfigError
 
+_MOST_BYTES = 1 << 24
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -42,7 +43,12 @@ def read_text(name: str | Path, what: str = "config") -> str:
       ConfigError: no such file, with the nearest one; or not text.
     """
     try:
-        return find(name).read_text(encoding="utf-8-sig")
+        file = find(name)
+        if not file.is_file() and file.exists():
+            raise ConfigError(f"{name}: cannot be read as a text file (a folder or a device)")
+        if file.exists() and file.stat().st_size > _MOST_BYTES:
+            raise ConfigError(f"{name}: too large for a {what} file (over {_MOST_BYTES} bytes)")
+        return file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         near = _nearest(Path(name))
         hint = f"did you mean {near}?" if near else "`jaxeval configs` lists the shipped ones"

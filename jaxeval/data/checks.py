@@ -149,27 +149,35 @@ def counts(unseen: Iterable[Unseen]) -> dict[str, dict[str, int]]:
 
 
 def normalisation(texts: Mapping[str, Iterable[str]]) -> list[str]:
-    """A warning if dev or test is written in another Unicode normalisation form than train.
+    """Warnings if a part mixes Unicode normalisation forms, or has another one than train.
 
     Args:
       texts: part -> its texts. Those that are the same in NFC and NFD tell nothing; of the others
         the form of most counts.
     """
-    forms = {part: _form(of_part) for part, of_part in texts.items()}
-    train = forms.pop("train")
-    differing = [f"{part} in {form}" for part, form in forms.items() if {form, train} == {*_FORMS}]
-    if not differing:
-        return []
-    return [
-        f"train is written in {train}, {', '.join(differing)}: equal letters are different "
-        "symbols; bring all files into one Unicode normalisation form (uconv -x any-nfc)"
+    forms = {part: _forms(of_part) for part, of_part in texts.items()}
+    mend = (
+        "equal letters are different symbols; bring all files into one Unicode normalisation form "
+        "(uconv -x any-nfc)"
+    )
+    warnings = [
+        f"{part} mixes {' and '.join(f'{form} ({n})' for form, n in sorted(found.items()))}: {mend}"
+        for part, found in forms.items()
+        if len(found) > 1
     ]
+    most = {part: found.most_common(1)[0][0] for part, found in forms.items() if found}
+    train = most.pop("train", None)
+    differing = [f"{part} in {form}" for part, form in most.items() if train not in (None, form)]
+    if differing:
+        warnings.append(f"train is written in {train}, {', '.join(differing)}: {mend}")
+    return warnings
 
 
-def _form(texts: Iterable[str]) -> str | None:
+def _forms(texts: Iterable[str]) -> Counter[str]:
+    """Texts that are in one form only."""
     forms: Counter[str] = Counter()
     for text in texts:
         holds = {form for form in _FORMS if unicodedata.is_normalized(form, text)}
         if len(holds) < len(_FORMS):
             forms.update(holds)
-    return forms.most_common(1)[0][0] if forms else None
+    return forms

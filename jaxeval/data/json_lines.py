@@ -1,19 +1,27 @@
-"""Classified text in JSON lines: `text`, `label`, and `target` or `span` where it has one."""
+"""Classified text in JSON lines: `text`, `label`, and `target` or `span` where it has one.
 
+Lines of NewsMTSC (Hamborg & Donnay 2021) are read too: `sentence_normalized` and `targets`, each
+with `from`, `to`, `mention` and `polarity` (2, 4, 6: negative, neutral, positive).
+"""
+
+import dataclasses
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pydantic
 
 from jaxeval.config import reading
 from jaxeval.data import labelled_text, text
 from jaxeval.data.labelled_text import LabelledTexts, Target
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, parsing
 
 _KEYS = ("text", "label", "target", "span")
+_NEWS = ("sentence_normalized", "targets")
+_POLARITIES = {2: "negative", 4: "neutral", 6: "positive"}  # of NewsMTSC
+_EXPECTED = 'such as {"text": "...", "target": "...", "label": "..."}, or span: [0, 4]'
 _Place = Annotated[int, pydantic.Field(ge=0)]
 
 
@@ -33,6 +41,12 @@ class Line:
 
 
 _LINE = pydantic.TypeAdapter(Line)
+_KINDS = {
+    "text": "a text",
+    "label": "a text or a whole number",
+    "target": "a text",
+    "span": "two whole numbers, the first character and the first behind",
+}
 
 
 def read(path: str | Path, labelled: bool = True) -> LabelledTexts:
@@ -61,20 +75,52 @@ def read(path: str | Path, labelled: bool = True) -> LabelledTexts:
 
 
 def _lines(path: str | Path, labelled: bool) -> Iterator[tuple[int, Line]]:
-    """Number and content of each line that is not blank."""
+    """Number and content of each line that is not blank; of NewsMTSC a line a target."""
     for number, raw in enumerate(text.iterate_lines(path), 1):
         if not raw.strip():
             continue
-        try:
+        with parsing(f"expected a JSON object {_EXPECTED}", path, number):
             tree = json.loads(raw)
-            known = {key: tree[key] for key in _KEYS if key in tree}
-            line = _LINE.validate_json(json.dumps(known))
-        except (ValueError, TypeError, RecursionError):
-            expected = 'such as {"text": "...", "target": "...", "label": "..."}, or span: [0, 4]'
-            raise DataError(f"expected a JSON object {expected}", path, number) from None
-        if not line.text.strip() or (labelled and not str(line.label).strip()):
-            raise DataError("expected a text and a label that are not empty", path, number)
-        yield number, line
+        if not isinstance(tree, dict):
+            raise DataError(f"expected a JSON object {_EXPECTED}", path, number)
+        news = all(key in tree for key in _NEWS)
+        for known in _of_news(tree, path, number) if news else (tree,):
+            line = _line(known, path, number)
+            if not line.text.strip() or (labelled and not str(line.label).strip()):
+                raise DataError("expected a text and a label that are not empty", path, number)
+            yield number, dataclasses.replace(line, label=str(line.label).strip())
+
+
+def _line(tree: Mapping[str, Any], path: str | Path, number: int) -> Line:
+    """A line of the keys that are read.
+
+    Raises:
+      DataError: naming the key of a value that it cannot have.
+    """
+    known = {key: tree[key] for key in _KEYS if key in tree}
+    try:
+        return _LINE.validate_json(json.dumps(known))
+    except pydantic.ValidationError as error:
+        key = str(error.errors()[0]["loc"][0])
+        found = json.dumps(known[key])[:40] if key in known else "none"
+        expected = f"expected {_KINDS.get(key, 'no such key')}, found {found}"
+        raise DataError(f"{key}: {expected}; {_EXPECTED}", path, number) from None
+
+
+def _of_news(tree: Mapping[str, Any], path: str | Path, number: int) -> Iterator[dict[str, Any]]:
+    """The targets of a line of NewsMTSC, as lines of their own."""
+    targets = tree["targets"]
+    if not isinstance(targets, list) or not targets:
+        raise DataError("targets: expected a list of one or more", path, number)
+    for target in targets:
+        try:
+            place = [target["from"], target["to"]]
+            label = _POLARITIES[target["polarity"]]
+        except (KeyError, TypeError):
+            expected = "from, to, mention and polarity, which is 2, 4 or 6"
+            raise DataError(f"targets: expected {expected}", path, number) from None
+        words = {"target": target["mention"]} if "mention" in target else {}
+        yield {"text": tree["sentence_normalized"], "span": place, "label": label, **words}
 
 
 def _spans(line: Line, path: str | Path, number: int) -> list[tuple[int, int]]:
@@ -83,9 +129,12 @@ def _spans(line: Line, path: str | Path, number: int) -> list[tuple[int, int]]:
         spans = mentions(line.text, line.target or "")
     else:
         words = line.text[slice(*line.span)]
-        spans = [line.span] if words.strip() and line.target in (None, words) else []
+        inside = line.span[1] <= len(line.text)
+        spans = [line.span] if inside and words.strip() and line.target in (None, words) else []
     if not spans:
         where = "its text" if line.span is None else f"characters {line.span[0]} to {line.span[1]}"
+        if line.span is not None and line.span[1] > len(line.text):
+            where += f" (it has {len(line.text)})"
         expected = "a target" if line.target is None else repr(line.target)
         raise DataError(f"expected {expected} in {where}: {line.text[:60]!r}", path, number)
     return spans

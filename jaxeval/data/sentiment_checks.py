@@ -72,10 +72,30 @@ def findings(
     }
     items = {p: [(s.words, t) for s in of for t in s.targets] for p, of in parts.items()}
     warnings = checks.repeats(items, where, "targets" if targeted else "texts")
+    warnings += _contradictions(parts, "targets" if targeted else "texts")
     of_vectors, remarks, few = word_table.covered(parts, read, vectors_path)
     words = {part: {word for s in of_part for word in s.words} for part, of_part in parts.items()}
     warnings += [*few, *checks.normalisation(words)]
     return checks.Findings({**facts, **of_vectors}, remarks, warnings)
+
+
+def _contradictions(parts: Parts, items: str) -> list[str]:
+    """A warning of each part in which equal texts, or targets in them, have different labels."""
+    warnings = []
+    for part, of_part in parts.items():
+        labels: dict[tuple[tuple[str, ...], int, int], set[str]] = {}
+        for sentence in of_part:
+            for of in sentence.targets:
+                labels.setdefault((sentence.words, of.start, of.end), set()).add(of.label)
+        apart = {key: found for key, found in labels.items() if len(found) > 1}
+        if apart:
+            (words, start, end), found = next(iter(apart.items()))
+            shown = " ".join(words[start:end] or words)[:60]
+            warnings.append(
+                f"{part}: {len(apart)} {items} have several labels, such as {shown!r} "
+                f"({', '.join(sorted(found))})"
+            )
+    return warnings
 
 
 def of_files(source: SentimentSource, read: TextParts, fractions: Fractions) -> checks.Findings:

@@ -170,6 +170,8 @@ def _told(path: str | Path, line: Callable[[], int | None]) -> Iterator[None]:
 
 
 def _open(path: Path) -> io.BufferedIOBase:
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise DataError("a device or a pipe; expected a file", path)
     refuse_pointer(path)
     start = _start(path)
     if start == _ZIP and path.suffix.lower() in _SPREADSHEETS:

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxeval.data import text, vector_rows
 from jaxeval.data.vector_rows import Collection
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, parsing
 
 NPY = b"\x93NUMPY"
 START = 1 << 16  # bytes by which a format is told
@@ -100,11 +100,11 @@ def read_npy(path: str | Path, into: Collection) -> int:
 
 def _mapped(path: str | Path) -> np.ndarray:
     """The numbers of a .npy file, left on disk."""
-    try:
-        table = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError, OverflowError, SyntaxError) as error:
-        reason = str(error).partition("\n")[0][:200]
-        raise DataError(f"cannot be read as .npy without objects ({reason})", path) from None
+    with parsing("cannot be read as .npy without objects", path):
+        try:
+            table = np.load(path, mmap_mode="r", allow_pickle=False)
+        except OSError as error:
+            raise ValueError(error.strerror or error) from None
     if table.ndim != 2 or table.dtype.kind != "f":
         message = f"expected floats [words, size], found {table.dtype} {list(table.shape)}"
         raise DataError(message, path)

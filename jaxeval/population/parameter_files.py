@@ -1,7 +1,6 @@
 """Trained parameters on disk: one file of arrays a member, readable by numpy alone."""
 
 import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from jaxeval import files
 from jaxeval.contracts import Tree
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, parsing
 
 
 def _names(params: Tree) -> list[str]:
@@ -45,13 +44,14 @@ def arrays(path: Path) -> dict[str, np.ndarray]:
     Raises:
       DataError: not such a file.
     """
-    try:
-        if not zipfile.is_zipfile(path):
-            raise ValueError("not an .npz file")
-        with np.load(path, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise DataError(f"no readable parameters ({error})", path) from None
+    with parsing("no readable parameters", path):
+        try:
+            if not zipfile.is_zipfile(path):
+                raise ValueError("not an .npz file")
+            with np.load(path, allow_pickle=False) as stored:
+                return {name: stored[name] for name in stored.files}
+        except OSError as error:
+            raise ValueError(error.strerror or error) from None
 
 
 def fit(path: Path, arrays: Mapping[str, np.ndarray], like: Tree) -> Tree:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jaxeval.errors import RunError
+from jaxeval.errors import RunError, printable_lines
 from jaxeval.report import glyphs
 
 if TYPE_CHECKING:
@@ -43,7 +43,15 @@ class Figure(NamedTuple):
 
 
 def _lay_out(figure: Figure) -> None:
-    """Places everything once: left to itself matplotlib does so anew for every file."""
+    """Places everything once: left to itself matplotlib does so anew for every file.
+
+    Control characters in names are escaped: SVG with them is not well-formed.
+    """
+    from matplotlib.text import Text
+
+    for words in figure.drawing.findobj(Text):
+        if (said := printable_lines(words.get_text())) != words.get_text():
+            words.set_text(said)
     if figure.drawing.get_layout_engine() is not None:
         with glyphs.drawn(figure.drawing):
             figure.drawing.draw_without_rendering()

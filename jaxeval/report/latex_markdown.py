@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from jaxeval.errors import printable, printable_lines
+
 _LATEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
     | {c: f"${c}$" for c in "<>|"}  # other characters in OT1, LaTeX's first encoding
@@ -45,13 +47,13 @@ def latex_float(head: Row, rows: Sequence[Row], caption: str) -> str:
 
 
 def _latex_cell(cell: str) -> str:
-    text = _MINUS.sub("$-$", cell.translate(_LATEX))
+    text = _MINUS.sub("$-$", printable(cell).translate(_LATEX))
     return f"\\textbf{{{text}}}" if isinstance(cell, Bold) else text
 
 
 def escaped(text: str) -> str:
     """Text that Markdown shows as it is."""
-    return _MARKDOWN.sub(r"\\\g<0>", text)
+    return _MARKDOWN.sub(r"\\\g<0>", printable_lines(text))
 
 
 def markdown_table(head: Row, rows: Sequence[Row]) -> str:

@@ -3,6 +3,7 @@
 import re
 from typing import TYPE_CHECKING
 
+from jaxeval.errors import printable_lines
 from jaxeval.report import figures
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def render(template: str, **values: object) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["breakable"] = _breakable
-    return environment.get_template(template).render(**values)
+    return printable_lines(environment.get_template(template).render(**values))
 
 
 def _breakable(name: object) -> "Markup":

@@ -2,7 +2,9 @@
 
 import errno
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from jaxeval.errors import printable_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,6 +22,11 @@ def console(stderr: bool = False) -> "Console":
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError(errno.EPIPE, "the reader has gone")
 
+        def print(self, *objects: Any, **how: Any) -> None:
+            """Names may hold control characters, which a terminal would obey: they are escaped."""
+            shown = (printable_lines(of) if isinstance(of, str) else of for of in objects)
+            super().print(*shown, **how)
+
     of = Piped(markup=False, emoji=False, highlight=False, stderr=stderr)
     of.soft_wrap = not of.is_terminal  # lines are whole in a file, and end with words on a screen
     return of
@@ -36,6 +43,7 @@ def print_table(
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False)
+    head, rows = [*map(printable_lines, head)], [[*map(printable_lines, row)] for row in rows]
     for column, name in enumerate(head):
         table.add_column(Text(name), justify="left" if column in words else "right", no_wrap=True)
     for row in rows:
@@ -55,6 +63,7 @@ def print_wrapped(console: "Console", head: Sequence[str], rows: Sequence[Sequen
     from rich.text import Text
 
     table = Table(box=None)
+    rows = [[*map(printable_lines, row)] for row in rows]
     for column, name in enumerate(head):
         table.add_column(name, no_wrap=not column, overflow="fold")
     for row in rows:

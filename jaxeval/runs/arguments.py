@@ -269,15 +269,18 @@ def names(words: Sequence[str]) -> list[str]:
 
 def whole(text: str) -> int:
     """A whole number from 1."""
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
-    return int(text)
+    return _whole(text, 1)
 
 
 def count(text: str) -> int:
     """A whole number from 0."""
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"expected a whole number from 0, got {text!r}")
+    return _whole(text, 0)
+
+
+def _whole(text: str, least: int) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) >= least):
+        expected = f"expected a whole number from {least}, got {text[:40]!r}"
+        raise argparse.ArgumentTypeError(expected)
     return int(text)
 
 

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from jaxeval.data import text
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, argument, parsing, printable
 from jaxeval.files import Json
 
+_MOST_ROWS = 10_000_000
 _EXPECTED_JSON = (
     'expected {model: [scores]} or a list of records such as [{"model": "A", "score": 0.9}]'
 )
@@ -23,6 +24,7 @@ _EXPECTED_JSON = (
 class Columns:
     """A table as it was read: column name -> values, all of one length.
 
+    Control characters in names of columns and of the source are escaped.
     Values of text files are str: "None" is a value like any other, "" a missing one.
     """
 
@@ -30,6 +32,12 @@ class Columns:
     values: Mapping[str, Sequence[object]]
     rows: Sequence[int]  # number of each row as an editor counts; the header is row 1
     counted: Sequence[str] = ()  # columns of numbers of scores, which the file does not have
+
+    def __post_init__(self) -> None:
+        if any(printable(name) != name for name in (self.source, *self.values)):
+            values = {printable(name): column for name, column in self.values.items()}
+            object.__setattr__(self, "values", values)
+            object.__setattr__(self, "source", printable(self.source))
 
     def __getitem__(self, name: str) -> Sequence[object]:
         """A column's values.
@@ -132,11 +140,19 @@ def _read_delimited(path: str | Path, rows: int | None) -> Columns:
                 raise DataError(message, path, reader.line_num)
             body.append(row)
             numbers.append(reader.line_num)
+            _refuse_many(len(body), path)
     except csv.Error as error:
         message = f"not a table of delimited text ({error})"
         raise DataError(message, path, reader.line_num) from None
     columns = zip(*body, strict=True) if body else ([] for _ in header)
     return Columns(str(path), dict(zip(header, columns, strict=True)), numbers)
+
+
+def _refuse_many(rows: int, path: str | Path) -> None:
+    """A few compressed bytes can be more rows than the memory holds."""
+    if rows > _MOST_ROWS:
+        first = argument("rows", "N")
+        raise DataError(f"expected at most {_MOST_ROWS:,} rows; {first} reads the first N", path)
 
 
 def _filled_rows(reader: Iterable[list[str]]) -> Iterator[list[str]]:
@@ -192,6 +208,7 @@ def _read_json_lines(lines: Iterable[str], path: str | Path, rows: int | None) -
             raise DataError(message, path, number)
         records.append(record)
         numbers.append(number)
+        _refuse_many(len(records), path)
     return of_records(records, path, numbers)
 
 
@@ -248,16 +265,17 @@ def of_records(
 
 def _read_parquet(path: str | Path, rows: int | None) -> Columns:
     try:
-        import pyarrow
         from pyarrow import parquet
     except ImportError:
         raise DataError("Parquet needs pyarrow; pip install pyarrow", path) from None
     try:
-        table = parquet.read_table(path)
+        with parsing("not a Parquet file", path):
+            _refuse_many(parquet.read_metadata(path).num_rows if rows is None else rows, path)
+            table = parquet.read_table(path)
+            table = table if rows is None else table.slice(0, rows)
+            values = {name: table.column(name).to_pylist() for name in table.column_names}
+            return Columns(str(path), values, range(1, table.num_rows + 1))
     except FileNotFoundError:
         raise DataError("no such file", path) from None
-    except (OSError, pyarrow.ArrowException) as error:
+    except OSError as error:
         raise DataError(f"not a Parquet file ({str(error).splitlines()[0]})", path) from None
-    table = table if rows is None else table.slice(0, rows)
-    values = {name: table.column(name).to_pylist() for name in table.column_names}
-    return Columns(str(path), values, range(1, table.num_rows + 1))

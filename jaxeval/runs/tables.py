@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from jaxeval.errors import DataError, argument
+from jaxeval.errors import DataError, argument, printable
 from jaxeval.runs import checks, directions, headers, imported, metrics
 from jaxeval.runs import failed as failures
 from jaxeval.runs import layout as layouts
@@ -134,7 +134,7 @@ def _checked(tidy: layouts.Tidy, table: Columns, layout: Layout) -> ScoreTable:
     checks.refuse_many(models, table.source)
     _refuse_absent(model, table, layout)
     axes = {
-        role: np.array([str(value) for value in tidy.columns[role]], object)
+        role: np.array([printable(str(value)) for value in tidy.columns[role]], object)
         for role in AXES
         if role in tidy.columns
     }
@@ -232,10 +232,13 @@ def directed(table: ScoreTable, said: bool | None) -> ScoreTable:
 
 
 def coded(values: Sequence[object], first: Sequence[str] = ()) -> tuple[list[str], np.ndarray]:
-    """Distinct values, some first, then in order of appearance, and the place of each."""
+    """Distinct values, some first, then in order of appearance, and the place of each.
+
+    Control characters are escaped: names reach terminals, pages and figures.
+    """
     places = {name: k for k, name in enumerate(first)}
     codes = [places.setdefault(str(value), len(places)) for value in values]
-    return list(places), np.array(codes, int)
+    return [printable(name) for name in places], np.array(codes, int)
 
 
 def _counted(

@@ -50,7 +50,7 @@ def planned(folder: str, experiment: str) -> int | None:
     path = Path(folder) / "sweeps" / f"{experiment}.json"
     try:
         return len(json.loads(path.read_text(encoding="utf-8"))["runs"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

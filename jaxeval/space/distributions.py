@@ -5,6 +5,7 @@ Each distribution maps a quantile in [0, 1) to a value, so that one uniform numb
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import TypeGuard
 
@@ -12,6 +13,7 @@ from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 
 Value = bool | int | float | str
+_MOST_CHOICES = 10_000
 KINDS = ("uniform", "log_uniform", "integer", "choices")
 _WHOLE = 2**53  # up to here a float holds every whole number
 
@@ -186,16 +188,18 @@ def _integer(ends: list, step: object, where: str) -> Integer:
 def _choices(values: object, ordered: object, where: str) -> Choices:
     path = f"{where}.choices"
     if not isinstance(values, list) or not values:
-        raise ConfigError(f"{path}: expected a list of values, got {values!r}")
+        raise ConfigError(f"{path}: expected a list of values, got {values!r:.60}")
+    if len(values) > _MOST_CHOICES:
+        raise ConfigError(f"{path}: expected at most {_MOST_CHOICES} values, got {len(values)}")
     numbers = all(_is_number(v) and _is_finite(v) for v in values)
     if not numbers and not any(all(isinstance(v, kind) for v in values) for kind in (str, bool)):
         raise ConfigError(f"{path}: expected all texts, all finite numbers or all true and "
-                          f"false, got {values!r}")  # fmt: skip
+                          f"false, got {values!r:.60}")  # fmt: skip
     number = next((v for v in values if isinstance(v, str) and _reads_as_number(v)), None)
     if number is not None:
         raise ConfigError(f"{path}: expected numbers without quotes, or words, got {number!r}: "
                           "a table of scores could not tell it from a number")  # fmt: skip
-    twice = next((v for k, v in enumerate(values) if v in values[:k]), None)
+    twice = next((v for v, n in Counter(values).items() if n > 1), None)
     if twice is not None:
         raise ConfigError(f"{path}: expected different values, got {twice!r} twice")
     if ordered is not None and not isinstance(ordered, bool):

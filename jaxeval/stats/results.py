@@ -15,6 +15,7 @@ from jaxeval.errors import ConfigError, DataError
 Sample = Sequence[float] | np.ndarray
 Location = Literal["mean", "median"]
 Wrong = type[DataError] | type[ConfigError]  # for an argument of a function, or of rules
+_MOST = {"resamples": 1_000_000}  # more take hours, and tell nothing new
 _FAR = 1000.0  # times the typical size: from where a score has diverged
 _NONE = "none: "  # before the reason, in place of an interval's method
 
@@ -245,9 +246,12 @@ def between(value: float, low: float, high: float) -> bool:
 
 def count(value: int, name: str, at_least: int = 1, error: Wrong = DataError) -> int:
     """A number of resamples, permutations, seeds or items; anything else raises the error."""
+    most = _MOST.get(name, math.inf)
     if not (between(value, at_least - 1, math.inf) and value == int(value)):
         expected = f"expected a whole number of at least {at_least}"
         raise error(f"{name}: {expected}, found {_in_a_line(value)}")
+    if value > most:
+        raise error(f"{name}: expected at most {most:,}, found {_in_a_line(value)}")
     return int(value)
 
 

@@ -56,7 +56,7 @@ def _load(path: Path, runs: Sequence[Trial]) -> tuple[list[list[int]], list[int]
         values = [dict(run) for run in tree["runs"]]
         if sorted(number for group in groups for number in group) != list(range(len(values))):
             raise ValueError("a run that is in no cohort, or in two")
-    except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
+    except (OSError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError) as error:
         raise RunError(
             f"{path}: not the plan of a sweep ({error}); delete it: {RECORDED}"
         ) from None

@@ -39,7 +39,7 @@ def recorded(folder: Path) -> dict[str, list[float]]:
         try:
             tree = json.loads(path.read_text(encoding="utf-8"))
             seconds[str(tree["sweep"])] = [float(s) for s in tree["estimated_seconds_an_epoch"]]
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue  # of an earlier version, or damaged: the sweep itself refuses that
     return seconds
 

@@ -57,6 +57,34 @@ def test_labels_may_lack_where_nothing_is_learned(tmp_path: Path) -> None:
         _read(tmp_path, line)
 
 
+def test_labels_are_stripped(tmp_path: Path) -> None:
+    """Dies if a blank makes another class."""
+    assert _read(tmp_path, {**GOOD, "label": " x\n"}).texts[0].targets[0].label == "x"
+
+
+def test_lines_of_newsmtsc(tmp_path: Path) -> None:
+    """Dies if a target is lost or its polarity is another; names as of the published files."""
+    first, second = (
+        {"from": 0, "to": 3, "mention": "Ann"},
+        {"from": 10, "to": 13, "mention": "Bob"},
+    )
+    targets = [
+        {**first, "Input.gid": "1", "polarity": 6.0, "further_mentions": []},
+        {**second, "Input.gid": "2", "polarity": 2},
+    ]
+    line = {"sentence_normalized": "Ann beats Bob.", "primary_gid": "1", "targets": targets}
+    read = _read(tmp_path, line)
+    assert read.targeted and [*read.texts[0].targets] == [
+        Target(0, 3, "positive"),
+        Target(10, 13, "negative"),
+    ]
+    wrong = {**line, "targets": [{**targets[0], "polarity": 3}]}
+    with pytest.raises(DataError, match=":1: targets: expected from, to, mention and polarity"):
+        _read(tmp_path, wrong)
+    with pytest.raises(DataError, match=":1: expected 'Bob' in characters 0 to 3"):
+        _read(tmp_path, {**line, "targets": [{**targets[0], "mention": "Bob"}]})
+
+
 GOOD = {"text": "the bar", "target": "bar", "label": "x"}
 
 
@@ -68,9 +96,13 @@ GOOD = {"text": "the bar", "target": "bar", "label": "x"}
         ('"text label"', ":2: expected a JSON object"),
         ("3", ":2: expected a JSON object"),
         ("[" * 99999, ":2: expected a JSON object"),
-        ({**GOOD, "text": 3}, ":2: expected a JSON object"),
-        ({**GOOD, "span": [1]}, ":2: expected a JSON object"),
-        ({**GOOD, "span": [-3, 7]}, ":2: expected a JSON object"),
+        ({**GOOD, "text": 3}, ":2: text: expected a text, found 3; such as"),
+        ({**GOOD, "label": None}, ":2: label: expected a text or a whole number, found null"),
+        ({**GOOD, "label": 2.0}, ":2: label: expected a text or a whole number, found 2.0"),
+        ({"label": "x"}, ":2: text: expected a text, found none"),
+        ({**GOOD, "span": [1]}, r":2: span: expected two whole numbers, .* found \[1\]"),
+        ({**GOOD, "span": [-3, 7]}, r":2: span: expected two whole numbers"),
+        ({**GOOD, "span": [4, 70]}, r":2: expected 'bar' in characters 4 to 70 \(it has 7\)"),
         ({**GOOD, "text": " "}, ":2: expected a text and a label"),
         ({**GOOD, "label": ""}, ":2: expected a text and a label"),
         ({**GOOD, "target": "food"}, ":2: expected 'food' in its text: 'the bar'"),

