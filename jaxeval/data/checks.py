@@ -161,7 +161,7 @@ def normalisation(texts: Mapping[str, Iterable[str]]) -> list[str]:
         "(uconv -x any-nfc)"
     )
     warnings = [
-        f"{part} mixes {' and '.join(f'{form} ({n})' for form, n in sorted(found.items()))}: {mend}"
+        f"{part} mixes " + " and ".join(f"{form} ({found[form]})" for form in _FORMS) + f": {mend}"
         for part, found in forms.items()
         if len(found) > 1
     ]
