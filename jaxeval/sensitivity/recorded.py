@@ -117,7 +117,11 @@ def scale(of: Distribution) -> HyperparameterScale:
     if isinstance(of, distributions.Choices):
         return HyperparameterScale(tuple(hyperparameters.text(value) for value in of.in_order))
     log, whole = (
-        isinstance(of, kind) for kind in (distributions.LogUniform, distributions.Integer)
+        isinstance(of, kinds)
+        for kinds in (
+            distributions.LogUniform | distributions.LogInteger,
+            distributions.Integer | distributions.LogInteger,
+        )
     )
     return HyperparameterScale(None, of.low, of.high, log, whole)
 

@@ -14,7 +14,7 @@ from jaxeval.files import Json
 
 Value = bool | int | float | str
 _MOST_CHOICES = 10_000
-KINDS = ("uniform", "log_uniform", "integer", "choices")
+KINDS = ("uniform", "log_uniform", "integer", "log_integer", "choices")
 _WHOLE = 2**53  # up to here a float holds every whole number
 
 
@@ -78,7 +78,11 @@ class Integer:
 
     def at(self, quantile: float) -> int:
         """The value below which a share `quantile` of the draws lies."""
-        return self.low + self.step * int(quantile * self.count)
+        return self.value(int(quantile * self.count))
+
+    def value(self, index: int) -> int:
+        """The value of a place in the order of size, from 0."""
+        return self.low + self.step * index
 
     def takes(self, value: object) -> bool:
         """Whether a value is of the grid."""
@@ -90,6 +94,74 @@ class Integer:
         """As in a space file."""
         step = {} if self.step == 1 else {"step": self.step}
         return {"integer": [self.low, self.high], **step}
+
+
+@dataclasses.dataclass(frozen=True)
+class LogInteger:
+    """Whole numbers from low to high, evenly in the logarithm: 1 to 10 as often as 10 to 100.
+
+    A number k is drawn with the probability of (k - 1/2, k + 1/2) under the log-uniform
+    distribution from low - 1/2 to high + 1/2, as by Optuna.
+    """
+
+    low: int
+    high: int
+
+    @property
+    def count(self) -> int:
+        """Values."""
+        return self.high - self.low + 1
+
+    def at(self, quantile: float) -> int:
+        """The value below which a share `quantile` of the draws lies."""
+        low, high = math.log(self.low - 0.5), math.log(self.high + 0.5)
+        number = round(math.exp(low + quantile * (high - low)))
+        return min(self.high, max(self.low, number))
+
+    def value(self, index: int) -> int:
+        """The value of a place in the order of size, from 0."""
+        return self.low + index
+
+    def takes(self, value: object) -> bool:
+        """Whether a value is one of them."""
+        return Integer(self.low, self.high).takes(value)
+
+    def to_dict(self) -> dict[str, Json]:
+        """As in a space file."""
+        return {"log_integer": [self.low, self.high]}
+
+
+@dataclasses.dataclass(frozen=True)
+class Stepped:
+    """Evenly over the grid low, low + step, .. up to high."""
+
+    low: float
+    high: float
+    step: float
+
+    @property
+    def count(self) -> int:
+        """Values of the grid; its last one may lie below high."""
+        return int((self.high - self.low) / self.step * (1 + 1e-12)) + 1
+
+    def at(self, quantile: float) -> float:
+        """The value below which a share `quantile` of the draws lies."""
+        return self.value(int(quantile * self.count))
+
+    def value(self, index: int) -> float:
+        """The value of a place in the order of size, from 0; .3 and not .30000000000000004."""
+        return float(f"{self.low + self.step * index:.12g}")
+
+    def takes(self, value: object) -> bool:
+        """Whether a value is of the grid."""
+        if not _is_number(value):
+            return False
+        index = round((value - self.low) / self.step)  # type: ignore[operator]
+        return 0 <= index < self.count and self.value(index) == value
+
+    def to_dict(self) -> dict[str, Json]:
+        """As in a space file."""
+        return {"uniform": [self.low, self.high], "step": self.step}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,7 +196,8 @@ class Choices:
         return {"choices": list(self.values), **said}
 
 
-Distribution = Uniform | LogUniform | Integer | Choices
+Grid = Integer | LogInteger | Stepped  # numbers of which there are so many
+Distribution = Uniform | LogUniform | Grid | Choices
 
 
 def parse(table: Mapping[str, object], where: str) -> Distribution:
@@ -140,9 +213,9 @@ def parse(table: Mapping[str, object], where: str) -> Distribution:
     if len(named) != 1:
         present = " and ".join(named) or "none of them"
         raise ConfigError(f"{where}: expected one of {', '.join(KINDS)}, got {present}")
-    for key, kind in (("step", "integer"), ("ordered", "choices")):
-        if key in table and kind not in table:
-            raise ConfigError(f"{where}.{key}: only {kind} has it, not {named[0]}")
+    for key, kinds in (("step", ("integer", "uniform")), ("ordered", ("choices",))):
+        if key in table and named[0] not in kinds:
+            raise ConfigError(f"{where}.{key}: only {' and '.join(kinds)} has it, not {named[0]}")
     values, path = table[named[0]], f"{where}.{named[0]}"
     if named[0] == "choices":
         return _choices(values, table.get("ordered"), where)
@@ -150,7 +223,20 @@ def parse(table: Mapping[str, object], where: str) -> Distribution:
         raise ConfigError(f"{path}: expected [low, high], got {values!r}")
     if named[0] == "integer":
         return _integer(values, table.get("step", 1), where)
-    return _continuous(named[0], values, path)
+    if named[0] == "log_integer":
+        of = _integer(values, 1, where, "log_integer")
+        if of.low < 1:
+            raise ConfigError(f"{path}: expected whole numbers from 1, got {values!r}")
+        return LogInteger(of.low, of.high)
+    of_range = _continuous(named[0], values, path)
+    if "step" not in table:
+        return of_range
+    step, width = table["step"], of_range.high - of_range.low
+    if not _is_number(step) or not 0 < step <= width:  # type: ignore[operator]
+        raise ConfigError(
+            f"{where}.step: expected a number above 0, at most {width:g}, got {step!r}"
+        )
+    return Stepped(of_range.low, of_range.high, float(step))  # type: ignore[arg-type]
 
 
 def _continuous(kind: str, ends: list, where: str) -> Uniform | LogUniform:
@@ -169,13 +255,13 @@ def _continuous(kind: str, ends: list, where: str) -> Uniform | LogUniform:
     return LogUniform(low, high) if kind == "log_uniform" else Uniform(low, high)
 
 
-def _integer(ends: list, step: object, where: str) -> Integer:
+def _integer(ends: list, step: object, where: str, kind: str = "integer") -> Integer:
     if not all(_is_whole(v) for v in ends):
-        raise ConfigError(f"{where}.integer: expected two whole numbers below 2^53 in size, "
+        raise ConfigError(f"{where}.{kind}: expected two whole numbers below 2^53 in size, "
                           f"got {ends!r}")  # fmt: skip
     low, high = ends
     if low > high:
-        raise ConfigError(f"{where}.integer: expected [low, high] with low not above high, "
+        raise ConfigError(f"{where}.{kind}: expected [low, high] with low not above high, "
                           f"got {ends!r}")  # fmt: skip
     if not _is_whole(step) or step < 1:
         raise ConfigError(f"{where}.step: expected a whole number from 1, got {step!r}")

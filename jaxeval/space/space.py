@@ -225,7 +225,9 @@ def _conditions(parameter: Parameter, all_: Mapping[str, Parameter], where: str)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(all_)}"
             raise ConfigError(f"{path}: no such hyperparameter; {hint}")
         of = all_[other].distribution
-        if not isinstance(of, distributions.Integer | distributions.Choices):
+        if not isinstance(
+            of, distributions.Integer | distributions.LogInteger | distributions.Choices
+        ):
             raise ConfigError(
                 f"{path}: expected a hyperparameter of choices or integers; {other} is drawn "
                 "from a continuous range, where no single value ever comes"

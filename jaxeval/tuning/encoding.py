@@ -15,7 +15,16 @@ from typing import NamedTuple, TypeGuard
 import numpy as np
 
 from jaxeval.space import distributions
-from jaxeval.space.distributions import Choices, Distribution, Integer, LogUniform, Value
+from jaxeval.space.distributions import (
+    Choices,
+    Distribution,
+    Grid,
+    Integer,
+    LogInteger,
+    LogUniform,
+    Stepped,
+    Value,
+)
 from jaxeval.space.space import Parameter, Space
 
 ENUMERATED = 2_000  # spaces of up to so many settings are searched completely
@@ -72,6 +81,8 @@ def snap(space: Space, rows: np.ndarray) -> np.ndarray:
         count = choices(parameter.distribution)
         if is_categorical(parameter.distribution):
             snapped[:, k] = np.clip(np.rint(rows[:, k]), 0, count - 1)
+        elif isinstance(parameter.distribution, LogInteger):
+            snapped[:, k] = _in_logarithm(parameter.distribution, rows[:, k])
         elif count:
             snapped[:, k] = _grid(_nearest(rows[:, k], count), count)
         else:
@@ -93,6 +104,9 @@ def unconditional(space: Space, quantiles: np.ndarray) -> np.ndarray:
         index = np.floor(rows[:, k] * count).astype(int)
         if is_categorical(parameter.distribution):
             rows[:, k] = index
+        elif isinstance(parameter.distribution, LogInteger):
+            numbers = [parameter.distribution.at(q) for q in quantiles[:, k].tolist()]
+            rows[:, k] = [_place(parameter.distribution, number) for number in numbers]
         elif count:
             rows[:, k] = _grid(index, count)
     return rows
@@ -105,7 +119,26 @@ def everything(space: Space) -> np.ndarray | None:
     if not 0 < total <= ENUMERATED:
         return None
     indices = np.stack(np.unravel_index(np.arange(total), counts), axis=1)
-    return distinct(from_quantiles(space, (indices + 0.5) / np.array(counts)))
+    each = [of_indices(p.distribution, indices[:, k]) for k, p in enumerate(space.parameters)]
+    return distinct(snap(space, np.stack(each, axis=1)))
+
+
+def of_indices(distribution: Distribution, indices: np.ndarray) -> np.ndarray:
+    """Places of the values of a finite distribution, by their order."""
+    if is_categorical(distribution):
+        return indices.astype(np.float64)
+    if isinstance(distribution, LogInteger):
+        return np.array([_place(distribution, distribution.value(k)) for k in indices.tolist()])
+    return _grid(indices, choices(distribution))
+
+
+def _in_logarithm(of: LogInteger, places: np.ndarray) -> np.ndarray:
+    """The places of the nearest whole numbers."""
+    low, high = math.log(of.low), math.log(of.high)
+    numbers = np.clip(np.rint(np.exp(low + np.clip(places, 0, 1) * (high - low))), of.low, of.high)
+    if of.low == of.high:
+        return np.full(len(places), 0.5)
+    return (np.log(numbers) - low) / (high - low)
 
 
 def distinct(rows: np.ndarray) -> np.ndarray:
@@ -158,18 +191,20 @@ def choices(distribution: Distribution) -> int:
     """Number of different values; 0 for a continuous range."""
     if isinstance(distribution, Choices):
         return len(distribution.values)
-    return distribution.count if isinstance(distribution, Integer) else 0
+    return distribution.count if isinstance(distribution, Grid) else 0
 
 
 def _place(distribution: Distribution, value: Value) -> float:
     if isinstance(distribution, Choices):
         index = distribution.in_order.index(value)
         return float(index) if not distribution.ordered else _at(index, choices(distribution))
-    if isinstance(distribution, Integer):
-        index = (int(value) - distribution.low) // distribution.step
+    if isinstance(distribution, Integer | Stepped):
+        index = round((float(value) - distribution.low) / distribution.step)
         return _at(index, distribution.count)
-    low, high, number = distribution.low, distribution.high, float(value)
-    if isinstance(distribution, LogUniform):
+    low, high, number = float(distribution.low), float(distribution.high), float(value)
+    if low == high:
+        return 0.5
+    if isinstance(distribution, LogUniform | LogInteger):
         low, high, number = math.log(low), math.log(high), math.log(number)
     return min(1.0, max(0.0, (number - low) / (high - low)))
 
@@ -179,9 +214,13 @@ def _value(distribution: Distribution, place: float) -> Value:
         return distribution.at(place)
     if is_categorical(distribution):
         return distribution.values[int(place)]
+    if isinstance(distribution, LogInteger):
+        low, high = math.log(distribution.low), math.log(distribution.high)
+        number = round(math.exp(low + place * (high - low)))
+        return min(distribution.high, max(distribution.low, number))
     index = int(_nearest(np.array([place]), choices(distribution))[0])
-    if isinstance(distribution, Integer):
-        return distribution.low + distribution.step * index
+    if isinstance(distribution, Grid):
+        return distribution.value(index)
     return distribution.in_order[index]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import numpy as np
 
 from jaxeval.space import space as spaces
-from jaxeval.space.distributions import Choices, Integer, Value
+from jaxeval.space.distributions import Choices, Grid, Value
 from jaxeval.space.space import Parameter, Space
 from jaxeval.tuning import encoding
 from jaxeval.tuning import history as histories
@@ -72,8 +72,9 @@ def _completed(
         yield from _completed(others, values)
         return
     of = first.distribution
-    assert isinstance(of, Choices | Integer)
-    own = of.in_order if isinstance(of, Choices) else range(of.low, of.high + 1, of.step)
+    assert isinstance(of, Choices | Grid)
+    own: Iterable[Value]
+    own = of.in_order if isinstance(of, Choices) else (of.value(k) for k in range(of.count))
     for value in own:
         yield from _completed(others, {**values, first.name: value})
 

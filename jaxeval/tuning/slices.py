@@ -97,7 +97,7 @@ def _varied(space: Space, row: np.ndarray, k: int) -> np.ndarray:
     if encoding.is_categorical(kind):
         column = np.arange(count, dtype=np.float64)
     elif 0 < count <= _POINTS:
-        column = (np.arange(count) + 0.5) / count
+        column = encoding.of_indices(kind, np.arange(count))
     else:
         column = np.union1d(np.linspace(0.0, math.nextafter(1.0, 0.0), _POINTS), row[k])
     rows = np.tile(row, (len(column), 1))

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from jaxeval.errors import ConfigError
-from jaxeval.space.distributions import Choices, Distribution, Integer, LogUniform, Value
+from jaxeval.space.distributions import (
+    Choices,
+    Distribution,
+    Integer,
+    LogInteger,
+    LogUniform,
+    Stepped,
+    Value,
+)
 from jaxeval.space.space import Space
 from jaxeval.tuning import encoding, sampling
 from jaxeval.tuning import history as histories
@@ -134,6 +142,10 @@ def _suggested_one(trial: Any, name: str, of: Distribution) -> Value:
     value: Value
     if isinstance(of, Integer):
         value = trial.suggest_int(name, of.low, _last(of), step=of.step)
+    elif isinstance(of, LogInteger):
+        value = trial.suggest_int(name, of.low, of.high, log=True)
+    elif isinstance(of, Stepped):  # whose numbers are of a few digits
+        value = of.value(trial.suggest_int(name, 0, of.count - 1))
     elif not isinstance(of, Choices):
         value = trial.suggest_float(name, of.low, of.high, log=isinstance(of, LogUniform))
     elif of.ordered:
@@ -154,6 +166,10 @@ def _distribution(of: Distribution) -> "optuna.distributions.BaseDistribution":
 
     if isinstance(of, Integer):
         return distributions.IntDistribution(of.low, _last(of), step=of.step)
+    if isinstance(of, LogInteger):
+        return distributions.IntDistribution(of.low, of.high, log=True)
+    if isinstance(of, Stepped):
+        return distributions.IntDistribution(0, of.count - 1)
     if isinstance(of, Choices):
         if of.ordered:
             return distributions.IntDistribution(0, len(of.values) - 1)
@@ -162,4 +178,6 @@ def _distribution(of: Distribution) -> "optuna.distributions.BaseDistribution":
 
 
 def _param(of: Distribution, value: Value) -> Value:
+    if isinstance(of, Stepped):
+        return round((float(value) - of.low) / of.step)
     return of.in_order.index(value) if isinstance(of, Choices) and of.ordered else value

@@ -17,7 +17,7 @@ def in_range(parameter: Parameter, value: Any) -> float:
     if isinstance(of, distributions.Choices):
         return of.in_order.index(value) / max(1, len(of.values) - 1)
     low, high, number = of.low, of.high, value
-    if isinstance(of, distributions.LogUniform):
+    if isinstance(of, distributions.LogUniform | distributions.LogInteger):
         low, high, number = math.log(low), math.log(high), math.log(value)
     return (number - low) / (high - low) if high > low else 0.5
 
@@ -37,7 +37,7 @@ def shown(value: Any) -> str:
 
 def name(parameter: Parameter) -> str:
     """A name as a label, with its scale where that is logarithmic."""
-    log = " (log)" if isinstance(parameter.distribution, distributions.LogUniform) else ""
+    log = " (log)" if recorded.scale(parameter.distribution).log else ""
     return plots.literal(parameter.name + log)
 
 
