@@ -218,11 +218,11 @@ class Tuned:
 
     Attributes:
       tree: plain data, as `tune --json` writes it (docs/tuning.md).
-      path: of the config of the best setting.
+      path: of the config of the best setting; of a function its state, None where it has none.
     """
 
     tree: "SearchResult"
-    path: Path
+    path: Path | None
 
     @property
     def values(self) -> dict[str, Json]:

@@ -21,6 +21,9 @@ from jaxeval.files import Json
 Job = TypeVar("Job", bound=tuple[Any, ...])  # the arguments of an evaluation; jobs have an order
 
 
+Report = Callable[[int, float], bool]  # step, score -> whether to stop there
+
+
 class EvaluationFailed(RunError):
     """One evaluation gave no score; another try may."""
 
@@ -122,15 +125,19 @@ class Processes:
         self._processes: set[subprocess.Popen] = set()
         self._stopped = False
 
-    def score(self, command: Sequence[str]) -> float:
+    def score(self, command: Sequence[str], report: Report | None = None) -> float:
         """Runs a command to its end.
+
+        Args:
+          report: hears of the lines {"step": 3, "score": 0.7} that it prints, and may have the
+            command stopped.
 
         Raises:
           EvaluationFailed: with the cause.
         """
         with self._begin(command) as process:  # closes its pipes and waits for it
             try:
-                output, errors = process.communicate(timeout=self._limit)
+                output, errors = self._output(process, report)
             except subprocess.TimeoutExpired:
                 raise EvaluationFailed(f"no result within {self._limit:g} s") from None
             finally:
@@ -141,6 +148,38 @@ class Processes:
             last = errors.strip().splitlines()[-1:] or ["no message"]
             raise EvaluationFailed(f"exit code {process.returncode} ({last[0][:200]})")
         return read_score(output, self._field)
+
+    def _output(self, process: subprocess.Popen, report: Report | None) -> tuple[str, str]:
+        """What it prints on stdout and stderr, reported as it comes."""
+        if report is None:
+            output, errors = process.communicate(timeout=self._limit)
+            return output, errors
+        assert process.stdout is not None and process.stderr is not None
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            _kill(process)
+
+        timer = threading.Timer(self._limit or 0, end)
+        if self._limit is not None:
+            timer.start()
+        try:
+            with futures.ThreadPoolExecutor(1) as beside:
+                errors = beside.submit(process.stderr.read)
+                lines = []
+                for line in process.stdout:
+                    lines.append(line)
+                    known = _step(line)
+                    if known is not None and report(*known):
+                        _kill(process)
+                        raise EvaluationFailed("stopped early")
+                process.wait()
+                if late.is_set():
+                    raise subprocess.TimeoutExpired(process.args, self._limit or 0)
+                return "".join(lines), errors.result()
+        finally:
+            timer.cancel()
 
     def stop(self) -> None:
         """Ends all commands that are running."""
@@ -172,6 +211,19 @@ class Processes:
 def _kill(process: subprocess.Popen) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
+
+
+def _step(line: str) -> tuple[int, float] | None:
+    """The step and the score of a line of JSON that has both; None: it is another line."""
+    if not line.lstrip().startswith("{"):
+        return None
+    try:
+        tree = json.loads(line)
+        step, score = tree["step"], tree["score"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    numbers = not isinstance(step, bool) and isinstance(step, int) and step > 0
+    return (step, float(score)) if numbers and isinstance(score, int | float) else None
 
 
 def read_score(output: str, field: str | None) -> float:

@@ -22,10 +22,15 @@ def apply(tree: dict[str, object], override: str) -> None:
         if not isinstance(branch, dict):
             raise ConfigError(f"{override!r}: {'.'.join(parts[:number])} is a value, not a table")
         tree = branch
-    tree[parts[-1]] = _value(text.strip())
+    tree[parts[-1]] = value(text.strip())
 
 
-def _value(text: str) -> object:
+def value(text: str) -> object:
+    """The TOML value of a text, or the text; None of an empty one and of null.
+
+    Raises:
+      ConfigError: a value nested too deep, or a number of too many digits.
+    """
     if text in ("", "null"):
         return None
     try:

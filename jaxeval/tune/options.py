@@ -1,10 +1,12 @@
 """Arguments of a search, and what they ask for."""
 
 import argparse
+import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from jaxeval import cli
+from jaxeval.config import changes
 from jaxeval.config.arguments import MOST, above_zero, whole
 from jaxeval.errors import ConfigError, argument
 from jaxeval.runs import arguments, metrics
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 # as `tuning.methods.NAMES`, which takes numpy to read
 METHODS = ("gp", "sobol", "random", "optuna:tpe", "optuna:gp", "botorch")
 _ADAPTIVE = "adaptive"
+_OF_COMMANDS = ("json_field", "steps", "time_limit", "retries", "retry_failed", "most_failures")
 
 
 def add_search(group: argparse._ArgumentGroup) -> None:
@@ -53,6 +56,13 @@ def add_search(group: argparse._ArgumentGroup) -> None:
         type=cli.positive,
         metavar="R",
         help="of --halving: its rungs are after R, R ETA, R ETA^2 ... epochs (1)",
+    )
+    group.add_argument(
+        "--enqueue",
+        action="append",
+        default=[],
+        metavar="'NAME=VALUE ...'",
+        help="a setting that is evaluated before any other; may be repeated",
     )
     group.add_argument(
         "--seed", type=arguments.count, default=0, metavar="S", help="of the proposals (0)"
@@ -103,6 +113,12 @@ def add_command(group: argparse._ArgumentGroup) -> None:
         metavar="TEXT",
         help="with {values}, all of them as JSON, or each hyperparameter's {name}; and {seed}",
     )
+    group.add_argument(
+        "--steps",
+        type=cli.positive,
+        metavar="N",
+        help='of --halving: steps of a whole run, which prints lines {"step": K, "score": X}',
+    )
     group.add_argument("--json-field", metavar="PATH", help="where the score is, e.g. dev.f1")
     arguments.add_direction(group)
     group.add_argument(
@@ -132,13 +148,12 @@ def search(args: argparse.Namespace) -> "Search":
       ConfigError: arguments that do not go together, or more runs than there are seeds.
     """
     from jaxeval.space import space
-    from jaxeval.tuning.search import Search
+    from jaxeval.tuning.search import Search, setting
 
     if args.seeds != _ADAPTIVE and args.trials * args.seeds > MOST:
         raise ConfigError(f"--trials: expected at most {MOST} runs in all")
     if args.command is None:
-        of_commands = ("json_field", "time_limit", "retries", "retry_failed", "most_failures")
-        named = [name for name in of_commands if getattr(args, name)]
+        named = [name for name in _OF_COMMANDS if getattr(args, name)]
         if args.higher_is_better is not None:
             named.append(f"{'higher' if args.higher_is_better else 'lower'}_is_better")
         if named:
@@ -149,12 +164,24 @@ def search(args: argparse.Namespace) -> "Search":
         raise ConfigError("--stop-below: expected --method gp, which has a posterior")
     if args.margin is not None and args.stop_below is None:
         raise ConfigError("--margin: goes with --stop-below")
-    if args.halving is not None and args.command is not None:
-        raise ConfigError("--halving: goes with a config: a command's epochs are not known")
     adaptive = args.seeds == _ADAPTIVE
     seeds = 1 if adaptive else args.seeds
-    stops = halving(args.halving, args.min_epochs)
-    return Search(space.read(args.space), args.method, args.seed, seeds, adaptive, stops)
+    stops, of = halving(args.halving, args.min_epochs), space.read(args.space)
+    if args.command is not None and (args.steps is None) != (stops is None):
+        raise ConfigError("--halving, --steps: expected both of a command, or neither")
+    enqueued = tuple(setting(of, _assigned(text)) for text in args.enqueue)
+    return Search(of, args.method, args.seed, seeds, adaptive, stops, enqueued)
+
+
+def _assigned(text: str) -> dict[str, object]:
+    """What a text such as 'rate=0.1 kind=cos' sets; values as of a config's changes."""
+    tree: dict[str, object] = {}
+    for word in shlex.split(text):
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise ConfigError(f"--enqueue: expected NAME=VALUE, got {word!r}")
+        tree[name] = changes.value(value)
+    return tree
 
 
 def _refuse_config(args: argparse.Namespace) -> None:

@@ -31,7 +31,8 @@ def run(args: argparse.Namespace, search: Search) -> int:
     """Searches, trains the best setting again, prints the answer."""
     path = Path("tuning.json" if args.state is None else args.state)
     outputs.refuse_replaced([args.json, args.html], [path])
-    source = {"command": args.command, "json_field": args.json_field}
+    steps = {} if args.steps is None else {"steps": args.steps}
+    source = {"command": args.command, "json_field": args.json_field, **steps}
     end, seeded = options.end(args), _command(args, search).seeded  # a wrong one leaves no file
     if not seeded:
         end = _without_seeds(args, end)
@@ -117,6 +118,7 @@ def _search(
         trials=args.trials,
         workers=args.parallel or 1,
         retries=args.retries,
+        steps=args.steps,
         stop=stop,
     )
     pace = progress.Pace(args.parallel or 1)

@@ -1,6 +1,7 @@
 """Which setting of a search space is best, with few evaluations; no jax."""
 
+from jaxeval.bandits.workers import EvaluationFailed
 from jaxeval.tuning.history import Evaluation, History, Result, Setting
 from jaxeval.tuning.tuner import Tuner
 
-__all__ = ["Evaluation", "History", "Result", "Setting", "Tuner"]
+__all__ = ["Evaluation", "EvaluationFailed", "History", "Result", "Setting", "Tuner"]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from jaxeval.bandits import workers as side_by_side
+from jaxeval.bandits.workers import Report
 from jaxeval.errors import ConfigError
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
@@ -57,8 +58,11 @@ class Command:
         self._names = set(names)
         self._processes = side_by_side.Processes(field, limit)
 
-    def __call__(self, values: Mapping[str, Value], seed: int) -> float:
-        return self._processes.score(self.words(values, seed))
+    def __call__(
+        self, values: Mapping[str, Value], seed: int, report: Report | None = None
+    ) -> float:
+        """The score; `report` hears of the lines {"step": 3, "score": 0.7} before it."""
+        return self._processes.score(self.words(values, seed), report)
 
     def words(self, values: Mapping[str, Value], seed: int) -> list[str]:
         """What is run."""

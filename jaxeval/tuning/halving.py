@@ -49,6 +49,25 @@ class Halving:
         return rungs
 
 
+def reported(halving: Halving, history: History, number: int, at: Stopped, best: float) -> History:
+    """The history after an evaluation that runs has a score at a step.
+
+    It is looked at where it has reached its next rung, and has its result where it is stopped: the
+    next report finds that out by `history.evaluations[number].result`.
+
+    Args:
+      at: the step, from 1, and how many there are.
+      best: its best score so far.
+    """
+    rungs = halving.rungs(at.of)
+    while history.evaluations[number].result is None:
+        next_rung = len(history.evaluations[number].rungs)
+        if next_rung == len(rungs) or at.epochs < rungs[next_rung]:
+            break
+        history = judge(halving, history, {number: (best, Stopped(rungs[next_rung], at.of))})
+    return history
+
+
 class AtRung(NamedTuple):
     """The best score so far of a training that went on.
 

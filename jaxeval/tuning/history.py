@@ -206,6 +206,13 @@ def best(history: History) -> Setting | None:
     return max(whole, key=lambda setting: sign * statistics.fmean(setting.scores), default=None)
 
 
+def better(history: History, known: float | None, score: float) -> float:
+    """The better of two scores; None: there is no other."""
+    if known is None:
+        return score
+    return max(known, score) if history.higher_is_better else min(known, score)
+
+
 def to_dict(history: History) -> dict[str, Json]:
     """Plain data for JSON."""
     return {

@@ -4,6 +4,9 @@ A worker that is free gets the next proposal at once, which counts on what still
 """
 
 import dataclasses
+import functools
+import math
+import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,12 +14,14 @@ from jaxeval.bandits import workers as side_by_side
 from jaxeval.bandits.workers import EvaluationFailed
 from jaxeval.errors import DataError
 from jaxeval.space.distributions import Value
+from jaxeval.tuning import halving as halvings
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import search as searches
-from jaxeval.tuning.history import Evaluation, History, Result
+from jaxeval.tuning.history import Evaluation, History, Result, Stopped
 from jaxeval.tuning.search import Search
 
-Evaluate = Callable[[Mapping[str, Value], int], float]
+# values, seed -> score; of a search with halving also a `workers.Report`
+Evaluate = Callable[..., float]
 Job = tuple[int, int]  # number of the evaluation, seed
 
 
@@ -49,13 +54,15 @@ def run(
     trials: int,
     workers: int = 1,
     retries: int = 0,
+    steps: int | None = None,
     stop: Callable[[History], str] = lambda history: "",
 ) -> Generator[Step, None, None]:
     """Goes on with a search until so many evaluations have ended, those that ran before first.
 
     Args:
-      evaluate: (values, seed) -> score, as of `workers.desk`.
+      evaluate: as of `workers.desk`.
       trials: evaluations in all.
+      steps: at which evaluations report, of a search with halving.
       retries: times that a failed seed is tried again; then the evaluation has failed.
       stop: why nothing more is to be proposed; "" while more is.
 
@@ -65,24 +72,26 @@ def run(
     if workers < 1 or retries < 0:
         raise DataError(f"workers, retries: expected at least 1 and 0, got {workers}, {retries}")
     running = _Running()
-    settings = {e.number: e.values for e in history.evaluations}
+    live = _Live(search, history, evaluate, steps)
     desk: side_by_side.Desk[Job]
-    with side_by_side.desk(_ByNumber(evaluate, settings), workers) as desk:
+    with side_by_side.desk(live, workers) as desk:
         desk.waiting.extend(_jobs(histories.pending(history)))
         while True:
             # as many settings as keep all workers busy
-            more = min(-(-desk.free // search.seeds), trials - len(history.evaluations))
-            if more > 0 and not stop(history):
-                history, proposed = searches.ask(search, history, more)
-                settings.update((e.number, e.values) for e in proposed)
+            more = min(-(-desk.free // search.seeds), trials - len(live.history.evaluations))
+            if more > 0 and not stop(live.history):
+                with live.lock:
+                    live.history, proposed = searches.ask(search, live.history, more)
                 desk.waiting.extend(_jobs(proposed))
-                yield Step(history)
-            if not histories.pending(history):
+                yield Step(live.history)
+            stopping = search.halving is not None and desk.busy
+            if not histories.pending(live.history) and not stopping:
                 return
             for job, result in desk.next_results():
-                step = _told(history, running, job, result, retries, desk)
+                with live.lock:
+                    step = _told(live.history, running, job, result, retries, desk)
+                    live.history = live.history if step is None else step.history
                 if step is not None:
-                    history = step.history
                     yield step
 
 
@@ -103,7 +112,8 @@ def again(
     """
     left = dict.fromkeys(seeds, retries)
     desk: side_by_side.Desk[Job]
-    with side_by_side.desk(_ByNumber(evaluate, {0: values}), workers) as desk:
+
+    with side_by_side.desk(_Again(evaluate, values), workers) as desk:
         desk.waiting.extend((0, seed) for seed in seeds)
         while desk.busy:
             for (_, seed), result in desk.next_results():
@@ -114,15 +124,47 @@ def again(
                 yield seed, result if isinstance(result, float) else str(result)
 
 
-class _ByNumber:
-    """An evaluation by number and seed, which ends as what it calls does."""
+class _Live:
+    """A search under way: its history, which worker threads add to as evaluations report."""
 
-    def __init__(self, evaluate: Evaluate, settings: Mapping[int, Mapping[str, Value]]):
-        self._evaluate, self._settings = evaluate, settings
+    def __init__(self, search: Search, history: History, evaluate: Evaluate, steps: int | None):
+        self.search, self.history, self.steps = search, history, steps
+        self.lock = threading.Lock()
+        self._evaluate, self._best = evaluate, dict[int, float]()
         self.stop = getattr(evaluate, "stop", lambda: None)
 
     def __call__(self, number: int, seed: int) -> float:
-        return self._evaluate(self._settings[number], seed)
+        self._best.pop(number, None)
+        values = self.history.evaluations[number].values
+        if self.steps is None:
+            return self._evaluate(values, seed)
+        return self._evaluate(values, seed, functools.partial(self._report, number))
+
+    def _report(self, number: int, step: int, score: float) -> bool:
+        """Whether an evaluation is to stop; what does not report in time is not looked at."""
+        with self.lock:
+            result = self.history.evaluations[number].result
+            if self.search.halving is None or self.steps is None or not math.isfinite(score):
+                return result is not None
+            best = histories.better(self.history, self._best.get(number), score)
+            self._best[number] = best
+            at = Stopped(min(step, self.steps), self.steps)
+            if result is None:
+                self.history = halvings.reported(
+                    self.search.halving, self.history, number, at, best
+                )
+            return self.history.evaluations[number].result is not None
+
+
+class _Again:
+    """The evaluation of one setting, which ends as what it calls does."""
+
+    def __init__(self, evaluate: Evaluate, values: Mapping[str, Value]):
+        self._evaluate, self._values = evaluate, values
+        self.stop = getattr(evaluate, "stop", lambda: None)
+
+    def __call__(self, number: int, seed: int) -> float:
+        return self._evaluate(self._values, seed)
 
 
 def _jobs(evaluations: list[Evaluation]) -> list[Job]:
@@ -141,7 +183,8 @@ def _told(
     number, seed = job
     evaluation = history.evaluations[number]
     if evaluation.result is not None:
-        return None
+        stopped = evaluation.result.stopped is not None
+        return Step(history, evaluation) if stopped else None
     if isinstance(result, float):
         scores = running.scores.setdefault(number, {})
         scores[seed] = result

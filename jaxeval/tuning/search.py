@@ -1,17 +1,19 @@
 """How a space is searched, as plain data, and what follows from it for a history."""
 
 import dataclasses
+import difflib
 import functools
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from jaxeval.config import arguments
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.files import Json
 from jaxeval.space import space as spaces
-from jaxeval.space.distributions import Distribution, LogUniform, Uniform, Value
+from jaxeval.space.distributions import Distribution, LogUniform, Stepped, Uniform, Value
 from jaxeval.space.space import Space
+from jaxeval.tuning import encoding, methods, threads
 from jaxeval.tuning import history as histories
-from jaxeval.tuning import methods, threads
 from jaxeval.tuning.halving import Halving
 from jaxeval.tuning.history import Evaluation, History, Setting
 
@@ -27,6 +29,7 @@ class Search:
       adaptive: each evaluation is one seed, of a new setting or one more of an old one, whichever
         is worth more to the final choice (`replicates`).
       halving: stops trainings that are not promoted; None: all go on to the end.
+      enqueued: settings that are asked for before any other, such as known good ones.
     """
 
     space: Space
@@ -35,6 +38,7 @@ class Search:
     seeds: int = 1
     adaptive: bool = False
     halving: Halving | None = None
+    enqueued: tuple[Mapping[str, Value], ...] = ()
 
     def __post_init__(self) -> None:
         methods.method(self.method)
@@ -60,6 +64,7 @@ class Search:
             "adaptive": self.adaptive,
             # left out where there is none, as searches of before it have it
             **({} if self.halving is None else {"halving": self.halving.to_dict()}),
+            **({"enqueued": [dict(of) for of in self.enqueued]} if self.enqueued else {}),
         }
 
 
@@ -76,11 +81,57 @@ def ask(
     """
     first = len(history.evaluations)
     propose = _propose(search, compiled)  # which loads the libraries that are limited
+    for values in _waiting(search, history)[:count]:
+        history = histories.propose(history, values, histories.fresh_seeds(history, search.seeds))
+    left = count - (len(history.evaluations) - first)
     with threads.one():
-        proposed = propose(search.space, history, count, search.seed)
+        proposed = propose(search.space, history, left, search.seed) if left else []
     for values in proposed:
         history = histories.propose(history, values, histories.fresh_seeds(history, search.seeds))
     return history, [*history.evaluations[first:]]
+
+
+def _waiting(search: Search, history: History) -> list[Mapping[str, Value]]:
+    """Enqueued settings that were not proposed yet, each once."""
+    if not search.enqueued:
+        return []
+    known = {histories.identity(evaluation.values) for evaluation in history.evaluations}
+    each = {histories.identity(values): values for values in search.enqueued}
+    return [values for identity, values in each.items() if identity not in known]
+
+
+def setting(space: Space, values: Mapping[str, object]) -> dict[str, Value]:
+    """Given values as a setting of the space, in its order; whole numbers of ranges are floats.
+
+    Raises:
+      ConfigError: a hyperparameter that there is not, that lacks or is not drawn beside these
+        others, or a value that it cannot have.
+    """
+    names = [parameter.name for parameter in space.parameters]
+    for name in values:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+            raise ConfigError(f"enqueue: {name}: no such hyperparameter; {hint}")
+    found: dict[str, Value] = {}
+    for name in encoding.parents_first(space):
+        parameter = space.parameters[names.index(name)]
+        active = all(found.get(other) in allowed for other, allowed in parameter.when)
+        if active != (name in values):
+            why = "is lacking" if active else "is not drawn beside these others; leave it out"
+            raise ConfigError(f"enqueue: {name} {why}")
+        if active:
+            value: Any = values[name]
+            real = isinstance(parameter.distribution, Uniform | LogUniform | Stepped)
+            if real and isinstance(value, int) and not isinstance(value, bool):
+                value = float(value)
+            if not _takes(parameter.distribution, value):
+                raise ConfigError(
+                    f"enqueue: {name}: expected a value of {parameter.distribution.to_dict()}, "
+                    f"got {value!r:.60}"
+                )
+            found[name] = value
+    return {name: found[name] for name in names if name in found}
 
 
 def _propose(search: Search, compiled: Collection[str]) -> methods.Propose:
@@ -106,6 +157,18 @@ def best(search: Search, history: History) -> Setting | None:
         for setting in histories.settings(history)
         if histories.identity(setting.values) == identity
     )
+
+
+def steps(halving: int | None, count: int | None) -> int | None:
+    """Steps of an evaluation, which halving takes to be known.
+
+    Raises:
+      ConfigError: one without the other, or no whole number.
+    """
+    if (halving is None) != (count is None):
+        lacking = "steps" if count is None else "halving"
+        raise ConfigError(f"halving, steps: expected both or neither, {lacking} is absent")
+    return None if count is None else arguments.whole("steps", count, 2, arguments.MOST)
 
 
 def refuse_others(space: Space, history: History) -> None:

@@ -1,5 +1,6 @@
 """Ask and tell: what to evaluate next, over any function of any framework."""
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,13 +10,16 @@ import numpy as np
 
 from jaxeval.config import arguments
 from jaxeval.config.arguments import MOST
-from jaxeval.errors import DataError
+from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs import directions
 from jaxeval.space import space as spaces
+from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
+from jaxeval.tuning import halving as halvings
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import methods, search
-from jaxeval.tuning.history import Evaluation, History, Result, Setting
+from jaxeval.tuning.halving import Halving
+from jaxeval.tuning.history import Evaluation, History, Result, Setting, Stopped
 
 
 class Tuner:
@@ -30,6 +34,8 @@ class Tuner:
     Args:
       space: a file (docs/sweeps.md), its tables, or a Space.
       method, seed, seeds, adaptive: as of `search.Search`.
+      halving, steps: evaluations report a score at each of so many steps, and at each rung (steps
+        1, halving, halving^2 ...) only the best one of `halving` goes on; see `report`.
       higher_is_better: that of the history; without one, True.
       history: of an earlier tuner, which this one goes on from; of plain data by
         `tuning.history.from_dict`.
@@ -49,11 +55,16 @@ class Tuner:
         seed: int = 0,
         seeds: int = 1,
         adaptive: bool = False,
+        halving: int | None = None,
+        steps: int | None = None,
         history: History | None = None,
     ):
         of, _ = spaces.of(_listed(space))
         whole = arguments.whole("seed", seed, 0), arguments.whole("seeds", seeds, 1, MOST)
-        self.search = search.Search(of, method, *whole, adaptive)
+        self.steps = search.steps(halving, steps)
+        stops = None if halving is None else Halving(arguments.whole("halving", halving, 2, MOST))
+        self.search = search.Search(of, method, *whole, adaptive, stops)
+        self._best: dict[int, float] = {}
         asked = directions.asked_for(higher_is_better)
         if history is None:
             history = History((), asked is not False)
@@ -83,6 +94,39 @@ class Tuner:
         number = arguments.whole("count", count, 0, MOST)
         self.history, proposed = search.ask(self.search, self.history, number)
         return proposed
+
+    def enqueue(self, values: Mapping[str, Value]) -> None:
+        """Has a setting asked for before any other; one that was proposed already is not.
+
+        Raises:
+          ConfigError: it is no setting of the space, naming the hyperparameter.
+        """
+        known = search.setting(self.search.space, values)
+        enqueued = (*self.search.enqueued, known)
+        self.search = dataclasses.replace(self.search, enqueued=enqueued)
+
+    def report(self, number: SupportsIndex, step: SupportsIndex, score: float) -> bool:
+        """The score of an evaluation at a step, from 1; whether it is to stop there.
+
+        What is stopped has its best score so far as its result, and is told nothing more.
+
+        Raises:
+          ConfigError: a tuner without halving, or a step beyond the last.
+          DataError: no such evaluation, it has a result, or no number.
+        """
+        if self.search.halving is None or self.steps is None:
+            raise ConfigError("report: expected a Tuner with halving and steps")
+        index = arguments.whole("number", number, 0, MOST)
+        at = Stopped(arguments.whole("step", step, 1, self.steps), self.steps)
+        result = outcome(score)
+        if index >= len(self.history.evaluations) or self.history.evaluations[index].result:
+            raise DataError(f"evaluation {index}: does not run")
+        if result.failure:
+            return False  # as of a loss that is not finite for once
+        self._best[index] = histories.better(self.history, self._best.get(index), result.scores[0])
+        best = self._best[index]
+        self.history = halvings.reported(self.search.halving, self.history, index, at, best)
+        return self.history.evaluations[index].result is not None
 
     def tell(
         self, number: SupportsIndex, result: float | Sequence[float] | np.ndarray | str

@@ -94,3 +94,35 @@ def test_a_huge_grid_needs_no_memory() -> None:
     tracemalloc.stop()
     assert peak < 1_000_000
     np.testing.assert_allclose(rows[:, 0], np.array([s["steps"] - 1 for s in drawn]) / (10**9 - 1))
+
+
+@pytest.mark.parametrize("high", [1, 7, 300, 100_000])
+def test_whole_numbers_in_the_logarithm(high: int) -> None:
+    """Against the share of each number; dies if small numbers are not as frequent as large ones a
+    decade on, or a value comes back as another one."""
+    space = spaces.from_dict({"n": {"log_integer": [1, high]}, "x": {"uniform": [0, 1]}})
+    quantiles = (np.arange(4000) + 0.5) / 4000
+    of = space.parameters[0].distribution
+    drawn = np.array([of.at(q) for q in quantiles])
+    low, top = np.log(0.5), np.log(high + 0.5)
+    for k in {1, min(5, high), high}:
+        share = (np.log(k + 0.5) - np.log(k - 0.5)) / (top - low)
+        assert np.mean(drawn == k) == pytest.approx(share, abs=1e-3)
+    values = [{"n": n, "x": 0.5} for n in sorted({1, min(3, high), max(1, high // 2), high})]
+    assert encoding.settings(space, encoding.places(space, values)) == values
+    rows = encoding.from_quantiles(space, np.stack([quantiles, quantiles], 1))
+    assert [v["n"] for v in encoding.settings(space, rows)] == drawn.tolist()
+
+
+def test_all_settings_of_small_grids_are_enumerated() -> None:
+    """Dies if a value of a grid is missed, or written with rounding."""
+    tree = {"n": {"log_integer": [1, 30]}, "x": {"uniform": [0.1, 0.75], "step": 0.1}}
+    space = spaces.from_dict(tree)
+    assert spaces.to_dict(space) == tree
+    rows = encoding.everything(space)
+    assert rows is not None
+    found = {(v["n"], v["x"]) for v in encoding.settings(space, rows)}
+    steps = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+    assert found == {*itertools.product(range(1, 31), steps)}
+    drawn = {spaces.draw(space, 1, run)["x"] for run in range(200)}
+    assert drawn == {*steps}

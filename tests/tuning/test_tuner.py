@@ -14,6 +14,7 @@ import jaxeval
 from jaxeval import tuning
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.space import space as spaces
+from jaxeval.tuning.history import Stopped
 
 SPACE = {"x": {"uniform": [-5.0, 5.0]}, "kind": {"choices": ["a", "b"]}}
 NESTED = {**SPACE, "n": {"integer": [1, 9], "when": {"kind": ["a"]}}}
@@ -205,3 +206,74 @@ def test_a_space_may_grow_under_its_history() -> None:
     assert tuning.Tuner({"n": {"integer": [1, 9]}}, history=tuner.history).ask(1)
     with pytest.raises(DataError, match="is no setting of the space"):
         tuning.Tuner({"n": {"integer": [1, 3]}}, history=tuner.history)
+
+
+TREE: Any = {
+    "x": {"uniform": [0, 1]},
+    "kind": {"choices": ["a", "b"]},
+    "n": {"integer": [1, 4], "when": {"kind": ["b"]}},
+}
+
+
+@pytest.mark.parametrize("method", ["gp", "random", "sobol"])
+def test_enqueued_settings_come_first_and_once(method: Any) -> None:
+    """Dies if a known setting is not asked for at once, or is proposed again."""
+    tuner = tuning.Tuner(TREE, method=method)
+    (first,) = tuner.ask(1)
+    tuner.tell(first.number, 0.1)
+    tuner.enqueue({"kind": "b", "x": 1, "n": 3})
+    tuner.enqueue({"kind": "b", "x": 1.0, "n": 3})
+    tuner.enqueue({"x": 0.25, "kind": "a"})
+    asked = tuner.ask(4)
+    assert [dict(of.values) for of in asked[:2]] == [
+        {"x": 1.0, "kind": "b", "n": 3},
+        {"x": 0.25, "kind": "a"},
+    ]
+    assert len(asked) == 4 and len({json.dumps(dict(of.values)) for of in asked}) == 4
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"x": 0.5, "kind": "c"}, "enqueue: kind: expected a value of"),
+        ({"x": 2, "kind": "a"}, "enqueue: x: expected a value of"),
+        ({"x": 0.5, "kind": "b"}, "enqueue: n is lacking"),
+        ({"x": 0.5, "kind": "a", "n": 1}, "enqueue: n is not drawn beside these others"),
+        ({"x": 0.5, "knd": "a"}, r"enqueue: knd: no such hyperparameter; did you mean kind\?"),
+    ],
+)
+def test_what_is_enqueued_is_checked(values: Any, said: str) -> None:
+    """Dies if a setting that the space has not waits to be asked for."""
+    with pytest.raises(ConfigError, match=said):
+        tuning.Tuner(TREE).enqueue(values)
+
+
+def test_reports_stop_what_halving_would_stop() -> None:
+    """Dies if a report is looked at between rungs, the best score so far is forgotten, or what is
+    stopped runs on."""
+    tuner = tuning.Tuner({"x": {"uniform": [0, 1]}}, halving=2, steps=8, higher_is_better=False)
+    good, bad = tuner.ask(2)
+    assert not tuner.report(good.number, 1, 1.0)
+    assert tuner.report(bad.number, 1, 2.0)  # the worse half of two
+    assert tuner.history.evaluations[bad.number].result == tuning.Result(
+        (2.0,), stopped=Stopped(1, 8)
+    )
+    with pytest.raises(DataError, match="evaluation 1: does not run"):
+        tuner.report(bad.number, 2, 0.0)
+    assert not tuner.report(good.number, 3, 0.5)  # passes the rung of 2
+    assert not tuner.report(good.number, 4, 9.0)  # its best is .5
+    assert tuner.history.evaluations[good.number].rungs == (1.0, 0.5, 0.5)
+    tuner.tell(good.number, 0.4)
+    (third,) = tuner.ask(1)
+    with pytest.raises(ConfigError, match="step: expected a whole number from 1 to 8, got 9"):
+        tuner.report(third.number, 9, 0.1)
+    with pytest.raises(ConfigError, match="expected a Tuner with halving and steps"):
+        tuning.Tuner(TREE).report(0, 1, 0.5)
+    with pytest.raises(ConfigError, match="halving, steps: expected both or neither"):
+        tuning.Tuner(TREE, halving=2)
+
+
+def test_the_package_needs_no_more_than_docs_say() -> None:
+    """Dies if `from jaxeval import tuning` loads jax."""
+    code = "import sys; from jaxeval import tuning; tuning.Tuner; sys.exit('jax' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
