@@ -128,7 +128,7 @@ ROWS: list[tuple[list[str], str]] = [
     (["model.x=1", "y=2"], "--command: expected no key=value beside it, got model.x=1 y=2$"),
     (["--margin", "1"], "--margin: goes with --stop-below"),
     (["--min-epochs", "2"], "--min-epochs: goes with --halving"),
-    (["--halving", "3"], "--halving: goes with a config"),
+    (["--halving", "3"], "--halving, --steps: expected both of a command"),
     (["--state", "train.py"], "not the state of a search"),
     (["--trials", "1000000", "--seeds", "3"], "--trials: expected at most"),
 ]
