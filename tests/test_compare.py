@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
+import jaxeval
 from jaxeval.compare import __main__ as compare
 from tests import comparing
 
@@ -261,3 +262,23 @@ def test_equal_scores_are_one_run(tmp_path: Path, capsys: pytest.CaptureFixture)
     path.write_text("model,seed,score\n" + "".join(rows + others))
     tree = comparing.json_of(capsys, "--table", path)
     assert [(pair["a"], pair["b"]) for pair in tree["pairs"]] == [("C", "D")]
+
+
+@pytest.mark.parametrize(("metric", "top"), [("f1", 1.0), ("f1", 100.0), ("bleu", 100.0)])
+def test_intervals_stay_between_the_scores_that_there_can_be(
+    tmp_path: Path, metric: str, top: float
+) -> None:
+    """Dies if the interval of a mean F1 goes beyond 100, or that of a metric without known ends is
+    cut."""
+    rows = [f"model,seed,{metric}"]
+    for model, scores in (("A", (1.0, 0.95, 0.99)), ("B", (0.01, 0.05, 0.0))):
+        rows += [f"{model},{seed},{score * top}" for seed, score in enumerate(scores)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(rows))
+    tree = jaxeval.compare(path).to_dict()
+    ends = [of["summarize"]["mean_interval"] for of in tree["models"]]
+    (pair,) = tree["pairs"]
+    free = metric == "bleu"
+    assert (ends[0]["high"] > top) == free and (ends[1]["low"] < 0) == free
+    assert free or (ends[0]["high"], ends[1]["low"]) == (top, 0.0)
+    assert (pair["difference"]["interval"]["high"] > top) is False or free

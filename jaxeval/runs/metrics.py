@@ -72,6 +72,20 @@ def stored_unit(metric: str | None, largest: float, unit: str | None = None) -> 
     return "number" if largest > 1 and named in PERCENT else named
 
 
+def bounds(
+    metric: str | None, scores: np.ndarray, unit: str | None = None
+) -> tuple[float, float] | None:
+    """Between which scores lie by what they measure: F1 from 0 to 1, or 100; None: not known.
+
+    Args:
+      unit: where it is recorded.
+    """
+    named = unit if unit in UNITS else unit_of(metric)
+    if named != "fraction" or not len(scores) or scores.min() < 0:
+        return None
+    return next(((0.0, top) for top in (1.0, 100.0) if scores.max() <= top), None)
+
+
 def refuse_points(name: str, difference: float, unit: str) -> None:
     """Refuses a difference of fractions that no two of them have: it was meant in points.
 

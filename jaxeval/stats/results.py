@@ -34,6 +34,14 @@ class Interval(NamedTuple):
         return self.method.removeprefix(_NONE) if self.method.startswith(_NONE) else ""
 
 
+def within(interval: Interval, low: float, high: float) -> Interval:
+    """An interval without what lies beyond the values that there can be; it covers as often."""
+    if interval.absent:
+        return interval
+    ends = [min(high, max(low, end)) for end in (interval.low, interval.high)]
+    return interval._replace(low=ends[0], high=ends[1])
+
+
 def no_interval(confidence: float, why: str) -> Interval:
     """In place of one that these scores do not allow."""
     return Interval(math.nan, math.nan, confidence, f"{_NONE}{why}")

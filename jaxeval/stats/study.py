@@ -31,7 +31,7 @@ from jaxeval.stats.items import study as item_study
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.nested import Components
 from jaxeval.stats.pairwise import Rules, Scores
-from jaxeval.stats.results import between
+from jaxeval.stats.results import between, within
 from jaxeval.stats.single_models import SingleModels
 
 _MOST_FOR_BUDGET = 2000  # the curve of the expected best has as many points as there are scores
@@ -116,9 +116,10 @@ def study(
         raise DataError(_no_pairs(table, samples), table.source)
     alike = {(of.model, of.dataset) for of in copies}
     pairs = [p for p in every if not alike & {(p.a, p.dataset), (p.b, p.dataset)}]
-    compared = _compared(pairs, rules, progress, table.source)
+    bounds = metrics.bounds(table.metric, table.score, table.unit)
+    compared = _within(_compared(pairs, rules, progress, table.source), bounds)
     described = tuple(
-        _describe(table, samples, model, dataset, rules)
+        _describe(table, samples, model, dataset, rules, bounds)
         for dataset in samples.datasets
         for model in samples.by_dataset[dataset]
     )
@@ -228,8 +229,28 @@ def _named(samples: Samples) -> str:
     return "data set" if samples.unit == "dataset" else samples.unit
 
 
+def _within(
+    compared: PairwiseComparisons, bounds: tuple[float, float] | None
+) -> PairwiseComparisons:
+    """The same with no difference of means in an interval that no two means can have."""
+    if bounds is None:
+        return compared
+    width = bounds[1] - bounds[0]
+    pairs = []
+    for pair in compared.pairs:
+        gap = pair.effects["difference"]
+        inside = dataclasses.replace(gap, interval=within(gap.interval, -width, width))
+        pairs.append(dataclasses.replace(pair, effects={**pair.effects, "difference": inside}))
+    return dataclasses.replace(compared, pairs=tuple(pairs))
+
+
 def _describe(
-    table: ScoreTable, samples: Samples, model: str, dataset: str, rules: Rules
+    table: ScoreTable,
+    samples: Samples,
+    model: str,
+    dataset: str,
+    rules: Rules,
+    bounds: tuple[float, float] | None,
 ) -> Described:
     scores = samples.by_dataset[dataset][model].scores
     mine = table.model == table.models.index(model)
@@ -244,10 +265,14 @@ def _describe(
             for r in (False, True)
         )
         expected = (without, having)
+    summary = describe.summarize(scores, confidence=rules.confidence)
+    if bounds is not None and summary.mean_interval is not None:
+        inside = within(summary.mean_interval, *bounds)
+        summary = dataclasses.replace(summary, mean_interval=inside)
     return Described(
         model,
         dataset,
-        describe.summarize(scores, confidence=rules.confidence),
+        summary,
         _components(table, mine),
         _dev_test(table, mine),
         expected,

@@ -35,7 +35,7 @@ def print_study(study: ScoreStudy, details: bool = False) -> None:
     console.print()
     for line in [*answer.sentences(study, scale), *_item_by_item(study)]:
         console.print(line, markup=False, style="bold")
-    for head, body, words in _tables(study, scale):
+    for head, body, words in () if details else _tables(study, scale):
         console.print()
         tables.print_table(console, head, body, words)
     if details:

@@ -1,6 +1,7 @@
 """A search as JSON; docs/tuning.md describes it."""
 
 import collections
+import dataclasses
 import math
 import statistics
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,9 @@ from jaxeval.files import Json
 from jaxeval.report import text
 from jaxeval.report.plain import record
 from jaxeval.report.scores import limits
+from jaxeval.runs import metrics
 from jaxeval.stats import describe
+from jaxeval.stats.results import within
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import retraining
 from jaxeval.tuning.history import Evaluation, History, Setting
@@ -121,7 +124,7 @@ def result(
         "higher_is_better": history.higher_is_better,
         "noise": None if spread is None else spread.sd,
         "noise_df": 0 if spread is None else spread.df,
-        "retrained": _retrained(history, best, retrained),
+        "retrained": _retrained(history, best, retrained, metric),
         "seeded": seeded,
         "posterior": posterior(search, history, best, metric),
         "best_so_far": best_so_far(history),
@@ -200,8 +203,16 @@ def _evaluation(evaluation: Evaluation) -> dict[str, Json]:
     }
 
 
+def _summary(scores: Sequence[float], metric: Metric) -> describe.Summary:
+    summary = describe.summarize(scores)
+    bounds = metrics.bounds(metric.name, np.array(scores), metric.unit)
+    if bounds is None or summary.mean_interval is None:
+        return summary
+    return dataclasses.replace(summary, mean_interval=within(summary.mean_interval, *bounds))
+
+
 def _retrained(
-    history: History, best: Setting | None, retrained: Retrained | None
+    history: History, best: Setting | None, retrained: Retrained | None, metric: Metric
 ) -> dict[str, Json] | None:
     if retrained is None:
         return None
@@ -209,7 +220,7 @@ def _retrained(
     searched = next(iter(retrained.parts.values()))
     return {
         "scores": {name: list(scores) for name, scores in retrained.parts.items()},
-        "parts": {name: record(describe.summarize(scores)) for name, scores in parts.items()},
+        "parts": {name: record(_summary(of, metric)) for name, of in parts.items()},
         "failures": list(retrained.failures),
         "optimism": _optimism(history, _highest(history), searched),
         "optimism_of_taken": _optimism(history, best, searched),
