@@ -114,7 +114,7 @@ def negative_log_posterior(
     weights = linalg.cho_solve((factor, True), data.targets, check_finite=False)
     value = 0.5 * data.targets @ weights + np.log(factor.diagonal()).sum()
     value += 0.5 * len(weights) * math.log(2 * math.pi)
-    inner = linalg.cho_solve((factor, True), np.eye(len(weights)), check_finite=False)
+    inner = _inverse(factor)
     inner -= np.outer(weights, weights)  # value = .5 tr(inner dK)
     by_squared = 0.5 * scale * inner * kernels.slope(squared)
     gradient = np.empty_like(theta)
@@ -148,6 +148,14 @@ def _by_coordinates(
     each = 2.0 / np.exp(kernel.lengths)[columns.group[columns.warped]]
     used = points[:, columns.warped]
     return np.concatenate([lengths, product(used, by_a * each), product(used, by_b * each)])
+
+
+def _inverse(factor: np.ndarray) -> np.ndarray:
+    """Of the matrix of a lower Cholesky factor: a third of the work of solving for the identity."""
+    lower, _ = linalg.lapack.dpotri(factor, lower=1)  # above the diagonal are zeros
+    whole: np.ndarray = lower + lower.T
+    np.fill_diagonal(whole, lower.diagonal())
+    return whole
 
 
 def _factor(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray | None:

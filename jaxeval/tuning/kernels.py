@@ -44,13 +44,22 @@ def covariance(
 def matern(squared: np.ndarray) -> np.ndarray:
     """Correlation (Matern, 5/2) at squared distances [...], in units of the length scale."""
     r = np.sqrt(5.0 * squared)
-    return (1.0 + r + r * r / 3.0) * np.exp(-r)
+    correlation = r / 3.0  # in place from here: new arrays cost as much as the sums
+    correlation += 1.0
+    correlation *= r
+    correlation += 1.0
+    np.negative(r, out=r)
+    np.exp(r, out=r)
+    correlation *= r
+    return correlation
 
 
 def slope(squared: np.ndarray) -> np.ndarray:
     """Derivative of `matern` with regard to the squared distance; finite at 0."""
     r = np.sqrt(5.0 * squared)
-    return (-5.0 / 6.0) * (1.0 + r) * np.exp(-r)
+    slopes = (-5.0 / 6.0) * (1.0 + r)
+    slopes *= np.exp(-r)
+    return slopes
 
 
 def scaled(kernel: Kernel, columns: Features, features: np.ndarray) -> np.ndarray:

@@ -11,7 +11,9 @@ import threadpoolctl
 
 @functools.cache
 def _libraries() -> threadpoolctl.ThreadpoolController:
-    """Those that are loaded; to look for them takes milliseconds."""
+    """Those of numpy and scipy; to look for them takes milliseconds."""
+    from scipy import linalg  # noqa: F401 - scipy's own library is not loaded before
+
     return threadpoolctl.ThreadpoolController()
 
 

@@ -1,5 +1,9 @@
 """Linear algebra of the tuner runs in one thread."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 import threadpoolctl
 from scipy import linalg
@@ -27,3 +31,19 @@ def test_proposals_take_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
         Tuner(spaces.from_dict({"x": {"uniform": [0, 1]}})).ask(1)
         assert _threads() == {2}
     assert seen == [{1}]
+
+
+def test_the_limit_holds_whatever_was_loaded_when_it_was_first_asked_for() -> None:
+    """Dies if scipy's library, loaded after the first limit, has all threads: a process that began
+    with random settings asked the model ten times as long."""
+    code = (
+        "from jaxeval.tuning import threads\n"
+        "with threads.one(): pass\n"
+        "from scipy import linalg\n"
+        "import threadpoolctl\n"
+        "with threads.one():\n"
+        "    print({of['num_threads'] for of in threadpoolctl.threadpool_info()})\n"
+    )
+    env = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert done.stdout == "{1}\n", done.stderr
