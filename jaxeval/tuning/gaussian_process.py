@@ -151,7 +151,7 @@ def _by_coordinates(
 
 
 def _inverse(factor: np.ndarray) -> np.ndarray:
-    """Of the matrix of a lower Cholesky factor: a third of the work of solving for the identity."""
+    """Of the matrix of a lower Cholesky factor, in a third of the work of solving for it."""
     lower, _ = linalg.lapack.dpotri(factor, lower=1)  # above the diagonal are zeros
     whole: np.ndarray = lower + lower.T
     np.fill_diagonal(whole, lower.diagonal())
