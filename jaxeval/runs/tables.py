@@ -271,7 +271,8 @@ def _refuse_duplicates(table: ScoreTable) -> None:
             raise DataError(
                 f"rows {table.rows[before]} and {table.rows[k]} are both model "
                 f"{table.models[key[0]]}, {named}; keep one, or name the column that tells them "
-                f"apart with {argument('column', {'split': 'NAME'})} (or seed, dataset)",
+                f"apart with {argument('column', {'split': 'NAME'})} (or seed, dataset); no epoch "
+                "or step of a run does",
                 table.source,
             )
 
