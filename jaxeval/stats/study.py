@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -117,7 +118,7 @@ def study(
     alike = {(of.model, of.dataset) for of in copies}
     pairs = [p for p in every if not alike & {(p.a, p.dataset), (p.b, p.dataset)}]
     bounds = metrics.bounds(table.metric, table.score, table.unit)
-    compared = _within(_compared(pairs, rules, progress, table.source), bounds)
+    compared = _within(_compared(pairs, rules, progress, table), bounds)
     described = tuple(
         _describe(table, samples, model, dataset, rules, bounds)
         for dataset in samples.datasets
@@ -144,12 +145,16 @@ def study(
 
 
 def _compared(
-    pairs: Sequence[Scores], rules: Rules, progress: Callable[[float], None], source: str
+    pairs: Sequence[Scores], rules: Rules, progress: Callable[[float], None], table: ScoreTable
 ) -> PairwiseComparisons:
     try:
         return comparison.compare(pairs, rules, progress)
     except DataError as error:
-        raise DataError(str(error), source) from None
+        lost = Counter(table.models[place] for place in table.failed.model.tolist())
+        failed = "; runs that failed: " * bool(lost) + listed(
+            [f"{n} of {m}" for m, n in lost.items()]
+        )
+        raise DataError(f"{error}{failed}", table.source) from None
 
 
 def _over_items(
@@ -188,11 +193,7 @@ def _no_pairs(table: ScoreTable, samples: Samples) -> str:
 
 
 def _pairs(table: ScoreTable, samples: Samples, counted: Samples) -> Iterator[Scores]:
-    """Each data set's pairs of models, in the order of the table.
-
-    Args:
-      counted: the same with the runs that failed.
-    """
+    """Each data set's pairs of models, in the order of the table; `counted` has failed runs too."""
     shared = samples.unit in ("split", "dataset")  # a split or data set moves all models
     for dataset in samples.datasets:
         cell = samples.by_dataset[dataset]

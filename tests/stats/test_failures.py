@@ -113,6 +113,9 @@ def test_records_and_all_runs_of_a_model_failed() -> None:
     lost = [r | {"status": "crashed", "f1": None} if r["model"] == "A" else r for r in records]
     with pytest.raises(DataError, match="all 10 runs of A failed: no scores to compare"):
         jaxeval.compare(lost)
+    few = [r for r in records if r["model"] == "B" or r["seed"] < 6]
+    with pytest.raises(DataError, match=r"A: 1 score, .*; runs that failed: 5 of A$"):
+        jaxeval.compare(few)
     more = [{**r, "model": "C", "f1": r["f1"] - 0.1} for r in records if r["model"] == "B"]
     answer = jaxeval.compare([*lost, *more]).to_dict()["answer"]
     assert answer[0].startswith("Of the runs that finished, B is better than C")
