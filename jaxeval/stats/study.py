@@ -193,7 +193,7 @@ def _no_pairs(table: ScoreTable, samples: Samples) -> str:
 
 
 def _pairs(table: ScoreTable, samples: Samples, counted: Samples) -> Iterator[Scores]:
-    """Each data set's pairs of models, in the order of the table; `counted` has failed runs too."""
+    """Each data set's pairs of models, in the table's order; `counted` has failed runs too."""
     shared = samples.unit in ("split", "dataset")  # a split or data set moves all models
     for dataset in samples.datasets:
         cell = samples.by_dataset[dataset]
