@@ -184,11 +184,22 @@ def locked(path: Path, busy: str) -> Iterator[None]:
     except OSError as error:
         raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
     with stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise RunError(busy) from None
+        if not _lock(stream):
+            raise RunError(busy)
         yield
+
+
+def _lock(stream: IO[Any]) -> bool:
+    """Whether the lock is had, within a second: a killed process may still be going, or a command
+    that it was about to start holds its files until it begins."""
+    end = time.monotonic() + 1.0
+    while True:
+        with contextlib.suppress(OSError):
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
 
 
 def write_json(target: str, content: object) -> None:
