@@ -218,6 +218,8 @@ def tune(
     end = options.called_end(trials, seconds, retrain, count)
     stops = options.halving(halving, min_epochs)
     of, where = spaces.of(space)
+    if isinstance(enqueue, str | Mapping):
+        raise errors.ConfigError(f"enqueue: expected a list of settings, got {enqueue!r:.60}")
     known = tuple(setting(of, values) for values in enqueue)
     search = Search(of, method, seed, count, adaptive, stops, known)
     if callable(config):

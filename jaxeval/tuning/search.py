@@ -3,8 +3,11 @@
 import dataclasses
 import difflib
 import functools
+import math
 from collections.abc import Collection, Mapping
 from typing import Any
+
+import numpy as np
 
 from jaxeval.config import arguments
 from jaxeval.errors import ConfigError, DataError
@@ -107,10 +110,12 @@ def setting(space: Space, values: Mapping[str, object]) -> dict[str, Value]:
       ConfigError: a hyperparameter that there is not, that lacks or is not drawn beside these
         others, or a value that it cannot have.
     """
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"enqueue: expected values by name, got {values!r:.60}")
     names = [parameter.name for parameter in space.parameters]
     for name in values:
         if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
+            near = difflib.get_close_matches(str(name), names, 1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
             raise ConfigError(f"enqueue: {name}: no such hyperparameter; {hint}")
     found: dict[str, Value] = {}
@@ -121,10 +126,7 @@ def setting(space: Space, values: Mapping[str, object]) -> dict[str, Value]:
             why = "is lacking" if active else "is not drawn beside these others; leave it out"
             raise ConfigError(f"enqueue: {name} {why}")
         if active:
-            value: Any = values[name]
-            real = isinstance(parameter.distribution, Uniform | LogUniform | Stepped)
-            if real and isinstance(value, int) and not isinstance(value, bool):
-                value = float(value)
+            value = _plain(parameter.distribution, values[name])
             if not _takes(parameter.distribution, value):
                 raise ConfigError(
                     f"enqueue: {name}: expected a value of {parameter.distribution.to_dict()}, "
@@ -157,6 +159,18 @@ def best(search: Search, history: History) -> Setting | None:
         for setting in histories.settings(history)
         if histories.identity(setting.values) == identity
     )
+
+
+def _plain(of: Distribution, value: Any) -> Any:
+    """A given value as the space has it: numpy's numbers plain, .1 + .2 on a grid of tenths .3."""
+    value = value.item() if isinstance(value, np.generic) else value
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not isinstance(of, Uniform | LogUniform | Stepped):
+        return value
+    if isinstance(of, Stepped) and math.isfinite(value):
+        nearest = of.value(round((value - of.low) / of.step))
+        return nearest if math.isclose(nearest, value, abs_tol=1e-9 * of.step) else float(value)
+    return float(value)
 
 
 def steps(halving: int | None, count: int | None) -> int | None:

@@ -98,6 +98,8 @@ class Tuner:
     def enqueue(self, values: Mapping[str, Value]) -> None:
         """Has a setting asked for before any other; one that was proposed already is not.
 
+        A history holds what was asked for, and not what waits.
+
         Raises:
           ConfigError: it is no setting of the space, naming the hyperparameter.
         """
@@ -123,8 +125,9 @@ class Tuner:
             raise DataError(f"evaluation {index}: does not run")
         if result.failure:
             return False  # as of a loss that is not finite for once
-        self._best[index] = histories.better(self.history, self._best.get(index), result.scores[0])
-        best = self._best[index]
+        passed = self.history.evaluations[index].rungs  # which a history keeps
+        before = self._best.get(index, passed[-1] if passed else None)
+        best = self._best[index] = histories.better(self.history, before, result.scores[0])
         self.history = halvings.reported(self.search.halving, self.history, index, at, best)
         return self.history.evaluations[index].result is not None
 

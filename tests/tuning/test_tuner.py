@@ -277,3 +277,24 @@ def test_the_package_needs_no_more_than_docs_say() -> None:
     """Dies if `from jaxeval import tuning` loads jax."""
     code = "import sys; from jaxeval import tuning; tuning.Tuner; sys.exit('jax' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_is_enqueued_may_be_numpys_and_the_best_so_far_is_in_the_history() -> None:
+    """Dies if numpy's numbers or .1 + .2 are refused, a mistake is a traceback, or a tuner that
+    goes on from a history forgets the best score of its last rung."""
+    tuner = tuning.Tuner({"n": {"integer": [1, 9]}, "x": {"uniform": [0, 1], "step": 0.1}})
+    tuner.enqueue({"n": np.int64(3), "x": np.float64(0.1 + 0.2)})
+    (asked,) = tuner.ask(1)
+    assert dict(asked.values) == {"n": 3, "x": 0.3} and type(asked.values["n"]) is int
+    wrong: Any
+    for wrong in (None, {1: 2}, {"n": 3, "x": 0.31}):
+        with pytest.raises(ConfigError, match="enqueue: "):
+            tuner.enqueue(wrong)
+    with pytest.raises(ConfigError, match="enqueue: expected a list of settings"):
+        jaxeval.tune(abs, {"x": {"uniform": [0, 1]}}, 2, enqueue="x=1")  # type: ignore[arg-type]
+    first = tuning.Tuner({"x": {"uniform": [0, 1]}}, halving=2, steps=8)
+    (only,) = first.ask(1)
+    assert not first.report(only.number, 1, 0.9)
+    second = tuning.Tuner({"x": {"uniform": [0, 1]}}, halving=2, steps=8, history=first.history)
+    assert not second.report(only.number, 2, 0.1)
+    assert second.history.evaluations[0].rungs == (0.9, 0.9)
