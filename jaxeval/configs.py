@@ -40,12 +40,12 @@ def main(words: Sequence[str] | None = None) -> int:
     """Lists all, or prints one."""
     args = parser().parse_args(words)
     outputs.refuse_unwritable(args.json)
-    from jaxeval.config import shipped
+    from jaxeval.config import toml
 
     if args.name:
-        sys.stdout.write(shipped.read_text(args.name))
+        sys.stdout.write(toml.read_text(args.name))
         return 0
-    listed = [_described(name) for name in shipped.names()]
+    listed = [_described(name) for name in toml.shipped_names()]
     if args.json:
         files.write_json(args.json, [entry._asdict() for entry in listed])
     if args.json != "-":
@@ -57,9 +57,9 @@ def _described(name: str) -> Shipped:
     """A file's first line is a comment that says what it is."""
     import tomllib
 
-    from jaxeval.config import shipped
+    from jaxeval.config import toml
 
-    text = shipped.find(name).read_text(encoding="utf-8")
+    text = toml.find(name).read_text(encoding="utf-8")
     tables = tomllib.loads(text)
     use = "--variants" if "variant" in tables else "CONFIG" if "name" in tables else "--space"
     return Shipped(name, use, text.partition("\n")[0].lstrip("# "))

@@ -66,17 +66,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     backend.prepare()
     from jaxeval import observe, studies
-    from jaxeval.config import markers, renamed
+    from jaxeval.config import markers
     from jaxeval.runs import metrics
     from jaxeval.studies import cohorts, inputs, proposers
 
     cli.say_default(args)
     config = studies.read(args.config, args.changes, args.data)
     outputs.refuse_replaced([args.json], inputs.files_of(config))
-    # in an order that stays when they are renamed: every draw depends on those before it
-    active = {name: h for name, h in markers.traced(config).items() if h.active}
-    names = sorted(active, key=lambda name: renamed.first_hyperparameter(name, config.task))
-    traced = {name: active[name] for name in names}
+    # sorted: every draw depends on those before it
+    traced = {name: h for name, h in sorted(markers.traced(config).items()) if h.active}
     ranges = ranges_of(traced, args.range)
     centre = {name: h.value for name, h in traced.items()}
     settings = draw(centre, ranges, args.width, args.settings, args.seed)

@@ -88,7 +88,7 @@ def _print_keys(keys: Iterable["listing.Key"]) -> None:
 
 def _dry_run(trials: "Sequence[studies.Trial]", json_path: str | None) -> int:
     """Prints the plan as comments above the config, a file that trains the same."""
-    from jaxeval.config import writing
+    from jaxeval.config import listing
     from jaxeval.studies import cohorts, plan, prepared, running
 
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
@@ -100,7 +100,7 @@ def _dry_run(trials: "Sequence[studies.Trial]", json_path: str | None) -> int:
         for key, value in described.items():
             if key != "config":
                 print(f"# {key}: {value}")
-        print(f"\n{writing.to_toml(cohort.config)}", end="")
+        print(f"\n{listing.to_toml(cohort.config)}", end="")
     return 0
 
 

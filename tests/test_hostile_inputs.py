@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from jaxeval import cli, files
-from jaxeval.config import changes, reading
+from jaxeval.config import reading, toml
 from jaxeval.data import semeval, text, vectors
 from jaxeval.errors import ConfigError, DataError, JaxevalError, parsing
 from jaxeval.population import parameter_files
@@ -74,9 +74,9 @@ def test_toml_of_any_depth(tmp_path: Path, body: str, said: str) -> None:
 def test_changes_of_any_depth(change: str) -> None:
     """Dies if a key of a thousand parts or a value of a thousand brackets is a traceback."""
     with pytest.raises(ConfigError):
-        changes.apply({}, change)
+        toml.apply({}, change)
     tree: dict[str, object] = {}
-    changes.apply(tree, "a.b=[1, [2]]")
+    toml.apply(tree, "a.b=[1, [2]]")
     assert tree == {"a": {"b": [1, [2]]}}
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from jaxeval import runs, studies
 from jaxeval.bandits import SequentialHalving, TopTwoThompson
-from jaxeval.config import shipped
+from jaxeval.config import toml
 from jaxeval.population import engine
 from jaxeval.select import configs, training
 from tests import processes
@@ -29,7 +29,7 @@ OPTIONS = ["--delta", "1e-9", "--budget", "14", "--batch", "4"]
 def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Two configs that differ in what is compiled."""
     clipped = tmp_path_factory.mktemp("configs") / "clipped.toml"
-    text = shipped.read_text("baselines/bag").replace('"none"', '"global_norm"')
+    text = toml.read_text("baselines/bag").replace('"none"', '"global_norm"')
     clipped.write_text(text.replace('name = "bag"', 'name = "clipped"', 1))
     return ["baselines/bag", str(clipped)]
 

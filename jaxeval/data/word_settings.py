@@ -18,7 +18,6 @@ UnknownVector = Annotated[
 ]
 WithoutVector = Annotated[
     Literal["own", "zeros", "mean"],
-    markers.LATER,
     pydantic.Field(
         description="words that the file lacks: rows of their own by min_count, or one vector for "
         "all: zeros, or the mean of the file's vectors of no word here (VecEval)"
@@ -38,7 +37,6 @@ MaxWidths = Annotated[
 ]
 PaddedTo = Annotated[
     fields.Length | None,
-    markers.LATER,
     pydantic.Field(
         description="all texts have so many words: longer ones are cut, and the padding of "
         "shorter ones is read (VecEval); absent: padding is masked"

@@ -96,7 +96,6 @@ class Optimiser:
     ] = 0.0
     l2_parameters: Annotated[
         tuple[str, ...],
-        markers.LATER,
         pydantic.Field(
             description="l2: only of parameters whose names hold one of these; none: of all"
         ),

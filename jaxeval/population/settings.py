@@ -62,7 +62,6 @@ class Training:
     ] = 5
     scored_epoch: Annotated[
         Literal["best", "last"],
-        markers.LATER,
         pydantic.Field(
             description="whose weights are scored on test and kept: of the best dev score, or the "
             "last one evaluated, though patience counts from the best"

@@ -10,7 +10,6 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from jaxeval.config import renamed
 from jaxeval.contracts import Member, Metric
 from jaxeval.files import Json
 from jaxeval.population import stopping
@@ -257,7 +256,7 @@ def from_json(data: Mapping[str, Any]) -> Slot:
     plain = data["member"]
     if plain is None:
         return Slot()
-    hparams = renamed.hyperparameters(dict(plain["hparams"]))
+    hparams = dict(plain["hparams"])
     member = Member(
         plain["seed"],
         plain["split"],

@@ -2,11 +2,10 @@
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import sqlalchemy as sa
 
-from jaxeval.config import reading, renamed
 from jaxeval.runs import schema
 
 # version 1 had no units; the metrics of its tasks: (unit, margin)
@@ -17,7 +16,6 @@ _UNITS: Mapping[str, tuple[str, float]] = {
     "accuracy": ("fraction", 0.01),
 }
 _KEYED = ("members", "scores")  # tables whose key has had a `repeat` since version 2
-_WITH_HPARAMS = (*_KEYED, "outcomes")
 
 
 def version(connection: sa.Connection) -> int | None:
@@ -39,37 +37,11 @@ def copy(source: sa.Connection, target: sa.Connection) -> None:
 
 def upgrade(connection: sa.Connection) -> None:
     """Converts an older database in the connection's transaction; others are left alone."""
-    if version(connection) == 1:
+    found = version(connection)
+    if found == 1:
         _add_units_and_repeats(connection)
-    if version(connection) == 2:
-        _rename_keys(connection)
-
-
-def _rename_keys(connection: sa.Connection) -> None:
-    """Version 2 had other names of some keys and hyperparameters (`config.renamed`)."""
-    table = schema.experiments
-    rows = connection.execute(sa.select(table.c.id, table.c.name, table.c.config)).all()
-    for row in rows:
-        config = reading.canonical(renamed.today(json.loads(row.config)))
-        change = sa.update(table).where(table.c.id == row.id)
-        connection.execute(change.values(config=config))
-    # other studies record hyperparameters under names that are their own
-    drawn = [row.id for row in rows if row.name.endswith(", neighbourhood")]
-    tables = sa.inspect(connection).get_table_names()
-    for name in set(_WITH_HPARAMS) & set(tables):
-        _rename_hyperparameters(connection, schema.metadata.tables[name], drawn)
-    connection.execute(sa.update(schema.versions).values(version=3))
-
-
-def _rename_hyperparameters(
-    connection: sa.Connection, table: sa.Table, experiments: Sequence[str]
-) -> None:
-    of_them = table.c.experiment.in_(experiments)
-    query = sa.select(table.c.hparams).where(of_them).distinct()
-    for hparams in connection.scalars(query).all():
-        values = reading.canonical(renamed.hyperparameters(json.loads(hparams)))
-        change = sa.update(table).where(of_them, table.c.hparams == hparams)
-        connection.execute(change.values(hparams=values))
+    if found in (1, 2):
+        connection.execute(sa.update(schema.versions).values(version=schema.VERSION))
 
 
 def _add_units_and_repeats(connection: sa.Connection) -> None:
@@ -81,7 +53,6 @@ def _add_units_and_repeats(connection: sa.Connection) -> None:
         connection.execute(change.values(unit=unit, margin=margin))
     for name in _KEYED:
         _add_repeat(connection, schema.metadata.tables[name])
-    connection.execute(sa.update(schema.versions).values(version=2))
 
 
 def _double(connection: sa.Connection) -> str:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jax
 
 from jaxeval import errors, runs
-from jaxeval.config import markers, reading, renamed
+from jaxeval.config import markers, reading
 from jaxeval.contracts import Member, Task, Tree
 from jaxeval.errors import ConfigError, argument
 from jaxeval.population import member
@@ -143,13 +143,13 @@ def prepare(config: Any, random_splits: bool = False) -> Prepared:
 def _record(config: Any, source: Source, task: Task) -> runs.Experiment:
     tree = reading.to_dict(config)
     text = reading.canonical(tree)
-    for key in [*markers.keys(config, markers.IMMATERIAL), *markers.unchanged(config)]:
+    for key in markers.keys(config, markers.IMMATERIAL):
         *parents, last = key.split(".")
         branch = tree
         for name in parents:
             branch = branch[name]
         branch.pop(last)
-    config_hash = _hash(renamed.first(tree), markers.revisions(config))
+    config_hash = reading.digest(reading.canonical(tree))
     return runs.Experiment(
         id=reading.digest(config_hash + source.fingerprint + source.pretrained),
         name=config.name,
@@ -166,11 +166,6 @@ def _record(config: Any, source: Source, task: Task) -> runs.Experiment:
     )
 
 
-def _hash(tree: Any, revisions: Mapping[str, int]) -> str:
-    """Of a config's keys, and of how often what they do was mended."""
-    return reading.digest(reading.canonical([tree, revisions] if revisions else tree))
-
-
 def record_of(of: Prepared, study: Study) -> runs.Experiment:
     """The record of a study of a config: the config's, under an id of its own."""
     base = of.record
@@ -178,19 +173,13 @@ def record_of(of: Prepared, study: Study) -> runs.Experiment:
         digest = reading.digest(f"{base.id} {study.name}")
         return dataclasses.replace(base, id=digest, name=f"{base.name}, {study.name}")
     tree = {**json.loads(base.config), study.name: dict(study.design)}
-    first = renamed.first(tree)  # of which hashes are made
-    space: Any = study.design.get("space", {})
-    varied = [parameter["key"] for parameter in space.values() if "key" in parameter]
-    revisions = markers.revisions(of.config, varied)
-    design = reading.canonical(first[study.name])
+    design = reading.canonical(tree[study.name])
     return dataclasses.replace(
         base,
-        id=reading.digest(
-            f"{base.id} {design}{reading.canonical(revisions) if revisions else ''}"
-        ),
+        id=reading.digest(f"{base.id} {design}"),
         name=f"{base.name}, {study.name}",
         config=reading.canonical(tree),
-        config_hash=_hash(first, revisions),
+        config_hash=reading.digest(reading.canonical(tree)),
     )
 
 

@@ -8,7 +8,6 @@ RUNS/models/EXPERIMENT/tables.npz        arrays beside the parameters, such as w
                                          that are not trained; absent where there are none
 """
 
-import dataclasses
 import functools
 import json
 import math
@@ -20,7 +19,7 @@ import numpy as np
 import pydantic
 
 from jaxeval import files
-from jaxeval.config import markers, reading, renamed
+from jaxeval.config import markers, reading
 from jaxeval.contracts import Member, Tree
 from jaxeval.errors import DataError, RunError, argument
 from jaxeval.population import parameter_files
@@ -208,12 +207,7 @@ def _identity(about: Description) -> Identity:
 
 
 def _described(path: Path) -> Description:
-    about = prediction.checked(Description, _read_json(path), path)
-    return dataclasses.replace(
-        about,
-        config=renamed.today(about.config),
-        hparams=renamed.hyperparameters(about.hparams),
-    )
+    return prediction.checked(Description, _read_json(path), path)
 
 
 def _read_json(path: Path) -> Any:

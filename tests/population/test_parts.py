@@ -2,7 +2,6 @@
 
 import dataclasses
 import gc
-import json
 import math
 from typing import Any
 
@@ -216,22 +215,3 @@ def test_a_member_without_a_chance_ends() -> None:
     assert not ends([2.2, 2.1, 2.0], bits, decays=3, targets=(1.2, 1.4))
     assert ends([0.5, 0.6, 0.7], f1, targets=(1.5,)) and not ends([0.5, 0.6, 0.7], f1)
     assert not ends([0.5, 0.6, 0.7], f1, targets=(1.3,))
-
-
-def test_a_member_of_an_older_checkpoint_is_the_one_that_waits() -> None:
-    """Dies if a hyperparameter that was renamed since keeps its old name: the member would not be
-    known, and its training begin anew."""
-    waiting = Member(3, 1, (("dropout_state", 0.2), ("learning_rate", 1.0)))
-    plain: dict[str, Any] = slots.to_json(
-        slots.Slot(waiting, epoch=4, best=0.5, best_epoch=2, bests=(0.5, 0.5))
-    )
-    old = {
-        **plain,
-        "member": {**plain["member"], "hparams": [["learning_rate", 1.0], ["state", 0.2]]},
-    }
-    restored = slots.from_json(json.loads(json.dumps(old)))
-    assert restored == slots.from_json(json.loads(json.dumps(plain)))
-    assert restored.member == waiting and restored.epoch == 4
-    older = {name: value for name, value in plain.items() if not name.startswith("reported")}
-    restored = slots.from_json(json.loads(json.dumps(older)))
-    assert (restored.reported, restored.reported_epoch) == (0.5, 2)

@@ -1,7 +1,6 @@
 """Runs that older versions of jaxeval wrote are read and continued."""
 
 import contextlib
-import json
 import sqlite3
 from pathlib import Path
 
@@ -100,44 +99,3 @@ def test_outcomes_come_back(old: Path) -> None:
         assert opened.outcomes("e1", "dev") == []
     assert read.names == kept.names and (read.seed, read.hparams) == (1, "{}")
     np.testing.assert_array_equal(read.counts, counts)
-
-
-VERSION_2 = """
-INSERT INTO experiments VALUES
-  ('e3', 'lm', 'language', 'bits', 0, 'bits', .05, '{"data":{"turn":8},"model":{"forget":0.5,
-    "dropout":{"state":0.2}},"task":"language","training":{"stopping":null}}', 'c3', '', 'd3'),
-  ('e4', 'lm, neighbourhood', 'language', 'bits', 0, 'bits', .05,
-    '{"data":{"turn":9},"task":"language"}', 'c4', '', 'd3'),
-  ('e5', 'lm, sweep', 'language', 'bits', 0, 'bits', .05,
-    '{"sweep":{"space":{"state":{"key":"model.forget"}}},"task":"language"}', 'c5', '', 'd3');
-INSERT INTO members VALUES
-  ('e4', 1, 0, 0, '{"learning_rate":0.5,"state":0.25}', 'finished', 2, 2, .5, 1.5, 1, 'map', 'j',
-    'f', '1', 'cpu', ''),
-  ('e5', 1, 0, 0, '{"state":0.25}', 'finished', 2, 2, .5, 1.5, 1, 'map', 'j', 'f', '1', 'cpu', '');
-INSERT INTO scores VALUES
-  ('e4', 1, 0, 0, '{"learning_rate":0.5,"state":0.25}', 1, 'dev', 'bits', 3);
-UPDATE jaxeval_schema SET version = 2;
-"""
-
-
-def test_keys_and_rates_have_the_names_of_today(tmp_path: Path) -> None:
-    """Dies if a config of version 2 keeps an old key, or what a neighbourhood drew an old name;
-    if the names that a sweep's space gives are taken for ours, or a row loses its scores."""
-    runs.open_store(tmp_path).close()
-    with contextlib.closing(sqlite3.connect(tmp_path / store.FILE)) as connection:
-        connection.executescript(VERSION_2)
-    for _ in range(2):
-        drawn = '{"dropout_state":0.25,"learning_rate":0.5}'
-        rows = {row.experiment: row for row in runs.load(tmp_path)}
-        assert rows["e4"].hparams == drawn and rows["e5"].hparams == '{"state":0.25}'
-        assert json.loads(rows["e4"].config)["data"] == {"steps_per_epoch": 9}
-        (table,) = json.loads(rows["e5"].config)["sweep"]["space"].values()
-        assert table == {"key": "model.state_reset_probability"}
-        (curve,) = runs.load_curves(tmp_path)
-        assert (curve.experiment, curve.hparams) == ("e4", drawn)
-        runs.open_store(tmp_path).close()  # which converts it
-    with contextlib.closing(sqlite3.connect(tmp_path / store.FILE)) as connection:
-        (text,) = connection.execute("SELECT config FROM experiments WHERE id = 'e3'").fetchone()
-    config = json.loads(text)
-    assert config["model"] == {"state_reset_probability": 0.5, "dropout": {"state": 0.2}}
-    assert config["data"] == {"steps_per_epoch": 8} and config["training"] == {"stopping": None}

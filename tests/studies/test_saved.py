@@ -1,9 +1,7 @@
 """Saved models as files: what they need to be whole, and names that keys once had."""
 
 import dataclasses
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,23 +19,6 @@ def test_a_model_without_what_it_needs_is_not_whole(lost: str, tmp_path: Path) -
     assert saved.is_whole(tmp_path, entry)
     (tmp_path / "models" / cohort.name / lost).unlink()
     assert not saved.is_whole(tmp_path, entry)
-
-
-def test_a_model_saved_under_old_names_is_read_under_todays(tmp_path: Path) -> None:
-    """Dies if an old saved model's config is refused, or its rates are not found."""
-    about: dict[str, Any] = {
-        "task": "language",
-        "config": {"task": "language", "data": {"turn": 8}, "model": {"forget": 0.5}},
-        "hparams": {"state": 0.2, "learning_rate": 1.0},
-        **dict.fromkeys(("name", "experiment", "data", "data_hash", "metric", "jaxeval"), "x"),
-        **{"seed": 1, "split": 0, "higher_is_better": False, "dev": None},
-        "vocabulary": "vocabulary.json",
-    }
-    (tmp_path / "seed1.json").write_text(json.dumps(about))
-    described = saved._described(tmp_path / "seed1.json")
-    assert described.config["data"] == {"steps_per_epoch": 8}
-    assert described.config["model"] == {"state_reset_probability": 0.5}
-    assert described.hparams == {"dropout_state": 0.2, "learning_rate": 1.0}
 
 
 def test_a_model_trained_without_a_rate_of_its_config_has_none(tmp_path: Path) -> None:
