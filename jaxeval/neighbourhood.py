@@ -73,8 +73,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     cli.say_default(args)
     config = studies.read(args.config, args.changes, args.data)
     outputs.refuse_replaced([args.json], inputs.files_of(config))
-    # sorted: every draw depends on those before it
-    traced = {name: h for name, h in sorted(markers.traced(config).items()) if h.active}
+    traced = {name: h for name, h in markers.traced(config).items() if h.active}
+    # every draw depends on those before it: of language models, sites stand among the others
+    prefix = "dropout_" if config.task == "language" else ""
+    traced = {name: traced[name] for name in sorted(traced, key=lambda n: n.removeprefix(prefix))}
     ranges = ranges_of(traced, args.range)
     centre = {name: h.value for name, h in traced.items()}
     settings = draw(centre, ranges, args.width, args.settings, args.seed)

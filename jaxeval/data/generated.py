@@ -15,32 +15,16 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from jaxeval.data.sentences import Sentence
+from jaxeval.data.schemes import Sentence
 
 Generator = np.random.Generator
-_ONSETS = [
-    "b",
-    "d",
-    "f",
-    "g",
-    "k",
-    "l",
-    "m",
-    "n",
-    "p",
-    "r",
-    "s",
-    "t",
-    "v",
-    "z",
-    "br",
-    "dr",
-    "kr",
-    "st",
-    "tr",
-    "th",
-    "sh",
-]
+
+
+def _list(words: str) -> list[str]:
+    return words.split()
+
+
+_ONSETS = _list("b d f g k l m n p r s t v z br dr kr st tr th sh")
 _VOWELS = ["a", "e", "i", "o", "u", "ai", "ea", "ou"]
 _CODAS = ["n", "r", "l", "s", "m", "t", "nd", "rk"]
 _ENDINGS = {
@@ -53,73 +37,14 @@ _AMBIGUOUS = {
     "LOC": ["reading", "bath", "nice", "split", "mobile", "bend", "rugby", "orange"],
     "ORG": ["apple", "target", "shell", "visa", "gap", "sprint", "oracle", "amazon"],
 }
-_NOUNS = [
-    "report",
-    "plan",
-    "price",
-    "storm",
-    "game",
-    "letter",
-    "bridge",
-    "market",
-    "river",
-    "song",
-    "road",
-    "vote",
-    "engine",
-    "harvest",
-    "mark",
-    "bill",
-    "rose",
-    "grace",
-    "will",
-    "may",
-    "hope",
-    "summer",
-    "reading",
-    "bath",
-    "split",
-    "bend",
-    "orange",
-    "apple",
-    "target",
-    "shell",
-    "visa",
-    "gap",
-    "sprint",
-    "oracle",
-]
-_ADJECTIVES = [
-    "new",
-    "old",
-    "long",
-    "quiet",
-    "early",
-    "late",
-    "strange",
-    "heavy",
-    "frank",
-    "nice",
-    "mobile",
-    "fair",
-    "small",
-    "red",
-]
+_NOUNS = _list(
+    "report plan price storm game letter bridge market river song road vote engine harvest "
+    "mark bill rose grace will may hope summer reading bath split bend orange apple target "
+    "shell visa gap sprint oracle"
+)
+_ADJECTIVES = _list("new old long quiet early late strange heavy frank nice mobile fair small red")
 _SPEECH = ["said", "told", "warned", "asked", "thanked", "met", "praised", "joined"]
-_ACTIONS = [
-    "bought",
-    "sold",
-    "opened",
-    "closed",
-    "backed",
-    "sued",
-    "hired",
-    "moved",
-    "drew",
-    "saw",
-    "followed",
-    "called",
-]
+_ACTIONS = _list("bought sold opened closed backed sued hired moved drew saw followed called")
 _ADVERBS = ["yesterday", "today", "again", "slowly", "often", "there", "later", "together"]
 _DETERMINERS = ["the", "a", "this", "every", "her", "their", "no"]
 _MISLABELLED = 0.02

@@ -62,16 +62,16 @@ def read(path: str | Path, labelled: bool = True) -> LabelledTexts:
     """
     lines = [*_lines(path, labelled)]
     targeted = lines[0][1].targeted
-    targets: list[tuple[str, Target]] = []
+    targets: list[tuple[int, str, Target]] = []
     for number, line in lines:
         if line.targeted != targeted:
             expected = "a target or a span" if targeted else "neither target nor span"
             raise DataError(f"expected {expected}, as in the lines before", path, number)
         spans = _spans(line, path, number) if targeted else []
-        targets += [(line.text, Target(*span, str(line.label))) for span in spans]
+        targets += [(number, line.text, Target(*span, str(line.label))) for span in spans]
     if targeted:
         return LabelledTexts(labelled_text.by_text(targets), targeted=True, tokenised=False)
-    return labelled_text.whole(((line.text, str(line.label)) for _, line in lines), False)
+    return labelled_text.whole(((n, line.text, str(line.label)) for n, line in lines), False)
 
 
 def _lines(path: str | Path, labelled: bool) -> Iterator[tuple[int, Line]]:
@@ -125,22 +125,21 @@ def _of_news(tree: Mapping[str, Any], path: str | Path, number: int) -> Iterator
 
 def _spans(line: Line, path: str | Path, number: int) -> list[tuple[int, int]]:
     """Where a line's targets stand."""
+    length, where = len(line.text), "its text"
     if line.span is None:
-        spans = mentions(line.text, line.target or "")
+        spans = _mentions(line.text, line.target or "")
     else:
         words = line.text[slice(*line.span)]
-        inside = line.span[1] <= len(line.text)
-        spans = [line.span] if inside and words.strip() and line.target in (None, words) else []
+        where = f"characters {line.span[0]} to {line.span[1]} of {length}"
+        inside = line.span[1] <= length and words.strip() and line.target in (None, words)
+        spans = [line.span] if inside else []
     if not spans:
-        where = "its text" if line.span is None else f"characters {line.span[0]} to {line.span[1]}"
-        if line.span is not None and line.span[1] > len(line.text):
-            where += f" (it has {len(line.text)})"
         expected = "a target" if line.target is None else repr(line.target)
         raise DataError(f"expected {expected} in {where}: {line.text[:60]!r}", path, number)
     return spans
 
 
-def mentions(content: str, target: str) -> list[tuple[int, int]]:
+def _mentions(content: str, target: str) -> list[tuple[int, int]]:
     """Where a target stands in a text: as whole words or, if nowhere so, in any place."""
     words = re.escape(target)
     for pattern in (rf"(?<!\w){words}(?!\w)", words):

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from jaxeval.data import labelled_text, text
-from jaxeval.data.labelled_text import LabelledText, LabelledTexts, Target
+from jaxeval.data.labelled_text import LabelledTexts, Target
 from jaxeval.errors import DataError
 
 POLARITIES = ("positive", "negative", "neutral")
@@ -50,9 +50,9 @@ def read(path: str | Path) -> LabelledTexts:
         content = sentence.element.findtext("text") or ""
         if not content.strip():
             sentence.fail("expected a text that is not empty")
-        targets = labelled_text.in_order(_targets(sentence, content, dropped))
+        targets = [(sentence.line, t) for t in _targets(sentence, content, dropped)]
         if targets:
-            texts.append(LabelledText(content, targets))
+            texts.append(labelled_text.with_targets(content, targets))
     if not texts:
         message = "no target found; expected <aspectTerm> or <Opinion> within <sentence>"
         raise DataError(message, path)

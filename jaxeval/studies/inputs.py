@@ -6,7 +6,6 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from jaxeval.config import reading
-from jaxeval.data import vector_binary
 from jaxeval.files import Json
 
 _PATTERNS = ("train", "dev", "test")  # of a corpus' files, beside its path
@@ -32,7 +31,7 @@ def _named(tree: Mapping[str, Json]) -> Iterator[Path]:
             yield from _of_corpus(path, [text for text in patterns if isinstance(text, str)])
     match tree.get("vectors"):
         case str(path) if os.path.isfile(path):
-            yield from vector_binary.files_of(path)
+            yield Path(path)
     for value in tree.values():
         if isinstance(value, Mapping):
             yield from _named(value)

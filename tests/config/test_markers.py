@@ -121,8 +121,8 @@ def test_keys_of_a_marker() -> None:
     config = studies.read(None)
     assert [*markers.keys(config, markers.IMMATERIAL)] == [
         "name",
-        "data.source.path",
         "data.vectors",
+        "data.source.path",
         "training.lanes",
         "training.save_models",
         "training.checkpoint_every",

@@ -1,10 +1,13 @@
-"""Streams and windows: every token is predicted once, from the one before it."""
+"""Text as windows of tokens: folders, files, prepared sets; words and bytes."""
 
+import gzip
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow_datasets as tfds
 
 from jaxeval.data import language
 from jaxeval.errors import ConfigError, DataError
@@ -75,15 +78,6 @@ def test_one_file_of_words_is_cut_by_lines(tmp_path: Path) -> None:
     assert tokens[104:].tolist() == [3, 0, 4, 0, 0, 3, 4, 1, 0, 0, 0, 1, 0, 2, 0]
 
 
-@pytest.mark.parametrize("more", [0, 1, 19])
-def test_one_file_of_bytes_is_cut_as_enwik8(more: int, tmp_path: Path) -> None:
-    """Dies if rounding moves a byte of 90, 5 and 5 %, or a remainder is not train's."""
-    path = tmp_path / "enwik6"
-    path.write_bytes((b"ab" * 500_010)[: 1_000_000 + more])
-    text = language.build(language.LanguageData(path=str(path), unit="byte"), 4, 2)
-    assert text.tokens == {"train": 900_000 + more, "dev": 50_000, "test": 50_000}
-
-
 @pytest.mark.parametrize(
     ("builder", "expected", "unseen"),  # unseen in train: w54 .. or w57 ..
     [
@@ -104,19 +98,6 @@ def test_sets_that_lack_a_part(
     parts = np.split(text.corpus.shared["tokens"], np.cumsum(np.array(expected) + 1)[:-1])
     assert (parts[0] != 1).all()
     assert {p: (parts[k] == 1).sum() for k, p in enumerate(text.tokens) if k} == unseen
-
-
-def test_bytes_of_a_set_are_cut_as_one_file(tmp_path: Path) -> None:
-    """Dies if bytes of a set are cut otherwise than bytes of a file."""
-    path = tmp_path / "file"
-    path.write_text("\n".join(tiny_texts.NUMBERED) + "\n")
-    name = tiny_texts.prepare(tiny_texts.TinyTrain, tmp_path)
-    settings = [
-        language.LanguageData(path=path_or_name, unit="byte") for path_or_name in (name, str(path))
-    ]
-    file, prepared = (language.build(data, 4, 2) for data in settings)
-    assert file.fingerprint == prepared.fingerprint
-    assert file.tokens == {"train": 208, "dev": 11, "test": 11} == prepared.tokens
 
 
 @pytest.mark.parametrize(("unit", "what"), [("word", "19 lines"), ("byte", "19 bytes")])
@@ -165,7 +146,7 @@ def test_tokens_that_train_lacks_are_counted(tmp_path: Path) -> None:
     [
         ("word", "a a a\n" * 9, "a b\n", "train repeats a single word"),
         ("byte", "a" * 50, "ab", "train repeats a single byte"),
-        ("word", "a b\n" * 9, "a b\n" * 9, "train and test are the same text: "),
+        ("word", "a b\n" * 9, "a b\n" * 9, "train and test hold the same texts"),
     ],
 )
 def test_texts_with_nothing_to_learn_or_to_test(
@@ -186,4 +167,125 @@ def test_a_dev_text_that_is_another_part_is_told(part: str, tmp_path: Path) -> N
         (tmp_path / f"{name}.txt").write_text(content)
     settings = language.LanguageData(path=str(tmp_path), window=4)
     (warning,) = language.build(settings, 2, 2).findings.warnings
-    assert warning.startswith(f"dev and {part} are the same text: models are selected on")
+    begins = {"train": "100% of the texts of dev also occur in train", "test": "dev and test hold"}
+    assert warning.startswith(begins[part])
+
+
+PATTERNS = {"train": "*train*", "dev": "*valid*", "test": "*test*"}
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return tiny_texts.prepare(tiny_texts.TinyTexts, tmp_path_factory.mktemp("tfds"))
+
+
+def _source(path: str | Path, feature: str | None = None) -> language.LanguageData:
+    return language.LanguageData(path=str(path), text_feature=feature)
+
+
+def _lines(path: str | Path, feature: str | None = None) -> dict[str, list[str]]:
+    return {part: list(of) for part, of in language.lines(_source(path, feature)).items()}
+
+
+def test_lines_of_a_prepared_set(prepared: str) -> None:
+    """Dies if validation is not dev, an example's lines run together, or a newline is doubled."""
+    assert _lines(prepared) == {
+        "train": ["Zoë runs", "", "she  left", "closed", "", "a\u2028b", "c"],
+        "dev": ["Bo"],
+        "test": ["so", ""],
+    }
+    assert "tensorflow" not in sys.modules
+
+
+def test_a_set_reads_as_the_file_of_its_bytes(prepared: str, tmp_path: Path) -> None:
+    """Dies if sets and files split lines differently."""
+    contents = language.contents(_source(prepared))
+    for part, name in (("train", "train"), ("dev", "valid"), ("test", "test")):
+        (tmp_path / name).write_bytes(contents[part])
+    assert _lines(tmp_path) == _lines(prepared)
+
+
+def test_features_that_will_not_do_are_named(prepared: str) -> None:
+    """Dies if a KeyError reaches the user, or class numbers are read as text."""
+    with pytest.raises(
+        DataError,
+        match=r"no feature for the text among body; it has .*sentence.*; set data\.text_feature",
+    ):
+        _lines(prepared, "body")
+    with pytest.raises(DataError, match=r"label is ClassLabel, not Text; it has .*article"):
+        _lines(prepared, "label")
+
+
+def test_what_a_set_lacks(tmp_path: Path) -> None:
+    """Dies if test stands in for train, or absent parts are made empty."""
+    with pytest.raises(DataError, match="no split train; it has test"):
+        _lines(tiny_texts.prepare(tiny_texts.TinyNoTrain, tmp_path))
+    actual = _lines(tiny_texts.prepare(tiny_texts.TinyTrain, tmp_path))
+    assert actual == {"train": tiny_texts.NUMBERED}
+
+
+def test_a_set_that_is_not_utf8(tmp_path: Path) -> None:
+    """Dies if a UnicodeDecodeError reaches the user, or bytes must be UTF-8."""
+    path = tiny_texts.prepare(tiny_texts.TinyLatin, tmp_path)
+    with pytest.raises(DataError, match=r"tiny_latin/1\.0\.0 \(train\):3: not UTF-8"):
+        _lines(path)
+    assert language.contents(_source(path))["train"] == b"a\nb\nZo\xeb\n"
+
+
+@pytest.mark.parametrize("read", [language.lines, language.contents])
+def test_a_set_that_was_not_prepared(
+    read: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a download is tried, or an error of tfds reaches the user."""
+    monkeypatch.setattr(tfds.core.constants, "DATA_DIR", str(tmp_path))
+    with pytest.raises(DataError, match=r"tfds:lm1b: not prepared.*run: python -c"):
+        read(_source("tfds:lm1b"))
+    with pytest.raises(DataError, match="knows no such set"):
+        read(_source("tfds:no_such_text"))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("ptb.train.txt", "ptb.valid.txt", "ptb.test.txt"),
+        ("wiki.train.tokens", "wiki.valid.tokens", "wiki.test.tokens"),
+        ("wiki.train.raw", "wiki.valid.raw", "wiki.test.raw"),
+        ("train.txt", "valid.txt", "test.txt"),
+        ("train.txt.raw", "valid.txt.raw", "test.txt.raw"),
+        ("enwik8.train", "enwik8.valid", "enwik8.test.gz"),
+    ],
+)
+def test_usual_names_of_files(names: tuple[str, ...], tmp_path: Path) -> None:
+    """Dies if the default patterns miss a usual name, or mix up two parts."""
+    for name in names:
+        (tmp_path / name).write_text(f"this is {name}\n")
+    (tmp_path / "README").write_text("not of the text\n")
+    actual = _lines(tmp_path)
+    assert list(actual.items()) == [
+        (part, [f"this is {name}"]) for part, name in zip(PATTERNS, names, strict=True)
+    ]
+
+
+def test_one_file_is_train(tmp_path: Path) -> None:
+    """Dies if a gzip file's bytes are those of the archive."""
+    path = tmp_path / "enwik8"
+    path.write_bytes(gzip.compress(b"a\xff\nb"))
+    assert language.contents(_source(path)) == {"train": b"a\xff\nb"}
+    with pytest.raises(DataError, match="enwik8:1: not UTF-8"):
+        _lines(path)
+
+
+def test_files_that_cannot_be_a_text(tmp_path: Path) -> None:
+    """Dies if a missing, empty or zip file is a traceback or, as bytes, a text."""
+    path = tmp_path / "enwik8.zip"
+    for data, message in (
+        (None, "no such file or folder"),
+        (b"", "enwik8.zip: the file is empty"),
+        (b"PK\x03\x04...", "enwik8.zip: a zip archive or"),
+    ):
+        if data is not None:
+            path.write_bytes(data)
+        with pytest.raises(DataError, match=message):
+            _lines(path)
+        with pytest.raises(DataError, match=message):
+            language.contents(_source(path))

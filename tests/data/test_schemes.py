@@ -10,7 +10,7 @@ from seqeval import scheme as seqeval_scheme
 from seqeval.metrics import sequence_labeling
 
 from jaxeval.data import schemes
-from jaxeval.data.sentences import Sentence
+from jaxeval.data.schemes import Sentence
 from jaxeval.errors import DataError
 
 CONVERTED: tuple[schemes.Scheme, ...] = ("iob1", "bio", "iobes")
@@ -73,7 +73,9 @@ def test_conversion_there_and_back_loses_nothing(
 ) -> None:
     """Dies if source and target are swapped, or either loses a boundary."""
     tags = schemes.from_spans(*case, source)
-    assert schemes.convert(schemes.convert(tags, source, target), target, source) == tags
+    there = schemes.convert_sentences([Sentence(tags, tags)], source, target, "corpus")
+    (back,) = schemes.convert_sentences(there, target, source, "corpus")
+    assert back.tags == tags
 
 
 @pytest.mark.parametrize(

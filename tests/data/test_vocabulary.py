@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from jaxeval.data import tagging, words
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import ConfigError
 from tests.data import hand_tagging
 
 SWAPPED = {
@@ -39,18 +39,6 @@ def test_rows_of_the_vocabulary_depend_on_train_alone(tmp_path: Path) -> None:
         assert [row[word] for word in ("red", "Red", "dog", "far9", "fox", "ran")] == [
             *(2, 2, 3, 4, 5, 6)
         ]
-
-
-@pytest.mark.parametrize(
-    ("vocabulary", "rows", "letters"), [("train", 5, 11), ("train+dev", 6, 14), ("all", 7, 15)]
-)
-def test_scopes_of_the_vocabulary(
-    vocabulary: str, rows: int, letters: int, tmp_path: Path
-) -> None:
-    """Dies if a scope counts another part. Dev adds "blue" (b, l, u), test "owl" (w)."""
-    tagged = tagging.build(hand_tagging.settings(tmp_path / "c", vocabulary=vocabulary), 2)
-    assert tagged.table.vocabulary == len(tagged.table.vectors) == 2 + rows
-    assert tagged.alphabet == 2 + letters
 
 
 def test_words_outside_the_vocabulary(tmp_path: Path) -> None:
@@ -102,12 +90,6 @@ def test_coverage_of_vectors(tmp_path: Path) -> None:
     }
     assert "train 33.3% (33.3%)" in actual.remarks[0]
     assert "only 33.3% of train's tokens have a vector" in actual.warnings[0]
-
-
-def test_vectors_without_a_word_of_train_are_refused(tmp_path: Path) -> None:
-    """Dies if a job trains on a vector file of another language as if it had none."""
-    with pytest.raises(DataError, match="vectors: it has no vector of any word of train"):
-        tagging.build(hand_tagging.with_vectors(tmp_path / "c", "owl 1 2\nrot 3 4\n"), 2)
 
 
 @pytest.mark.parametrize("vocabulary", ["train", "all"])
