@@ -86,11 +86,7 @@ def _overlap(wrong: str, changed: Sequence[str]) -> bool:
 
 
 def _tree(source: Source) -> dict[str, object]:
-    """Plain data of a config, which may be changed.
-
-    Raises:
-      ConfigError: as `read_toml`, or it is no config.
-    """
+    """Plain data of a config, which may be changed."""
     if source is None:
         return {}
     if isinstance(source, str | Path):

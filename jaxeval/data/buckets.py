@@ -20,6 +20,20 @@ class Shape(NamedTuple):
     targets: int
 
 
+class Encoded(NamedTuple):
+    """Items as arrays, by the vocabulary of a trained model.
+
+    Attributes:
+      shared: of all word forms.
+      numbers: of each bucket the items in it.
+      columns: of each bucket its arrays.
+    """
+
+    shared: dict[str, np.ndarray]
+    numbers: Sequence[np.ndarray]
+    columns: Sequence[dict[str, np.ndarray]]
+
+
 def choose_widths(
     lengths: Sequence[int], batch_size: int, most: int = 12, shape_cost: float = SHAPE_COST
 ) -> list[int]:

@@ -4,7 +4,7 @@ One word a line, columns side by side, a blank line after each sentence.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -30,10 +30,10 @@ EVENTS = (
 )
 
 
-class _Line(NamedTuple):
-    """A word's line, its number, its columns."""
+class _Word(NamedTuple):
+    """The line of a word."""
 
-    number: int
+    line: int
     columns: list[str]
 
 
@@ -53,9 +53,12 @@ def read_columns(path: str | Path, word_column: int = 0, tag_column: int = -1) -
         is not there, one column for both, an empty word or tag.
     """
     sentences, count = [], 0
-    for lines in _sentences(enumerate(text.iterate_lines(path), 1)):
+    for block in _blocks(path):
         words, tags, numbers = [], [], []
-        for number, columns in lines:
+        for number, line in block:
+            columns = split(line)
+            if columns[0] == DOCUMENT:
+                continue
             count = count or len(columns)
             if len(columns) != count:
                 message = f"expected {count} columns as in the lines before, found {len(columns)}"
@@ -67,25 +70,24 @@ def read_columns(path: str | Path, word_column: int = 0, tag_column: int = -1) -
             words.append(value(columns, word_column, path, number))
             tags.append(value(columns, tag_column, path, number))
             numbers.append(number)
-        sentences.append(Sentence(tuple(words), tuple(tags), tuple(numbers)))
+        if words:
+            sentences.append(Sentence(tuple(words), tuple(tags), tuple(numbers)))
     if not sentences:
         raise DataError("no sentence found; expected lines of words and tags", path)
     return sentences
 
 
-def _sentences(lines: Iterable[tuple[int, str]]) -> Iterator[list[_Line]]:
-    """The lines of words of each sentence, split into columns."""
-    current: list[_Line] = []
-    for number, line in lines:
-        columns = split(line)
-        if not line.strip():
-            if current:
-                yield current
-            current = []
-        elif columns[0] != DOCUMENT:
-            current.append(_Line(number, columns))
-    if current:
-        yield current
+def _blocks(path: str | Path) -> Iterator[list[tuple[int, str]]]:
+    """Lines with their numbers, from one line of white space to the next."""
+    block: list[tuple[int, str]] = []
+    for number, line in enumerate(text.iterate_lines(path), 1):
+        if line.strip():
+            block.append((number, line))
+        elif block:
+            yield block
+            block = []
+    if block:
+        yield block
 
 
 def split(line: str) -> list[str]:
@@ -152,16 +154,17 @@ def read_conllu(path: str | Path, tag: Tag = "upos") -> list[Sentence]:
     """
     kind = 1
     sentences: list[Sentence] = []
-    current: list[_Line] = []
-    for number, line in enumerate(text.iterate_lines(path), 1):
-        if line.startswith(_ENTITY_FORMAT):
-            kind = _type_position(line, path, number)
-        if not line.strip():
-            sentences += _finished(current, tag, kind, path)
-            current = []
-        elif columns := conllu_columns(line, path, number):
-            current.append(_Line(number, columns))
-    sentences += _finished(current, tag, kind, path)
+    for block in _blocks(path):
+        words = []
+        for number, line in block:
+            if line.startswith(_ENTITY_FORMAT):
+                kind = _type_position(line, path, number)
+            if columns := conllu_columns(line, path, number):
+                words.append(_Word(number, columns))
+        if words:
+            tags = _tags(words, tag, kind, path)
+            forms, numbers = (w.columns[_FORM] for w in words), (w.line for w in words)
+            sentences.append(Sentence(tuple(forms), tags, tuple(numbers)))
     if not sentences:
         raise DataError("no sentence found; expected CoNLL-U, ten columns per word", path)
     return sentences
@@ -203,44 +206,35 @@ def conllu_word(line: str, path: str | Path, number: int) -> str:
     return columns[_FORM] if columns else ""
 
 
-def _finished(lines: list[_Line], tag: Tag, kind: int, path: str | Path) -> Iterator[Sentence]:
-    """The sentence of some lines, if there are any."""
-    if not lines:
-        return
+def _tags(words: list[_Word], tag: Tag, kind: int, path: str | Path) -> tuple[str, ...]:
     if tag == "entity":
-        spans = _outermost(_mentions(lines, kind, path))
-        tags: Sequence[str] = schemes.from_spans(spans, len(lines), "bio")
-    else:
-        column = _XPOS if tag == "xpos" else _UPOS
-        tags = [columns[column] for _, columns in lines]
-        for (number, _), of_word in zip(lines, tags, strict=True):
-            if of_word in ("", "_"):
-                raise DataError(f"the word has no {tag} tag", path, number)
-        if tag == "universal":
-            tags = [_UNIVERSAL.get(of_word, of_word) for of_word in tags]
-    forms = tuple(columns[_FORM] for _, columns in lines)
-    yield Sentence(forms, tuple(tags), tuple(number for number, _ in lines))
+        return schemes.from_spans(_outermost(_mentions(words, kind, path)), len(words), "bio")
+    tags = [word.columns[_XPOS if tag == "xpos" else _UPOS] for word in words]
+    for word, of_word in zip(words, tags, strict=True):
+        if of_word in ("", "_"):
+            raise DataError(f"the word has no {tag} tag", path, word.line)
+    return tuple(_UNIVERSAL.get(t, t) for t in tags) if tag == "universal" else tuple(tags)
 
 
-def _mentions(lines: list[_Line], kind: int, path: str | Path) -> list[schemes.Entity]:
+def _mentions(words: list[_Word], kind: int, path: str | Path) -> list[schemes.Entity]:
     """All mentions of a sentence, nested ones too."""
     spans, opened = [], list[tuple[str, str, int]]()
-    for position, (number, columns) in enumerate(lines):
-        fields = dict(field.partition("=")[::2] for field in columns[_MISC].split("|"))
+    for position, word in enumerate(words):
+        fields = dict(field.partition("=")[::2] for field in word.columns[_MISC].split("|"))
         for bracket in _BRACKETS.findall(fields.get("Entity", "")):
             parts = bracket.strip("()").split("-")
             if bracket.startswith("("):
                 if len(parts) <= kind:
-                    raise DataError(f"mention {bracket!r} has no type", path, number)
+                    raise DataError(f"mention {bracket!r} has no type", path, word.line)
                 opened.append((parts[0], parts[kind], position))
             if bracket.endswith(")"):
                 group = [k for k, (name, *_) in enumerate(opened) if name == parts[0]]
                 if not group:
                     message = f"mention {parts[0]!r} closes but never opened"
-                    raise DataError(message, path, number)
+                    raise DataError(message, path, word.line)
                 _, name, start = opened.pop(group[-1])
                 spans.append(schemes.Entity(start, position + 1, name))
-    return spans + [schemes.Entity(start, len(lines), name) for _, name, start in opened]
+    return spans + [schemes.Entity(start, len(words), name) for _, name, start in opened]
 
 
 def _outermost(spans: list[schemes.Entity]) -> list[schemes.Entity]:

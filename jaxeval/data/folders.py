@@ -22,11 +22,9 @@ def parts(
 ) -> dict[str, Path]:
     """The file of each part: the one in a folder whose name fits the pattern of the part.
 
-    An absolute path is no pattern: it is the file.
-
     Args:
       path: folder, or file where one may stand alone.
-      patterns: part -> pattern; None: no file.
+      patterns: part -> pattern, or the absolute path of the file; None: no file.
       key: of a config that holds the patterns' keys, such as "data.source".
       required: parts that must be there where several files are.
       alone: whether one file, or the only one of a folder, is train.
@@ -38,11 +36,7 @@ def parts(
     folder = Path(path)
     if folder.is_file() and alone:
         return {"train": folder}
-    if folder.is_file():
-        raise DataError(f"a file; expected the folder of the corpus' files: {folder.parent}", path)
-    if not folder.is_dir():
-        raise DataError("no such file or folder; expected one that holds the corpus", path)
-    names = sorted(file.name for file in folder.iterdir() if file.is_file())
+    names = _names(folder)
     others = [pattern for part, pattern in patterns.items() if part != "train" and pattern]
     if alone and len(names) == 1 and not any(_fits(names[0], pattern) for pattern in others):
         return {"train": folder / names[0]}
@@ -60,6 +54,16 @@ def parts(
             message = f"{_lacking(folder, unread, part, pattern, key)}, or null: there is none"
             raise DataError(message, folder)
     return files
+
+
+def _names(folder: Path) -> list[str]:
+    """The names of a folder's files, sorted."""
+    if folder.is_file():
+        message = f"a file; expected the folder of the corpus' files: {folder.parent}"
+        raise DataError(message, folder)
+    if not folder.is_dir():
+        raise DataError("no such file or folder; expected one that holds the corpus", folder)
+    return sorted(file.name for file in folder.iterdir() if file.is_file())
 
 
 def _only(folder: Path, names: list[str], part: str, pattern: str, key: str) -> Path | None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from jaxeval.data import folders, text, tsv
+from jaxeval.data import folders, text
 from jaxeval.errors import DataError
 
 _SST = {"0": "negative", "1": "positive"}
@@ -70,7 +70,7 @@ def read_tsv(path: str | Path) -> LabelledTexts:
     Raises:
       DataError: a line without either.
     """
-    rows = tsv.read(path, {"text": 1, "label": 2})
+    rows = text.columns(path, {"text": 1, "label": 2})
     return whole(((n, row["text"], row["label"].strip()) for n, row in rows), False)
 
 

@@ -270,9 +270,6 @@ def _cut(
       ends: positions in train at which it may be cut, one after each unit.
       units: lines or bytes, which are counted.
       path: named in the error.
-
-    Raises:
-      DataError: fewer than 20 units.
     """
     lacking = [part for part in splits.PARTS if part not in whole]
     size = len(ends) * 5 // 100

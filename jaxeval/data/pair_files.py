@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NamedTuple
 import pydantic
 
 from jaxeval.config import fields, reading
-from jaxeval.data import checks, folders, generated_texts, splits, text, tsv, words
+from jaxeval.data import checks, folders, generated_texts, splits, text, words
 from jaxeval.data.generated_texts import LabelledPair
 from jaxeval.errors import DataError
 
@@ -195,7 +195,7 @@ def _read_tsv(file: Path, keys: Sequence[str] = _SNLI) -> Iterator[Row]:
     head = next(iter(text.iterate_lines(file)), "").split("\t")
     named = all(name in head for name in keys)
     columns = {name: (head.index(name) if named else n) + 1 for n, name in enumerate(keys)}
-    for number, row in tsv.read(file, columns):
+    for number, row in text.columns(file, columns):
         if number > 1 or not named:
             first, second, *label = (row[name] for name in keys)
             yield Row(number, first, second, *(each.strip() for each in label))
@@ -217,7 +217,7 @@ def _read_ppdb(file: Path) -> Iterator[Row]:
     if len(_first_line(file)) < 4:
         expected = "expected lines of PPDB: a score, a label in brackets and two phrases, by tabs"
         raise DataError(f"{expected}; {folders.OTHER_FORMAT}", file)
-    for number, row in tsv.read(file, {"score": 1, "first": 3, "second": 4}):
+    for number, row in text.columns(file, {"score": 1, "first": 3, "second": 4}):
         score = _score(row["score"])
         if score is None or not 0 <= score <= 5:
             found = f"expected a mean score from 0 to 5 first, found {row['score']!r}"

@@ -66,8 +66,7 @@ class Paired(NamedTuple):
         Raises:
           ConfigError: a random split of a corpus with the vocabulary of the given one.
         """
-        splits.refuse_foreign_vocabulary(number, self.settings.vocabulary == "all")
-        rows = splits.numbered(self.given_split, number)
+        rows = splits.numbered(self.given_split, number, self.settings.vocabulary == "all")
         chosen = zip(self.corpus.buckets, rows["train"], strict=True)
         forms = [bucket[side][of_bucket] for bucket, of_bucket in chosen for side in _SIDES]
         return splits.split_of(rows, self.table.of_split(forms, self.settings.min_count))
@@ -147,27 +146,12 @@ class SavedVocabulary(word_settings.SavedWords):
     labels: tuple[str, ...]
 
 
-class EncodedPairs(NamedTuple):
-    """Pairs as arrays.
-
-    Attributes:
-      shared: row [F].
-      numbers: of each bucket the pairs in it.
-      columns: of each bucket premise and hypothesis [N, T], and their lengths [N].
-    """
-
-    shared: dict[str, np.ndarray]
-    numbers: Sequence[np.ndarray]
-    columns: Sequence[dict[str, np.ndarray]]
-
-
 def encode(
     settings: PairData, vocabulary: SavedVocabulary, of: Sequence[Row], file: Path, batch: int
-) -> EncodedPairs:
-    """Pairs of a file as a trained classifier reads them, which need not know their words.
+) -> buckets.Encoded:
+    """Pairs of a file, for batches of so many, as a trained classifier reads them.
 
-    Args:
-      batch: pairs of a batch.
+    Shared is row [F]; a bucket holds premise and hypothesis [N, T] and their lengths [N].
 
     Raises:
       DataError: a sentence without words.
@@ -176,4 +160,4 @@ def encode(
     pairs = [_cut(pair_files.in_words(row, at_blanks, file), settings.longest) for row in of]
     forms = ["", *sorted({word for pair in pairs for word in pair.words})]
     rows, _, columns = _lay_out(pairs, forms, batch, settings)
-    return EncodedPairs({"row": vocabulary.lookup(forms, settings.fold)}, rows, columns)
+    return buckets.Encoded({"row": vocabulary.lookup(forms, settings.fold)}, rows, columns)

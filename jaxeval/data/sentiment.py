@@ -202,11 +202,7 @@ def _labelled(texts: Sequence[LabelledText]) -> list[checks.Labelled]:
 def _findings(
     settings: SentimentData, parts: Mapping[str, Sequence[TargetedSentence]], items: str
 ) -> checks.Findings:
-    """Sizes of the parts, and what is odd about them.
-
-    Raises:
-      DataError: test is train.
-    """
+    """Sizes of the parts, and what is odd about them."""
     where = settings.source.path or "generated corpus"
     labels = {p: Counter(t.label for s in of for t in s.targets) for p, of in parts.items()}
     facts: dict[str, Any] = {
@@ -241,11 +237,7 @@ def _sizes(settings: SentimentData, groups: splits.Groups, given_split: splits.R
 
 
 def _deal(settings: SentimentData, groups: splits.Groups, number: int) -> np.ndarray:
-    """Part [G] of each group in a random split.
-
-    Raises:
-      ConfigError: one that is empty.
-    """
+    """Part [G] of each group in a random split."""
     if settings.split == "block":
         part = splits.block(groups, number, settings.fractions)
     else:
@@ -265,29 +257,13 @@ class SavedVocabulary(word_settings.SavedWords):
     tokenised: bool
 
 
-class EncodedTexts(NamedTuple):
-    """Rows as arrays.
-
-    Attributes:
-      rows: a target each, or a sentence, in the order of the texts.
-      shared: row [F].
-      numbers: of each bucket the rows in it.
-      columns: of each bucket forms [N, T], length [N], start and end [N, K], targets [N].
-    """
-
-    rows: Sequence[Row]
-    shared: dict[str, np.ndarray]
-    numbers: Sequence[np.ndarray]
-    columns: Sequence[dict[str, np.ndarray]]
-
-
 def encode(
     settings: SentimentData, vocabulary: SavedVocabulary, texts: Sequence[LabelledText], batch: int
-) -> EncodedTexts:
-    """Texts as a trained classifier reads them, which need not know their words.
+) -> tuple[list[Row], buckets.Encoded]:
+    """Rows of texts, and these, for batches of so many, as a trained classifier reads them.
 
-    Args:
-      batch: rows of a batch.
+    A row is a target, or a sentence, in the order of the texts. Shared is row [F]; a bucket holds
+    forms [N, T], length [N], start and end [N, K], targets [N].
     """
     (sentences,) = targeted.sentences({"texts": texts}, vocabulary.tokenised).values()
     rows = targeted.padded(targeted.rows(sentences, settings.rows), settings.padded_to)
@@ -297,4 +273,4 @@ def encode(
     laid_out = targeted.lay_out(rows, forms, labels, batch, settings.max_widths)
     columns = [{k: v for k, v in arrays.items() if k != "labels"} for arrays in laid_out.columns]
     row = vocabulary.lookup(forms, settings.fold)
-    return EncodedTexts(rows, {"row": row}, laid_out.numbers, columns)
+    return rows, buckets.Encoded({"row": row}, laid_out.numbers, columns)

@@ -18,7 +18,6 @@ from jaxeval.data import (
     semeval,
     splits,
     text,
-    tsv,
 )
 from jaxeval.data.labelled_text import LabelledText, LabelledTexts
 from jaxeval.errors import DataError
@@ -201,7 +200,7 @@ def read_unlabelled(
             path,
         )
     if separated:
-        lines = [(n, tsv.values(line, {"text": 1}, path, n)["text"]) for n, line in lines]
+        lines = [(n, text.values(line, {"text": 1}, path, n)["text"]) for n, line in lines]
     return [*labelled_text.whole(((n, line, "") for n, line in lines), tokenised).texts]
 
 

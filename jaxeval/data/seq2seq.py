@@ -17,7 +17,7 @@ import pydantic
 
 from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import Corpus, Split
-from jaxeval.data import buckets, checks, folders, splits, symbols, text, tsv
+from jaxeval.data import buckets, checks, folders, splits, symbols, text
 from jaxeval.data.symbols import SequencePair, Vocabularies
 from jaxeval.errors import ConfigError, DataError, argument
 
@@ -152,11 +152,7 @@ def build(settings: Seq2SeqData, batch_size: int) -> Pairs:
 
 
 def _findings(settings: Seq2SeqData, parts: Parts) -> checks.Findings:
-    """What is odd about the parts.
-
-    Raises:
-      DataError: test is train, or all targets of train are made of one symbol.
-    """
+    """What is odd about the parts."""
     facts, remarks = {}, list[str]()
     first = {}
     for part, pairs in parts.items():
@@ -199,7 +195,7 @@ def read(settings: Seq2SeqData) -> Parts:
 def _read_file(settings: Seq2SeqData, file: Path, first: int | None) -> list[SequencePair]:
     """The pairs of a file, or the first so many."""
     columns = {**_columns(settings), "target": settings.target_column}
-    rows = itertools.islice(tsv.read(file, columns), first)
+    rows = itertools.islice(text.columns(file, columns), first)
     pairs = [_pair(settings, values, file, line) for line, values in rows]
     if first is not None and len(pairs) < first:
         raise DataError(f"data.train_items asks for {first} pairs, found {len(pairs)}", file)
@@ -207,11 +203,7 @@ def _read_file(settings: Seq2SeqData, file: Path, first: int | None) -> list[Seq
 
 
 def _pair(settings: Seq2SeqData, values: Mapping[str, str], file: Path, line: int) -> SequencePair:
-    """The symbols of a line's values: source, and target and features where it has them.
-
-    Raises:
-      DataError: an empty feature, or too many symbols.
-    """
+    """The symbols of a line's values: source, and target and features where it has them."""
     features: tuple[str, ...] = ()
     if "features" in values:
         features = tuple(values["features"].split(settings.feature_separator))
@@ -259,7 +251,7 @@ def read_sources(settings: Seq2SeqData, path: Path) -> Sources:
     for number, line in enumerate(text.iterate_lines(path), 1):
         if line:
             alone = "\t" not in line and len(columns) == 1
-            values = {"source": line} if alone else tsv.values(line, columns, path, number)
+            values = {"source": line} if alone else text.values(line, columns, path, number)
             lines.append(line)
             pairs.append(_pair(settings, values, path, number))
     return Sources(lines, pairs)

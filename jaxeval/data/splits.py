@@ -34,8 +34,20 @@ def given_split(parts: Mapping[str, Sequence], buckets: Sequence[np.ndarray]) ->
     return {p: [np.flatnonzero(names[rows] == p) for rows in buckets] for p in PARTS}
 
 
-def random(split: Rows, number: int) -> Rows:
-    """Split `number` > 0: each bucket's rows dealt anew, as many to each part as in `split`."""
+def numbered(split: Rows, number: int, pooled: bool = True) -> Rows:
+    """The rows of split `number`: 0 is the given one, others deal each bucket's rows anew.
+
+    Each part gets as many rows of a bucket as it has in the given split.
+
+    Args:
+      pooled: whether the corpus has the vocabulary of all parts, as random splits need it.
+
+    Raises:
+      ConfigError: a random split of a corpus with the vocabulary of the given one.
+    """
+    refuse_foreign_vocabulary(number, pooled)
+    if number == GIVEN_SPLIT:
+        return split
     drawn: dict[str, list[np.ndarray]] = {part: [] for part in PARTS}
     for bucket, pieces in enumerate(zip(*(split[part] for part in PARTS), strict=True)):
         pool = np.sort(np.concatenate(pieces))
@@ -47,21 +59,12 @@ def random(split: Rows, number: int) -> Rows:
 
 
 def refuse_foreign_vocabulary(number: int, pooled: bool) -> None:
-    """Raises ConfigError for a random split of a corpus with the vocabulary of the given one.
-
-    Args:
-      pooled: whether the vocabulary is that of all parts.
-    """
+    """Raises ConfigError for a random split of a corpus with the vocabulary of the given one."""
     if number != GIVEN_SPLIT and not pooled:
         raise ConfigError(
             f"split {number}: this corpus has the vocabulary of the given split; random ones need "
             "data.vocabulary=all (prepare it with random_splits)"
         )
-
-
-def numbered(rows: Rows, number: int) -> Rows:
-    """The rows of split `number`: 0 is the given one, others are drawn anew."""
-    return rows if number == GIVEN_SPLIT else random(rows, number)
 
 
 def split_of(rows: Rows, tables: Tree) -> Split:
@@ -114,9 +117,7 @@ def collect(
     """The groups of a corpus' rows: those with equal keys.
 
     Args:
-      keys: of each row.
-      labels: of each row's targets.
-      parts: of each row in the corpus's own split.
+      keys, labels, parts: of each row its key, the labels of its targets, its part.
       buckets: bucket b: numbers of its rows in the corpus.
     """
     number = {key: n for n, key in enumerate(dict.fromkeys(keys))}
@@ -161,17 +162,13 @@ def stratified(groups: Groups, number: int) -> np.ndarray:
         members = np.flatnonzero((keys == key[:, None]).all(axis=0))
         order = generator.permutation(members)
         order = order[np.argsort(groups.labels[order], kind="stable")]
+        # the parts in an order in which every stretch has about the proportions of all
+        counts = np.bincount(groups.part[members], minlength=len(PARTS))
+        places = np.concatenate([(np.arange(count) + 0.5) / max(count, 1) for count in counts])
+        mixed = np.repeat(np.arange(len(counts)), counts)[np.argsort(places, kind="stable")]
         # rotated at random, so that each group is as often in a part as any other
-        shift = int(generator.integers(len(members)))
-        part[order] = np.roll(_interleaved(groups.part[members]), shift)
+        part[order] = np.roll(mixed, int(generator.integers(len(members))))
     return part
-
-
-def _interleaved(part: np.ndarray) -> np.ndarray:
-    """The same parts in an order in which every stretch has about the proportions of all."""
-    counts = np.bincount(part, minlength=len(PARTS))
-    places = np.concatenate([(np.arange(count) + 0.5) / max(count, 1) for count in counts])
-    return np.repeat(np.arange(len(counts)), counts)[np.argsort(places, kind="stable")]
 
 
 def block(groups: Groups, number: int, fractions: Fractions) -> np.ndarray:
@@ -224,8 +221,7 @@ def most_rows(groups: Groups, fractions: Fractions) -> np.ndarray:
         test = upto[:, end] - upto[:, begin]
         behind = upto[:, end : begin + total + 1]
         low, high = _extremes(behind - behind[:, :1], fractions.dev)
-        train = upto[:, total] - test - low
-        most = np.maximum(most, np.stack([train, high, test]))
+        most = np.maximum(most, np.stack([upto[:, total] - test - low, high, test]))
     return most
 
 
@@ -238,19 +234,14 @@ def _blocks(items: np.ndarray, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _extremes(upto: np.ndarray, fraction: float) -> tuple[np.ndarray, np.ndarray]:
-    """[B] fewest and most rows in a block of a circle of n items.
+    """[B] fewest and most rows in a block of a circle of n items, by rows before each [B, n + 1].
 
     A block that goes on at the front is what a stretch of the other items leaves.
-
-    Args:
-      upto: [B, n + 1] rows before each item.
-      fraction: of the items, rounded down.
     """
     size = upto.shape[1] - 1
     length = int(fraction * size)
     inside = upto[:, length:] - upto[:, : size + 1 - length]
-    outside = upto[:, size - length :] - upto[:, : length + 1]
-    across = upto[:, -1:] - outside
+    across = upto[:, -1:] - (upto[:, size - length :] - upto[:, : length + 1])
     both = np.concatenate([inside, across], axis=1)
     return both.min(axis=1), both.max(axis=1)
 

@@ -104,8 +104,7 @@ class Tagged(NamedTuple):
         Raises:
           ConfigError: a random split of a corpus with the vocabulary of the given one.
         """
-        splits.refuse_foreign_vocabulary(number, self.pooled)
-        rows = splits.numbered(self.given_split, number)
+        rows = splits.numbered(self.given_split, number, self.pooled)
         chosen = zip(self.corpus.buckets, rows["train"], strict=True)
         forms = (bucket["forms"][of_bucket] for bucket, of_bucket in chosen)
         return splits.split_of(rows, self.table.of_split(forms, self.min_count))
@@ -188,11 +187,7 @@ def _items(parts: Parts) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def _findings(settings: TaggingData, parts: Parts) -> checks.Findings:
-    """What is odd about the parts.
-
-    Raises:
-      DataError: a train set with one tag, or that test repeats.
-    """
+    """What is odd about the parts."""
     where = settings.source.path or "generated corpus"
     tags = {p: Counter(tag for s in of for tag in s.tags) for p, of in parts.items()}
     if len(tags["train"]) < 2:
@@ -237,30 +232,16 @@ class SavedVocabulary(word_settings.SavedWords):
     scheme: schemes.Scheme
 
 
-class EncodedSentences(NamedTuple):
-    """Sentences as arrays.
-
-    Attributes:
-      shared: row [F], characters [F, W], casing and capitals [F].
-      numbers: of each bucket the sentences in it.
-      columns: of each bucket forms [N, T] and length [N].
-    """
-
-    shared: dict[str, np.ndarray]
-    numbers: Sequence[np.ndarray]
-    columns: Sequence[dict[str, np.ndarray]]
-
-
 def encode(
     settings: TaggingData,
     vocabulary: SavedVocabulary,
     sentences: Sequence[Sequence[str]],
     batch: int,
-) -> EncodedSentences:
-    """Sentences as a trained tagger reads them, which need not know their words.
+) -> buckets.Encoded:
+    """Sentences, for batches of so many, as a trained tagger reads them.
 
-    Args:
-      batch: sentences of a batch.
+    Shared are row [F], characters [F, W], casing and capitals [F]; a bucket holds forms [N, T] and
+    length [N].
     """
     if settings.zero_digits:
         sentences = [[words.zero_digits(word) for word in sentence] for sentence in sentences]
@@ -274,4 +255,4 @@ def encode(
         "characters": np.pad(characters, ((0, 0), (0, padding))),
         **words.shapes(forms),
     }
-    return EncodedSentences(shared, rows, columns)
+    return buckets.Encoded(shared, rows, columns)

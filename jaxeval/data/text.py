@@ -4,7 +4,7 @@ import contextlib
 import gzip
 import io
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from jaxeval.errors import DataError
@@ -35,6 +35,39 @@ def iterate_lines(path: str | Path) -> Iterator[str]:
         yield line
     if not text:
         raise DataError("the file is empty; expected text", path)
+
+
+def columns(path: str | Path, names: Mapping[str, int]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Line number and values of tab-separated lines, as they stand; empty lines are left out.
+
+    There is no header, and quotes are characters like others.
+
+    Args:
+      path: plain or gzip.
+      names: name -> column, from 1; other columns are not looked at.
+
+    Raises:
+      DataError: a line that lacks a column, or in which it is blank; what `iterate_lines` raises.
+    """
+    for number, line in enumerate(iterate_lines(path), 1):
+        if line:
+            yield number, values(line, names, path, number)
+
+
+def values(line: str, names: Mapping[str, int], path: str | Path, number: int) -> dict[str, str]:
+    """The values of a line.
+
+    Raises:
+      DataError: a column that is not there, or blank.
+    """
+    fields = line.split("\t")
+    for name, column in names.items():
+        if column > len(fields):
+            message = f"expected a column {column} ({name}), found {len(fields)}, split at tabs"
+            raise DataError(message, path, number)
+        if not fields[column - 1].strip():
+            raise DataError(f"column {column} ({name}) is empty", path, number)
+    return {name: fields[column - 1] for name, column in names.items()}
 
 
 def raw_lines(path: str | Path) -> Iterator[bytes]:

@@ -112,11 +112,7 @@ def _feature(
 
 
 def _examples(builder: "DatasetBuilder", split: str, name: str) -> Iterator[_Example]:
-    """The examples of a split, in the order in which they were prepared.
-
-    Raises:
-      DataError: prepared in a format that needs TensorFlow, or files are missing.
-    """
+    """The examples of a split, in the order in which they were prepared."""
     try:
         source = builder.as_data_source(split=split)
         for begin in range(0, len(source), _BLOCK):  # four times as fast as one by one
@@ -131,11 +127,7 @@ def _examples(builder: "DatasetBuilder", split: str, name: str) -> Iterator[_Exa
 
 
 def _open(name: str) -> "DatasetBuilder":
-    """The builder of `tfds:NAME` or of a prepared folder `tfds:/path`; downloads nothing.
-
-    Raises:
-      DataError: unknown or not prepared on this machine.
-    """
+    """The builder of `tfds:NAME` or of a prepared folder `tfds:/path`; downloads nothing."""
     import tensorflow_datasets as tfds
 
     path = name.removeprefix(PREFIX)

@@ -182,11 +182,7 @@ def _vectors(
 def _covered(
     counts: Mapping[str, Counter[str]], index: Mapping[str, int], path: str
 ) -> checks.Findings:
-    """Of each part the fraction of its tokens, and of its types, that have a vector of a file.
-
-    Raises:
-      DataError: no word of train has one.
-    """
+    """Of each part the fraction of its tokens, and of its types, that have a vector of a file."""
     fractions = {}
     for part, of_part in counts.items():
         has_vector = words.rows([*of_part], index) >= 0

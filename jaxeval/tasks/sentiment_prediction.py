@@ -48,7 +48,7 @@ def _program(model: SavedModel, texts: Sequence[LabelledText]) -> PredictionProg
     config = model.config
     vocabulary = prediction.checked(SavedVocabulary, model.vocabulary, model.meanings)
     size = config.training.evaluation_batch_size
-    encoded = data.encode(config.data, vocabulary, texts, size)
+    encoded_rows, encoded = data.encode(config.data, vocabulary, texts, size)
     vectors, rows = _vectors(model, vocabulary)
     longest = sentiment.longest_target(encoded.columns)
     sizes = models.Sizes(len(vocabulary.labels), rows, longest)
@@ -57,13 +57,13 @@ def _program(model: SavedModel, texts: Sequence[LabelledText]) -> PredictionProg
         return models.logits(config.model, sizes, params, batch, hparams)
 
     def of_targets(of_rows: Sequence[np.ndarray]) -> np.ndarray:
-        each = zip(of_rows, encoded.rows, strict=True)
+        each = zip(of_rows, encoded_rows, strict=True)
         return np.concatenate([of_row[: len(row.targets)] for of_row, row in each])
 
     return class_prediction.program(
         model,
         vocabulary.labels,
-        Encoded(encoded.shared, encoded.numbers, encoded.columns),
+        Encoded(*encoded),
         vectors,
         sentiment.task_of(config.model, config.scoring, sizes),
         logits,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval.data import checks, pairs, sentiment, seq2seq, tsv
+from jaxeval.data import checks, pairs, sentiment, seq2seq, text
 from jaxeval.data.checks import Findings
 from jaxeval.data.pair_files import PairSource
 from jaxeval.data.sentiment_files import SentimentSource
@@ -15,7 +15,7 @@ def test_values_are_exactly_those_of_their_columns(tmp_path: Path) -> None:
     """Dies if columns count from 0, blanks are stripped, quotes are read or lines miscounted."""
     path = tmp_path / "f"
     path.write_text('a "b\t x \tN\n\nc\td\tV\tmore\n')
-    assert list(tsv.read(path, {"features": 3, "source": 1, "target": 2})) == [
+    assert list(text.columns(path, {"features": 3, "source": 1, "target": 2})) == [
         (1, {"source": 'a "b', "target": " x ", "features": "N"}),
         (3, {"source": "c", "target": "d", "features": "V"}),
     ]
@@ -36,7 +36,7 @@ def test_what_a_line_lacks_is_named(line: str, message: str, tmp_path: Path) -> 
     path = tmp_path / "f"
     path.write_text(f"a\tb\n{line}\n")
     with pytest.raises(DataError, match=message):
-        list(tsv.read(path, {"source": 1, "target": 2}))
+        list(text.columns(path, {"source": 1, "target": 2}))
 
 
 @pytest.mark.parametrize(

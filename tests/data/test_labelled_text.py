@@ -49,7 +49,7 @@ def test_labels_may_lack_where_nothing_is_learned(tmp_path: Path) -> None:
     """Dies if texts to be classified must be labelled, or texts to learn from need not be."""
     line = {"text": "the bar", "target": "bar"}
     assert _read_json(tmp_path, line, labelled=False).texts[0].targets == (Target(4, 7, ""),)
-    with pytest.raises(DataError, match=":1: expected a text and a label that are not empty"):
+    with pytest.raises(DataError, match=":1: label: found null"):
         _read_json(tmp_path, line)
 
 
@@ -87,15 +87,15 @@ GOOD = {"text": "the bar", "target": "bar", "label": "x"}
         ('"text label"', ":2: expected a JSON object"),
         ("3", ":2: expected a JSON object"),
         ("[" * 99999, ":2: expected a JSON object"),
-        ({**GOOD, "text": 3}, ":2: text: expected a text, found 3; such as"),
-        ({**GOOD, "label": None}, ":2: label: expected a text or a whole number, found null"),
-        ({**GOOD, "label": 2.0}, ":2: label: expected a text or a whole number, found 2.0"),
-        ({"label": "x"}, ":2: text: expected a text, found none"),
-        ({**GOOD, "span": [1]}, r":2: span: expected two whole numbers, .* found \[1\]"),
-        ({**GOOD, "span": [-3, 7]}, r":2: span: expected two whole numbers"),
+        ({**GOOD, "text": 3}, ":2: text: found 3; expected a line such as"),
+        ({**GOOD, "label": None}, ":2: label: found null"),
+        ({**GOOD, "label": 2.0}, ":2: label: found 2.0"),
+        ({"label": "x"}, ":2: text: found null"),
+        ({**GOOD, "span": [1]}, r":2: span: found \[1\]"),
+        ({**GOOD, "span": [-3, 7]}, r":2: span: found"),
         ({**GOOD, "span": [4, 70]}, r":2: expected 'bar' in characters 4 to 70 of 7"),
-        ({**GOOD, "text": " "}, ":2: expected a text and a label"),
-        ({**GOOD, "label": ""}, ":2: expected a text and a label"),
+        ({**GOOD, "text": " "}, ":2: text: found"),
+        ({**GOOD, "label": ""}, ":2: label: found"),
         ({**GOOD, "target": "food"}, ":2: expected 'food' in its text: 'the bar'"),
         ({**GOOD, "target": ""}, ":2: expected '' in its text"),
         ({**GOOD, "span": [3, 7]}, ":2: expected 'bar' in characters 3 to 7 of 7: 'the bar'"),

@@ -169,7 +169,7 @@ def test_padding_that_is_read(tmp_path: Path) -> None:
     assert classified.corpus.shared["row"][0] == 0 and classified.split(0).tables["known"][0]
     saved = reading.from_dict(sentiment.SavedVocabulary, classified.vocabulary(0))
     texts = [LabelledText("a b c d", (Target(0, 0, ""),)), LabelledText("c", (Target(0, 0, ""),))]
-    encoded = sentiment.encode(data, saved, texts, 2)
+    _, encoded = sentiment.encode(data, saved, texts, 2)
     (others,) = encoded.columns
     row, known = encoded.shared["row"], classified.corpus.shared["row"]
     assert others["length"].tolist() == [3, 3]

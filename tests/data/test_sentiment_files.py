@@ -162,13 +162,13 @@ def test_lookup_of_other_texts(rows: Any, tmp_path: Path) -> None:
     classified = sentiment.build(settings, 2)
     saved = json.loads(json.dumps(classified.vocabulary(0)))
     vocabulary = reading.from_dict(sentiment.SavedVocabulary, saved)
-    encoded = sentiment.encode(settings, vocabulary, TEXTS, 2)
-    assert len(encoded.rows) == (3 if rows == "targets" else 2)
+    rows_of, encoded = sentiment.encode(settings, vocabulary, TEXTS, 2)
+    assert len(rows_of) == (3 if rows == "targets" else 2)
     known = {**vocabulary.words, **vocabulary.vectors}
     for numbers, columns in zip(encoded.numbers, encoded.columns, strict=True):
         assert "labels" not in columns
         for at, number in enumerate(numbers):
-            sentence, targets = encoded.rows[number]
+            sentence, targets = rows_of[number]
             expected = [known.get(word.lower(), words.UNKNOWN) for word in sentence.words]
             row = encoded.shared["row"][columns["forms"][at, : columns["length"][at]]]
             assert row.tolist() == expected

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from jaxeval.data import conll, text, tsv, vectors
+from jaxeval.data import conll, text, vectors
 from jaxeval.errors import DataError
 
 
@@ -81,7 +81,7 @@ def _conllu_line(number: int, word: str, tag: str) -> str:
 
 def _tsv(path: Path) -> tuple[tuple[str, ...], ...]:
     """First and second column."""
-    rows = [values for _, values in tsv.read(path, {"source": 1, "target": 2})]
+    rows = [values for _, values in text.columns(path, {"source": 1, "target": 2})]
     return tuple(tuple(row[name] for row in rows) for name in ("source", "target"))
 
 
