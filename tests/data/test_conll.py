@@ -35,14 +35,6 @@ def test_conll2003_layout(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(("word", "tag"), [(0, 1), (-4, -3)])
-def test_columns_are_chosen(word: int, tag: int, tmp_path: Path) -> None:
-    """Dies if the tag is always the last column, or negative columns are refused."""
-    sentences = conll.read_columns(_write(tmp_path, CONLL2003), word, tag)
-    assert sentences[0].words == ("EU", "rejects")
-    assert sentences[0].tags == ("NNP", "VBZ")
-
-
 @pytest.mark.parametrize("blank", ["\n", "\t\n", "  \n", "\n\n\n", "\t\t\n \n"])
 def test_white_space_ends_a_sentence(blank: str, tmp_path: Path) -> None:
     """Dies if only an empty line ends a sentence (WNUT-17), or two make an empty sentence."""
@@ -164,16 +156,6 @@ def test_outermost_mentions(tmp_path: Path) -> None:
     assert _entities(tmp_path, fields) == ("B-person", "I-person", "I-person", "O", "B-event")
 
 
-def test_several_brackets_at_one_word(tmp_path: Path) -> None:
-    """Dies if only the first or the last bracket of a word is read."""
-    fields = [
-        "Entity=(1-person-x)(2-place-x)",
-        "Entity=(3-time-x(4-plant-x)",
-        "Entity=(5-act-x)3)",
-    ]
-    assert _entities(tmp_path, fields) == ("B-person", "B-time", "I-time")
-
-
 def test_an_unclosed_mention_ends_with_its_sentence(tmp_path: Path) -> None:
     """Dies if it is dropped, refused, or goes on in the next sentence."""
     fields = ["_", "Entity=(1-person-x", "_"]
@@ -183,22 +165,10 @@ def test_an_unclosed_mention_ends_with_its_sentence(tmp_path: Path) -> None:
     assert conll.read_conllu(_write_conllu(tmp_path, content), "entity")[1].tags == ("O",)
 
 
-def test_crossing_mentions(tmp_path: Path) -> None:
-    """Dies if a mention that crosses an earlier one overwrites its end."""
-    fields = ["Entity=(1-person-x", "Entity=(2-place-x", "Entity=1)", "Entity=2)"]
-    assert _entities(tmp_path, fields) == ("B-person", "I-person", "I-person", "O")
-
-
 def test_parts_of_an_interrupted_mention(tmp_path: Path) -> None:
     """Dies if the part's number is taken for a type, or parts do not close."""
     fields = ["Entity=(5[1/2]-place-x)", "_", "Entity=(5[2/2]-place-x", "Entity=5[2/2])"]
     assert _entities(tmp_path, fields) == ("B-place", "O", "B-place", "I-place")
-
-
-def test_the_header_says_where_the_type_stands(tmp_path: Path) -> None:
-    """Dies if the type is always the second field."""
-    header = "# global.Entity = GRP-infstat-etype\n"
-    assert _entities(tmp_path, ["Entity=(1-new-person)"], header) == ("B-person",)
 
 
 @pytest.mark.parametrize(

@@ -36,15 +36,6 @@ def test_targets_of_json_lines(tmp_path: Path) -> None:
     assert read == LabelledText(text, tuple(Target(*target) for target in places), (3, 1, 1, 4))
 
 
-def test_texts_without_targets(tmp_path: Path) -> None:
-    """Dies if equal texts become one, or labels have places."""
-    line = {"text": "so so", "label": "meh"}
-    read = _read_json(tmp_path, line, line)
-    assert not read.targeted and not read.tokenised
-    target = Target(0, 0, "meh")
-    assert read.texts == [LabelledText("so so", (target,), (line,)) for line in (1, 2)]
-
-
 def test_labels_may_lack_where_nothing_is_learned(tmp_path: Path) -> None:
     """Dies if texts to be classified must be labelled, or texts to learn from need not be."""
     line = {"text": "the bar", "target": "bar"}
@@ -165,13 +156,6 @@ def test_targets_of_2015_and_2016(tmp_path: Path) -> None:
     targets = (Target(11, 16, "positive"), Target(11, 16, "negative"))
     assert read.texts == [LabelledText("Judging by sushi, fine", targets, (2, 2))]
     assert read.dropped == {"NULL": 1}
-
-
-def test_other_encodings_and_ends_of_lines(tmp_path: Path) -> None:
-    """Dies if bytes are taken for UTF-8 whatever the file says, or \\r counts as a character."""
-    plain = _read_xml(tmp_path, OLD)
-    assert _read_xml(tmp_path, OLD.replace("\n", "\r\n")) == plain
-    assert _read_xml(tmp_path, OLD.replace("utf-8", "utf-16"), "utf-16") == plain
 
 
 @pytest.mark.parametrize(

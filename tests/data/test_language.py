@@ -1,13 +1,11 @@
 """Text as windows of tokens: folders, files, prepared sets; words and bytes."""
 
-import gzip
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import tensorflow_datasets as tfds
 
 from jaxeval.data import language
 from jaxeval.errors import ConfigError, DataError
@@ -109,15 +107,6 @@ def test_a_text_too_short_to_cut(unit: language.Unit, what: str, tmp_path: Path)
         language.build(language.LanguageData(path=str(path), unit=unit), 4, 2)
 
 
-def test_dev_and_test_are_numbered_by_train(tmp_path: Path) -> None:
-    """Dies if a word or byte of dev alone is counted in the vocabulary."""
-    _text(tmp_path)
-    for unit, vocabulary in (("word", 5), ("byte", 6)):  # 0 and: newline, space, a, b, c
-        text = language.build(language.LanguageData(path=str(tmp_path), unit=unit, window=5), 4, 2)
-        assert text.vocabulary == vocabulary
-        assert text.corpus.shared["tokens"].max() == vocabulary - 1
-
-
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     """Dies if a wrong folder is a traceback."""
     with pytest.raises(DataError, match="no such file or folder"):
@@ -129,16 +118,6 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         language.build(language.LanguageData(path=str(tmp_path)), 100, 2)
     with pytest.raises(DataError, match="no such file or folder"):
         language.build(language.LanguageData(path=str(tmp_path / "x"), unit="byte"), 2, 2)
-
-
-def test_tokens_that_train_lacks_are_counted(tmp_path: Path) -> None:
-    """Dies if an <unk> that the text itself holds counts, or a part is mistaken for another."""
-    for part, content in (("train", "a <unk> b\n" * 9), ("valid", "<unk> c d\n"), ("test", "a\n")):
-        (tmp_path / f"{part}.txt").write_text(content)
-    actual = language.build(language.LanguageData(path=str(tmp_path), window=4), 2, 2).findings
-    assert actual.facts == {"unseen_tokens": {"dev": 2, "test": 0}}
-    assert actual.remarks[0].startswith("dev: 2 of 4 tokens (50.0%) are words that train lacks")
-    assert len(actual.remarks) == 1
 
 
 @pytest.mark.parametrize(
@@ -197,14 +176,6 @@ def test_lines_of_a_prepared_set(prepared: str) -> None:
     assert "tensorflow" not in sys.modules
 
 
-def test_a_set_reads_as_the_file_of_its_bytes(prepared: str, tmp_path: Path) -> None:
-    """Dies if sets and files split lines differently."""
-    contents = language.contents(_source(prepared))
-    for part, name in (("train", "train"), ("dev", "valid"), ("test", "test")):
-        (tmp_path / name).write_bytes(contents[part])
-    assert _lines(tmp_path) == _lines(prepared)
-
-
 def test_features_that_will_not_do_are_named(prepared: str) -> None:
     """Dies if a KeyError reaches the user, or class numbers are read as text."""
     with pytest.raises(
@@ -232,18 +203,6 @@ def test_a_set_that_is_not_utf8(tmp_path: Path) -> None:
     assert language.contents(_source(path))["train"] == b"a\nb\nZo\xeb\n"
 
 
-@pytest.mark.parametrize("read", [language.lines, language.contents])
-def test_a_set_that_was_not_prepared(
-    read: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a download is tried, or an error of tfds reaches the user."""
-    monkeypatch.setattr(tfds.core.constants, "DATA_DIR", str(tmp_path))
-    with pytest.raises(DataError, match=r"tfds:lm1b: not prepared.*run: python -c"):
-        read(_source("tfds:lm1b"))
-    with pytest.raises(DataError, match="knows no such set"):
-        read(_source("tfds:no_such_text"))
-
-
 @pytest.mark.parametrize(
     "names",
     [
@@ -264,28 +223,3 @@ def test_usual_names_of_files(names: tuple[str, ...], tmp_path: Path) -> None:
     assert list(actual.items()) == [
         (part, [f"this is {name}"]) for part, name in zip(PATTERNS, names, strict=True)
     ]
-
-
-def test_one_file_is_train(tmp_path: Path) -> None:
-    """Dies if a gzip file's bytes are those of the archive."""
-    path = tmp_path / "enwik8"
-    path.write_bytes(gzip.compress(b"a\xff\nb"))
-    assert language.contents(_source(path)) == {"train": b"a\xff\nb"}
-    with pytest.raises(DataError, match="enwik8:1: not UTF-8"):
-        _lines(path)
-
-
-def test_files_that_cannot_be_a_text(tmp_path: Path) -> None:
-    """Dies if a missing, empty or zip file is a traceback or, as bytes, a text."""
-    path = tmp_path / "enwik8.zip"
-    for data, message in (
-        (None, "no such file or folder"),
-        (b"", "enwik8.zip: the file is empty"),
-        (b"PK\x03\x04...", "enwik8.zip: a zip archive or"),
-    ):
-        if data is not None:
-            path.write_bytes(data)
-        with pytest.raises(DataError, match=message):
-            _lines(path)
-        with pytest.raises(DataError, match=message):
-            language.contents(_source(path))

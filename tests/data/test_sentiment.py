@@ -1,6 +1,5 @@
 """From classified texts to arrays, and their splits."""
 
-import functools
 import os
 from collections import Counter
 from pathlib import Path
@@ -10,10 +9,10 @@ import numpy as np
 import pytest
 
 from jaxeval.config import reading
-from jaxeval.data import buckets, sentiment, sentiment_files, splits, targeted, words
+from jaxeval.data import sentiment, sentiment_files, splits, targeted, words
 from jaxeval.data.buckets import Shape
 from jaxeval.data.labelled_text import LabelledText, Target
-from jaxeval.data.targeted import Row, TargetedSentence
+from jaxeval.data.targeted import TargetedSentence
 from jaxeval.errors import ConfigError, DataError
 from tests.data import hand_sentiment
 
@@ -54,11 +53,6 @@ def test_words_between_blanks_are_cut_at_targets_alone() -> None:
     assert sentence.targets == (Target(2, 3, "x"),)
 
 
-def test_labels_of_whole_texts_have_no_place() -> None:
-    """Dies if 0, 0 is looked up in the words."""
-    assert _one(LabelledText(" so", (Target(0, 0, "x"),))).targets == (Target(0, 0, "x"),)
-
-
 def test_equal_texts_have_equal_words() -> None:
     """Dies if a text of two parts is cut in two ways: it could not be dealt as a whole."""
     train, test = _text("barfoodpub", ("food", "x")), _text("barfoodpub", ("bar", "y"))
@@ -70,21 +64,6 @@ SENTENCES = [
     TargetedSentence(("a", "b", "c"), (Target(0, 1, "x"), Target(1, 3, "y"))),
     TargetedSentence(("b",), (Target(0, 1, "y"),)),
 ]
-
-
-def test_rows() -> None:
-    """Dies if a row a target holds other targets, or a sentence is doubled or lost."""
-    first, second = SENTENCES
-    x, y = first.targets
-    assert targeted.rows(SENTENCES, "sentences") == [
-        Row(first, (x, y)),
-        Row(second, second.targets),
-    ]
-    assert targeted.rows(SENTENCES, "targets") == [
-        Row(first, (x,)),
-        Row(first, (y,)),
-        Row(second, second.targets),
-    ]
 
 
 def test_arrays_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,22 +116,6 @@ def test_arrays_hold_the_texts(rows: Any, tmp_path: Path) -> None:
     assert max(shape.targets for shape in classified.shapes) == (1 if rows == "targets" else 2)
 
 
-def test_texts_without_targets(tmp_path: Path) -> None:
-    """Dies if the label of a whole text is of its first word, or counts as no target."""
-    folder = tmp_path / "c"
-    folder.mkdir()
-    for part, lines in {"train": "1 a b\n0 c\n", "dev": "1 c d\n", "test": "0 d\n"}.items():
-        (folder / part).write_text(lines)
-    source = sentiment_files.SentimentSource(path=str(folder), format="sst")
-    classified = sentiment.build(sentiment.SentimentData(source=source), 2)
-    assert not classified.targeted
-    assert {shape.targets for shape in classified.shapes} == {1}
-    for bucket in classified.corpus.buckets:
-        assert bucket["targets"].tolist() == [1] * len(bucket["length"])
-        assert not bucket["start"].any() and not bucket["end"].any()
-    assert classified.vocabulary(0)["tokenised"] and not classified.vocabulary(0)["targeted"]
-
-
 def test_padding_that_is_read(tmp_path: Path) -> None:
     """Dies if padding is masked though it is to be read, is a word, or a text is not cut; or if
     a text to be classified is read in another way."""
@@ -192,12 +155,6 @@ def test_texts_that_begin_alike_are_different_ones(tmp_path: Path) -> None:
     assert counts[0] == counts[1] and min(counts[0]) > 3
 
 
-def test_texts_with_targets_are_not_cut(tmp_path: Path) -> None:
-    """Dies if a target may be cut off."""
-    with pytest.raises(ConfigError, match=r"data\.padded_to"):
-        sentiment.build(sentiment.SentimentData(padded_to=3), 2)
-
-
 def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
     """Dies if a changed word, place, label or part leaves it, or what a row is changes it."""
     first = hand_sentiment.build(tmp_path / "c").fingerprint
@@ -222,20 +179,6 @@ def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
     assert len({first, *prints}) == 5
 
 
-def test_named_labels(tmp_path: Path) -> None:
-    """Dies if their order is not kept, or a config cannot name them."""
-    assert hand_sentiment.build(tmp_path / "c", labels=("pos", "odd", "neg")).labels == [
-        "pos",
-        "odd",
-        "neg",
-    ]
-    read = reading.read(sentiment.SentimentData, None, ['labels=["b", "a"]'])
-    assert read.labels == ("b", "a")
-    for labels in ('["a"]', '["a", "a"]', "none"):
-        with pytest.raises(ConfigError, match="labels"):
-            reading.read(sentiment.SentimentData, None, [f"labels={labels}"])
-
-
 @pytest.mark.parametrize(
     ("parts", "changes", "message"),
     [
@@ -255,29 +198,6 @@ def test_what_is_refused(
     """Dies if there is nothing to learn, or a label that no model can give passes."""
     with pytest.raises(DataError, match=message):
         hand_sentiment.build(tmp_path / "c", {**hand_sentiment.HAND, **parts}, **changes)
-
-
-def test_findings(tmp_path: Path) -> None:
-    """Dies if counts of classes are of rows, or a drawn part is not told."""
-    assert hand_sentiment.build(tmp_path / "c", rows="sentences").findings.facts == {
-        "texts": {"train": 2, "dev": 1, "test": 1},
-        "classes": {"train": {"neg": 1, "pos": 2}, "dev": {"neg": 1}, "test": {"pos": 1}},
-    }
-    settings = hand_sentiment.settings(
-        tmp_path / "d",
-        {
-            "train": hand_sentiment.HAND["train"]
-            + hand_sentiment.HAND["dev"]
-            + hand_sentiment.HAND["test"]
-        },
-    )
-    drawn = sentiment.build(
-        reading.read(
-            sentiment.SentimentData, settings, ["test_fraction=0.25", "dev_fraction=0.4"]
-        ),
-        2,
-    )
-    assert "test: the files have none; it is 25% of train's texts" in drawn.findings.remarks[1]
 
 
 def test_contradictions_and_mixed_forms_are_told(tmp_path: Path) -> None:
@@ -344,17 +264,6 @@ def test_random_splits_keep_texts_whole_and_shapes_equal(split: Any, rows: Any) 
     assert len({*map(tuple, seen)}) == 4
 
 
-def test_block_splits_do_not_depend_on_what_a_row_is() -> None:
-    """Dies if models that see a sentence's targets at once are tested on other blocks."""
-    parts = []
-    for rows in ("targets", "sentences"):
-        classified = hand_sentiment.generated(split="block", rows=rows, vocabulary="all")
-        parts.append(
-            [hand_sentiment.items(classified, classified.split(k), "test") for k in (0, 1, 2)]
-        )
-    assert parts[0] == parts[1]
-
-
 def test_a_text_that_stands_in_two_parts_is_dealt_as_one(tmp_path: Path) -> None:
     """Dies if it is in train and test of a random split, or arrays are too short for it."""
     text = ("odd pub", "odd", "neg")
@@ -376,32 +285,6 @@ def test_a_text_that_stands_in_two_parts_is_dealt_as_one(tmp_path: Path) -> None
         ]
         whole = [items for items in together if any(item[0] == ("odd", "pub") for item in items)]
         assert len(whole) == 1 and sum(map(Counter.total, together)) == 8
-
-
-def test_rows_of_a_text_lie_in_one_bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if a text that stands again with fewer targets lies in the bucket of these: what is
-    dealt as a whole is counted in one bucket, and arrays of random splits are too short."""
-    free = functools.partial(buckets.choose_shapes, shape_cost=0)
-    monkeypatch.setattr(buckets, "choose_shapes", free)
-    again = [("Good bar , bad food .", "food", "neg")]
-    parts = {
-        **hand_sentiment.HAND,
-        "dev": [*hand_sentiment.HAND["dev"], *again],
-        "test": [*hand_sentiment.HAND["test"], ("a b", "a", "neg")],
-    }
-    classified = hand_sentiment.build(tmp_path / "c", parts, rows="sentences", vocabulary="all")
-    assert [shape.targets for shape in classified.shapes] == [1, 2]
-    assert [bucket["targets"].tolist() for bucket in classified.corpus.buckets][1] == [2, 1]
-    for number in range(1, 9):
-        real = hand_sentiment.real(classified.split(number))
-        assert sum(len(rows) for of_part in real.values() for rows in of_part) == 6
-
-
-def test_random_splits_need_all_words(tmp_path: Path) -> None:
-    """Dies if random splits are drawn although words of their train may have no row."""
-    settings = hand_sentiment.settings(tmp_path / "c")
-    with pytest.raises(ConfigError, match=r"split 1: .* data\.vocabulary=all"):
-        sentiment.build(settings, 2).split(1)
 
 
 def test_known_and_once_count_a_text_once(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Classified texts: files by name, drawn parts, texts to be classified."""
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import pytest
 
 from jaxeval.config import reading
-from jaxeval.data import generated_texts, sentiment, sentiment_files, words
+from jaxeval.data import sentiment, sentiment_files, words
 from jaxeval.data.labelled_text import LabelledText, Target
 from jaxeval.data.sentiment_files import SentimentSource, TextParts
 from jaxeval.data.splits import Fractions
@@ -62,17 +61,6 @@ def test_formats_by_name(name: str, content: str, tmp_path: Path) -> None:
     assert read.targeted and not read.findings.remarks
 
 
-def test_gzip_and_named_formats(tmp_path: Path) -> None:
-    """Dies if the name of a packed file does not tell its format, or a named one is not used."""
-    (tmp_path / "train.tsv.gz").write_bytes(gzip.compress(LINES.encode()))
-    assert len(_texts(_read(tmp_path / "train.tsv.gz"), "train")) == 12
-    folder = _write(tmp_path / "sst", a__train="1 a\n0 b\n", a__dev="1 c\n", a__test="0 d\n")
-    read = _read(folder, format="sst")
-    assert read.tokenised and not read.targeted and _texts(read, "test") == ["d"]
-    with pytest.raises(DataError, match=r"a.train: its name does not tell .*=FORMAT, .* sst,"):
-        _read(folder)
-
-
 def test_lacking_parts_are_drawn_from_train(tmp_path: Path) -> None:
     """Dies if a text is lost or in two parts, dev is a fraction of all, the seed is not used, or
     test is drawn though there is one."""
@@ -89,13 +77,6 @@ def test_lacking_parts_are_drawn_from_train(tmp_path: Path) -> None:
     assert [len(read.parts[part]) for part in read.parts] == [15, 5, 1] and _drawn(read) == ["dev"]
 
 
-def test_equal_texts_are_drawn_together(tmp_path: Path) -> None:
-    """Dies if a text is in train and in the dev that is drawn from it."""
-    read = _read(_write(tmp_path / "d", train__tsv=LINES * 2) / "train.tsv")
-    dev, train = {*_texts(read, "dev")}, {*_texts(read, "train")}
-    assert len(read.parts["dev"]) == 2 * len(dev) and not dev & train
-
-
 def test_a_file_beside_is_not_passed_over(tmp_path: Path) -> None:
     """Dies if val.xml is left unread and a dev drawn in its place."""
     folder = _write(tmp_path / "d", train__tsv=LINES, val__tsv="v\tbad\n", test__tsv="t\tbad\n")
@@ -105,14 +86,6 @@ def test_a_file_beside_is_not_passed_over(tmp_path: Path) -> None:
         _read(folder)
     assert _texts(_read(folder, dev="val*"), "dev") == ["v"]
     assert len(_read(folder, dev=None).parts["dev"]) == 5
-
-
-def test_what_is_dropped_is_told(tmp_path: Path) -> None:
-    """Dies if the counts of one part are another's."""
-    odd = XML.replace("neutral", "conflict").replace("<sentences>", "").replace("</sentences>", "")
-    more = XML.replace("bar", "pub").replace("</sentences>", f"{odd}</sentences>")
-    folder = _write(tmp_path / "d", train__xml=XML, dev__xml=more, test__xml=XML)
-    assert _read(folder).findings.facts["dropped_targets"] == {"dev": {"conflict": 1}}
 
 
 @pytest.mark.parametrize(
@@ -131,13 +104,6 @@ def test_what_is_refused(files: dict[str, str], message: str, tmp_path: Path) ->
         _write(tmp_path / "d", **files)
     with pytest.raises(DataError, match=message):
         _read(tmp_path / "d")
-
-
-def test_without_a_path_texts_are_generated() -> None:
-    """Dies if seed or size are dropped."""
-    read = sentiment_files.read(SentimentSource(seed=3, sentences=10), FRACTIONS)
-    assert read.parts == generated_texts.texts(3, 10)
-    assert read.targeted and read.tokenised
 
 
 VECTORS = "pub 1 2\ngood 3 4\n<unk> 5 6\n"

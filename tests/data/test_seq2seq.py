@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies
 
 from jaxeval.config import reading
-from jaxeval.data import buckets, checks, seq2seq, splits, symbols
+from jaxeval.data import buckets, checks, seq2seq, symbols
 from jaxeval.errors import ConfigError, DataError
 from tests.data import hand_seq2seq
 
@@ -120,18 +120,6 @@ def test_every_pair_is_in_one_bucket_of_its_part(
         assert sorted(dealt) == [*range(len(bucket["source"]))]
 
 
-@hypothesis.given(pairs=PAIRS)
-@hypothesis.settings(max_examples=30, deadline=None)
-def test_widths_are_those_of_the_longest_rows(pairs: list[tuple[str, str]]) -> None:
-    """Dies if one side alone chooses the bucket, or is padded to the other's width."""
-    loaded = _bucketed(dict.fromkeys(splits.PARTS, pairs))
-    keys = sorted({max(len(source), len(target)) + 2 for source, target in pairs})
-    assert [max(widths) for widths in loaded.widths] == keys
-    for bucket, widths in zip(loaded.corpus.buckets, loaded.widths, strict=True):
-        assert (bucket["source"].shape[1], bucket["target"].shape[1]) == widths
-        assert (bucket["source_length"].max(), bucket["target_length"].max()) == widths
-
-
 def test_max_widths(tmp_path: Path) -> None:
     """Dies if the setting is not heeded, or the batch size not told."""
     lines = "ab\tc\n" * 50 + f"{'ab' * 30}\tdc\n" * 50
@@ -141,17 +129,6 @@ def test_max_widths(tmp_path: Path) -> None:
         for most, batch in ((12, 50), (1, 50), (12, 300))
     ]
     assert widths == [[(4, 3), (62, 4)], [(62, 4)], [(62, 4)]]
-
-
-def test_random_splits(tmp_path: Path) -> None:
-    """Dies if a split changes how many rows a part has, or its number changes nothing."""
-    lines = "".join(f"{'a' * (k % 5 + 1)}\tb{k}\tN\n" for k in range(40))
-    parts = {"train": lines, "dev": lines, "test": lines.replace("b", "c")}
-    loaded = hand_seq2seq.inflection(tmp_path / "c", parts)
-    own, first, second = (loaded.split(number) for number in (0, 1, 2))
-    plain = [[r.tolist() for part in s[:3] for r in part] for s in (own, first, second)]
-    assert plain[0] != plain[1] != plain[2]
-    assert [len(rows) for rows in plain[0]] == [len(rows) for rows in plain[1]]
 
 
 def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
@@ -252,32 +229,6 @@ def test_a_column_serves_one_purpose() -> None:
     for key in ("source_column", "features_column"):
         with pytest.raises(ConfigError, match="must differ"):
             reading.read(seq2seq.Seq2SeqData, None, [f"{key}=2"])
-
-
-def test_code_points_are_kept_as_they_are() -> None:
-    """Dies if a space is dropped, or letters and their accents are joined or normalised."""
-    assert symbols.split(" të e\u0301", "characters") == (" ", "t", "ë", " ", "e", "\u0301")
-
-
-def test_words_stand_between_ascii_spaces() -> None:
-    """Dies if a no-break space ends a word, or two spaces hold one."""
-    assert symbols.split(" t͡s  a\xa0b ", "words") == ("t͡s", "a\xa0b")
-
-
-@hypothesis.given(strategies.text())
-def test_splitting_is_undone_by_joining(text: str) -> None:
-    """Dies if a character is lost, or a word; of spaces between words only one is kept."""
-    assert symbols.join(symbols.split(text, "characters"), "characters") == text
-    once = symbols.join(symbols.split(text, "words"), "words")
-    assert once.split(" ") == ([w for w in text.split(" ") if w] or [""])
-
-
-def test_numbers() -> None:
-    """Dies if symbols do not follow the specials, or a word is taken for a special."""
-    vocabulary = symbols.Vocabulary(("<unk>", "a"))
-    assert len(vocabulary) == 6
-    assert vocabulary.names == ("<pad>", "<s>", "</s>", "<unk>", "<unk>", "a")
-    assert vocabulary.encode(("a", "b", "<unk>", "<s>")) == [5, symbols.UNKNOWN, 4, 3]
 
 
 def test_a_sequence_ends_at_its_first_end() -> None:

@@ -43,31 +43,6 @@ def test_random_deals_every_row_once_and_as_many_to_each_part() -> None:
                 assert len(drawn[part][bucket]) == len(own[part][bucket])
 
 
-def test_numbers_name_splits() -> None:
-    """Dies if the split depends on anything but its number, or on nothing."""
-    own = splits.given_split(NAMES, BUCKETS)
-    first, second = (_plain(splits.numbered(own, number)) for number in (1, 2))
-    assert first == _plain(splits.numbered(own, 1))
-    assert first != second and first != _plain(own)
-
-
-def test_a_split_does_not_depend_on_the_one_it_was_drawn_from() -> None:
-    """Dies if drawing from a split that was drawn before gives other rows."""
-    own = splits.given_split(NAMES, BUCKETS)
-    assert _plain(splits.numbered(splits.numbered(own, 5), 3)) == _plain(splits.numbered(own, 3))
-
-
-def test_rows_are_dealt_evenly() -> None:
-    """Dies if some rows never leave their part: over 300 splits each is near its share."""
-    own = splits.given_split(NAMES, BUCKETS)
-    counts = np.zeros(len(BUCKETS[0]))
-    for number in range(1, 301):
-        counts[splits.numbered(own, number)["test"][0]] += 1
-    share = len(own["test"][0]) / len(counts)
-    spread = np.sqrt(share * (1 - share) / 300)
-    assert np.abs(counts / 300 - share).max() < 5 * spread
-
-
 FRACTIONS = Fractions(0.2, 0.2)
 SIZES = strategies.lists(strategies.integers(1, 4), min_size=3, max_size=12)
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxeval import studies
-from jaxeval.data import generated, splits, tagging, tagging_files, tfds, words
+from jaxeval.data import generated, splits, tagging, tagging_files, words
 from jaxeval.data.schemes import Sentence
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import DataError
 from tests.data import hand_tagging
 
 CONLL = "Ann NNP B-PER\nLee NNP I-PER\nruns VBZ O\n"
@@ -52,15 +51,6 @@ def test_other_tags_are_not_entities(content: str, tmp_path: Path) -> None:
     assert scheme == "none"
 
 
-def test_columns_and_formats(tmp_path: Path) -> None:
-    """Dies if the columns are not handed on."""
-    path = _folder(tmp_path, CONLL).path
-    assert _tags(tagging_files.SentenceSource(path=path, tag_column=1)) == ("NNP", "NNP", "VBZ")
-    assert tagging_files.read(tagging_files.SentenceSource(path=path, word_column=1), "bio")[0][
-        "test"
-    ][0].words == (*("NNP", "NNP", "VBZ"),)
-
-
 def test_conllu_by_its_name_or_by_the_config(tmp_path: Path) -> None:
     """Dies if *.conllu is read as columns, or `tag` is ignored."""
     path = _folder(tmp_path, CONLLU, ".conllu").path
@@ -82,20 +72,6 @@ def test_without_a_path_the_corpus_is_generated() -> None:
     }
 
 
-def test_tfds_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if a tfds name is a folder's, its tag feature is lost, or an error names no part."""
-    loaded = []
-
-    def read(name: str, feature: str | None) -> dict[str, list[Sentence]]:
-        loaded.append((name, feature))
-        return {p: [Sentence(("a",), ("I-X" if p == "dev" else "B-X",))] for p in ("train", "dev")}
-
-    monkeypatch.setattr(tfds, "sentences", read)
-    with pytest.raises(DataError, match=r"tfds:my \(dev\): sentence 1, word 1"):
-        tagging_files.read(tagging_files.SentenceSource(path="tfds:my", tag_feature="pos"), "bio")
-    assert loaded == [("tfds:my", "pos")]
-
-
 @pytest.mark.parametrize(
     ("last", "message"),
     [
@@ -114,12 +90,6 @@ def test_an_odd_tag_among_entities_is_refused(last: str, message: str, tmp_path:
     """Dies if one tag turns the F1 of entities into accuracy, or its line is not named."""
     with pytest.raises(DataError, match=message):
         tagging_files.read(_folder(tmp_path, f"Ann B-PER\nLee I-PER\nruns O\n{last}\n"), "iobes")
-
-
-def test_an_empty_path(tmp_path: Path) -> None:
-    """Dies if it is read as the folder in which the job was started."""
-    with pytest.raises(ConfigError, match=r"data\.source\.path: .* at least 1 character"):
-        studies.read(None, ['data.source.path=""'])
 
 
 TAGS = {"UH", "DT", "O"}
@@ -178,12 +148,6 @@ def test_known_and_once(tmp_path: Path) -> None:
     }
     assert hand_tagging.named(settings, tagged, "once") == {"dog", "fox", "ran", "far9"}
     assert tagged.split(0).tables["known"][[words.PADDING, words.UNKNOWN]].all()
-
-
-def test_min_count(tmp_path: Path) -> None:
-    """Dies if the limit itself is not enough, or words of the dev part count."""
-    settings = hand_tagging.settings(tmp_path / "c", min_count=2)
-    assert hand_tagging.named(settings, tagging.build(settings, 2), "known") == {"Red", "red"}
 
 
 def test_pretrained_words(tmp_path: Path) -> None:
@@ -264,14 +228,6 @@ def test_labels_and_legality(tmp_path: Path) -> None:
     assert tagged.legality.end.tolist() == [True, False, True]
     bio = tagging.build(hand_tagging.settings(tmp_path / "c", parts, scheme="bio"), 2)
     assert bio.labels == ["O", "B-PER", "I-PER"] and bio.legality.end.all()
-
-
-def test_classes_are_not_entities(tmp_path: Path) -> None:
-    """Dies if part-of-speech tags are scored as spans or some moves between them forbidden."""
-    parts = {"train": "go VERB\non ADP\n", "dev": "on ADP\n", "test": "go VERB\n"}
-    tagged = tagging.build(hand_tagging.settings(tmp_path / "c", parts), 2)
-    assert not tagged.entities and tagged.labels == ["ADP", "VERB"]
-    assert all(table.all() for table in tagged.legality)
 
 
 def test_fewer_train_sentences_and_zero_digits(tmp_path: Path) -> None:

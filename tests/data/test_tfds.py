@@ -71,21 +71,10 @@ def test_a_prepared_folder_without_tensorflow(prepared: str) -> None:
     assert "tensorflow" not in sys.modules
 
 
-def test_the_tag_feature_is_chosen(prepared: str) -> None:
-    """Dies if the argument is ignored, or tags that are text are looked up as numbers."""
-    assert sets.sentences(prepared, "chunks")["test"][0].tags == ("she", "left")
-
-
 def test_a_missing_feature_names_those_there(prepared: str) -> None:
     """Dies if a KeyError reaches the user, or another feature is taken instead."""
     with pytest.raises(DataError, match=r"no feature.*among pos; it has .*chunks"):
         sets.sentences(prepared, "pos")
-
-
-def test_a_missing_part_names_those_there(tmp_path: Path) -> None:
-    """Dies if test sentences stand in for absent dev sentences."""
-    with pytest.raises(DataError, match="no split dev or validation; it has train, test"):
-        sets.sentences(_prepare(NoDev, tmp_path))
 
 
 @pytest.mark.timeout(30)
@@ -106,17 +95,6 @@ def test_unknown_names(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(here)  # where no folder x is beside
     with pytest.raises(DataError, match="no such set"):
         sets.sentences(name)
-
-
-def test_a_set_that_needs_another_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if a missing library (tfds:huggingface:... without it) is a traceback."""
-
-    def builder(*args: object, **options: object) -> None:
-        raise ModuleNotFoundError("No module named 'huggingface_hub'")
-
-    monkeypatch.setattr(tfds, "builder", builder)
-    with pytest.raises(DataError, match=r"cannot open it here.*huggingface_hub"):
-        sets.sentences("tfds:huggingface:x")
 
 
 class TinyNumbers(tfds.core.GeneratorBasedBuilder):

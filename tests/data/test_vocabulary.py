@@ -1,13 +1,11 @@
 """Which words, characters and tags get numbers and vectors; what is saved of them."""
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from jaxeval.data import tagging, words
-from jaxeval.errors import ConfigError
 from tests.data import hand_tagging
 
 SWAPPED = {
@@ -55,15 +53,6 @@ def test_words_outside_the_vocabulary(tmp_path: Path) -> None:
         zip(hand_tagging.forms(settings), tagging.build(settings, 2).table.row, strict=True)
     )
     assert row["Dog"] == row["dog"] > words.UNKNOWN
-
-
-def test_random_splits_count_all_words(tmp_path: Path) -> None:
-    """Dies if words of a random split's train have no row, or others are dealt."""
-    settings = hand_tagging.settings(tmp_path / "c")
-    pooled = tagging.build(dataclasses.replace(settings, vocabulary="all"), 2)
-    assert pooled.table.vocabulary == 2 + 7 and pooled.split(1)
-    with pytest.raises(ConfigError, match=r"split 1: .* data\.vocabulary=all"):
-        tagging.build(settings, 2).split(1)
 
 
 def test_tags_that_train_lacks_are_told(tmp_path: Path) -> None:

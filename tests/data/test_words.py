@@ -66,12 +66,6 @@ def test_borders_are_borders_of_words(text: str, data: strategies.DataObject) ->
         assert "".join(_in_words(text, pieces[first:last])) == "".join(text[start:end].split())
 
 
-def test_words_between_blanks_stay_as_they_are() -> None:
-    """Dies if text that was cut into words before is cut again."""
-    text = "ca n't wait ... 3.50$ #tag-a"
-    assert _in_words(text, words.split_at_blanks(text)) == text.split()
-
-
 KINDS = {
     "2024": "numeric",
     "3.5": "mainly_numeric",
@@ -132,11 +126,3 @@ def test_characters_are_cut_and_padded() -> None:
     table = words.characters(["", "ab", "azb", "bbbbbbb"], {"a": 2, "b": 3}, most=4)
     assert table.tolist() == [[0, 0, 0, 0], [2, 3, 0, 0], [2, 1, 3, 0], [3, 3, 3, 3]]
     assert words.characters(["", "ab"], {"a": 2, "b": 3}, most=4).shape == (2, 2)
-
-
-@pytest.mark.parametrize("count", [249, 250, 255, 300])
-def test_many_characters_keep_their_numbers(count: int) -> None:
-    """Dies if a number wraps around in bytes (Chinese)."""
-    form = "".join(chr(0x4E00 + i) for i in range(count))
-    table = words.characters([form], words.alphabet([form]), most=count)
-    assert table[0].tolist() == [*range(2, count + 2)]
