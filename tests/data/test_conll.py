@@ -156,6 +156,12 @@ def test_outermost_mentions(tmp_path: Path) -> None:
     assert _entities(tmp_path, fields) == ("B-person", "I-person", "I-person", "O", "B-event")
 
 
+def test_a_mention_inside_one_of_the_same_group(tmp_path: Path) -> None:
+    """Dies if a closing bracket closes the outer of two open mentions of one group."""
+    fields = ["Entity=(1-person-x", "Entity=(1-time-x", "Entity=1)", "Entity=1)", "_"]
+    assert _entities(tmp_path, fields) == ("B-person", "I-person", "I-person", "I-person", "O")
+
+
 def test_an_unclosed_mention_ends_with_its_sentence(tmp_path: Path) -> None:
     """Dies if it is dropped, refused, or goes on in the next sentence."""
     fields = ["_", "Entity=(1-person-x", "_"]

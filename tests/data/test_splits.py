@@ -41,6 +41,7 @@ def test_random_deals_every_row_once_and_as_many_to_each_part() -> None:
             assert sorted(dealt.tolist()) == [*range(len(rows))]
             for part in splits.PARTS:
                 assert len(drawn[part][bucket]) == len(own[part][bucket])
+                assert (np.diff(drawn[part][bucket]) > 0).all()
 
 
 FRACTIONS = Fractions(0.2, 0.2)

@@ -41,11 +41,13 @@ def test_rows_of_the_vocabulary_depend_on_train_alone(tmp_path: Path) -> None:
 
 def test_words_outside_the_vocabulary(tmp_path: Path) -> None:
     """Dies if a read vector of a test word is lost or trained, or other words are not unknown."""
-    settings = hand_tagging.with_vectors(tmp_path / "c")
+    parts = {**hand_tagging.HAND, "test": "fox O\nowl O\nelk O\n"}
+    vectors = f"{hand_tagging.VECTORS}elk 9 9\n"
+    settings = hand_tagging.with_vectors(tmp_path / "c", vectors, parts=parts)
     tagged = tagging.build(settings, 2)
     row = dict(zip(hand_tagging.forms(settings), tagged.table.row.tolist(), strict=True))
     assert row["owl"] == tagged.table.vocabulary and row["blue"] == words.UNKNOWN
-    assert tagged.table.vectors[row["owl"]].tolist() == [1, 2]
+    assert tagged.table.vectors[[row["owl"], row["elk"]]].tolist() == [[1, 2], [9, 9]]
     assert tagged.split(0).tables["known"][row["owl"]]
     folded = {**hand_tagging.HAND, "test": "Dog O\n"}
     settings = hand_tagging.settings(tmp_path / "folded", folded)
@@ -57,14 +59,15 @@ def test_words_outside_the_vocabulary(tmp_path: Path) -> None:
 
 def test_tags_that_train_lacks_are_told(tmp_path: Path) -> None:
     """Dies if they can be predicted, or the warning does not name them or count them."""
-    tagged = tagging.build(hand_tagging.settings(tmp_path / "c", SWAPPED), 2)
+    parts = {**SWAPPED, "dev": "Ünder S-LOC\nowl S-LOC\ndogs O\n"}
+    tagged = tagging.build(hand_tagging.settings(tmp_path / "c", parts), 2)
     assert tagged.labels == ["O", "S-COL", "B-ORG", "E-ORG", "S-LOC"] and tagged.predicted == 2
     assert tagged.legality.moves.shape == (2, 2)
     dev, test = (w for w in tagged.findings.warnings if w.startswith("tags: "))
-    assert "dev has 1 that train lacks, 1 of its 3 (33.33%): 'S-LOC' (1)" in dev
+    assert "dev has 1 that train lacks, 2 of its 3 (66.67%): 'S-LOC' (2)" in dev
     assert "'B-ORG' (1), 'E-ORG' (1); they count as errors" in test
     assert tagged.findings.facts["unseen_tags"] == {
-        "dev": {"types": 1, "tokens": 1},
+        "dev": {"types": 1, "tokens": 2},
         "test": {"types": 2, "tokens": 2},
     }
 
