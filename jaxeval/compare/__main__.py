@@ -84,7 +84,7 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
     rules.add_argument(
         "--resamples", type=arguments.whole, default=9999, help="permutations, bootstraps (9999)"
     )
-    rules.add_argument("--seed", type=arguments.count, default=0, help="of the resamples (0)")
+    rules.add_argument("--seed", type=arguments.seed, default=0, help="of the resamples (0)")
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:

@@ -10,11 +10,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from jaxeval.config.arguments import MOST_ROWS
 from jaxeval.data import text
 from jaxeval.errors import DataError, argument, parsing, printable
 from jaxeval.files import Json
 
-_MOST_ROWS = 10_000_000
 _EXPECTED_JSON = (
     'expected {model: [scores]} or a list of records such as [{"model": "A", "score": 0.9}]'
 )
@@ -150,9 +150,9 @@ def _read_delimited(path: str | Path, rows: int | None) -> Columns:
 
 def _refuse_many(rows: int, path: str | Path) -> None:
     """A few compressed bytes can be more rows than the memory holds."""
-    if rows > _MOST_ROWS:
+    if rows > MOST_ROWS:
         first = argument("rows", "N")
-        raise DataError(f"expected at most {_MOST_ROWS:,} rows; {first} reads the first N", path)
+        raise DataError(f"expected at most {MOST_ROWS:,} rows; {first} reads the first N", path)
 
 
 def _filled_rows(reader: Iterable[list[str]]) -> Iterator[list[str]]:
