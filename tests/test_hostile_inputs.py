@@ -1,5 +1,6 @@
 """Damaged, endless and hostile inputs: one short line, exit code 2, nothing obeyed."""
 
+import csv
 import gzip
 import io
 import json
@@ -177,6 +178,9 @@ def test_a_few_bytes_that_are_many_rows(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(DataError, match="expected at most 1,000 rows; --rows N reads the first N"):
         imported.read(path)
     assert len(imported.read(path, rows=10)) == 10
+    monkeypatch.setattr(csv, "reader", None)  # nothing is kept before
+    with pytest.raises(DataError, match="expected at most 1,000 rows"):
+        imported.read(path)
     lines = tmp_path / "t.jsonl"
     lines.write_text('{"model": "A", "score": 1}\n' * 1001)
     with pytest.raises(DataError, match="expected at most 1,000 rows"):

@@ -93,6 +93,8 @@ def read(path: str | Path, rows: int | None = None) -> Columns:
       DataError: naming the file, the row, and what was expected.
     """
     suffix = Path(Path(path).name.removesuffix(".gz")).suffix.lower()
+    if suffix != ".parquet" and rows is None:
+        _refuse_many_unpacked(path)
     if suffix == ".parquet":
         table = _read_parquet(path, rows)
     elif suffix == ".json":
@@ -148,8 +150,15 @@ def _read_delimited(path: str | Path, rows: int | None) -> Columns:
     return Columns(str(path), dict(zip(header, columns, strict=True)), numbers)
 
 
+def _refuse_many_unpacked(path: str | Path) -> None:
+    """Before any is kept: a few compressed bytes can be more rows than the memory holds."""
+    lines = (raw for raw in text.raw_lines(path) if raw.strip())
+    if next(lines, b"") and text.most_bytes(path) > Path(path).stat().st_size:
+        for number, _ in enumerate(lines, 1):
+            _refuse_many(number, path)
+
+
 def _refuse_many(rows: int, path: str | Path) -> None:
-    """A few compressed bytes can be more rows than the memory holds."""
     if rows > MOST_ROWS:
         first = argument("rows", "N")
         raise DataError(f"expected at most {MOST_ROWS:,} rows; {first} reads the first N", path)
