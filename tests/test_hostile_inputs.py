@@ -18,7 +18,7 @@ from jaxeval import __main__ as verbs
 from jaxeval import cli, files
 from jaxeval.config import changes, reading
 from jaxeval.data import semeval, text, vectors
-from jaxeval.errors import ConfigError, DataError, JaxevalError, parsing
+from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsing
 from jaxeval.population import parameter_files
 from jaxeval.report import figures, latex_markdown, tables
 from jaxeval.runs import imported
@@ -98,6 +98,16 @@ def test_whatever_a_parser_raises_is_one_error() -> None:
         parsing("odd", "f", 3),
     ):
         raise LookupError("line one\nline two")
+    with (
+        pytest.raises(JaxevalError, match=r"^f: odd \(nested too deeply\); delete it$"),
+        parsing("odd", "f", error=RunError, then="; delete it"),
+    ):
+        json.loads("[" * 100_000)
+    with (
+        pytest.raises(DataError, match=r"^f: odd \(Is a directory\)$"),
+        parsing("odd", "f", passing=()),
+    ):
+        Path("/").read_text()
     for error in (MemoryError(), OSError("disk"), DataError("known")):
         with pytest.raises(type(error)), parsing("odd", "f"):
             raise error

@@ -101,7 +101,7 @@ def _line(tree: Mapping[str, Any], path: str | Path, number: int) -> Line:
     try:
         return _LINE.validate_json(json.dumps(known))
     except pydantic.ValidationError as error:
-        key = str(error.errors()[0]["loc"][0])
+        key = str([*error.errors()[0]["loc"], "text"][0])  # none: half a character
         found = json.dumps(known[key])[:40] if key in known else "none"
         expected = f"expected {_KINDS.get(key, 'no such key')}, found {found}"
         raise DataError(f"{key}: {expected}; {_EXPECTED}", path, number) from None

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from jaxeval.config.arguments import MOST_ROWS
 from jaxeval.data import text
-from jaxeval.errors import DataError, argument, parsing, printable
+from jaxeval.errors import DataError, JaxevalError, argument, parsing, printable
 from jaxeval.files import Json
 
 _EXPECTED_JSON = (
@@ -232,22 +232,14 @@ def _is_object(line: str) -> bool:
 
 
 def _parsed(content: str, path: str | Path, line: int | None = None) -> Json:
-    try:
+    with parsing("not valid JSON", path, line):
         return json.loads(content, object_pairs_hook=_object)
-    except _TwiceError as error:
-        raise DataError(f"the key {error.args[0]!r} occurs twice", path, line) from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"not valid JSON ({error})", path, line) from None
-
-
-class _TwiceError(Exception):
-    """A key that an object has twice."""
 
 
 def _object(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
     tree = dict(pairs)
     if len(tree) < len(pairs):
-        raise _TwiceError(_twice(name for name, _ in pairs))
+        raise ValueError(f"the key {_twice(name for name, _ in pairs)!r} occurs twice")
     return tree
 
 
@@ -278,7 +270,8 @@ def _read_parquet(path: str | Path, rows: int | None) -> Columns:
     except ImportError:
         raise DataError("Parquet needs pyarrow; pip install pyarrow", path) from None
     try:
-        with parsing("not a Parquet file", path):
+        passing = (JaxevalError, FileNotFoundError, MemoryError)
+        with parsing("not a Parquet file", path, passing=passing):
             _refuse_many(parquet.read_metadata(path).num_rows if rows is None else rows, path)
             table = parquet.read_table(path)
             table = table if rows is None else table.slice(0, rows)
@@ -286,5 +279,3 @@ def _read_parquet(path: str | Path, rows: int | None) -> Columns:
             return Columns(str(path), values, range(1, table.num_rows + 1))
     except FileNotFoundError:
         raise DataError("no such file", path) from None
-    except OSError as error:
-        raise DataError(f"not a Parquet file ({str(error).splitlines()[0]})", path) from None

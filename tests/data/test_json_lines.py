@@ -100,6 +100,7 @@ GOOD = {"text": "the bar", "target": "bar", "label": "x"}
         ({**GOOD, "label": None}, ":2: label: expected a text or a whole number, found null"),
         ({**GOOD, "label": 2.0}, ":2: label: expected a text or a whole number, found 2.0"),
         ({"label": "x"}, ":2: text: expected a text, found none"),
+        ({**GOOD, "text": "\ud800"}, ":2: text: expected a text, found "),
         ({**GOOD, "span": [1]}, r":2: span: expected two whole numbers, .* found \[1\]"),
         ({**GOOD, "span": [-3, 7]}, r":2: span: expected two whole numbers"),
         ({**GOOD, "span": [4, 70]}, r":2: expected 'bar' in characters 4 to 70 \(it has 7\)"),
