@@ -78,6 +78,10 @@ def test_lines_of_newsmtsc(tmp_path: Path) -> None:
         Target(0, 3, "positive"),
         Target(10, 13, "negative"),
     ]
+    flat = ({**first, "polarity": 1}, {**second, "polarity": -1})
+    assert read == _read(
+        tmp_path, *({"sentence": "Ann beats Bob.", "id": "1", **of} for of in flat)
+    )
     wrong = {**line, "targets": [{**targets[0], "polarity": 3}]}
     with pytest.raises(DataError, match=":1: targets: expected from, to, mention and polarity"):
         _read(tmp_path, wrong)
