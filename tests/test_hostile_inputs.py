@@ -178,6 +178,13 @@ def test_a_device_is_no_file() -> None:
         reading.read_toml("/dev/zero")
     with pytest.raises(DataError, match="/dev/zero: a device or a pipe; expected a file"):
         next(text.iterate_lines("/dev/zero"))
+    for words in (
+        ["train", "--dry-run", "--data", "/dev/zero"],
+        ["train", "--dry-run", "moss2019/tdlstm_small", "--data", "/dev/zero"],
+        ["compare", "--log", "/dev/zero"],
+    ):
+        with pytest.raises(DataError, match="/dev/zero: a device or a pipe; expected a file"):
+            verbs.main(words)
 
 
 def test_a_few_bytes_that_are_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,7 @@ def read(source: PairSource) -> PairParts:
         warnings = _headers(source, {"train": path}, {"train": pairs})
         return PairParts(deal(source, pairs), [*_dropped(path, undecided), drawn], warnings)
     if not path.is_dir():
-        raise DataError("no such file or folder; expected one that holds pairs", path)
+        raise text.no_file(path, "no such file or folder; expected one that holds pairs")
     parts, remarks, files = {}, [], {}
     for part in splits.PARTS:
         files[part] = folders.only(path, getattr(source, part), part, f"data.source.{part}")

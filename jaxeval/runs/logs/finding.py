@@ -89,7 +89,7 @@ def _sources(argument: str, any_lines: bool) -> list[Source]:
             raise DataError(f"no log of an evaluation; expected {_EXPECTED}", path)
         return [Source(path, "", model)]
     if not path.is_dir():
-        raise DataError("no such file or folder", path)
+        raise text.no_file(path)
     files = [*itertools.islice(_files(path), _MOST_FILES + 1)]
     if len(files) > _MOST_FILES:
         raise DataError(f"more than {_MOST_FILES} files; name a smaller folder", path)
