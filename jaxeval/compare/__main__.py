@@ -1,6 +1,7 @@
 """`python -m jaxeval.compare`: is model A really better than B?"""
 
 import argparse
+import dataclasses
 import itertools
 import sys
 from collections.abc import Sequence
@@ -119,6 +120,11 @@ def main(words: Sequence[str] | None = None) -> int:
         models = [*models, args.control]
     with cli.waiting("reading the scores"):
         table, trained = arguments.scores_and_items(args, models)
+    if left := single_runs.left_out(table, trained, args):
+        kept = [model for model in table.models if model not in left]
+        table, trained = arguments.scores_and_items(args, kept)
+        note = f"left out, as they have one score each: {', '.join(left)}"
+        table = dataclasses.replace(table, warnings=(*table.warnings, note))
     over_items = single_runs.study(table, trained, args) if trained else None
     if over_items is not None:
         logs.write(over_items, args)
