@@ -83,7 +83,9 @@ def run(lines: list[str], folder: Path, inputs: Path) -> dict[str, Any]:
     (folder / "data").symlink_to(DATA)
     (folder / "in").symlink_to(inputs)
     places = {str(folder): "SCRATCH", str(DATA): "DATA", str(inputs): "INPUTS", str(ROOT): "REPO"}
-    places |= {sys.executable: "PYTHON", socket.gethostname(): "HOST"}
+    places |= {sys.executable: "PYTHON"}
+    if len(host := socket.gethostname()) > 4:
+        places[host] = "HOST"
     os.chdir(folder)
     for number, line in enumerate(lines):
         words, _, target = line.partition(" > ")

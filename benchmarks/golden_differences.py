@@ -19,7 +19,7 @@ def flat(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """The leaves of a tree by path: keys with dots between them, places in lists as numbers."""
     items = list(enumerate(tree)) if isinstance(tree, list) else tree
     if isinstance(items, dict):
-        items = [(key.replace(".", "_"), of) for key, of in items.items()]
+        items = [(k.removesuffix(".json").replace(".", "_"), of) for k, of in items.items()]
     if not isinstance(tree, dict | list) or not items:
         yield path, tree
         return
@@ -65,14 +65,28 @@ def differences(command: str, before: dict, after: dict) -> Iterator[tuple[str, 
     kinds = ("exit", "json", "figures", "files", "text")
     old, new = (dict(flat({k: of[k] for k in kinds if of[k]})) for of in (before, after))
     old = renamed(old, command)
-    for path in [*old, *(path for path in new if path not in old)]:
-        kind = path.partition(".")[0]
-        if path not in new or path not in old:
-            side, leaf = ("lost", old[path]) if path in old else ("new", new[path])
-            if side == "lost" or not is_added(path, command):
-                yield kind, f"{side} {path}: {json.dumps(leaf)[:80]}"
-        elif repr(old[path]) != repr(new[path]):
+    for side, leaves, others in (("lost", old, new), ("new", new, old)):
+        for path, count in _alone(leaves, others, side == "new" and command):
+            leaf = json.dumps(leaves[path])[:80] if path in leaves else f"{count} leaves"
+            yield path.partition(".")[0], f"{side} {path}: {leaf}"
+    for path in old:
+        if path in new and repr(old[path]) != repr(new[path]):
             yield _kind(path, old[path], new[path]), f"{path}: {_said(old[path], new[path])}"
+
+
+def _alone(leaves: dict, others: dict, command: str | bool) -> Iterator[tuple[str, int]]:
+    """The shortest paths of which the others have nothing, and how many leaves are there."""
+    known = {path[:k] for path in others for k in _ends(path)}
+    counts: dict[str, int] = {}
+    for path in leaves:
+        if path not in others and not (command and is_added(path, str(command))):
+            shortest = next((path[:k] for k in _ends(path) if path[:k] not in known), path)
+            counts[shortest] = counts.get(shortest, 0) + 1
+    return iter(counts.items())
+
+
+def _ends(path: str) -> list[int]:
+    return [*(k for k, letter in enumerate(path) if letter == "."), len(path)]
 
 
 def _said(old: Any, new: Any) -> str:

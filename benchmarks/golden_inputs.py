@@ -111,6 +111,10 @@ def write(folder: Path) -> None:
         (folder / f"{name}.toml").write_text(BAG.format(name=name, rate=rate))
     (folder / "bag_variants.toml").write_text(BAG_VARIANTS)
     (folder / "words.txt").write_text("Ann\nsaw\nthe\nold\nmill\n\nQuux\nin\nRome\n.\n")
+    texts = ("the soup was cold", "a great soup and the waiter was slow", "lovely food again")
+    targets = ("soup", "waiter", "food")
+    lines = (json.dumps({"text": x, "target": t}) for x, t in zip(texts, targets, strict=True))
+    (folder / "targets.jsonl").write_text("\n".join(lines) + "\n")
     (folder / "pairs.tsv").write_text(
         "the soup was cold\tthe soup was bad\na dog ran\tan old mill\n"
     )

@@ -46,7 +46,7 @@ def tidy(tree: Any, places: dict[str, str]) -> Any:
 
 
 def written(path: Path, places: dict[str, str]) -> Any:
-    """What a command has written: JSON as such, a page without its tags, else text."""
+    """What a command has written: JSON and CSV as trees, a page without its tags, else text."""
     if path.suffix == ".gz":
         text = gzip.decompress(path.read_bytes()).decode()
     else:
@@ -55,10 +55,14 @@ def written(path: Path, places: dict[str, str]) -> Any:
         return tidy(json.loads(text), places)
     if path.suffix == ".jsonl":
         return [tidy(json.loads(line), places) for line in text.splitlines() if line.strip()]
-    if path.suffix == ".csv":
-        rows = list(csv.reader(io.StringIO(text)))
-        kept = [k for k, name in enumerate(rows[0]) if not re.fullmatch(_CLOCK, name)]
-        text = "\n".join(",".join(row[k] for k in kept if k < len(row)) for row in rows)
+    if path.suffix == ".csv":  # by column, since columns may be renamed
+        header, *rows = csv.reader(io.StringIO(text))
+        columns = {name: [row[k] for row in rows] for k, name in enumerate(header)}
+        trees = {
+            name: [json.loads(of) if of.startswith("{") else of for of in cells]
+            for name, cells in columns.items()
+        }
+        return tidy(trees, places)
     if path.suffix == ".html":
         text = re.sub(r"(?s)<(svg|style|script)\b.*?</\1>|<[^>]*>", "\n", text)
         text = re.sub(r"\s*\n\s*", "\n", html.unescape(text))
@@ -118,20 +122,29 @@ def drawn(drawing: Any) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def figures_kept(into: dict[str, Any]) -> Iterator[None]:
-    """Keeps what is drawn; of the files of one figure only the first is written."""
+    """Keeps what is drawn, by the folder and name of its files, of pages by number; of several
+    files of one figure only the first is written."""
     from matplotlib.figure import Figure
 
-    savefig, seen = Figure.savefig, []
+    savefig = Figure.savefig
+    seen: list[tuple[Figure, str]] = []
 
     def keeping(self: Figure, target: Any, **options: Any) -> None:
         streamed = hasattr(target, "write")
-        if any(of is self for of in seen) and not streamed:
-            return Path(target).touch()
-        savefig(self, target, **options)
-        if not any(of is self for of in seen):
-            seen.append(self)
-            name = f"page{len(into)}" if streamed else Path(target).stem
-            into[name if name not in into else f"{name}_{len(into)}"] = drawn(self)
+        pages = [of for of in into if of.startswith("page")]
+        folder_and_stem = [] if streamed else Path(target).with_suffix("").parts[-2:]
+        name = "/".join(folder_and_stem) or f"page{len(pages)}"
+        before = next((of for known, of in seen if known is self), None)
+        if streamed or before != name:
+            savefig(self, target, **options)
+        else:
+            Path(target).touch()
+        if before is None:
+            into[name] = drawn(self)
+        elif not streamed and before != name:  # of a page, and now a file too
+            into[name] = into.pop(before)
+        if before is None or not streamed:
+            seen[:] = [*(of for of in seen if of[0] is not self), (self, name)]
 
     Figure.savefig = keeping
     try:

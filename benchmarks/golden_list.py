@@ -28,6 +28,10 @@ _EVERY = {
     "sig-2017-inflection": "albanian arabic catalan dutch haida hungarian irish romanian",
     "sig-2021-g2p": "arm_e dut geo hun",
 }
+_PLAIN = (
+    "task=sentiment model.architecture=bag scoring.metric=macro_f1 data.source.sentences=60 "
+    "data.dimension=6 data.max_widths=1 training.batch_size=16 training.epochs=5"
+)
 _TRAIN = "PYTHON in/train.py rate={rate} cell={cell} peephole={peephole} seed={seed}"
 NAMES = {
     "TABLES": "--latex out/t.tex --markdown out/t.md",
@@ -51,9 +55,8 @@ NAMES = {
     "--trials 10",
     "GLOVE": "data/glove/glove.6B.100d.head.txt",
     "RATE": "training.optimiser.hyperparameters.learning_rate",
-    "BAG": "task=sentiment model.architecture=bag scoring.metric=macro_f1 "
-    "data.source.sentences=60 data.dimension=6 data.max_widths=1 training.batch_size=16 "
-    "training.epochs=5 training.optimiser.hyperparameters.learning_rate=0.1",
+    "PLAIN": _PLAIN,
+    "BAG": f"{_PLAIN} training.optimiser.hyperparameters.learning_rate=0.1",
     "SMALL": "data.source.sentences=150 data.dimension=6 data.max_widths=1 model.hidden=5 "
     "training.epochs=3 training.lanes=2",
 }
@@ -361,10 +364,10 @@ trained: bags, whole life
     compare five slow --runs runs --score dev --json out/dev.json
     select --runs runs --json out/selected.json
     evaluate --out runs --experiment five --part dev --json out/evaluated.json
-    predict runs --experiment five --vote --input in/opinions/test.tsv --output
+    predict runs --experiment five --vote --input in/targets.jsonl --output
         out/votes.jsonl
-    predict runs --experiment slow --all --input in/opinions/test.tsv --output out/all.jsonl
-    predict runs --experiment slow --seed 2 --input in/opinions/test.tsv --output
+    predict runs --experiment slow --all --input in/targets.jsonl --output out/all.jsonl
+    predict runs --experiment slow --seed 2 --input in/targets.jsonl --output
         out/two.jsonl
 trained: bags, random splits
     train $BAG --splits 3 --seeds 2 --json out/train.json
@@ -386,9 +389,9 @@ trained: bags, sweep
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
 trained: bags, selected
-    select in/bag.toml in/bag_slow.toml $BAG --delta .1 --batch 2 --budget 12 --json
+    select in/bag.toml in/bag_slow.toml $PLAIN --delta .1 --batch 2 --budget 12 --json
         out/j.json --details
-    select in/bag.toml in/bag_slow.toml $BAG --rule sequential-halving --budget 8 --splits own
+    select in/bag.toml in/bag_slow.toml $PLAIN --rule sequential-halving --budget 8 --splits own
         --part dev --json out/halving.json
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
