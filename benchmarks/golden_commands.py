@@ -160,6 +160,8 @@ def main() -> int:
     if args.what == "list" or args.recording is None:
         print("\n".join(f"{name}\n    " + "\n    ".join(of) for name, of in COMMANDS.items()))
         return 0
+    if not DATA.is_dir():
+        sys.exit(f"{DATA}: no such folder; JAXEVAL_DATA names that of the real data")
     path = args.recording.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     known: dict = json.loads(gzip.decompress(path.read_bytes())) if path.exists() else {}
