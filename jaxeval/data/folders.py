@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 
+from jaxeval.data import text
 from jaxeval.errors import DataError
 
 # for a line that is not of the format that a config names
@@ -62,7 +63,7 @@ def _names(folder: Path) -> list[str]:
         message = f"a file; expected the folder of the corpus' files: {folder.parent}"
         raise DataError(message, folder)
     if not folder.is_dir():
-        raise DataError("no such file or folder; expected one that holds the corpus", folder)
+        raise text.no_file(folder, "no such file or folder; expected one that holds the corpus")
     return sorted(file.name for file in folder.iterdir() if file.is_file())
 
 
@@ -70,7 +71,8 @@ def _only(folder: Path, names: list[str], part: str, pattern: str, key: str) -> 
     """The file that fits a pattern; None: there is none."""
     if Path(pattern).is_absolute():
         if not Path(pattern).is_file():
-            raise DataError(f"no such file; {key}.{part} names it as the {part} part", pattern)
+            said = f"no such file; {key}.{part} names it as the {part} part"
+            raise text.no_file(pattern, said)
         return Path(pattern)
     fitting = [name for name in names if fnmatch(name, pattern)]
     if len(fitting) > 1:

@@ -1,7 +1,8 @@
 """Classified text in JSON lines: `text`, `label`, and `target` or `span` where it has one.
 
 Lines of NewsMTSC (Hamborg & Donnay 2021) are read too: `sentence_normalized` and `targets`, each
-with `from`, `to`, `mention` and `polarity` (2, 4, 6: negative, neutral, positive).
+with `from`, `to`, `mention` and `polarity` (2, 4, 6: negative, neutral, positive). So are those of
+its later form, on Hugging Face: a target a line, its keys beside `sentence`; -1, 0, 1.
 """
 
 import json
@@ -15,7 +16,10 @@ from jaxeval.data.labelled_text import LabelledTexts, Target
 from jaxeval.errors import DataError, parsing
 
 _NEWS = ("sentence_normalized", "targets")
-_POLARITIES = {2: "negative", 4: "neutral", 6: "positive"}  # of NewsMTSC
+_FLAT_NEWS = ("sentence", "from", "to", "polarity")
+_CLASSES = ("negative", "neutral", "positive")
+_POLARITIES = dict(zip((2, 4, 6, -1, 0, 1), _CLASSES * 2, strict=True))  # of NewsMTSC
+_HALF = re.compile("[\ud800-\udfff]")  # of a character, which JSON can hold
 _EXPECTED = 'such as {"text": "...", "target": "...", "label": "..."}, or span: [0, 4]'
 
 
@@ -73,6 +77,8 @@ def _lines(path: str | Path, labelled: bool) -> Iterator[_Line]:
             tree = json.loads(raw)
         if not isinstance(tree, dict):
             raise DataError(f"expected a JSON object {_EXPECTED}", path, number)
+        if all(key in tree for key in _FLAT_NEWS):
+            tree = {_NEWS[0]: tree["sentence"], "targets": [tree]}
         news = all(key in tree for key in _NEWS)
         for each in _of_news(tree, path, number) if news else (tree,):
             yield _line(each, labelled, path, number)
@@ -84,7 +90,7 @@ def _line(tree: Mapping[str, Any], labelled: bool, path: str | Path, number: int
     is_label = isinstance(label, str | int) and not isinstance(label, bool) and str(label).strip()
     places = isinstance(span, list) and len(span) == 2 and all(type(n) is int for n in span)
     right = {
-        "text": isinstance(content, str) and content.strip(),
+        "text": isinstance(content, str) and content.strip() and _HALF.search(content) is None,
         "label": is_label or not labelled,
         "target": target is None or isinstance(target, str),
         "span": span is None or (places and min(span) >= 0),
@@ -105,7 +111,7 @@ def _of_news(tree: Mapping[str, Any], path: str | Path, number: int) -> Iterator
         try:
             place, label = [target["from"], target["to"]], _POLARITIES[target["polarity"]]
         except (KeyError, TypeError):
-            expected = "from, to, mention and polarity, which is 2, 4 or 6"
+            expected = "from, to, mention and polarity, which is 2, 4, 6 or -1, 0, 1"
             raise DataError(f"targets: expected {expected}", path, number) from None
         mention = target.get("mention")
         yield {"text": tree[_NEWS[0]], "span": place, "label": label, "target": mention}

@@ -12,7 +12,7 @@ import pydantic
 from jaxeval.config import fields, reading
 from jaxeval.data import checks, folders, generated_texts, splits, text, words
 from jaxeval.data.generated_texts import LabelledPair
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, parsing
 
 _UNDECIDED = "-"  # SNLI's label where annotators did not agree
 _SENTENCES = ("sentence1", "sentence2")
@@ -179,14 +179,11 @@ def _read_snli(file: Path, keys: Sequence[str] = _SNLI) -> Iterator[Row]:
     for number, line in enumerate(text.iterate_lines(file), 1):
         if not line.strip():
             continue
-        try:
+        with parsing(f"expected a JSON object with the texts {', '.join(keys)}", file, number):
             tree = json.loads(line)
             texts = [tree[key] for key in keys]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            texts = [None]
-        if not all(isinstance(each, str) for each in texts):
-            expected = f"expected a JSON object with the texts {', '.join(keys)}"
-            raise DataError(expected, file, number)
+            if not all(isinstance(each, str) for each in texts):
+                raise TypeError("not a text")
         yield Row(number, *texts)
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import io
+import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -142,6 +143,12 @@ def decode_block(raw: bytes, path: str | Path, number: int | None = None) -> str
     except UnicodeDecodeError:
         advice = "not UTF-8; convert it, for instance with: iconv -f LATIN1 -t UTF-8"
         raise DataError(advice, path, number) from None
+
+
+def no_file(path: str | Path, said: str = "no such file or folder") -> DataError:
+    """What to raise where neither a file nor a folder is; a device, which is there, is none."""
+    there = os.path.exists(path)  # False of a name that is too long for a path
+    return DataError("a device or a pipe; expected a file or a folder" if there else said, path)
 
 
 def refuse_pointer(path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jaxeval.data.schemes import Sentence
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, parsing
 
 if TYPE_CHECKING:
     from tensorflow_datasets.core import DatasetBuilder
@@ -114,16 +114,15 @@ def _feature(
 def _examples(builder: "DatasetBuilder", split: str, name: str) -> Iterator[_Example]:
     """The examples of a split, in the order in which they were prepared."""
     try:
-        source = builder.as_data_source(split=split)
-        for begin in range(0, len(source), _BLOCK):  # four times as fast as one by one
-            yield from source.__getitems__(range(begin, min(begin + _BLOCK, len(source))))
+        with parsing("cannot be read", name, passing=(NotImplementedError, MemoryError)):
+            source = builder.as_data_source(split=split)
+            for begin in range(0, len(source), _BLOCK):  # four times as fast as one by one
+                yield from source.__getitems__(range(begin, min(begin + _BLOCK, len(source))))
     except NotImplementedError:
         raise DataError(
             f"{name}: prepared as {builder.info.file_format.value}, which needs TensorFlow; "
             f"prepare it anew with file_format='array_record' ({builder.data_dir})"
         ) from None
-    except (OSError, RuntimeError) as error:  # array_record raises RuntimeError
-        raise DataError(f"{name}: cannot be read ({str(error).splitlines()[0]})") from None
 
 
 def _open(name: str) -> "DatasetBuilder":
@@ -135,10 +134,8 @@ def _open(name: str) -> "DatasetBuilder":
         raise DataError("expected a name or folder after it, such as tfds:conll2003", name)
     if not Path(path).is_dir():
         return _by_name(path, name)
-    try:
+    with parsing("not a prepared tfds folder", path, passing=(MemoryError,)):
         return tfds.builder_from_directory(path)
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"not a prepared tfds folder ({error})", path) from None
 
 
 def _by_name(path: str, name: str) -> "DatasetBuilder":
@@ -152,11 +149,10 @@ def _by_name(path: str, name: str) -> "DatasetBuilder":
         except ImportError:
             continue
     try:
-        with _temporary_files_removed():
+        passing = (ImportError, OSError, MemoryError)
+        with parsing("tfds knows no such set", name, passing=passing), _temporary_files_removed():
             builder = tfds.builder(path, try_gcs=False, file_format="array_record")
-    except (tfds.core.registered.DatasetNotFoundError, ValueError) as error:
-        raise DataError(f"{name}: tfds knows no such set ({str(error).splitlines()[0]})") from None
-    except ImportError as error:
+    except (ImportError, OSError) as error:
         raise DataError(f"{name}: tfds cannot open it here ({error})") from None
     if not Path(builder.data_dir).is_dir():
         raise DataError(

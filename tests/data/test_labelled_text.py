@@ -60,6 +60,9 @@ def test_lines_of_newsmtsc(tmp_path: Path) -> None:
         Target(0, 3, "positive"),
         Target(10, 13, "negative"),
     ]
+    flat = ({**first, "polarity": 1}, {**second, "polarity": -1})
+    again = _read_json(tmp_path, *({"sentence": "Ann beats Bob.", "id": "1", **of} for of in flat))
+    assert again.texts[0][:2] == read.texts[0][:2]
     wrong = {**line, "targets": [{**targets[0], "polarity": 3}]}
     with pytest.raises(DataError, match=":1: targets: expected from, to, mention and polarity"):
         _read_json(tmp_path, wrong)
@@ -82,6 +85,7 @@ GOOD = {"text": "the bar", "target": "bar", "label": "x"}
         ({**GOOD, "label": None}, ":2: label: found null"),
         ({**GOOD, "label": 2.0}, ":2: label: found 2.0"),
         ({"label": "x"}, ":2: text: found null"),
+        ({**GOOD, "text": "\ud800"}, ":2: text: found "),
         ({**GOOD, "span": [1]}, r":2: span: found \[1\]"),
         ({**GOOD, "span": [-3, 7]}, r":2: span: found"),
         ({**GOOD, "span": [4, 70]}, r":2: expected 'bar' in characters 4 to 70 of 7"),

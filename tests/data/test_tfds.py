@@ -150,3 +150,12 @@ def test_a_file_of_the_set_is_missing(tmp_path: Path) -> None:
     next(folder.glob("*array_record*")).unlink()
     with pytest.raises(DataError, match=r"tiny_numbers.*: cannot be read"):
         _read_many(folder)
+
+
+def test_a_damaged_description_of_the_set(tmp_path: Path) -> None:
+    """Dies if an exception of tfds' own parser reaches the user."""
+    folder = _prepare_many(tmp_path)
+    info = folder / "dataset_info.json"
+    info.write_text(info.read_text()[:-20])
+    with pytest.raises(DataError, match=r"not a prepared tfds folder \(Failed to load JSON"):
+        _read_many(folder)
