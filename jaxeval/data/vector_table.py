@@ -69,7 +69,8 @@ class Collection:
             return np.zeros((0, size), np.float32)
         self._table.resize((len(self.index), size), refcheck=False)
         if not self._table.any():
-            raise DataError("all its vectors are 0; expected word vectors", path)
+            asked = "" if self._words is None else " of words that are asked for"
+            raise DataError(f"all its vectors{asked} are 0; expected word vectors", path)
         return self._table
 
 

@@ -17,7 +17,7 @@ from jaxeval.data import text, vector_binary, vector_table
 from jaxeval.data.vector_table import Collection
 from jaxeval.errors import DataError
 
-_BATCH = 1 << 20  # bytes
+_BATCH = 1 << 18  # bytes
 _FIRST_PRINTABLE = 32
 
 
