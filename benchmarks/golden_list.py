@@ -18,9 +18,16 @@ all that lies below, and the first that fits counts:
 from string import Template
 
 # (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
-RENAMED: list[tuple] = []
+_KEYS = "keys of words stand before those of a task's data"
+RENAMED: list[tuple] = [
+    ("files.keys_txt", None, _KEYS, "about: configs"),
+    ("files.*_txt", None, _KEYS, "about: dry runs"),
+]
 # (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
-ADDED: list[tuple] = []
+ADDED: list[tuple] = [
+    ("files.keys_txt*", _KEYS, "about: configs"),
+    ("files.*_txt*", _KEYS, "about: dry runs"),
+]
 # (path below "figures.", reason)
 DROPPED_FIGURES: list[tuple[str, str]] = []
 
