@@ -35,7 +35,7 @@ INITIAL = 8  # proposals by Sobol points before the first by the model
 _LEAST_ENDED = 4
 # settings that hyperparameters are fitted to, and that the posterior is conditioned on, at most
 _FITTED, _CONDITIONED = 200, 600
-_NEAR = 4  # evaluated settings whose surroundings are searched
+_NEAR = 8  # best settings: their surroundings are searched, and improvement is over draws of them
 _FANTASIES, _SEARCH, _SHARING = range(3)  # streams of random numbers
 # share of the expected improvement that a setting of a running program may lack; what more costs:
 # docs/tuning_method.md
@@ -123,36 +123,41 @@ def fit(space: Space, history: History) -> Fitted:
     """The models of scores and of failures."""
     settings = histories.settings(history)
     scored = tuple(setting for setting in settings if setting.scores)
-    places = encoding.places(space, [setting.values for setting in scored])
+    rungs = halving.at_rungs(history)
+    values = [*(s.values for s in scored), *(history.evaluations[r.number].values for r in rungs)]
+    observed = encoding.places(space, values)
+    places = observed[: len(scored)]
     features = encoding.features(space, places)
     model, targets, budget = None, None, 1.0
     if scored:
-        rungs = halving.at_rungs(history)
         scores = [*(setting.scores for setting in scored), *((rung.score,) for rung in rungs)]
-        targets = warping.targets(scores, history.higher_is_better)
-        observed = _observed(space, history, features, scored, rungs)
-        data = Data(observed, targets.values, targets.variances, targets.shares)
+        targets = warping.targets(scores, history.higher_is_better, _weights(observed))
+        rows = _with_budgets(encoding.features(space, observed), scored, rungs)
+        data = Data(rows, targets.values, targets.variances, targets.shares)
         model, budget = _model(space, data), _supported(space, scored, rungs)
     return Fitted(model, _success(space, settings), scored, features, places, targets, budget)
 
 
-def _observed(
-    space: Space,
-    history: History,
-    features: np.ndarray,
-    scored: tuple[Setting, ...],
-    rungs: list[AtRung],
+def _weights(places: np.ndarray) -> np.ndarray:
+    """[n]: equal for branches, those of the same active hyperparameters, however often visited."""
+    _, branch, sizes = np.unique(
+        np.isnan(places), axis=0, return_inverse=True, return_counts=True
+    )
+    weights: np.ndarray = 1.0 / sizes[branch.ravel()]
+    return weights
+
+
+def _with_budgets(
+    features: np.ndarray, scored: tuple[Setting, ...], rungs: list[AtRung]
 ) -> np.ndarray:
-    """Features [n, D] and those of scores at rungs, with a column of budgets where some stopped.
+    """Features of settings and of scores at rungs, with a column of budgets where some stopped.
 
     So scores of few epochs say what they say of the whole training (Klein et al. 2020).
     """
     if all(setting.stopped is None for setting in scored):
         return features
-    values = [history.evaluations[rung.number].values for rung in rungs]
-    rows = np.concatenate([features, encoding.features(space, encoding.places(space, values))])
     budgets = [*(halving.budget(s.stopped) for s in scored), *(rung.budget for rung in rungs)]
-    return np.column_stack([rows, budgets])
+    return np.column_stack([features, budgets])
 
 
 def _supported(space: Space, scored: tuple[Setting, ...], rungs: list[AtRung]) -> float:
@@ -178,13 +183,10 @@ def _acquisition(
         return fitted.places, lambda rows: success.log_probability(
             fitted.success, encoding.features(space, rows)
         )
-    order = ranked(fitted, fitted.budget)
+    near = fitted.places[ranked(fitted, fitted.budget)[:_NEAR]]
     at = functools.partial(encoding.complete, model.columns, budget=fitted.budget)
-    best = float(gaussian_process.predict(model, at(fitted.features)).mean[order[0]])
-    near = fitted.places[order[:_NEAR]]
-    pending = acquisition.fantasise(
-        model, at(encoding.features(space, running)), best, fantasies, seed
-    )
+    unknown = encoding.features(space, np.vstack([near, running]))
+    pending = acquisition.fantasise(model, at(unknown), fantasies, seed)
 
     def value(rows: np.ndarray) -> np.ndarray:
         features = encoding.features(space, rows)
