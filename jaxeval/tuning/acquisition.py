@@ -17,7 +17,7 @@ from scipy import linalg, special, stats
 from jaxeval.tuning import gaussian_process
 from jaxeval.tuning.gaussian_process import Model
 
-FANTASIES = 128
+FANTASIES = 64
 _LOG_2PI = math.log(2 * math.pi)
 
 
