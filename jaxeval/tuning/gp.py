@@ -37,9 +37,6 @@ _LEAST_ENDED = 4
 _FITTED, _CONDITIONED = 120, 400
 _NEAR = 8  # best settings: their surroundings are searched, and improvement is over draws of them
 _FANTASIES, _SEARCH, _SHARING = range(3)  # streams of random numbers
-# share of what a score differs by from the model that is taken to be of the setting: an objective
-# with many peaks looks like noise
-_RUGGED = 0.1
 # share of the expected improvement that a setting of a running program may lack; what more costs:
 # docs/tuning_method.md
 PRICE = 0.0
@@ -143,9 +140,7 @@ def fit(space: Space, history: History) -> Fitted:
 
 def _weights(places: np.ndarray) -> np.ndarray:
     """[n]: equal for branches, those of the same active hyperparameters, however often visited."""
-    _, branch, sizes = np.unique(
-        np.isnan(places), axis=0, return_inverse=True, return_counts=True
-    )
+    _, branch, sizes = np.unique(np.isnan(places), axis=0, return_inverse=True, return_counts=True)
     weights: np.ndarray = 1.0 / sizes[branch.ravel()]
     return weights
 
@@ -248,7 +243,9 @@ def best_setting(space: Space, history: History) -> Mapping[str, Value] | None:
 def ranked(fitted: Fitted, budget: float = 1.0) -> np.ndarray:
     """Indices of the settings with scores that can be taken, the best posterior mean first.
 
-    Of a whole training a tenth of the difference between its score and that mean is added to it.
+    Added to it, of whole trainings, is a share of what their score differs by from it: the
+    fitted noise s in s / (1 + s). An objective with many peaks looks like noise to a smooth model.
+
     One that was stopped before a budget, or of which an evaluation failed, cannot while another
     one can.
 
@@ -260,7 +257,8 @@ def ranked(fitted: Fitted, budget: float = 1.0) -> np.ndarray:
     means = gaussian_process.predict(fitted.model, features).mean
     if budget == 1.0 and fitted.targets is not None:
         whole = np.array([setting.stopped is None for setting in fitted.settings])
-        means += _RUGGED * whole * (fitted.targets.values[: len(means)] - means)
+        noise = math.exp(fitted.model.noise)
+        means += noise / (1.0 + noise) * whole * (fitted.targets.values[: len(means)] - means)
     order = np.argsort(-means, kind="stable")
     able = [
         k
