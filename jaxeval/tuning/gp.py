@@ -77,7 +77,8 @@ def propose(
     """The next settings, each unlike all others and those of the history.
 
     Args:
-      fantasies: draws of the results that are awaited; 1: their posterior mean (Kriging believer).
+      fantasies: draws of what runs and of the best settings; 1: their posterior mean (Kriging
+        believer).
       fitted: to the history, where that is done.
       compiled: hyperparameters whose values are compiled in. A setting that has those of one that
         runs is proposed instead of the best, where it lacks at most a share `price` of its
@@ -233,7 +234,7 @@ def _part(data: Data, most: int) -> Data:
 
 
 def best_setting(space: Space, history: History) -> Mapping[str, Value] | None:
-    """The evaluated setting of the best posterior mean (`ranked`); None before the first score."""
+    """The evaluated setting to take, the first one `ranked`; None before the first score."""
     fitted = fit(space, history)
     if fitted.model is None:
         return None
