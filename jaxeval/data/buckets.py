@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 # a compiled width costs about as much as training so many padded positions in each of ten epochs
-SHAPE_COST = 3000.0
+_SHAPE_COST = 3000.0
 
 
 class Shape(NamedTuple):
@@ -35,7 +35,7 @@ class Encoded(NamedTuple):
 
 
 def choose_widths(
-    lengths: Sequence[int], batch_size: int, most: int = 12, shape_cost: float = SHAPE_COST
+    lengths: Sequence[int], batch_size: int, most: int = 12, shape_cost: float = _SHAPE_COST
 ) -> list[int]:
     """As `choose_shapes` of rows with one target: the widths, ascending."""
     ones = [1] * len(lengths)
@@ -47,7 +47,7 @@ def choose_shapes(
     targets: Sequence[int],
     batch_size: int,
     most: int = 12,
-    shape_cost: float = SHAPE_COST,
+    shape_cost: float = _SHAPE_COST,
 ) -> list[Shape]:
     """Padded shapes of rows that have a length and a number of targets, ascending by targets.
 

@@ -159,7 +159,7 @@ def read_conllu(path: str | Path, tag: Tag = "upos") -> list[Sentence]:
         for number, line in block:
             if line.startswith(_ENTITY_FORMAT):
                 kind = _type_position(line, path, number)
-            if columns := conllu_columns(line, path, number):
+            if columns := _conllu_columns(line, path, number):
                 words.append(_Word(number, columns))
         if words:
             tags = _tags(words, tag, kind, path)
@@ -178,7 +178,7 @@ def _type_position(line: str, path: str | Path, number: int) -> int:
     return names.index("etype")
 
 
-def conllu_columns(line: str, path: str | Path, number: int) -> list[str]:
+def _conllu_columns(line: str, path: str | Path, number: int) -> list[str]:
     """The columns of a word's line; [] of a comment, a range or an empty node.
 
     Raises:
@@ -202,7 +202,7 @@ def conllu_columns(line: str, path: str | Path, number: int) -> list[str]:
 
 def conllu_word(line: str, path: str | Path, number: int) -> str:
     """The word of a line; "" of a comment, a range or an empty node."""
-    columns = conllu_columns(line, path, number)
+    columns = _conllu_columns(line, path, number)
     return columns[_FORM] if columns else ""
 
 

@@ -39,15 +39,16 @@ def parts(
         return {"train": folder}
     names = _names(folder)
     others = [pattern for part, pattern in patterns.items() if part != "train" and pattern]
-    if alone and len(names) == 1 and not any(_fits(names[0], pattern) for pattern in others):
+    single = alone and len(names) == 1
+    if single and not any(Path(p).is_absolute() or fnmatch(names[0], p) for p in others):
         return {"train": folder / names[0]}
     files = {}
     for part, pattern in patterns.items():
         file = _only(folder, names, part, pattern, key) if pattern else None
+        if file is None and part in required:
+            raise DataError(_lacking(folder, names, part, pattern, key), folder)
         if file is not None:
             files[part] = file
-        elif part in required:
-            raise DataError(_lacking(folder, names, part, pattern, key), folder)
     read = {file.name for file in files.values()}
     unread = [n for n in names if n not in read and n.endswith(files["train"].suffix)]
     for part, pattern in patterns.items():
@@ -79,10 +80,6 @@ def _only(folder: Path, names: list[str], part: str, pattern: str, key: str) -> 
         found = f"{len(fitting)} files fit the {part} pattern {pattern!r}"
         raise DataError(f"{found}: {_listed(fitting)}; set {key}.{part}=NAME", folder)
     return folder / fitting[0] if fitting else None
-
-
-def _fits(name: str, pattern: str) -> bool:
-    return fnmatch(name, pattern) or Path(pattern).is_absolute()
 
 
 def _lacking(folder: Path, names: list[str], part: str, pattern: str | None, key: str) -> str:

@@ -4,7 +4,7 @@ It ships with jaxeval so that everything runs without a download, and it is made
 that real entity recognition is (docs/generated_corpus.md):
 
 * ambiguous words: many ordinary words (mark, bill, rose ...) are also names; context decides;
-* unseen names: names are built from syllables; dev and test draw most of theirs from a lexicon of
+* unseen names: names are built from syllables; dev and test draw most of theirs from a _lexicon of
   their own, so that spelling (prefixes and suffixes hint at the type) and context must do;
 * several words: "bank of kelmora", "north dunhollow", "dr . mark teldas";
 * no help from capitals: a third of the sentences is in lower case, ordinary words open sentences;
@@ -49,7 +49,7 @@ _ADVERBS = ["yesterday", "today", "again", "slowly", "often", "there", "later", 
 _DETERMINERS = ["the", "a", "this", "every", "her", "their", "no"]
 _MISLABELLED = 0.02
 _LOWER_CASED = 1 / 3
-_NAMES = 250  # of each type in a lexicon
+_NAMES = 250  # of each type in a _lexicon
 
 Words = list[tuple[str, str]]  # word, tag
 
@@ -65,14 +65,14 @@ def parts(
 def generate(sentences: int, seed: int, part: str) -> list[Sentence]:
     """Sentences of one part ("train", "dev" or "test")."""
     number = ["train", "dev", "test"].index(part)
-    known = lexicon(np.random.default_rng([seed, 0]))
-    fresh = lexicon(np.random.default_rng([seed, 1 + number]))
+    known = _lexicon(np.random.default_rng([seed, 0]))
+    fresh = _lexicon(np.random.default_rng([seed, 1 + number]))
     generator = np.random.default_rng([seed, 10 + number])
     unseen = 0.0 if part == "train" else 0.6
     return [_sentence(generator, known, fresh, unseen) for _ in range(sentences)]
 
 
-def lexicon(generator: Generator) -> dict[str, list[str]]:
+def _lexicon(generator: Generator) -> dict[str, list[str]]:
     """Names by type, of one or two syllables and an ending that hints at the type."""
     return {kind: [_name(generator, kind) for _ in range(_NAMES)] for kind in _ENDINGS}
 

@@ -168,12 +168,7 @@ def build(settings: SentimentData, batch_size: int) -> Classified:
     padded = targeted.padded(rows, settings.padded_to)
     laid_out = targeted.lay_out(padded, forms, labels, batch_size, settings.max_widths)
     given_split = splits.given_split(by_part, laid_out.numbers)
-    groups = splits.collect(  # of one text
-        [row.sentence.words for row in rows],
-        [[target.label for target in row.targets] for row in rows],
-        [part for part in splits.PARTS for _ in by_part[part]],
-        laid_out.numbers,
-    )
+    groups = _groups(by_part, laid_out.numbers)
     return Classified(
         corpus=Corpus(laid_out.columns, table.shared()),
         given_split=given_split,
@@ -223,6 +218,15 @@ def _findings(
                 f"{part}: {len(apart)} {items} have several labels, such as {example} ({several})"
             )
     return checks.Findings(facts, [], warnings)
+
+
+def _groups(by_part: Mapping[str, Sequence[Row]], chosen: Sequence[np.ndarray]) -> splits.Groups:
+    """Rows of one text, known by its words."""
+    rows = [row for part in splits.PARTS for row in by_part[part]]
+    keys = [row.sentence.words for row in rows]
+    labels = [[target.label for target in row.targets] for row in rows]
+    parts = [part for part in splits.PARTS for _ in by_part[part]]
+    return splits.collect(keys, labels, parts, chosen)
 
 
 def _sizes(settings: SentimentData, groups: splits.Groups, given_split: splits.Rows) -> np.ndarray:

@@ -171,24 +171,21 @@ def read_unlabelled(
     if the classifier's files are by `source.format`; a line without a tab is a text as a whole.
 
     Args:
-      labels: of the classifier.
-      targeted: whether it needs targets.
-      tokenised: whether it reads words between blanks.
+      labels, targeted, tokenised: of the classifier.
 
     Raises:
       DataError: a line without a text, or without a target where the classifier needs one; lines
         of which most have a label in place of a text, or in a text.
     """
     suffix = folders.suffix_of(path)
-    if _SUFFIXES.get(suffix) == "json" or targeted:
-        if _SUFFIXES.get(suffix) != "json":
-            message = "expected a file of JSON lines (.json, .jsonl) with text and target"
-            raise DataError(message, path)
+    if _SUFFIXES.get(suffix) == "json":
         read_texts = json_lines.read(path, labelled=False)
         if read_texts.targeted != targeted:
             needs = "a target in every line" if targeted else "texts without targets"
             raise DataError(f"expected {needs}, as the classifier was trained on", path)
         return [*read_texts.texts]
+    if targeted:
+        raise DataError("expected a file of JSON lines (.json, .jsonl) with text and target", path)
     lines = [(n, line) for n, line in enumerate(text.iterate_lines(path), 1) if line.strip()]
     separated = suffix == ".tsv" or source.format == "tsv"
     columns = [line.split("\t") for _, line in lines]

@@ -118,13 +118,11 @@ def build(settings: TaggingData, batch_size: int) -> Tagged:
         no word of train.
     """
     parts, of_files = read(settings)
-    entities, pooled = of_files != "none", settings.vocabulary == "all"
-    sentences = [sentence for part in splits.PARTS for sentence in parts[part]]
-    findings = _findings(settings, parts)
+    entities, findings = of_files != "none", _findings(settings, parts)
     counts = {p: Counter(w for s in of for w in s.words) for p, of in parts.items()}
     forms, table, of_words = word_table.build(settings, counts)
-    scope = word_settings.PARTS_OF[settings.vocabulary]
-    inside = [s for part in scope for s in parts[part]]
+    sentences = [sentence for part in splits.PARTS for sentence in parts[part]]
+    inside = [s for part in word_settings.PARTS_OF[settings.vocabulary] for s in parts[part]]
     labels, predicted = _labels(inside, sentences, entities)
     numbers = words.alphabet({word for s in inside for word in s.words})
     rows, widths, columns = _lay_out([s.words for s in sentences], forms, batch_size, settings)
@@ -132,11 +130,8 @@ def build(settings: TaggingData, batch_size: int) -> Tagged:
     for of_bucket, width, arrays in zip(rows, widths, columns, strict=True):
         tags = [[number[tag] for tag in sentences[row].tags] for row in of_bucket]
         arrays["labels"] = buckets.pad(tags, width)
-    shared = {
-        **table.shared(),
-        "characters": words.characters(forms, numbers, settings.max_characters),
-        **words.shapes(forms),
-    }
+    characters = words.characters(forms, numbers, settings.max_characters)
+    shared = {**table.shared(), "characters": characters, **words.shapes(forms)}
     scheme = settings.scheme if entities else "none"
     return Tagged(
         corpus=Corpus(tuple(columns), shared),
@@ -148,7 +143,7 @@ def build(settings: TaggingData, batch_size: int) -> Tagged:
         scheme=of_files,
         legality=schemes.allowed_transitions(labels[:predicted], scheme),
         alphabet=len(numbers) + words.UNKNOWN + 1,
-        pooled=pooled,
+        pooled=settings.vocabulary == "all",
         fingerprint=splits.fingerprint(_items(parts)),
         widths=widths,
         characters=list(numbers),

@@ -24,7 +24,7 @@ CASINGS = (  # tested in this order (UKPLab), the last one if none fits; 0 is pa
     "initial_upper",
     "contains_digit",
 )
-CAPITALS = (  # tested in this order, the last one if none fits (VecEval's feature)
+_CAPITALS = (  # tested in this order, the last one if none fits (VecEval's feature)
     re.compile(r"[a-z]+"),
     re.compile(r"[A-Z][a-z]+"),
     re.compile(r"[A-Z]+"),
@@ -130,8 +130,8 @@ def casing(word: str) -> int:
 
 
 def capitals(word: str) -> int:
-    """Number of the word's pattern in `CAPITALS`: ASCII letters alone are read."""
-    return next(n for n, pattern in enumerate(CAPITALS) if pattern.fullmatch(word))
+    """Number of the word's pattern in `_CAPITALS`: ASCII letters alone are read."""
+    return next(n for n, pattern in enumerate(_CAPITALS) if pattern.fullmatch(word))
 
 
 def normalise(word: str) -> str:
