@@ -27,12 +27,11 @@ def parts(
       path: folder, or file where one may stand alone.
       patterns: part -> pattern, or the absolute path of the file; None: no file.
       key: of a config that holds the patterns' keys, such as "data.source".
-      required: parts that must be there where several files are.
+      required: parts that must be there.
       alone: whether one file, or the only one of a folder, is train.
 
     Raises:
-      DataError: nothing there, no file or several for a part, or a part is lacking while files
-        like train's lie there unread; names the files there are, and the key that chooses.
+      DataError: no file or several of a part, or a part is lacking beside unread files.
     """
     folder = Path(path)
     if folder.is_file() and alone:
@@ -45,10 +44,10 @@ def parts(
     files = {}
     for part, pattern in patterns.items():
         file = _only(folder, names, part, pattern, key) if pattern else None
-        if file is None and part in required:
-            raise DataError(_lacking(folder, names, part, pattern, key), folder)
         if file is not None:
             files[part] = file
+        elif part in required:
+            raise DataError(_lacking(folder, names, part, pattern, key), folder)
     read = {file.name for file in files.values()}
     unread = [n for n in names if n not in read and n.endswith(files["train"].suffix)]
     for part, pattern in patterns.items():

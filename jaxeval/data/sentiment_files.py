@@ -159,23 +159,19 @@ def _draw(
 
 
 def read_unlabelled(
-    source: SentimentSource,
-    path: Path,
-    labels: Sequence[str],
-    targeted: bool,
-    tokenised: bool,
+    source: SentimentSource, path: Path, labels: Sequence[str], targeted: bool, tokenised: bool
 ) -> list[LabelledText]:
     """The texts of a file: JSON lines or tab-separated lines as in training; else one text a line.
 
     Labels need not be there, and are not read. A file is tab-separated if it is named `*.tsv`, or
-    if the classifier's files are by `source.format`; a line without a tab is a text as a whole.
+    if `source.format` says so; a line without a tab is a text as a whole.
 
     Args:
       labels, targeted, tokenised: of the classifier.
 
     Raises:
-      DataError: a line without a text, or without a target where the classifier needs one; lines
-        of which most have a label in place of a text, or in a text.
+      DataError: a line without a text, or without a target where the classifier needs one; most
+        lines have a label in place of a text, or in it.
     """
     suffix = folders.suffix_of(path)
     if _SUFFIXES.get(suffix) == "json":

@@ -42,19 +42,6 @@ REFUSED = {
 }
 
 
-def test_steps_and_a_plateau_exclude_one_another() -> None:
-    """Dies if decays on plateaus are taken, and then replaced by the rate of the next step."""
-    steps, plateau = "training.optimiser.steps=[[5,0.01]]", "training.plateau.factor=0.1"
-    assert all(studies.read(None, [alone]) for alone in (steps, plateau))
-    with pytest.raises(ConfigError, match=r"optimiser\.steps: they replace") as caught:
-        studies.read(None, [steps, plateau])
-    assert "\n" not in str(caught.value)
-    language = ["task=language", steps]  # whose default has a plateau
-    with pytest.raises(ConfigError, match=r"training\.plateau= leaves"):
-        studies.read(None, language)
-    assert studies.read(None, [*language, "training.plateau="]).training.plateau is None
-
-
 @pytest.mark.parametrize("case", REFUSED)
 def test_impossible_values_are_refused(case: str) -> None:
     """Dies if a value that can only end in NaN, or in no memory, is trained with."""

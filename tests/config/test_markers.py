@@ -106,14 +106,6 @@ def test_static_keys_are_those_that_are_not_traced() -> None:
     assert markers.static(Whole(size=9), ragged=True) == markers.static(Whole(), ragged=True)
 
 
-def test_settings_of_traced_values_alone_are_as_absent_ones() -> None:
-    """Dies if a member with a plateau cannot share a program with one that has none; or can,
-    though the plateau says more than traced values do."""
-    plain = markers.static(Whole())
-    assert markers.static(Whole(slowdown=Slowdown(factor=0.1))) == plain
-    assert markers.static(Whole(slowdown=Slowdown(latest=3)))["slowdown"] == {"latest": 3}
-
-
 def test_keys_of_a_marker() -> None:
     """Dies if a key is looked for at the top alone, or without the names of those above it."""
     assert [*markers.keys(Whole(), markers.IMMATERIAL)] == ["name"]
@@ -148,15 +140,6 @@ def test_ranges_and_their_unit_interval() -> None:
     assert [log.from_unit(at) for at in (0, 0.5, 1)] == [1e-4, 1e-3, 1e-2]
     for span, value in ((linear, 2.5), (log, 3e-3)):
         assert span.from_unit(span.to_unit(value)) == pytest.approx(value, rel=1e-6)
-
-
-def test_limits_say_what_they_allow() -> None:
-    """Dies if an open end is closed, or the sentence names another one."""
-    above, below = markers.Limits(0, 1, above=True), markers.FRACTION
-    assert [above.allow(v) for v in (0, 0.5, 1, 1.5)] == [False, True, True, False]
-    assert [below.allow(v) for v in (-1, 0, 0.5, 1)] == [False, True, True, False]
-    assert (str(above), str(below)) == ("above 0 to 1", "from 0 and below 1")
-    assert str(markers.NOT_NEGATIVE) == "from 0"
 
 
 @pytest.mark.parametrize("task", registry.KINDS)

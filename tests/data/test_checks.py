@@ -106,12 +106,6 @@ def test_headers_are_told(task: str, header: str, tmp_path: Path) -> None:
     ]
 
 
-def test_a_header_that_names_the_columns_of_pairs_is_read(tmp_path: Path) -> None:
-    """Dies if SNLI's header is warned of, which is not read as data."""
-    header = "sentence1\tsentence2\tgold_label\n"
-    assert not any("header" in line for line in _findings("pairs", tmp_path, header).warnings)
-
-
 @pytest.mark.parametrize("task", ["sentiment", "pairs"])
 def test_a_label_that_is_a_text_is_refused_shortly(task: str, tmp_path: Path) -> None:
     """Dies if texts are taken for labels, or all of them are printed."""

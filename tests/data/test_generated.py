@@ -30,15 +30,6 @@ def test_tagged_sentences_never_change(parts: Parts) -> None:
     assert hashlib.sha256(repr(parts).encode()).hexdigest() == GOLDEN
 
 
-def test_seeds_and_parts_differ(parts: Parts) -> None:
-    """Dies if the seed is ignored, or two parts are drawn from one stream."""
-    other = generated.parts(2)
-    for part in parts:
-        assert len({*parts[part]} & {*other[part]}) < 5
-    shared = {s.words for s in parts["train"]} & {s.words for s in parts["test"]}
-    assert len(shared) < 5
-
-
 def test_each_words_most_frequent_tag_is_not_enough(parts: Parts) -> None:
     """Dies if context does not matter (then this is far higher), or nothing can be learned."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)

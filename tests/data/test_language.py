@@ -107,19 +107,6 @@ def test_a_text_too_short_to_cut(unit: language.Unit, what: str, tmp_path: Path)
         language.build(language.LanguageData(path=str(path), unit=unit), 4, 2)
 
 
-def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    """Dies if a wrong folder is a traceback."""
-    with pytest.raises(DataError, match="no such file or folder"):
-        language.build(language.LanguageData(path=str(tmp_path / "x")), 2, 2)
-    _text(tmp_path)
-    with pytest.raises(DataError, match=r"no file fits the dev pattern '\*dev\*'"):
-        language.build(language.LanguageData(path=str(tmp_path), dev="*dev*"), 2, 2)
-    with pytest.raises(DataError, match="train: 72 tokens are too few"):
-        language.build(language.LanguageData(path=str(tmp_path)), 100, 2)
-    with pytest.raises(DataError, match="no such file or folder"):
-        language.build(language.LanguageData(path=str(tmp_path / "x"), unit="byte"), 2, 2)
-
-
 @pytest.mark.parametrize(
     ("unit", "train", "test", "message"),
     [
@@ -187,39 +174,9 @@ def test_features_that_will_not_do_are_named(prepared: str) -> None:
         _lines(prepared, "label")
 
 
-def test_what_a_set_lacks(tmp_path: Path) -> None:
-    """Dies if test stands in for train, or absent parts are made empty."""
-    with pytest.raises(DataError, match="no split train; it has test"):
-        _lines(tiny_texts.prepare(tiny_texts.TinyNoTrain, tmp_path))
-    actual = _lines(tiny_texts.prepare(tiny_texts.TinyTrain, tmp_path))
-    assert actual == {"train": tiny_texts.NUMBERED}
-
-
 def test_a_set_that_is_not_utf8(tmp_path: Path) -> None:
     """Dies if a UnicodeDecodeError reaches the user, or bytes must be UTF-8."""
     path = tiny_texts.prepare(tiny_texts.TinyLatin, tmp_path)
     with pytest.raises(DataError, match=r"tiny_latin/1\.0\.0 \(train\):3: not UTF-8"):
         _lines(path)
     assert language.contents(_source(path))["train"] == b"a\nb\nZo\xeb\n"
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        ("ptb.train.txt", "ptb.valid.txt", "ptb.test.txt"),
-        ("wiki.train.tokens", "wiki.valid.tokens", "wiki.test.tokens"),
-        ("wiki.train.raw", "wiki.valid.raw", "wiki.test.raw"),
-        ("train.txt", "valid.txt", "test.txt"),
-        ("train.txt.raw", "valid.txt.raw", "test.txt.raw"),
-        ("enwik8.train", "enwik8.valid", "enwik8.test.gz"),
-    ],
-)
-def test_usual_names_of_files(names: tuple[str, ...], tmp_path: Path) -> None:
-    """Dies if the default patterns miss a usual name, or mix up two parts."""
-    for name in names:
-        (tmp_path / name).write_text(f"this is {name}\n")
-    (tmp_path / "README").write_text("not of the text\n")
-    actual = _lines(tmp_path)
-    assert list(actual.items()) == [
-        (part, [f"this is {name}"]) for part, name in zip(PATTERNS, names, strict=True)
-    ]

@@ -139,46 +139,6 @@ def test_padding_that_is_read(tmp_path: Path) -> None:
     assert row[others["forms"]].tolist() == known[bucket["forms"][:2]].tolist()
 
 
-def test_texts_that_begin_alike_are_different_ones(tmp_path: Path) -> None:
-    """Dies if random splits deal texts together, or keep one of them, for equal first words."""
-    folder = tmp_path / "c"
-    folder.mkdir()
-    for part in splits.PARTS:
-        lines = [f"{n % 2} a {part} {n}\n" for n in range(20)]
-        (folder / part).write_text("".join(lines))
-    source = sentiment_files.SentimentSource(path=str(folder), format="sst")
-    read = [
-        sentiment.build(sentiment.SentimentData(source=source, vocabulary="all", padded_to=n), 4)
-        for n in (None, 1)
-    ]
-    counts = [[sum(map(len, of)) for of in data.split(1)[:3]] for data in read]
-    assert counts[0] == counts[1] and min(counts[0]) > 3
-
-
-def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
-    """Dies if a changed word, place, label or part leaves it, or what a row is changes it."""
-    first = hand_sentiment.build(tmp_path / "c").fingerprint
-    assert (
-        first
-        == hand_sentiment.build(tmp_path / "c", rows="sentences", vocabulary="all").fingerprint
-    )
-    changed = [
-        {**hand_sentiment.HAND, "dev": [("bad club", "club", "neg")]},
-        {**hand_sentiment.HAND, "dev": [("bad pub", "bad", "neg")]},
-        {**hand_sentiment.HAND, "dev": [("bad pub", "pub", "pos")]},
-        {
-            **hand_sentiment.HAND,
-            "dev": hand_sentiment.HAND["test"],
-            "test": hand_sentiment.HAND["dev"],
-        },
-    ]
-    prints = [
-        hand_sentiment.build(tmp_path / f"c{k}", parts).fingerprint
-        for k, parts in enumerate(changed)
-    ]
-    assert len({first, *prints}) == 5
-
-
 @pytest.mark.parametrize(
     ("parts", "changes", "message"),
     [

@@ -170,26 +170,6 @@ def test_files_to_be_classified(tmp_path: Path) -> None:
     assert _unlabelled(settings, whole, file)[0].targets == (Target(0, 0, ""),)
 
 
-def test_lookup_of_texts_with_labels(tmp_path: Path) -> None:
-    """Dies if the label of a line is read as a part of its text: by the file's name, by the format
-    of training, or where neither tells."""
-    classified = hand_sentiment.build(tmp_path / "c")
-    settings = sentiment.SentimentData()
-    saved = {**classified.vocabulary(0), "targeted": False, "labels": ["bad", "good"]}
-    whole = reading.from_dict(sentiment.SavedVocabulary, saved)
-    content = "so good\tgood\n\nZoë's\tbad\tmore\nno label\n"
-    named, other = tmp_path / "new.tsv", tmp_path / "new"
-    for file in (named, other):
-        file.write_text(content)
-    of_tsv = sentiment.SentimentData(source=sentiment_files.SentimentSource(format="tsv"))
-    for data, file in ((settings, named), (of_tsv, other)):
-        read = _unlabelled(data, whole, file)
-        assert [text.text for text in read] == ["so good", "Zoë's", "no label"]
-    other.write_text("text\tlabel\nso good\tgood\nso\tbad\n")
-    with pytest.raises(DataError, match=r"new: a column holds labels.* \*\.tsv"):
-        _unlabelled(settings, whole, other)
-
-
 def _of_texts(folder: Path, name: str, content: str) -> list[str]:
     saved = hand_sentiment.build(folder / "c").vocabulary(0)
     saved = {**saved, "targeted": False, "labels": ["bad", "good"]}

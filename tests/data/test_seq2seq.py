@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies
 
-from jaxeval.config import reading
 from jaxeval.data import buckets, checks, seq2seq, symbols
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import DataError
 from tests.data import hand_seq2seq
 
 LETTERS = strategies.characters(exclude_characters="\t\n\r\0\ufeff", exclude_categories=["Cs"])
@@ -120,35 +119,6 @@ def test_every_pair_is_in_one_bucket_of_its_part(
         assert sorted(dealt) == [*range(len(bucket["source"]))]
 
 
-def test_max_widths(tmp_path: Path) -> None:
-    """Dies if the setting is not heeded, or the batch size not told."""
-    lines = "ab\tc\n" * 50 + f"{'ab' * 30}\tdc\n" * 50
-    parts = {"train": lines, "dev": lines, "test": lines.replace("b", "a")}
-    widths = [
-        seq2seq.build(hand_seq2seq.settings(tmp_path / "c", parts, max_widths=most), batch).widths
-        for most, batch in ((12, 50), (1, 50), (12, 300))
-    ]
-    assert widths == [[(4, 3), (62, 4)], [(62, 4)], [(62, 4)]]
-
-
-def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
-    """Dies if a changed source, target, feature, unit or part leaves it, or a rebuild does not."""
-    first = hand_seq2seq.inflection(tmp_path / "c").fingerprint
-    assert first == hand_seq2seq.inflection(tmp_path / "copy", max_widths=1).fingerprint
-    changes = [("bz\t", "bw\t"), ("ba", "bb"), ("N;X", "N;Y"), ("ba\tN;X", "ba\tX;N")]
-    parts = [
-        {**hand_seq2seq.HAND, "dev": hand_seq2seq.HAND["dev"].replace(*change)}
-        for change in changes
-    ]
-    first_train, last_train = hand_seq2seq.HAND["train"].splitlines(keepends=True)
-    parts.append(
-        {**hand_seq2seq.HAND, "train": first_train, "dev": last_train + hand_seq2seq.HAND["dev"]}
-    )
-    prints = [hand_seq2seq.inflection(tmp_path / "c", changed).fingerprint for changed in parts]
-    prints.append(hand_seq2seq.inflection(tmp_path / "c", target_symbols="words").fingerprint)
-    assert len({first, *prints}) == len(prints) + 1
-
-
 def test_fewer_train_pairs(tmp_path: Path) -> None:
     """Dies if dev is cut too, the last pairs are kept, or too few pass for what was asked."""
     parts = {**hand_seq2seq.HAND, "dev": hand_seq2seq.HAND["dev"] * 2}
@@ -222,13 +192,6 @@ def test_nothing_to_learn_or_to_test(parts: dict[str, str], message: str, tmp_pa
     """Dies if train is scored as test, or one symbol is trained on."""
     with pytest.raises(DataError, match=message):
         hand_seq2seq.inflection(tmp_path / "c", parts)
-
-
-def test_a_column_serves_one_purpose() -> None:
-    """Dies if targets are among what a model reads."""
-    for key in ("source_column", "features_column"):
-        with pytest.raises(ConfigError, match="must differ"):
-            reading.read(seq2seq.Seq2SeqData, None, [f"{key}=2"])
 
 
 def test_a_sequence_ends_at_its_first_end() -> None:

@@ -42,15 +42,6 @@ def test_iob1_must_be_named(tmp_path: Path) -> None:
     assert _tags(tagging_files.SentenceSource(path=source.path, scheme="iob1")) == ("O", "S-PER")
 
 
-@pytest.mark.parametrize("content", ["go VERB\non ADP\n", "go O\n", "go S\n"])
-def test_other_tags_are_not_entities(content: str, tmp_path: Path) -> None:
-    """Dies if part-of-speech tags are parsed, or tags that are all O are spans."""
-    source = _folder(tmp_path, content)
-    parts, scheme = tagging_files.read(source, "iobes")
-    assert parts["train"][0].tags == tuple(content.split()[1::2])
-    assert scheme == "none"
-
-
 def test_conllu_by_its_name_or_by_the_config(tmp_path: Path) -> None:
     """Dies if *.conllu is read as columns, or `tag` is ignored."""
     path = _folder(tmp_path, CONLLU, ".conllu").path

@@ -87,16 +87,6 @@ def test_not_prepared_fails_at_once_with_the_command(
         sets.sentences("tfds:conll2003")
 
 
-@pytest.mark.parametrize("name", ["tfds:no_such_set", "tfds:/no/such/folder", "tfds:../x"])
-def test_unknown_names(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if an error of tfds' registry or parser reaches the user."""
-    here = tmp_path / "here"
-    here.mkdir()
-    monkeypatch.chdir(here)  # where no folder x is beside
-    with pytest.raises(DataError, match="no such set"):
-        sets.sentences(name)
-
-
 class TinyNumbers(tfds.core.GeneratorBasedBuilder):
     """Seven numbers in order."""
 

@@ -107,11 +107,6 @@ def test_normalise(word: str, normal: str) -> None:
     assert words.normalise(word) == normal
 
 
-def test_zero_digits() -> None:
-    """Dies if a run of digits becomes one 0: Lample keeps a number's length."""
-    assert words.zero_digits("B-52, 2024") == "B-00, 0000"
-
-
 def test_the_first_known_spelling_counts() -> None:
     """Dies if a word as it stands does not come before lower case, or that before normalised."""
     index = {"Bath": 0, "bath": 1, "NUMBER_TOKEN": 2, "7": 3}
