@@ -1,13 +1,10 @@
 """Which model is best, with as few evaluations as possible (Moss et al. 2019); no jax."""
 
-from jaxeval.bandits.fixed_budget import SequentialHalving
-from jaxeval.bandits.fixed_confidence import NonAdaptive
+from jaxeval.bandits.confidence import BatchThompson, NonAdaptive, TopTwoThompson
 from jaxeval.bandits.posterior import probability_of_best
-from jaxeval.bandits.replay import Replay
-from jaxeval.bandits.rules import Answer, Rule
-from jaxeval.bandits.simulation import Simulation, simulate, trials
+from jaxeval.bandits.rules import Answer, Rule, SequentialHalving
+from jaxeval.bandits.simulation import Replay, Simulation, select, simulate, trials
 from jaxeval.bandits.state import State
-from jaxeval.bandits.thompson import BatchThompson, TopTwoThompson
 
 __all__ = [
     "Answer",
@@ -20,6 +17,7 @@ __all__ = [
     "State",
     "TopTwoThompson",
     "probability_of_best",
+    "select",
     "simulate",
     "trials",
 ]

@@ -2,43 +2,43 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.bandits import means as means_of
-from jaxeval.bandits import posterior
+from jaxeval.bandits import posterior, rules
 from jaxeval.bandits.rules import CONFIDENT, SPENT, Answer, Rule, first_of
 from jaxeval.bandits.state import State
 from jaxeval.errors import ConfigError
-from jaxeval.stats.results import between, count, fraction
+
+Array = np.ndarray
 
 CONSTANT = 10  # equal scores after which a model is believed always to score the same
 _AS_PROBABLE = 1e-6  # probabilities nearer than this are equal: they are good to 1e-7
+_TINY = 1e-300  # so that a challenger exists when the leader is certain
 
 
 class Moments(NamedTuple):
     """Sufficient statistics of the scores so far, [..., N] each; variances with ddof 0."""
 
-    counts: np.ndarray
-    means: np.ndarray
-    variances: np.ndarray
+    counts: Array
+    means: Array
+    variances: Array
 
 
 class Decision(NamedTuple):
     """Whether a selection ends, [...] each, and the probabilities [..., N] behind it."""
 
-    known: np.ndarray  # the scores give every model a posterior
-    sure: np.ndarray
-    spent: np.ndarray
-    level: np.ndarray  # [..., N] those that lead: of the most probable ones the highest mean
-    probabilities: np.ndarray
+    known: Array  # the scores give every model a posterior
+    sure: Array
+    spent: Array
+    leads: Array  # [..., N] of the most probable models those of the highest mean
+    probabilities: Array
 
     @property
-    def best(self) -> np.ndarray:
-        """Places [...] of the first of those that are level."""
-        return np.argmax(self.level, axis=-1)
+    def best(self) -> Array:
+        """Places [...] of the first of those that lead."""
+        return np.argmax(self.leads, axis=-1)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -46,84 +46,61 @@ class Confident(Rule):
     """What the fixed-confidence rules share.
 
     Attributes:
-      delta: stops when a model is the best with probability 1 - delta or more.
-      alpha: of the prior (sigma^2)^(-1 - alpha); see `posterior`.
-      epsilon: indifference width, in the unit of the (transformed) scores: a model within epsilon
-        of the best counts as best, so that equal models come to an end.
-      min_evaluations: of each model before anything is decided; absent: what the prior needs.
-      budget: most evaluations in all; absent: no bound.
+      delta: stops when a model is the best with probability 1 - delta or more; None: never.
+      prior: exponent of the prior (sigma^2)^(-1 - prior); see `posterior`.
+      budget: most evaluations in all; None: no bound.
       batch_size: evaluations under way at once.
     """
 
     delta: float | None = 0.05
-    alpha: float = posterior.FIESTA_ALPHA
-    epsilon: float = 0.0
-    min_evaluations: int | None = None
+    prior: float = posterior.FIESTA
     budget: int | None = None
     batch_size: int = 1
 
     def __post_init__(self) -> None:
+        """Refuses a rule that never ends."""
         super().__post_init__()
-        if self.delta is not None:
-            object.__setattr__(self, "delta", fraction(self.delta, "delta", ConfigError))
-        elif self.budget is None:
+        if self.delta is None and self.budget is None:
             raise ConfigError("delta, budget: expected one or both, or the selection never ends")
-        if not (between(self.epsilon, -math.inf, math.inf) and self.epsilon >= 0):
-            raise ConfigError(f"epsilon: expected a number of at least 0, got {self.epsilon}")
-        least = posterior.fewest(self.alpha)
-        for name in ("epsilon", "alpha"):
-            object.__setattr__(self, name, float(getattr(self, name)))
-        for name in ("min_evaluations", "budget", "batch_size"):
-            if (value := getattr(self, name)) is not None:
-                object.__setattr__(self, name, count(value, name, error=ConfigError))
-        if self.min_evaluations is not None and self.min_evaluations < least:
-            raise ConfigError(
-                f"min_evaluations: a prior with alpha {self.alpha} needs at least {least}, "
-                f"got {self.min_evaluations}"
-            )
 
     @property
     def initial(self) -> int:
         """Evaluations of each model before anything is decided."""
-        return self.min_evaluations or posterior.fewest(self.alpha)
+        return posterior.fewest(self.prior)
 
-    def begin(self, models: Sequence[str]) -> State:
-        """A selection among these models; a budget must cover their first evaluations."""
-        state = super().begin(models)
-        least = self.initial * len(state.models)
-        if self.budget is not None and self.budget < least:
-            raise ConfigError(
-                f"budget: {len(state.models)} models need at least {least}, got {self.budget}"
-            )
-        return state
+    def least(self, models: int) -> int:
+        """The first evaluations of so many models."""
+        return self.initial * models
+
+    def at_once(self, models: int) -> int:
+        """A whole batch: all of it may be of one model."""
+        del models
+        return self.batch_size
 
     def moments(self, state: State) -> Moments:
         """Of the models that are not excluded, in their order; 0 of what has no scores."""
-        scores = [
-            self.transformed(np.array(state.scores_of(state.models[k]))) for k in state.alive
-        ]
+        scores = [self.signed(state.scores_of(state.models[k])) for k in state.alive]
         return Moments(
             np.array([len(s) for s in scores], np.float64),
-            np.array([means_of.mean(s) if len(s) else 0.0 for s in scores]),
+            np.array([posterior.mean(s) if len(s) else 0.0 for s in scores]),
             np.array([s.var() if len(set(s)) > 1 else 0.0 for s in scores]),  # equals: exactly 0
         )
 
-    def known(self, moments: Moments) -> np.ndarray:
+    def known(self, moments: Moments) -> Array:
         """Whether all models have a posterior, [...]: enough scores, which are not all equal.
 
         Equal scores have no spread to judge by: that of the other models stands for it, until ten
-        are equal, which makes the model a constant. Where all scores of all models are equal, they
-        keep the selection open.
+        are equal, which makes the model a constant. While all scores of all models are equal, the
+        selection stays open.
         """
-        least = max(self.initial, posterior.fewest(self.alpha))
-        judged = (moments.counts >= least) & (_spread_is_known(moments) | _any_varies(moments))
-        return np.asarray(judged.all(axis=-1))
+        enough = moments.counts >= posterior.fewest(self.prior)
+        return np.asarray((enough & _judged(moments)).all(axis=-1))
 
-    def probabilities(self, moments: Moments, epsilon: float = 0.0) -> np.ndarray:
+    def probabilities(self, moments: Moments) -> Array:
         """[..., N] of being the best."""
         believed = self._with_borrowed_spread(moments)
         return posterior.probability_of_best(
-            believed.means, believed.variances, believed.counts, alpha=self.alpha, epsilon=epsilon
+            believed.means, believed.variances, believed.counts, prior=self.prior
         )
 
     def _with_borrowed_spread(self, moments: Moments) -> Moments:
@@ -134,69 +111,50 @@ class Confident(Rule):
         """
         counts, _, variances = moments
         varies = variances > 0
-        borrows = ~_spread_is_known(moments) & _any_varies(moments)
+        borrows = ~_has_spread(moments) & _any_varies(moments)
         if not borrows.any():
             return moments
         squares = np.sum(np.where(varies, counts * variances, 0.0), axis=-1, keepdims=True)
         freedom = np.sum(np.where(varies, counts - 1, 0.0), axis=-1, keepdims=True)
         pooled = squares / np.maximum(freedom, 1.0)  # with ddof 1
-        least = posterior.fewest(self.alpha)
+        least = posterior.fewest(self.prior)
         stands_for = np.maximum(freedom + 1, least)  # scores of one model of this freedom
-        nu = stands_for + 2 * self.alpha - 1
+        nu = stands_for + 2 * self.prior - 1
         return moments._replace(
             counts=np.where(borrows, stands_for, counts),
             variances=np.where(borrows, pooled * nu / np.maximum(counts, 1.0), variances),
         )
 
-    def required(self, moments: Moments) -> np.ndarray:
+    def required(self, moments: Moments) -> Array:
         """Scores that each model needs before the rule chooses between them, [..., N]."""
-        judged = _spread_is_known(moments) | _any_varies(moments)
-        open_still = (moments.counts >= self.initial) & ~judged
+        open_still = (moments.counts >= self.initial) & ~_judged(moments)
         return np.where(open_still, moments.counts + 1, self.initial)
-
-    def at_once(self, models: int) -> int:
-        """A whole batch: all of it may be of one model."""
-        del models
-        return self.batch_size
 
     def proposed(self, state: State) -> tuple[str, ...]:
         """Required evaluations first, then as the rule draws, up to `batch_size` under way."""
         pending = np.array([len(state.pending[k]) for k in state.alive])
-        moments = self.moments(state)
+        moments, under_way = self.moments(state), int(pending.sum())
         counts, required = moments.counts.astype(int), self.required(moments).astype(int)
-        left = math.inf if self.budget is None else self.budget - state.evaluations - pending.sum()
+        left = math.inf if self.budget is None else self.budget - state.evaluations - under_way
         missing = np.maximum(required - counts - pending, 0)
         if missing.any():
             chosen = np.repeat(np.arange(len(counts)), missing)
-        elif np.any(counts < required):
+        elif np.any(counts < required) or under_way >= self.batch_size:
             return ()
         else:
-            chosen = self._next(state, pending)
+            uniforms = self.uniforms(state.evaluations + under_way)
+            free = uniforms[: self.batch_size - under_way]
+            chosen = self.choose(moments, self.probabilities(moments), pending * 1.0, free)
         names = [state.models[k] for k in state.alive]
         return tuple(names[k] for k in chosen[: int(min(left, len(chosen)))])
 
-    def _next(self, state: State, pending: np.ndarray) -> np.ndarray:
-        slots = self.batch_size - int(pending.sum())
-        if slots <= 0:
-            return np.zeros(0, int)
-        uniforms = self.uniforms(state.evaluations + int(pending.sum()))[:slots]
-        moments = self.moments(state)
-        chosen: np.ndarray = self.choose(
-            moments, self.probabilities(moments), pending.astype(np.float64), uniforms
-        )
-        return chosen
-
-    def uniforms(self, step: int) -> np.ndarray:
+    def uniforms(self, step: int) -> Array:
         """[batch_size, 3] random numbers of a step: a function of the seed and the step alone."""
         return np.random.default_rng([self.seed, step]).random((self.batch_size, 3))
 
     def choose(
-        self,
-        moments: Moments,
-        probabilities: np.ndarray,
-        pending: np.ndarray,
-        uniforms: np.ndarray,
-    ) -> np.ndarray:
+        self, moments: Moments, probabilities: Array, pending: Array, uniforms: Array
+    ) -> Array:
         """Places of the models to evaluate next, [..., slots].
 
         Args:
@@ -215,16 +173,16 @@ class Confident(Rule):
         return self.leading(state, CONFIDENT if decision.sure else SPENT)
 
     def leading(self, state: State, reason: str) -> Answer:
-        """The most probable model with its probability; before there is one as for all."""
+        """The most probable model with its probability; before there is one as for all rules."""
         moments = self.moments(state)
         if not self.known(moments):
             return super().leading(state, reason)
         decision = self.decide(moments, np.array(state.evaluations))
         probability = float(decision.probabilities[decision.best])
         models = [state.models[k] for k in state.alive]
-        return first_of(models, decision.level, reason, state.evaluations, probability)
+        return first_of(models, decision.leads, reason, state.evaluations, probability)
 
-    def decide(self, moments: Moments, evaluations: np.ndarray) -> Decision:
+    def decide(self, moments: Moments, evaluations: Array) -> Decision:
         """Whether this is enough, and for which model: the highest mean of the most probable ones.
 
         Before the scores give every model a posterior it is the highest mean of all.
@@ -233,16 +191,16 @@ class Confident(Rule):
           moments: [..., N].
           evaluations: [...] so far in all.
         """
-        probabilities = self.probabilities(moments, self.epsilon)
-        highest = probabilities.max(axis=-1, keepdims=True)
+        probabilities = self.probabilities(moments)
+        most = probabilities.max(axis=-1, keepdims=True)
         known = self.known(moments)
-        leads = (probabilities >= highest - _AS_PROBABLE) | ~known[..., None]
-        level = means_of.highest(np.where(leads, moments.means, -np.inf))
-        sure = known & (highest[..., 0] >= (math.inf if self.delta is None else 1 - self.delta))
+        among = (probabilities >= most - _AS_PROBABLE) | ~known[..., None]
+        leads = posterior.highest(np.where(among, moments.means, -np.inf))
+        sure = known & (most[..., 0] >= (math.inf if self.delta is None else 1 - self.delta))
         spent = self._spent(evaluations, probabilities.shape[-1])
-        return Decision(known, sure, spent, level, probabilities)
+        return Decision(known, sure, spent, leads, probabilities)
 
-    def _spent(self, evaluations: np.ndarray, models: int) -> np.ndarray:
+    def _spent(self, evaluations: Array, models: int) -> Array:
         return evaluations >= (math.inf if self.budget is None else self.budget)
 
 
@@ -254,19 +212,12 @@ class NonAdaptive(Confident):
     N) evaluations each, then the highest mean.
     """
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.delta is None and self.epsilon:
-            raise ConfigError(
-                "epsilon: expected a delta beside it; a budget alone is spent whatever is known"
-            )
-
     @property
     def initial(self) -> int:
         """Without a confidence to reach no posterior is needed."""
-        return super().initial if self.delta is not None else self.min_evaluations or 1
+        return super().initial if self.delta is not None else 1
 
-    def required(self, moments: Moments) -> np.ndarray:
+    def required(self, moments: Moments) -> Array:
         """The first rounds: later ones evaluate every model anyway."""
         return np.full(moments.counts.shape, self.initial)
 
@@ -274,11 +225,7 @@ class NonAdaptive(Confident):
         """What is missing of this round; nothing new before all results are in."""
         counts = [len(state.scores[k]) for k in state.alive]
         begun = [n + len(state.pending[k]) for n, k in zip(counts, state.alive, strict=True)]
-        target = max(self.initial, *begun, min(counts) + 1)
-        missing = [
-            [state.models[k]] * (target - n) for n, k in zip(begun, state.alive, strict=True)
-        ]
-        return tuple(name for names in missing for name in names)
+        return rules.missing(state, state.alive, max(self.initial, *begun, min(counts) + 1))
 
     def decided(self, state: State) -> Answer | None:
         """As for all, but decided between rounds only."""
@@ -287,8 +234,7 @@ class NonAdaptive(Confident):
             return None
         if self.delta is not None:
             return super().decided(state)
-        spent = self._spent(np.array(state.evaluations), len(counts))
-        if min(counts) < self.initial or not spent:
+        if not (min(counts) and self._spent(np.array(state.evaluations), len(counts))):
             return None
         return self.leading(state, SPENT)
 
@@ -298,25 +244,77 @@ class NonAdaptive(Confident):
             return Rule.leading(self, state, reason)
         return super().leading(state, reason)
 
-    def _spent(self, evaluations: np.ndarray, models: int) -> np.ndarray:
+    def _spent(self, evaluations: Array, models: int) -> Array:
         return super()._spent(evaluations + models - 1, models)  # no room for another round
 
     def choose(
-        self,
-        moments: Moments,
-        probabilities: np.ndarray,
-        pending: np.ndarray,
-        uniforms: np.ndarray,
-    ) -> np.ndarray:
+        self, moments: Moments, probabilities: Array, pending: Array, uniforms: Array
+    ) -> Array:
         """Every model once."""
         return np.broadcast_to(np.arange(probabilities.shape[-1]), probabilities.shape)
 
 
-def _any_varies(moments: Moments) -> np.ndarray:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BatchThompson(Confident):
+    """Each slot of a batch is drawn by the probability of being the best, repeats allowed.
+
+    BTS of Moss et al. (2019, section 4.3).
+    """
+
+    batch_size: int = 4
+
+    def choose(
+        self, moments: Moments, probabilities: Array, pending: Array, uniforms: Array
+    ) -> Array:
+        """Independent draws; what is pending changes nothing."""
+        return _drawn(probabilities[..., None, :], uniforms[..., 0])
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TopTwoThompson(Confident):
+    """Leader or challenger: drawn by probability; with probability 1/2 again until another comes.
+
+    TTTS of Russo (2016), as in Moss et al. (2019, section 4.2), for `batch_size` 1. For larger
+    batches each slot is drawn top-two, and what is pending or already in the batch counts as
+    evaluated at the mean of its model: its posterior narrows, and the batch spreads to where
+    doubt is left.
+    """
+
+    def choose(
+        self, moments: Moments, probabilities: Array, pending: Array, uniforms: Array
+    ) -> Array:
+        """One slot after the other."""
+        places = np.arange(probabilities.shape[-1])
+        planned, chosen = pending, []
+        for slot in range(uniforms.shape[-2]):
+            if np.any(planned):
+                believed = moments._replace(counts=moments.counts + planned)
+                probabilities = self.probabilities(believed)
+            u = uniforms[..., slot, :]
+            leader = _drawn(probabilities, u[..., 0])
+            others = np.where(places == leader[..., None], 0.0, probabilities + _TINY)
+            arm = np.where(u[..., 1] < 0.5, leader, _drawn(others, u[..., 2]))
+            planned = planned + (places == arm[..., None])
+            chosen.append(arm)
+        return np.stack(chosen, axis=-1)
+
+
+def _drawn(weights: Array, uniforms: Array) -> Array:
+    """Places drawn with probability proportional to weights [..., N]."""
+    upto = np.cumsum(weights, axis=-1)
+    return np.sum(upto <= uniforms[..., None] * upto[..., -1:], axis=-1)
+
+
+def _any_varies(moments: Moments) -> Array:
     """Whether scores of any model differ, [..., 1]."""
     return np.any(moments.variances > 0, axis=-1, keepdims=True)
 
 
-def _spread_is_known(moments: Moments) -> np.ndarray:
-    """Of each model, [..., N]."""
+def _has_spread(moments: Moments) -> Array:
+    """Of each model, [..., N]: its scores differ, or it is a constant."""
     return (moments.variances > 0) | (moments.counts >= CONSTANT)
+
+
+def _judged(moments: Moments) -> Array:
+    """Whether the spread of each model is known or can be borrowed, [..., N]."""
+    return _has_spread(moments) | _any_varies(moments)
