@@ -43,9 +43,6 @@ class Command:
         score.
       limit: seconds after which a command is stopped, with all that it started.
 
-    Attributes:
-      places: the names in the template.
-
     Raises:
       ConfigError: the template cannot be split, or there is no such program.
     """
@@ -65,7 +62,6 @@ class Command:
             raise ConfigError("command: expected a program and its arguments, got nothing")
         if shutil.which(self._words[0]) is None and "{" not in self._words[0]:
             raise ConfigError(f"command: {self._words[0]}: no such program")
-        self.places = frozenset(_PLACE.findall(template))
         self._names, self._field, self._limit = frozenset(names), field, limit
         self._lock = threading.Lock()
         self._processes: set[subprocess.Popen] = set()

@@ -181,17 +181,17 @@ class Command:
         limit: float | None = None,
         order: np.ndarray | None = None,
     ):
-        names = ("model", "split", "seed", "items")
-        self._command = commands.Command(template, names, field, limit)
-        self.stop, self._order = self._command.stop, order
-        self.known: Callable[[str, int], float | None] = lambda model, number: None
-        if "model" not in self._command.places:
+        if "{model}" not in template:
             raise ConfigError(f"command: expected {{model}} somewhere in {template!r}")
-        if (order is None) == ("items" in self._command.places):
+        if (order is None) == ("{items}" in template):
             raise ConfigError(
                 f"command: expected {{items}} in it with {argument('items', 'N')}, which says how "
                 "many there are, and else not"
             )
+        names = ("model", "split", "seed", "items")
+        self._command = commands.Command(template, names, field, limit)
+        self.stop, self._order = self._command.stop, order
+        self.known: Callable[[str, int], float | None] = lambda model, number: None
 
     def __call__(self, model: str, number: int) -> float:
         """The score of a model's evaluation with this number, from 1."""

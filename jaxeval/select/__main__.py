@@ -1,6 +1,7 @@
 """`jaxeval select`: the best of several models with as few evaluations as possible."""
 
 import contextlib
+import functools
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -344,6 +345,7 @@ def _say(line: str, quiet: bool) -> None:
 
 
 COMMANDS: parsers.Commands = {"": select, "command": select_command, "table": select_table}
+main = functools.partial(parsers.main, "select", COMMANDS)
 
 if __name__ == "__main__":
     parsers.start("select", COMMANDS)
