@@ -35,6 +35,8 @@ class Command:
         self, template: str, space: Space, field: str | None = None, limit: float | None = None
     ):
         names = [parameter.name for parameter in space.parameters]
+        self._command = commands.Command(template, [*names, *_BESIDE], field, limit)
+        self.stop = self._command.stop
         taken = [name for name in _BESIDE if name in names]
         if taken:
             raise ConfigError(f"--command: {{{taken[0]}}} is taken; name that hyperparameter else")
@@ -51,8 +53,6 @@ class Command:
                 f"{{{missing[0]}}} is missing in {template!r}"
             )
         self.seeded = "seed" in placeholders
-        self._command = commands.Command(template, [*names, *_BESIDE], field, limit)
-        self.stop = self._command.stop
 
     def __call__(
         self, values: Mapping[str, Value], seed: int, report: Report | None = None
