@@ -31,7 +31,9 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 MODELS = tuple(f"moss2019/{model}_small" for model in ("lstm", "tdlstm", "atae", "ian"))
-CHOSEN = re.compile(r"^\d+ evaluations? in all; (\S+), evaluation (\d+): ", re.MULTILINE)  # a line of progress
+CHOSEN = re.compile(
+    r"^\d+ evaluations? in all; (\S+), evaluation (\d+): ", re.MULTILINE
+)  # a line of progress
 
 
 class Timed(NamedTuple):
