@@ -35,36 +35,30 @@ def _files(folder: Path, texts: dict[str, str] = ARMS) -> list[str]:
     return list(map(str, paths))
 
 
-def _go_on(
-    arms: training.Arms, folder: Path, state: Any, stop: int | None = None, **more: Any
-) -> Any:
-    """Every state that is to be saved, until so many scores are told."""
-    states, count = [], 0
+def _go_on(arms: training.Arms, folder: Path, stop: int | None = None, **more: Any) -> Any:
+    """The state after all is trained, or after so many scores."""
+    states = [RULE.begin([*arms.configs])]
     with runs.open_store(folder) as store:
-        happening = training.steps(RULE, state, arms, store, folder, **more)
+        happening = training.steps(RULE, arms, store, folder, **more)
         with contextlib.closing(happening):
             for event in happening:
-                if isinstance(event, training.BatchStarted | Told):
+                if isinstance(event, Told):
                     states.append(event.state)
-                count += isinstance(event, Told)
-                if count == stop:
+                if len(states) - 1 == stop:
                     break
-    return states
+    return states[-1]
 
 
 def test_a_stopped_selection_ends_as_one_that_was_not(tmp_path: Path) -> None:
-    """Dies if what was pending is lost, trained twice, or another batch is asked for instead."""
+    """Dies if an evaluation is trained twice, or another batch is asked for instead."""
     arms = training.arms(_files(tmp_path))
-    whole = _go_on(arms, tmp_path / "whole", RULE.begin([*arms.configs]))[-1]
+    whole = _go_on(arms, tmp_path / "whole")
     assert RULE.answer(whole) is not None and whole.evaluations == 10
-    assert not any(whole.pending)
-    state = RULE.begin([*arms.configs])
-    for _ in range(40):
-        if RULE.answer(state) is not None:
-            break
+    assert not any(whole.pending.values())
+    for stop in (3, 7):
         fresh = training.arms(_files(tmp_path))  # as another process has it
-        state = _go_on(fresh, tmp_path / "parts", state, stop=3)[-1]
-    assert state == whole
+        assert _go_on(fresh, tmp_path / "parts", stop=stop).evaluations == stop
+    assert _go_on(training.arms(_files(tmp_path)), tmp_path / "parts") == whole
     assert len(runs.load(tmp_path / "parts")) == 10
 
 
@@ -79,8 +73,7 @@ def test_a_stopped_selection_ends_as_one_that_was_not(tmp_path: Path) -> None:
 def test_lanes_in_lock_step(
     rule: Rule, lanes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dies if a model's population has a lane for every evaluation of the other models too, or
-    has fewer lanes where a part of the batch was trained before the selection was stopped."""
+    """Dies if a model's population has a lane for every evaluation of the other models too."""
     widths = []
     monkeypatch.setattr(studies, "run", lambda *_, lanes, **__: iter(widths.append(lanes) or ()))
     of_each = {name: ARMS["good"].replace("good", name) for name in "abcd"}
@@ -88,13 +81,11 @@ def test_lanes_in_lock_step(
         n: f"{t}\n[training]\nepochs = {k}" for k, (n, t) in enumerate(of_each.items(), 1)
     }
     arms = training.arms(_files(tmp_path, different), ["training.lane_mode=vmap"])
-    begun = rule.begin([*arms.configs])
-    for state in (begun, begun.start("a")[0]):
-        with runs.open_store(tmp_path) as store:
-            happening = training.steps(rule, state, arms, store, tmp_path)
-            assert isinstance(next(happening), training.BatchStarted)
-            next(happening)
-            happening.close()
+    with runs.open_store(tmp_path) as store:
+        happening = training.steps(rule, arms, store, tmp_path)
+        assert isinstance(next(happening), training.BatchStarted)
+        next(happening)
+        happening.close()
     assert {*widths} == {lanes}
 
 
@@ -102,10 +93,9 @@ def test_evaluation_k_has_split_k_and_seed_k(tmp_path: Path) -> None:
     """Dies if models are evaluated on other splits, or a given split counts its test score."""
     arms = training.arms(_files(tmp_path))
     assert arms.random_splits and arms.part == "test"
-    states = _go_on(arms, tmp_path / "r", RULE.begin([*arms.configs]))
+    scores = _go_on(arms, tmp_path / "r").scores["good"]
     rows = runs.load(tmp_path / "r")
     assert all(row.seed == row.split for row in rows)
-    scores = states[-1].scores[0]
     assert scores == {row.seed: row.test for row in rows if row.name == "good"}
     own = training.arms(_files(tmp_path), [], None, own_splits=True)
     assert own.part == "dev" and own.trial("good", 3).split == 0 and own.trial("bad", 3).seed == 3
@@ -114,9 +104,10 @@ def test_evaluation_k_has_split_k_and_seed_k(tmp_path: Path) -> None:
 def test_time_is_a_budget_that_survives(tmp_path: Path) -> None:
     """Dies if a resumed selection has all its time again, or stops before the first batch ends."""
     arms = training.arms(_files(tmp_path))
-    first = _go_on(arms, tmp_path, RULE.begin([*arms.configs]), seconds=1e-6)[-1]
+    first = _go_on(arms, tmp_path, seconds=1e-6)
     assert first.evaluations == 6
-    assert _go_on(arms, tmp_path, first, seconds=1e-6) == []
+    assert _go_on(arms, tmp_path, seconds=1e-6) == first
+    assert len(runs.load(tmp_path)) == 6
 
 
 @pytest.mark.parametrize(
@@ -177,8 +168,8 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
         "test",
         8,
     )
-    assert "8 evaluations are known" in shown.err and "compiling" not in shown.err
-    assert len(list((tmp_path / "runs" / "selections").glob("*.json"))) == 1
+    assert "8 evaluations in all" in shown.err and "compiling" not in shown.err
+    assert len(runs.load(tmp_path / "runs")) == 8
 
 
 def test_another_budget_finds_what_is_trained(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_a_batch_is_a_cohort_a_model(
     arms = training.arms(models, TINY)
     batches, cohorts, state = [], [], RULE.begin([*arms.configs])
     with runs.open_store(tmp_path) as store:
-        for event in training.steps(RULE, state, arms, store, tmp_path):
+        for event in training.steps(RULE, arms, store, tmp_path):
             if isinstance(event, training.BatchStarted):
                 batches.append([*event.evaluations.values()])
             elif isinstance(event, studies.events.Started):
@@ -66,7 +66,7 @@ def test_a_batch_is_a_cohort_a_model(
     assert len(compiled) == len(arms.configs)
     rows = runs.load(tmp_path)
     assert all(row.seed == row.split for row in rows)
-    for model, scores in zip(state.models, state.scores, strict=True):
+    for model, scores in state.scores.items():
         assert scores == {row.split: row.test for row in rows if row.name == model}
 
 

@@ -79,7 +79,7 @@ class Confident(Rule):
 
     def moments(self, state: State) -> Moments:
         """Of the models that are not excluded, in their order; 0 of what has no scores."""
-        scores = [self.signed(state.scores_of(state.models[k])) for k in state.alive]
+        scores = [self.signed(state.scores_of(model)) for model in state.alive]
         return Moments(
             np.array([len(s) for s in scores], np.float64),
             np.array([posterior.mean(s) if len(s) else 0.0 for s in scores]),
@@ -132,7 +132,7 @@ class Confident(Rule):
 
     def proposed(self, state: State) -> tuple[str, ...]:
         """Required evaluations first, then as the rule draws, up to `batch_size` under way."""
-        pending = np.array([len(state.pending[k]) for k in state.alive])
+        pending = np.array([len(state.pending[model]) for model in state.alive])
         moments, under_way = self.moments(state), int(pending.sum())
         counts, required = moments.counts.astype(int), self.required(moments).astype(int)
         left = math.inf if self.budget is None else self.budget - state.evaluations - under_way
@@ -145,8 +145,7 @@ class Confident(Rule):
             uniforms = self.uniforms(state.evaluations + under_way)
             free = uniforms[: self.batch_size - under_way]
             chosen = self.choose(moments, self.probabilities(moments), pending * 1.0, free)
-        names = [state.models[k] for k in state.alive]
-        return tuple(names[k] for k in chosen[: int(min(left, len(chosen)))])
+        return tuple(state.alive[k] for k in chosen[: int(min(left, len(chosen)))])
 
     def uniforms(self, step: int) -> Array:
         """[batch_size, 3] random numbers of a step: a function of the seed and the step alone."""
@@ -165,7 +164,7 @@ class Confident(Rule):
 
     def decided(self, state: State) -> Answer | None:
         """The model that is best with enough probability, or leads when the budget is spent."""
-        if any(len(state.scores[k]) < self.initial for k in state.alive):
+        if any(len(state.scores[model]) < self.initial for model in state.alive):
             return None
         decision = self.decide(self.moments(state), np.array(state.evaluations))
         if not (decision.sure or decision.spent):
@@ -179,8 +178,8 @@ class Confident(Rule):
             return super().leading(state, reason)
         decision = self.decide(moments, np.array(state.evaluations))
         probability = float(decision.probabilities[decision.best])
-        models = [state.models[k] for k in state.alive]
-        return first_of(models, decision.leads, reason, state.evaluations, probability)
+        leads = tuple(np.array(state.alive, object)[decision.leads])
+        return first_of(leads, reason, state.evaluations, probability)
 
     def decide(self, moments: Moments, evaluations: Array) -> Decision:
         """Whether this is enough, and for which model: the highest mean of the most probable ones.
@@ -223,13 +222,13 @@ class NonAdaptive(Confident):
 
     def proposed(self, state: State) -> tuple[str, ...]:
         """What is missing of this round; nothing new before all results are in."""
-        counts = [len(state.scores[k]) for k in state.alive]
-        begun = [n + len(state.pending[k]) for n, k in zip(counts, state.alive, strict=True)]
-        return rules.missing(state, state.alive, max(self.initial, *begun, min(counts) + 1))
+        least = min(len(state.scores[model]) for model in state.alive) + 1
+        target = max(self.initial, least, *map(state.begun, state.alive))
+        return rules.missing(state, state.alive, target)
 
     def decided(self, state: State) -> Answer | None:
         """As for all, but decided between rounds only."""
-        counts = [len(state.scores[k]) for k in state.alive]
+        counts = [len(state.scores[model]) for model in state.alive]
         if min(counts) < max(counts):
             return None
         if self.delta is not None:

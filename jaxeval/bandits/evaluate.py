@@ -1,21 +1,26 @@
 """Runs a selection: asks the rule, evaluates side by side, tells; failures are tried again.
 
 An evaluation is a function of (model, number) -> score. The k-th evaluation of every model shares
-split k and seed k, so that a selection which is stopped and resumed, or whose results arrive late,
-evaluates the same things.
+split k and seed k. So a selection that was stopped begins anew, and finds the scores it had.
 """
 
+import contextlib
+import dataclasses
+import math
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from jaxeval import state_file
 from jaxeval.bandits import commands
 from jaxeval.bandits.confidence import Confident, NonAdaptive
 from jaxeval.bandits.rules import Answer, Rule, SequentialHalving
 from jaxeval.bandits.state import State
 from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.files import Json
 
 Evaluate = Callable[[str, int], float]
 Job = tuple[str, int]  # model, number of the evaluation
@@ -35,18 +40,17 @@ class Told(NamedTuple):
 
 def run(
     rule: Rule,
-    state: State,
+    models: Sequence[str],
     evaluate: Evaluate,
     *,
     workers: int = 1,
     retries: int = 1,
     most: int | None = None,
 ) -> Generator[Told, None, None]:
-    """Goes on with a selection until the rule has its answer.
+    """Evaluates models until the rule has its answer.
 
     Args:
       rule: decides what is evaluated next.
-      state: of `rule.begin`, or of an earlier selection; what was pending then is done again.
       evaluate: (model, number) -> score, as of `commands.working`.
       workers: evaluations at once; the rule's `batch_size` should be as large.
       retries: times that a failed evaluation is tried again; then its model is dropped.
@@ -54,12 +58,12 @@ def run(
         more, what is under way ends, and no more is asked for: `answer` says what is known then.
 
     Yields:
-      Told after every score and every failure. The state can be saved there.
+      Told after every score and every failure.
 
     Raises:
       RunError: every model was dropped; with the last error of each.
     """
-    state = state.without_pending()
+    state = rule.begin(models)
     with commands.working(evaluate, workers, retries) as team:
         while rule.answer(state) is None:
             asked = rule.ask(state)
@@ -101,7 +105,7 @@ def answer(rule: Rule, state: State, most: int | None = None) -> Answer:
     if decided is not None:
         return decided
     assert most is not None
-    counts = [len(state.scores[k]) for k in state.alive]
+    counts = [len(state.scores[model]) for model in state.alive]
     if isinstance(rule, NonAdaptive) and rule.delta is None:  # all have answered all
         return rule.leading(state, ANSWERED)
     model = beyond(state, rule.ask(state), dict.fromkeys(state.models, most))
@@ -113,10 +117,8 @@ def answer(rule: Rule, state: State, most: int | None = None) -> Answer:
 def beyond(state: State, asked: Sequence[str], most: Mapping[str, int]) -> str | None:
     """The first model of which more evaluations are asked for than there are."""
     times = Counter(asked)
-    for model, scores, pending in zip(state.models, state.scores, state.pending, strict=True):
-        if len(scores) + len(pending) + times[model] > most[model]:
-            return model
-    return None
+    over = (model for model in state.models if state.begun(model) + times[model] > most[model])
+    return next(over, None)
 
 
 def cut_short(rule: Rule, state: State, model: str, reason: str) -> Answer:
@@ -160,6 +162,52 @@ def blocks(items: int, seed: int = 0, size: int = BLOCK) -> np.ndarray:
     return order[: items // size * size].reshape(-1, size)
 
 
+@dataclasses.dataclass
+class Recorded:
+    """The scores of a selection on disk.
+
+    Attributes:
+      scores: model -> number -> score.
+    """
+
+    file: state_file.StateFile
+    scores: dict[str, dict[int, float]]
+
+    def has(self, model: str, number: int) -> bool:
+        """Whether there is a score of this evaluation."""
+        return number in self.scores.get(model, {})
+
+    def add(self, model: str, number: int, score: float) -> None:
+        """Writes the file anew, with one more score."""
+        self.scores.setdefault(model, {})[number] = score
+        self.file.write(
+            {name: {str(k): of[k] for k in sorted(of)} for name, of in self.scores.items()}
+        )
+
+
+@contextlib.contextmanager
+def recorded(path: Path, source: Mapping[str, Json]) -> Iterator[Recorded]:
+    """The scores in a file, which no other process has open.
+
+    A selection by any rule finds in it what was evaluated before: a score depends on model and
+    number alone.
+
+    Args:
+      source: what the scores come from, as plain data.
+
+    Raises:
+      ConfigError: the file holds scores of another source, or something else.
+      RunError: another process works on it.
+    """
+    with state_file.opened(path, "selection", {"evaluator": source}) as file:
+        tree = file.read() or {}
+        with file.parsing():
+            scores = {m: {int(k): float(x) for k, x in of.items()} for m, of in tree.items()}
+            if not all(math.isfinite(x) for of in scores.values() for x in of.values()):
+                raise DataError("expected finite scores")
+        yield Recorded(file, scores)
+
+
 class Command:
     """Evaluates models by a command, with {model}, {split}, {seed} and {items} in its words.
 
@@ -168,7 +216,7 @@ class Command:
       order: [blocks, size] items of the k-th evaluations; None: {items} is no place.
 
     Attributes:
-      known: (model, number) -> a score that is known already; None where it is not.
+      known: model -> number -> a score that need not be evaluated.
 
     Raises:
       ConfigError: a place is missing, or {items} has no items.
@@ -191,13 +239,12 @@ class Command:
         names = ("model", "split", "seed", "items")
         self._command = commands.Command(template, names, field, limit)
         self.stop, self._order = self._command.stop, order
-        self.known: Callable[[str, int], float | None] = lambda model, number: None
+        self.known: Mapping[str, Mapping[int, float]] = {}
 
     def __call__(self, model: str, number: int) -> float:
         """The score of a model's evaluation with this number, from 1."""
-        score = self.known(model, number)
-        if score is not None:
-            return score
+        if number in self.known.get(model, {}):
+            return self.known[model][number]
         values = {"model": model, "split": str(number), "seed": str(number)}
         if self._order is not None:
             values["items"] = ",".join(map(str, self._order[number - 1].tolist()))

@@ -103,8 +103,7 @@ class Rule:
         if self.answer(state) is not None:
             return ()
         if len(state.alive) == 1:
-            last = state.alive[0]
-            return () if state.pending[last] else (state.models[last],)
+            return () if state.pending[state.alive[0]] else state.alive
         return self.proposed(state)
 
     def answer(self, state: State) -> Answer | None:
@@ -119,9 +118,7 @@ class Rule:
         if len(state.alive) > 1:
             return self.decided(state)
         last = state.alive[0]
-        if not state.scores[last]:
-            return None
-        return Answer(state.models[last], None, ALONE, state.evaluations)
+        return Answer(last, None, ALONE, state.evaluations) if state.scores[last] else None
 
     def least(self, models: int) -> int:
         """Evaluations of so many models that a budget must cover."""
@@ -141,42 +138,38 @@ class Rule:
 
     def leading(self, state: State, reason: str) -> Answer:
         """The model that leads now, as the answer of a selection that ends for this reason."""
-        leads = posterior.highest(self.means(state))
-        return first_of(state.models, leads, reason, state.evaluations)
+        return first_of(self.highest(state, state.alive), reason, state.evaluations)
 
     def signed(self, scores: Sequence[float] | np.ndarray) -> np.ndarray:
         """Scores of which higher is better, [n]."""
         values = np.asarray(scores, np.float64)
         return values if self.higher_is_better else -values
 
-    def means(self, state: State) -> np.ndarray:
-        """[N] mean signed score of each model; -inf without scores and for excluded ones."""
-        means = np.full(len(state.models), -math.inf)
-        for arm in state.alive:
-            if scores := state.scores_of(state.models[arm]):
-                means[arm] = posterior.mean(self.signed(scores))
-        return means
+    def mean(self, state: State, model: str, first: int | None = None) -> float:
+        """Mean signed score of a model, or of so many of its first; -inf without scores."""
+        scores = state.scores_of(model)[:first]
+        return posterior.mean(self.signed(scores)) if scores else -math.inf
+
+    def highest(
+        self, state: State, models: Sequence[str], first: int | None = None
+    ) -> tuple[str, ...]:
+        """Those of some models whose mean is the highest, but for rounding."""
+        means = np.array([self.mean(state, model, first) for model in models])
+        return tuple(np.array(models, object)[posterior.highest(means)])
 
 
 def first_of(
-    models: Sequence[str],
-    leads: np.ndarray,
-    reason: str,
-    evaluations: int,
-    probability: float | None = None,
+    leads: Sequence[str], reason: str, evaluations: int, probability: float | None = None
 ) -> Answer:
     """The answer that names the first of the models that lead.
-
-    Args:
-      leads: [N] bool.
 
     Raises:
       DataError: no model leads, as none has a score.
     """
-    names = tuple(name for name, first in zip(models, leads, strict=True) if first)
-    if not names:
+    if not leads:
         raise DataError("expected a score of some model to tell which one leads")
-    return Answer(names[0], probability, reason, evaluations, names if len(names) > 1 else ())
+    undecided = tuple(leads) if len(leads) > 1 else ()
+    return Answer(leads[0], probability, reason, evaluations, undecided)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -228,18 +221,13 @@ class SequentialHalving(Rule):
 
         Models that left for their place in the list alone lead as well.
         """
-        stand, means = self._stand(state), self.means(state)
-        if stand.done:  # scores beyond its rounds do not count
-            for k in stand.survivors:
-                means[k] = self._mean_of_first(state, k, stand.target)
-        among = np.full(len(means), -math.inf)
-        left = stand.survivors or [*state.alive]
-        among[left] = means[left]
-        leads = posterior.highest(among)
+        stand = self._stand(state)
+        first = stand.target if stand.done and stand.survivors else None  # no scores beyond rounds
+        leads = {*self.highest(state, stand.survivors or state.alive, first)}
         for stayed, went in reversed(stand.ties):
-            leads[went] |= bool(leads[stayed].any())
-        leads[[k for k in range(len(leads)) if k not in state.alive]] = False
-        return first_of(state.models, leads, reason, state.evaluations)
+            leads |= went if stayed & leads else set()
+        named = [model for model in state.alive if model in leads]
+        return first_of(named, reason, state.evaluations)
 
     def _stand(self, state: State) -> "_Stand":
         """How far the rounds are.
@@ -248,43 +236,37 @@ class SequentialHalving(Rule):
         of the first round. A dropped model drops out of the round that it did not end, and leaves
         its share unspent.
         """
-        survivors, target = list(range(len(state.models))), 0
-        ties: list[tuple[np.ndarray, np.ndarray]] = []
+        survivors, alive, target = [*state.models], {*state.alive}, 0
+        ties: list[tuple[set[str], set[str]]] = []
         while True:
             target += self._share(len(survivors), len(state.models))
-            stay_count = len(survivors) - len(survivors) // 2
-            behind = [k for k in survivors if len(state.scores[k]) < target]
-            if any(k in state.alive for k in behind):
-                return _Stand([k for k in survivors if k in state.alive], target, False, ties)
-            ranked = np.array([k for k in survivors if k not in behind], int)
-            if stay_count == 1 or len(ranked) < 2:
-                return _Stand([k for k in ranked if k in state.alive], target, True, ties)
-            means = np.array([self._mean_of_first(state, k, target) for k in ranked])
+            places = len(survivors) - len(survivors) // 2
+            behind = {model for model in survivors if len(state.scores[model]) < target}
+            if behind & alive:
+                return _Stand([m for m in survivors if m in alive], target, False, ties)
+            ranked = [model for model in survivors if model not in behind]
+            if places == 1 or len(ranked) < 2:
+                return _Stand([m for m in ranked if m in alive], target, True, ties)
+            means = np.array([self.mean(state, model, target) for model in ranked])
             means = posterior.levelled(means)
             order = np.argsort(-means, kind="stable")
-            stay, go = order[:stay_count], order[stay_count:]
-            as_last = means == means[stay[-1]]
-            ties.append((ranked[stay[as_last[stay]]], ranked[go[as_last[go]]]))
-            survivors = sorted(ranked[stay])
-
-    def _mean_of_first(self, state: State, arm: int, count: int) -> float:
-        return posterior.mean(self.signed(state.scores_of(state.models[arm])[:count]))
+            stay = {ranked[k] for k in order[:places]}
+            at_cut = min(places, len(ranked)) - 1
+            equal = {m for m, of in zip(ranked, means, strict=True) if of == means[order[at_cut]]}
+            ties.append((equal & stay, equal - stay))
+            survivors = [model for model in ranked if model in stay]
 
 
 class _Stand(NamedTuple):
-    survivors: list[int]  # alive, of the round under way; after the last one, those that ended it
+    survivors: list[str]  # alive, of the round under way; after the last one, those that ended it
     target: int  # evaluations of each at the end of the round under way, or of the last one
     done: bool  # whether no round is left
-    ties: list[tuple[np.ndarray, np.ndarray]]  # equal at a cut: those that stayed, and that left
+    ties: list[tuple[set[str], set[str]]]  # equal at a cut: those that stayed, and that left
 
 
-def missing(state: State, arms: Sequence[int], target: int) -> tuple[str, ...]:
-    """Names of these models, as often as evaluations are missing up to a target of each."""
-    return tuple(
-        state.models[k]
-        for k in arms
-        for _ in range(target - len(state.scores[k]) - len(state.pending[k]))
-    )
+def missing(state: State, models: Sequence[str], target: int) -> tuple[str, ...]:
+    """These models, as often as evaluations are missing up to a target of each."""
+    return tuple(m for m in models for _ in range(target - state.begun(m)))
 
 
 def _rounds(models: int) -> int:

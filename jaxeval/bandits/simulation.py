@@ -55,7 +55,7 @@ def select(rule: Rule, replay: Replay) -> tuple[State, Answer]:
             reason = record_spent(spent, replay.most[spent])
             return state, evaluate.cut_short(rule, state, spent, reason)
         for model in models:
-            number = state.next_number(model)
+            number = state.begun(model) + 1
             state = state.tell(model, replay(model, number), number)
     answer = rule.answer(state)
     assert answer is not None
@@ -221,7 +221,8 @@ def _answer(models: Sequence[str], decision: Decision, k: int, reason: str, spen
     """Of the k-th selection, which has ended."""
     best = decision.best[k]
     probability = float(decision.probabilities[k, best]) if decision.known[k] else None
-    return first_of(models, decision.leads[k], reason, spent, probability)
+    leads = [model for model, leads in zip(models, decision.leads[k], strict=True) if leads]
+    return first_of(leads, reason, spent, probability)
 
 
 def _places(

@@ -206,7 +206,7 @@ def _probabilities(rule: Rule, state: State) -> dict[str, float]:
     if not rule.known(moments):
         return {}
     shares = rule.probabilities(moments)
-    return {state.models[k]: float(p) for k, p in zip(state.alive, shares, strict=True)}
+    return dict(zip(state.alive, map(float, shares), strict=True))
 
 
 def progress(rule: Rule, event: Told, unit: str = "") -> str:

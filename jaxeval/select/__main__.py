@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from jaxeval import cli, parameters, parsers
-from jaxeval.errors import ConfigError, RunError, argument
+from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import Changes, Count, Natural, Number, Positive, Probability, Quiet
 
 if TYPE_CHECKING:
@@ -115,8 +115,8 @@ def select_command(
     """Finds the best of several models that a command trains or asks.
 
     The k-th evaluation of every model gets split k and seed k. A command prints its score in the
-    last line. It is not run by a shell. After every result the selection is written to STATE;
-    the same command continues it, also with another budget or delta.
+    last line. It is not run by a shell. Every score is written to STATE: the same command goes
+    on, also with another rule, budget or delta, and runs nothing twice.
 
     Args:
       command: with {model} and maybe {split}, {seed}, {items}.
@@ -130,7 +130,7 @@ def select_command(
       workers: commands at once.
       items: of a test set; an evaluation is the mean score of a block of 20 of them, whose
         numbers (0 ... ITEMS - 1) stand in {items}.
-      state: file from which the same command goes on.
+      state: file of the scores, from which the same command goes on.
 
     Raises:
       ConfigError, RunError: of the command, the rule or the state, or every model was dropped.
@@ -141,7 +141,6 @@ def select_command(
       jaxeval select command "./ask.sh {model} {items}" A B C --items 1200
     """
     from jaxeval.bandits import evaluate
-    from jaxeval.bandits import state as states
     from jaxeval.report import direction, selection
 
     said = direction.of_command(
@@ -154,31 +153,28 @@ def select_command(
     runner = evaluate.Command(command, json_field, time_limit, order)
     if most is not None:
         evaluate.refuse_beyond(chosen, len(models), most)
-    fresh, path = chosen.begin(models), Path(state)
-    source = {"command": command, "json_field": json_field, "items": items}
-    with cli.resumable(), states.opened(path, chosen.to_dict(), fresh, source) as saved:
+    chosen.begin(models)  # what cannot begin leaves no file
+    of_items = None if items is None else {"count": items, "block": evaluate.BLOCK, "seed": seed}
+    source = {"command": command, "json_field": json_field, "items": of_items}
+    with cli.resumable(), evaluate.recorded(Path(state), source) as recorded:
         _say(said.sentence, quiet)
-        if saved.known:
-            _say(f"{path}: {saved.known} evaluations are known", quiet)
-        runner.known = saved.score
-        steps = evaluate.run(
-            chosen, saved.state, runner, workers=workers, retries=retries, most=most
-        )
-        try:
-            with contextlib.closing(steps):
-                for event in steps:
-                    saved.save(event.state)
+        if recorded.scores:
+            count = sum(map(len, recorded.scores.values()))
+            _say(f"{state}: {count} evaluations are known", quiet)
+        runner.known = recorded.scores
+        steps = evaluate.run(chosen, models, runner, workers=workers, retries=retries, most=most)
+        found = chosen.begin(models)
+        with contextlib.closing(steps):
+            for event in steps:
+                found = event.state
+                if event.score is None or not recorded.has(event.model, event.number):
                     _say(selection.progress(chosen, event), quiet)
-            answer = evaluate.answer(chosen, saved.state, most)
-        except RunError as error:
-            if saved.state.alive:
-                raise
-            what = f"mend the command and delete {path} to try again"
-            raise RunError(f"{error}; {what}") from None
+                if event.score is not None and not recorded.has(event.model, event.number):
+                    recorded.add(event.model, event.number, event.score)
     return selection.result(
         chosen,
-        saved.state,
-        answer,
+        found,
+        evaluate.answer(chosen, found, most),
         items,
         metric=said.metric,
         direction_assumed=said.higher_is_better is None,
@@ -290,7 +286,8 @@ def select_functions(
             raise ConfigError(f"{name}: expected a function of the evaluation's number")
     chosen = _rule(rule, not lower_is_better, delta, budget, None, prior, seed, 1)
     state = chosen.begin([*functions])
-    for event in evaluate.run(chosen, state, lambda name, number: functions[name](number)):
+    called = evaluate.run(chosen, [*functions], lambda name, number: functions[name](number))
+    for event in called:
         state = event.state
         _say(selection.progress(chosen, event), quiet)
     return selection.result(chosen, state, evaluate.answer(chosen, state))

@@ -1,6 +1,6 @@
 """Models that are configs, trained in this process: a batch of the rule is one population."""
 
-import sys
+from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import jax
 
 from jaxeval import observe, runs, studies
-from jaxeval.bandits import state as states
 from jaxeval.bandits.evaluate import Told
 from jaxeval.bandits.rules import OUT_OF_TIME, Rule
 from jaxeval.bandits.state import State
@@ -51,12 +50,6 @@ class Arms(NamedTuple):
     def record(self) -> runs.Experiment:
         """Of one of them: all have its metric."""
         return next(iter(self.records.values()))
-
-    @property
-    def source(self) -> dict[str, Json]:
-        """What the scores come from: another config or other data cannot go on with them."""
-        ids = {model: record.id for model, record in self.records.items()}
-        return {"experiments": ids, "part": self.part, "random_splits": self.random_splits}
 
 
 def _trial(config: Mapping[str, Json], number: int, random_splits: bool) -> studies.Trial:
@@ -140,90 +133,63 @@ def select(
     seconds: float | None = None,
     quiet: bool = False,
 ) -> "Selection":
-    """Goes on with a selection until the rule has its answer or its time is spent.
+    """Trains models until the rule has its answer or its time is spent.
+
+    What is recorded in the runs folder is not trained again: so a selection that was stopped
+    begins anew, and goes on where it was.
 
     Args:
-      folder: the runs folder, where the state is as well.
+      folder: the runs folder.
       seconds, quiet: as of `steps` and `observe.watch`.
     """
-    path, unit = _state_of(rule, of, folder), of.record.unit
-    fresh = rule.begin([*of.configs])
-    with (
-        states.opened(path, rule.to_dict(), fresh, of.source) as saved,
-        runs.open_store(store_url or folder) as store,
-    ):
+    state, unit = rule.begin([*of.configs]), of.record.unit
+    with runs.open_store(store_url or folder) as store:
 
         def told(event: object, say: observe.Say) -> None:
-            assert isinstance(event, BatchStarted | Told)
-            saved.save(event.state)
+            nonlocal state
             if isinstance(event, Told):
+                state = event.state
                 say(selection.progress(rule, event, unit))
-            else:
+            elif isinstance(event, BatchStarted):
                 counts = event.evaluations.items()
                 say("next: " + ", ".join(f"{model} {count}" for model, count in counts))
 
-        if saved.known and not quiet:
-            print(f"{path}: {saved.known} evaluations are known", file=sys.stderr)
-        happening = steps(rule, saved.state, of, store, folder, seconds=seconds)
+        happening = steps(rule, of, store, folder, seconds=seconds)
         observe.watch(happening, lambda started: None, told, quiet=quiet)
-    answer = rule.answer(saved.state) or rule.leading(saved.state, OUT_OF_TIME)
-    return selection.result(
-        rule, saved.state, answer, part=of.part, metric=of.record.metric, unit=unit
-    )
-
-
-def _state_of(rule: Rule, of: Arms, folder: Path) -> Path:
-    """The state's file, by the models and the rule."""
-    ids = sorted(record.id for record in of.records.values())
-    ruled = rule.to_dict()
-    ruled.pop("batch_size", None)  # may differ when a selection goes on
-    name = reading.digest(reading.canonical([ids, of.part, of.random_splits, ruled]))
-    return folder / "selections" / f"{name}.json"
+    answer = rule.answer(state) or rule.leading(state, OUT_OF_TIME)
+    return selection.result(rule, state, answer, part=of.part, metric=of.record.metric, unit=unit)
 
 
 class BatchStarted(NamedTuple):
     """A batch begins, of so many evaluations of each model."""
 
-    state: State
     evaluations: Mapping[str, int]
 
 
 def steps(
-    rule: Rule,
-    state: State,
-    of: Arms,
-    store: runs.Store,
-    folder: Path,
-    *,
-    seconds: float | None = None,
+    rule: Rule, of: Arms, store: runs.Store, folder: Path, *, seconds: float | None = None
 ) -> Generator[BatchStarted | events.Event | Told, None, None]:
-    """Goes on with a selection until the rule has its answer.
-
-    What is pending in the state is finished before the rule is asked again, so that a selection
-    which was stopped anywhere goes on as if it had not been. Every batch has the same number of
-    lanes, and finds the programs of the one before.
+    """Trains a batch after the other, all with as many lanes: later ones find the programs.
 
     Args:
-      state: of `rule.begin`, or of an earlier selection.
       seconds: of training, summed over all evaluations, after which nothing more is asked for.
 
     Yields:
-      BatchStarted, whose state is to be saved, what `studies.run` yields, and Told after every
-      score.
+      BatchStarted, what `studies.run` yields, and Told after every score.
 
     Raises:
       RunError: every model was dropped.
     """
-    spent = _spent(state, of, store)
+    state, spent = rule.begin([*of.configs]), 0.0
     while rule.answer(state) is None:
-        pending = [(m, k) for m, ks in zip(state.models, state.pending, strict=True) for k in ks]
-        if not pending and seconds is not None and spent >= seconds:
+        if seconds is not None and spent >= seconds:
             return
-        for model in () if pending else rule.ask(state):
+        asked = rule.ask(state)
+        yield BatchStarted(Counter(asked))
+        trials = {}
+        for model in asked:
             state, number = state.start(model)
-            pending.append((model, number))
-        yield BatchStarted(state, {m: sum(m == name for name, _ in pending) for m, _ in pending})
-        trials = {of.trial(model, number): (model, number) for model, number in pending}
+            trials[of.trial(model, number)] = model, number
         happening = studies.run(trials, store, folder, session=of.session, lanes=_lanes(rule, of))
         for event in happening:
             yield event
@@ -232,18 +198,6 @@ def steps(
                 for scored in _told(state, of.part, trials[event.trial], event.result):
                     state = scored.state
                     yield scored
-
-
-def _spent(state: State, of: Arms, store: runs.Store) -> float:
-    """Seconds of training of all evaluations that have a score."""
-    seconds = 0.0
-    for model, scores in zip(state.models, state.scores, strict=True):
-        ended = store.ended(of.records[model].id)
-        for number in scores:
-            trial = of.trial(model, number)
-            result = ended.get((trial.seed, trial.split, trial.repeat, trial.hparams))
-            seconds += result.wall_seconds if result else 0.0
-    return seconds
 
 
 def _lanes(rule: Rule, of: Arms) -> int:

@@ -20,7 +20,7 @@ def _score(model: str, number: int) -> float:
 
 
 def _end(rule: bandits.Rule, models: list[str], *positional: object, **how: object) -> list:
-    return list(evaluate.run(rule, rule.begin(models), *positional, **how))  # type: ignore[arg-type]
+    return list(evaluate.run(rule, models, *positional, **how))  # type: ignore[arg-type]
 
 
 def test_late_results_give_the_same_scores() -> None:
@@ -79,25 +79,6 @@ def test_failures_are_tried_again_then_the_model_is_given_up() -> None:
     assert any("tried again" in event.note for event in events)
     infinite = _end(rule, ["a", "b"], lambda m, k: float("inf") if m == "a" else 1.0)
     assert "the score is inf" in infinite[-1].state.excluded["a"]
-
-
-def test_what_was_pending_is_done_again() -> None:
-    """Dies if a resumed selection forgets an evaluation that was under way, or repeats others."""
-    rule = bandits.TopTwoThompson(delta=0.1)
-    whole = _end(rule, ["a", "b"], _score)[-1].state
-    steps = evaluate.run(rule, rule.begin(["a", "b"]), _score)
-    for _ in range(4):
-        state = next(steps).state
-    steps.close()
-    done: list[tuple[str, int]] = []
-
-    def count(model: str, number: int) -> float:
-        done.append((model, number))
-        return _score(model, number)
-
-    last = list(evaluate.run(rule, state, count))[-1].state
-    assert last.scores == whole.scores
-    assert len(done) == whole.evaluations - 4
 
 
 def _python(code: str) -> str:
@@ -173,7 +154,7 @@ def test_running_commands_end_with_the_selection() -> None:
     rule = bandits.TopTwoThompson(budget=6, batch_size=2, delta=None)
     command = evaluate.Command(_python("import time; time.sleep(30); print(1)"))
     begin = time.monotonic()
-    steps = evaluate.run(rule, rule.begin(["a", "b"]), command, workers=2)
+    steps = evaluate.run(rule, ["a", "b"], command, workers=2)
     thread = threading.Timer(1.0, command.stop)
     thread.start()
     with pytest.raises(RunError, match=r"every model was dropped .*stopped"):

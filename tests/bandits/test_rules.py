@@ -42,7 +42,7 @@ def test_fixed_budget_non_adaptive_splits_evenly() -> None:
     """Dies if the budget is overspent, or a remainder is given to some."""
     rule = NonAdaptive(delta=None, budget=19)
     state = _play(rule, _normal(dict.fromkeys(NAMES, 0.0), 1.0, 0))
-    assert [len(scores) for scores in state.scores] == [3] * 5
+    assert [*map(len, state.scores.values())] == [3] * 5
     answer = rule.answer(state)
     means = [np.mean(state.scores_of(m)) for m in NAMES]
     assert answer is not None and answer.best == NAMES[int(np.argmax(means))]
@@ -205,7 +205,7 @@ def test_equal_scores_keep_a_selection_open() -> None:
     answer = rule.answer(state.tell("a", 0.51).tell("b", 0.71))
     assert answer is not None and answer.reason == "confident"
     state = _play(rule, lambda model: scores[model], "ab")
-    assert [len(scores) for scores in state.scores] == [10, 10]
+    assert [*map(len, state.scores.values())] == [10, 10]
     answer = rule.answer(state)
     assert answer is not None and answer.best == "b" and answer.reason == "confident"
     assert answer.probability == pytest.approx(1)

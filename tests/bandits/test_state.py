@@ -6,27 +6,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxeval import bandits
+from jaxeval.bandits import evaluate
 from jaxeval.bandits import state as states
-from jaxeval.errors import DataError
+from jaxeval.errors import ConfigError, DataError, RunError
 
 
-def test_a_state_survives_its_file(tmp_path: Path) -> None:
-    """Dies if a number, a pending evaluation or a reason is lost, or another budget goes on with
-    what the old one led to."""
-    rule, path = bandits.TopTwoThompson().to_dict(), tmp_path / "s.json"
-    fresh = states.begin(["a", "b"])
-    state = fresh.tell("a", 0.1 + 0.2).start("b")[0].tell("a", 0.7, 5).exclude("a", "why")
-    with states.opened(path, rule, fresh, {}) as saved:
-        saved.save(state)
-    with states.opened(path, rule, fresh, {}) as saved:
-        assert saved.state == state and saved.score("a", 5) is None
-    assert state.without_pending().pending == ((), ())
-    for _ in range(2):  # the recorded scores are kept as well
-        with states.opened(path, {**rule, "budget": 9}, fresh, {}) as saved:
-            assert saved.state == fresh and saved.known == 2
-            assert (saved.score("a", 1), saved.score("a", 5)) == (0.1 + 0.2, 0.7)
-            saved.save(fresh)
+def test_scores_survive_their_file(tmp_path: Path) -> None:
+    """Dies if a digit is lost, scores of another source are taken, or a damaged file is."""
+    path = tmp_path / "s.json"
+    with evaluate.recorded(path, {"command": "x"}) as first:
+        first.add("a", 1, 0.1 + 0.2)
+        first.add("a", 5, 0.7)
+    with evaluate.recorded(path, {"command": "x"}) as again:
+        assert again.scores == {"a": {1: 0.1 + 0.2, 5: 0.7}}
+        assert again.has("a", 5) and not again.has("a", 2) and not again.has("b", 1)
+        with pytest.raises(RunError, match="another process works on this selection"):
+            evaluate.recorded(path, {"command": "x"}).__enter__()
+    with pytest.raises(ConfigError, match="command x, not y"):
+        evaluate.recorded(path, {"command": "y"}).__enter__()
+    path.write_text(path.read_text().replace("0.7", "NaN"))
+    with pytest.raises(ConfigError, match=r"not the state of a selection \(expected finite"):
+        evaluate.recorded(path, {"command": "x"}).__enter__()
 
 
 def test_what_cannot_be_told_is_refused() -> None:
