@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from jaxeval.errors import JaxevalError
     from jaxeval.report.selection import Selection
     from jaxeval.results import Comparison, Runs, Tuned, load
-    from jaxeval.select.__main__ import select, select_command, select_functions, select_table
+    from jaxeval.select.__main__ import select, select_table
+    from jaxeval.select.commands import select_command, select_functions
 
 __version__ = VERSION
 __all__ = [
@@ -51,9 +52,8 @@ _MODULES = {  # name -> where it is defined
     **dict.fromkeys(("Comparison", "Runs", "Tuned", "load"), "jaxeval.results"),
     **dict.fromkeys(("predict", "sweep", "train"), "jaxeval.api.training"),
     **dict.fromkeys(("compare", "read_scores"), "jaxeval.api.comparing"),
-    **dict.fromkeys(
-        ("select", "select_command", "select_functions", "select_table"), "jaxeval.select.__main__"
-    ),
+    **dict.fromkeys(("select", "select_table"), "jaxeval.select.__main__"),
+    **dict.fromkeys(("select_command", "select_functions"), "jaxeval.select.commands"),
     "Selection": "jaxeval.report.selection",
     "tune": "jaxeval.api.searching",
     "JaxevalError": "jaxeval.errors",

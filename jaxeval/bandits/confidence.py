@@ -7,23 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.bandits import posterior, rules
+from jaxeval.bandits.posterior import Moments
 from jaxeval.bandits.rules import CONFIDENT, SPENT, Answer, Rule, first_of
 from jaxeval.bandits.state import State
 from jaxeval.errors import ConfigError
 
 Array = np.ndarray
 
-CONSTANT = 10  # equal scores after which a model is believed always to score the same
 _AS_PROBABLE = 1e-6  # probabilities nearer than this are equal: they are good to 1e-7
 _TINY = 1e-300  # so that a challenger exists when the leader is certain
-
-
-class Moments(NamedTuple):
-    """Sufficient statistics of the scores so far, [..., N] each; variances with ddof 0."""
-
-    counts: Array
-    means: Array
-    variances: Array
 
 
 class Decision(NamedTuple):
@@ -89,45 +81,19 @@ class Confident(Rule):
     def known(self, moments: Moments) -> Array:
         """Whether all models have a posterior, [...]: enough scores, which are not all equal.
 
-        Equal scores have no spread to judge by: that of the other models stands for it, until ten
-        are equal, which makes the model a constant. While all scores of all models are equal, the
-        selection stays open.
+        While all scores of all models are equal, the selection stays open.
         """
         enough = moments.counts >= posterior.fewest(self.prior)
-        return np.asarray((enough & _judged(moments)).all(axis=-1))
+        return np.asarray((enough & moments.judged).all(axis=-1))
 
     def probabilities(self, moments: Moments) -> Array:
         """[..., N] of being the best."""
-        believed = self._with_borrowed_spread(moments)
-        return posterior.probability_of_best(
-            believed.means, believed.variances, believed.counts, prior=self.prior
-        )
-
-    def _with_borrowed_spread(self, moments: Moments) -> Moments:
-        """The same with the pooled spread of the others for models whose scores are all equal.
-
-        Their posterior has the pooled degrees of freedom, and the scale sd / sqrt(T) of their own
-        T scores: two equal scores of a noisy model on few items are no certainty. Ten are.
-        """
-        counts, _, variances = moments
-        varies = variances > 0
-        borrows = ~_has_spread(moments) & _any_varies(moments)
-        if not borrows.any():
-            return moments
-        squares = np.sum(np.where(varies, counts * variances, 0.0), axis=-1, keepdims=True)
-        freedom = np.sum(np.where(varies, counts - 1, 0.0), axis=-1, keepdims=True)
-        pooled = squares / np.maximum(freedom, 1.0)  # with ddof 1
-        least = posterior.fewest(self.prior)
-        stands_for = np.maximum(freedom + 1, least)  # scores of one model of this freedom
-        nu = stands_for + 2 * self.prior - 1
-        return moments._replace(
-            counts=np.where(borrows, stands_for, counts),
-            variances=np.where(borrows, pooled * nu / np.maximum(counts, 1.0), variances),
-        )
+        counts, means, variances = posterior.with_borrowed_spread(moments, self.prior)
+        return posterior.probability_of_best(means, variances, counts, prior=self.prior)
 
     def required(self, moments: Moments) -> Array:
         """Scores that each model needs before the rule chooses between them, [..., N]."""
-        open_still = (moments.counts >= self.initial) & ~_judged(moments)
+        open_still = (moments.counts >= self.initial) & ~moments.judged
         return np.where(open_still, moments.counts + 1, self.initial)
 
     def proposed(self, state: State) -> tuple[str, ...]:
@@ -302,18 +268,3 @@ def _drawn(weights: Array, uniforms: Array) -> Array:
     """Places drawn with probability proportional to weights [..., N]."""
     upto = np.cumsum(weights, axis=-1)
     return np.sum(upto <= uniforms[..., None] * upto[..., -1:], axis=-1)
-
-
-def _any_varies(moments: Moments) -> Array:
-    """Whether scores of any model differ, [..., 1]."""
-    return np.any(moments.variances > 0, axis=-1, keepdims=True)
-
-
-def _has_spread(moments: Moments) -> Array:
-    """Of each model, [..., N]: its scores differ, or it is a constant."""
-    return (moments.variances > 0) | (moments.counts >= CONSTANT)
-
-
-def _judged(moments: Moments) -> Array:
-    """Whether the spread of each model is known or can be borrowed, [..., N]."""
-    return _has_spread(moments) | _any_varies(moments)

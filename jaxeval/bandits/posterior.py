@@ -10,6 +10,7 @@ prior = -1/2 (uniform in sigma) gives nu = T - 2, as FIESTA has it (Moss et al. 
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from jaxeval.errors import ConfigError, DataError
 from jaxeval.stats.results import between
 
 FIESTA = -0.5  # exponent of the prior
+CONSTANT = 10  # equal scores after which a model is believed always to score the same
 _TAIL = 1e-9  # mass of each posterior that may lie beyond either end of the integral
 # The longest panel of the integral: _CORE scales where a posterior has its centre, further away
 # _GROWTH times the distance from the centre, so that every density is smooth on every panel.
@@ -68,6 +70,51 @@ def fewest(prior: float = FIESTA) -> int:
     if not (between(prior, -math.inf, math.inf) and -5 <= prior <= 1):
         raise ConfigError(f"prior: expected a number from -5 to 1, got {prior}")
     return max(2, math.ceil(2 - 2 * float(prior) - 1e-9))
+
+
+class Moments(NamedTuple):
+    """Sufficient statistics of the scores so far, [..., N] each; variances with ddof 0."""
+
+    counts: np.ndarray
+    means: np.ndarray
+    variances: np.ndarray
+
+    @property
+    def any_varies(self) -> np.ndarray:
+        """Whether scores of any model differ, [..., 1]."""
+        return np.any(self.variances > 0, axis=-1, keepdims=True)
+
+    @property
+    def has_spread(self) -> np.ndarray:
+        """Of each model, [..., N]: its scores differ, or it is a constant."""
+        return (self.variances > 0) | (self.counts >= CONSTANT)
+
+    @property
+    def judged(self) -> np.ndarray:
+        """Whether the spread of each model is known or can be borrowed, [..., N]."""
+        return self.has_spread | self.any_varies
+
+
+def with_borrowed_spread(moments: Moments, prior: float = FIESTA) -> Moments:
+    """The same with the pooled spread of the others for models whose scores are all equal.
+
+    Their posterior has the pooled degrees of freedom, and the scale sd / sqrt(T) of their own T
+    scores: two equal scores of a noisy model on few items are no certainty. Ten are.
+    """
+    counts, _, variances = moments
+    varies = variances > 0
+    borrows = ~moments.has_spread & moments.any_varies
+    if not borrows.any():
+        return moments
+    squares = np.sum(np.where(varies, counts * variances, 0.0), axis=-1, keepdims=True)
+    freedom = np.sum(np.where(varies, counts - 1, 0.0), axis=-1, keepdims=True)
+    pooled = squares / np.maximum(freedom, 1.0)  # with ddof 1
+    stands_for = np.maximum(freedom + 1, fewest(prior))  # scores of one model of this freedom
+    nu = stands_for + 2 * prior - 1
+    return moments._replace(
+        counts=np.where(borrows, stands_for, counts),
+        variances=np.where(borrows, pooled * nu / np.maximum(counts, 1.0), variances),
+    )
 
 
 def probability_of_best(

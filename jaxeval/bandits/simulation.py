@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.bandits import evaluate, posterior
-from jaxeval.bandits.confidence import Confident, Decision, Moments
+from jaxeval.bandits.confidence import Confident, Decision
+from jaxeval.bandits.posterior import Moments
 from jaxeval.bandits.rules import CONFIDENT, SPENT, Answer, Rule, first_of
 from jaxeval.bandits.state import State
 from jaxeval.errors import DataError

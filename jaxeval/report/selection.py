@@ -10,33 +10,15 @@ from jaxeval.bandits.confidence import Confident
 from jaxeval.bandits.evaluate import BLOCK, Told
 from jaxeval.files import Json
 from jaxeval.report import scores, text
-from jaxeval.report.document import Block, Document, Table
+from jaxeval.report.document import Document, Table
 from jaxeval.report.result import Result
 from jaxeval.stats import describe
 
 _MOST_SHOWN = 4  # models in a line of progress
-_MOST_ROWS = 20  # of the table, without --details
 _MEANING = (
     "P(best) is the posterior probability, for normal scores, at the moment of stopping; it does "
     "not bound how often such an answer is wrong."
 )
-
-
-@dataclasses.dataclass(frozen=True)
-class Items:
-    """What a selection over items asked for.
-
-    Attributes:
-      items: of the test set.
-      block: items of an evaluation.
-      answers: that were asked for, of all models.
-      all: answers of all models to all items.
-    """
-
-    items: int
-    block: int
-    answers: int
-    all: int
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -56,7 +38,8 @@ class Selection(Result):
       direction_assumed: nothing says whether higher scores are better.
       part: of the data, of configs.
       recorded: model -> scores in the table, of a replay.
-      items: of a selection over items.
+      items: of a selection over items: how many there are, those of a block, and how many of all
+        answers to all of them were asked for.
       failures, failed: tests of the shares of failed runs of a table, and what they say.
     """
 
@@ -78,7 +61,7 @@ class Selection(Result):
     part: str | None = None
     source: str | None = None
     recorded: Mapping[str, int] | None = None
-    items: Items | None = None
+    items: Mapping[str, int] | None = None
     failures: Sequence[object] = ()
     failed: Sequence[str] = ()
     unusable: Sequence[object] = ()
@@ -86,19 +69,17 @@ class Selection(Result):
 
     def document(self) -> Document:
         """The answer, a row a model, and what is to be known of the scores."""
+        label = scores.label("", self.unit or "").strip()
+        mean, sd = (f"{name} {label}".strip() for name in ("mean", "sd"))
         rows = [self._row(model) for model in self.scores]
-        shown = self._likeliest(rows)
-        blocks: list[Block] = [self._table(shown)]
-        details: list[Block] = []
-        if len(shown) < len(rows):
-            blocks.append(f"{len(shown)} of {len(rows)} models")
-            details.append(self._table(rows))
-        details += [f"{m}: {', '.join(f'{x:g}' for x in of)}" for m, of in self.scores.items()]
         return Document(
             (self._answer(), *self.failed),
-            [*blocks, *([] if self.probability is None else [_MEANING])],
+            (
+                Table(("model", "evaluations", mean, sd, "P(best)"), rows),
+                *(() if self.probability is None else (_MEANING,)),
+            ),
             (*self._notes(), *self.warnings),
-            details,
+            [f"{m}: {', '.join(f'{x:g}' for x in of)}" for m, of in self.scores.items()],
             title="Selection",
             signature=f"{self.rule['name']} | {self.signature}",
             noun="model",
@@ -132,8 +113,8 @@ class Selection(Result):
         spent = text.counted(self.evaluations, "evaluation")
         if self.items is None:
             return spent
-        share = self.items.answers / self.items.all
-        return f"{spent}, {self.items.answers} of {self.items.all} answers, {share:.0%}"
+        answers, every = self.items["answers"], self.items["all"]
+        return f"{spent}, {answers} of {every} answers, {answers / every:.0%}"
 
     def _notes(self) -> Iterator[str]:
         """Which scores are better, and what to know of single models."""
@@ -142,18 +123,6 @@ class Selection(Result):
         yield from (f"{model} was dropped: {reason}" for model, reason in self.excluded.items())
         for model in self.constant:
             yield describe.all_equal(model, len(self.scores[model]))
-
-    def _table(self, rows: Sequence[Sequence[str]]) -> Table:
-        label = scores.label("", self.unit or "").strip()
-        mean, sd = (f"{name} {label}".strip() for name in ("mean", "sd"))
-        return Table(("model", "evaluations", mean, sd, "P(best)"), rows)
-
-    def _likeliest(self, rows: list[Sequence[str]]) -> list[Sequence[str]]:
-        """The rows of the models that are the likeliest best ones, of many, in their order."""
-        known = self.probability_of_best
-        order = sorted(rows, key=lambda row: (row[0] != self.best, -known.get(row[0], -1.0)))
-        chosen = {row[0] for row in order[:_MOST_ROWS]}
-        return [row for row in rows if row[0] in chosen]
 
     def _row(self, model: str) -> Sequence[str]:
         of, p = self.scores[model], self.probability_of_best.get(model)
@@ -179,7 +148,8 @@ def result(
     spent, known = state.evaluations, {model: state.scores_of(model) for model in state.models}
     asked = None
     if items is not None:
-        asked = Items(items, BLOCK, spent * BLOCK, len(state.models) * items)
+        every = len(state.models) * items
+        asked = {"items": items, "block": BLOCK, "answers": spent * BLOCK, "all": every}
     return Selection(
         best=answer.best,
         probability=answer.probability,

@@ -11,7 +11,7 @@ import pytest
 
 from jaxeval import bandits
 from jaxeval.bandits import NonAdaptive, Rule, SequentialHalving, State
-from jaxeval.bandits.confidence import Moments
+from jaxeval.bandits.posterior import Moments
 from jaxeval.errors import ConfigError, RunError
 
 NAMES = ["a", "b", "c", "d", "e"]

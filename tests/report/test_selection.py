@@ -1,5 +1,6 @@
 """What is said of a selection: the model that the rule is sure of, or that it is not."""
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -46,17 +47,13 @@ def test_what_is_not_decided_stands_in_the_sentence() -> None:
     assert equal.startswith("Nothing decides between a and b; a is named, with probability 0.500")
 
 
-def test_many_models_are_few_rows(capsys: pytest.CaptureFixture) -> None:
-    """Dies if a long table hides the answer, a row that matters is cut, or --details cuts any."""
-    scores = {
-        f"m{k}": [0.1 * (k == 30) + 0.5 + 0.01 * n + k / 1e4 for n in range(3)] for k in range(40)
-    }
-    found = _selected(scores)
+def test_what_is_printed(capsys: pytest.CaptureFixture) -> None:
+    """Dies if a model has no row, its scores are printed unasked, or a dropped one is unsaid."""
+    found = dataclasses.replace(_selected(FAR), excluded={"c": "no score"}, unit="fraction")
     found.print()
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == repr(found) and "20 of 40 models" in lines
-    rows = [line for line in lines if line.startswith("m") and not line.startswith("model")]
-    assert len(rows) == 20 and any(line.startswith("m30 ") for line in rows)
+    assert lines[0] == repr(found) and "mean (%)" in lines[2]
+    assert lines[3].split()[:3] == ["a", "5", "90.80"] and lines[4].split()[2] == "51.20"
+    assert "c was dropped: no score" in lines and "a: 0.9, 0.91" not in "".join(lines)
     found.print(details=True)
-    lines = capsys.readouterr().out.splitlines()
-    assert all(any(line.startswith(f"m{k} ") for line in lines[25:]) for k in range(40))
+    assert "a: 0.9, 0.91, 0.92" in capsys.readouterr().out
