@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from jaxeval import runs, studies
-from jaxeval.bandits import SequentialHalving, TopTwoThompson
+from jaxeval.bandits import TopTwoThompson
 from jaxeval.config import shipped
 from jaxeval.population import engine
 from jaxeval.select import training
@@ -68,22 +68,6 @@ def test_a_batch_is_a_cohort_a_model(
     assert all(row.seed == row.split for row in rows)
     for model, scores in state.scores.items():
         assert scores == {row.split: row.test for row in rows if row.name == model}
-
-
-def test_another_rule_finds_the_programs(
-    models: list[str], tmp_path: Path, compiled: list[Any]
-) -> None:
-    """Dies if a batch of another size has as many lanes, and so compiles programs of its own,
-    where lanes change no score, or a score depends on them."""
-    arms = training.arms(models, TINY)
-    rules = TopTwoThompson(delta=1e-9, budget=6), SequentialHalving(budget=8)
-    first, second = (
-        training.select(rule, arms, tmp_path / str(number), quiet=True)
-        for number, rule in enumerate(rules)
-    )
-    assert len(compiled) == len(arms.configs)
-    for model, scores in first.scores.items():
-        assert scores[:3] == second.scores[model][:3]
 
 
 def test_a_killed_selection_ends_as_one_that_was_not(

@@ -163,3 +163,19 @@ def test_a_mean_is_exact_of_equal_scores() -> None:
     copies = [np.full(n, 0.7) for n in range(1, 60)]
     assert len({float(of.mean()) for of in copies}) > 1
     assert {posterior.mean(of) for of in copies} == {0.7}
+
+
+def test_equal_scores_borrow_the_spread_of_the_others() -> None:
+    """Dies if noisy models on few items, whose first scores are equal by chance, are constants, or
+    the borrowed spread is not the pooled one, over their own number of scores."""
+    b, c, many = np.array([0.7, 0.8, 0.9, 0.7]), np.array([0.2, 0.4, 0.1]), (0.9,) * 10
+    rows = [(0.9,) * 3, b, c]
+    counts, means, variances = (np.array([f(row) for row in rows]) for f in (len, np.mean, np.var))
+    moments = posterior.Moments(counts, means, variances)
+    assert not moments.has_spread[0] and moments.judged.all()
+    believed = posterior.with_borrowed_spread(moments)
+    pooled = (3 * b.var(ddof=1) + 2 * c.var(ddof=1)) / 5
+    nu = believed.counts[0] - 2  # FIESTA's: T - 2
+    assert nu == 5 + 1 - 2 and believed.variances[0] / nu == pytest.approx(pooled / 3)
+    constant = moments._replace(counts=np.array([len(many), 4, 3]))
+    assert constant.has_spread.all() and posterior.with_borrowed_spread(constant) is constant
