@@ -109,14 +109,6 @@ def test_a_signal_ends_the_commands_too(number: signal.Signals, tmp_path: Path) 
         os.kill(int(begun[0].read_text()), 0)
 
 
-def test_scores_of_another_reading_are_no_scores(tmp_path: Path) -> None:
-    """Dies if a state file is continued by another reading of the output, or by other items."""
-    first = _words(tmp_path, 0, "good", "fair")
-    _run(tmp_path, first)
-    field = _run(tmp_path, [*first, "--json-field", "f1"], status=2)
-    assert "json_field None, not f1" in field.stderr
-
-
 @pytest.mark.parametrize(
     "options", [{"rule": "sequential-halving"}, {"delta": 1e-9}], ids=["halving", "top-two"]
 )
@@ -143,17 +135,6 @@ def test_another_budget_goes_on_as_if_begun_with_it(
     assert len(calls) == len({*calls})  # nothing twice
     anew = (tmp_path / "anew" / "calls").read_text().splitlines()
     assert {*anew} <= {*calls} and len(calls) < 16 + 40
-
-
-def test_all_models_given_up_is_an_error(tmp_path: Path) -> None:
-    """Dies if a model without a score wins, or the errors are not named."""
-    words = ["command", "false {model}", "bad", "nan", "--json", "-"]
-    for _ in range(2):
-        ended = _run(tmp_path, words, status=2)
-        assert ended.stdout == ""
-        last = ended.stderr.splitlines()[-1]
-        said = "every model was dropped (bad: evaluation 1 failed 2 times: exit code 1"
-        assert said in last and "nan: " in last
 
 
 @pytest.mark.parametrize(

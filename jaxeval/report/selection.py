@@ -2,6 +2,8 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -137,7 +139,11 @@ class Selection(Result):
 
 
 def result(
-    rule: Rule, state: State, answer: Answer, items: int | None = None, **more: object
+    rule: Rule,
+    state: State,
+    answer: Answer,
+    items: int | None = None,
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> Selection:
     """The outcome of a selection.
 
@@ -164,7 +170,7 @@ def result(
         rule=rule.to_dict(),
         signature=text.versions(),
         items=asked,
-        **more,  # type: ignore[arg-type]
+        **more,
     )
 
 

@@ -157,7 +157,8 @@ def select(
         happening = steps(rule, of, store, folder, seconds=seconds)
         observe.watch(happening, lambda started: None, told, quiet=quiet)
     answer = rule.answer(state) or rule.leading(state, OUT_OF_TIME)
-    return selection.result(rule, state, answer, part=of.part, metric=of.record.metric, unit=unit)
+    more = {"part": of.part, "metric": of.record.metric, "unit": unit}
+    return selection.result(rule, state, answer, more=more)
 
 
 class BatchStarted(NamedTuple):

@@ -82,18 +82,6 @@ def test_documented_digits_hold(seed: int) -> None:
         assert probability == pytest.approx(sum(parts), abs=1e-7)
 
 
-def test_is_the_posterior_of_honda_and_takemura() -> None:
-    """Dies if nu is not T + 2 prior - 1: against sampling from equation (4)."""
-    draw = np.random.default_rng(0)
-    m, v, t = np.array([0.0, 0.4]), np.array([1.0, 2.0]), np.array([5, 9])
-    for prior in (-1.0, -0.5, 0.0, 0.5):
-        nu = t + 2 * prior - 1
-        drawn = m + np.sqrt(t * v / (t * nu)) * draw.standard_t(nu, (400_000, 2))
-        share = np.mean(drawn[:, 0] > drawn[:, 1])
-        probabilities = probability_of_best(m, v, t, prior=prior)[0]
-        assert probabilities == pytest.approx(share, abs=4 * np.sqrt(0.25 / 400_000))
-
-
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(
@@ -126,17 +114,6 @@ def test_constant_scores_are_points_and_ties_are_shared() -> None:
     mixed = probability_of_best(np.array([0.5, 0.6]), np.array([0.0, 0.01]), np.array([3, 4]))
     expected = stats.t.cdf(0.5, 2, 0.6, np.sqrt(0.01 / 2))
     assert mixed[0] == pytest.approx(expected, abs=1e-5)
-
-
-def test_leading_axes_are_computed_alike() -> None:
-    """Dies if rows of a batch touch each other."""
-    draw = np.random.default_rng(1)
-    m, v, t = draw.normal(size=(3, 5, 4)), draw.uniform(0.1, 1, (3, 5, 4)), np.full((3, 5, 4), 6)
-    probabilities = probability_of_best(m, v, t)
-    for index in np.ndindex(3, 5):
-        np.testing.assert_array_equal(
-            probabilities[index], probability_of_best(m[index], v[index], t[index])
-        )
 
 
 def test_too_few_scores_and_bad_numbers_are_refused() -> None:
