@@ -10,7 +10,7 @@ import pytest
 import jaxeval
 from jaxeval import runs, studies
 from jaxeval.bandits import NonAdaptive, Rule, SequentialHalving, TopTwoThompson
-from jaxeval.bandits.evaluate import Told
+from jaxeval.bandits.evaluate import Evaluated
 from jaxeval.errors import ConfigError
 from jaxeval.select import __main__ as select
 from jaxeval.select import training
@@ -42,7 +42,7 @@ def _go_on(arms: training.Arms, folder: Path, stop: int | None = None, **more: A
         happening = training.steps(RULE, arms, store, folder, **more)
         with contextlib.closing(happening):
             for event in happening:
-                if isinstance(event, Told):
+                if isinstance(event, Evaluated):
                     states.append(event.state)
                 if len(states) - 1 == stop:
                     break
@@ -127,10 +127,10 @@ def test_a_model_without_a_score_is_dropped() -> None:
     record = runs.MemberResult(
         "e", 1, 1, 0, "{}", "diverged", 1, None, None, None, 0.1, "map", "", "", "", "", "NaN"
     )
-    (event,) = training._told(state, "test", ("wild", 1), record)
+    (event,) = training._evaluated(state, "test", ("wild", 1), record)
     assert event.state.excluded == {"wild": "evaluation 1 (seed 1) diverged: NaN"}
     assert event.score is None
-    assert list(training._told(event.state, "test", ("wild", 2), record)) == []
+    assert list(training._evaluated(event.state, "test", ("wild", 2), record)) == []
 
 
 @pytest.mark.parametrize(

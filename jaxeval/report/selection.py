@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxeval.bandits import Answer, Rule, State, posterior
 from jaxeval.bandits.confidence import Confident
-from jaxeval.bandits.evaluate import BLOCK, Told
+from jaxeval.bandits.evaluate import BLOCK, Evaluated
 from jaxeval.files import Json
 from jaxeval.report import scores, text
 from jaxeval.report.document import Document, Table
@@ -185,7 +185,7 @@ def _probabilities(rule: Rule, state: State) -> dict[str, float]:
     return dict(zip(state.alive, map(float, shares), strict=True))
 
 
-def progress(rule: Rule, event: Told, unit: str = "") -> str:
+def progress(rule: Rule, event: Evaluated, unit: str = "") -> str:
     """What happened, in a line.
 
     Args:

@@ -12,7 +12,7 @@ from jaxeval.parameters import Count, Natural, Number, Positive, Probability, Qu
 
 if TYPE_CHECKING:
     from jaxeval.bandits import Rule, State
-    from jaxeval.bandits.evaluate import Recorded, Told
+    from jaxeval.bandits.evaluate import Evaluated, Recorded
     from jaxeval.report.selection import Selection
 
 RuleName = Literal["top-two", "batch", "non-adaptive", "sequential-halving"]
@@ -132,7 +132,7 @@ def select_functions(
 
 
 def _last(
-    steps: "Generator[Told, None, None]",
+    steps: "Generator[Evaluated, None, None]",
     state: "State",
     rule: "Rule",
     quiet: bool,
