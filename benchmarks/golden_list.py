@@ -43,6 +43,23 @@ RENAMED: list[tuple] = [
             (".guarded", None, "no logits any more"),
         )
     ),
+    ("exit.4", None, "one svd less", "vectors: svd*"),
+    *(
+        (f"json.{old}", f"json.{new}" if new else None, why, "vectors: svd*")
+        for old, new, why in (
+            ("*.signature", None, "nobody reads it"),
+            ("*.rules.lower_case", "*.lower_case", "no object of rules"),
+            ("*.rules.missing", "*.unknown", "missing are scores elsewhere"),
+            ("*.rules.resampling.resamples", "*.resamples", "no object of rules"),
+            ("*.rules.resampling.seed", "*.seed", "no object of rules"),
+            ("*.rules", None, "no --most; the level is fixed"),
+            ("*.results.*.pairs", "*.results.*.total", "one type for both"),
+            ("*.options", None, "two thirds of them are gone"),
+            ("svd.*", "svd.counted.*", "settings beside what was counted"),
+            ("svd2", None, "its options are gone; what it wrote then is in/svd.txt"),
+            ("*.files.svd_txt", None, "it is in another folder"),
+        )
+    ),
 ]
 # (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
 ADDED: list[tuple] = [
@@ -51,6 +68,17 @@ ADDED: list[tuple] = [
     ("json.*", "every selection has all keys", "select: *"),
     ("json.*", "every selection has all keys", "trained: bags, selected"),
     ("json.selected.*", "every selection has all keys", "trained: bags, whole life"),
+    *(
+        (f"json.{new}", "one type for both, settings beside what was counted", "vectors: svd*")
+        for new in (
+            "*.results.*.method",
+            "*.results.*.total",
+            "*.headers*",
+            "*.unknown",
+            "svd*",
+            "*.svd_txt",
+        )
+    ),
 ]
 # (path below "figures.", reason)
 DROPPED_FIGURES: list[tuple[str, str]] = []
@@ -310,17 +338,14 @@ tune: command, halving
     $HALVED --method gp --state gp.json --json out/gp.json --details
     $HALVED --method random --state random.json --json out/random.json --details
 vectors: svd, similarity, analogies
-    vectors svd data/wikitext2/valid.txt --out out/svd.txt.gz --lower-case --min-count 60
-        --dimension 25 --processes 1 --json out/svd.json
-    vectors svd data/wikitext2/valid.txt --out svd.txt --lower-case --min-count 40 --dimension
-        30 --processes 1 --dynamic --subsample 1e-3 --delete --smoothing 1 --shift 2
-        --exponent 0 --add-contexts --seed 2 --json out/svd2.json
-    vectors similarity svd.txt data/wordsim/EN-WS-353-ALL.txt data/wordsim/EN-SIMLEX-999.txt
+    vectors svd data/wikitext2/valid.txt --output out/svd.txt.gz --lower-case --min-count 60
+        --dimension 25 --json out/svd.json
+    vectors similarity in/svd.txt data/wordsim/EN-WS-353-ALL.txt data/wordsim/EN-SIMLEX-999.txt
         data/wordsim/EN-MEN-TR-3k.txt --against $GLOVE --resamples 999 --json
         out/similarity.json
-    vectors similarity $GLOVE data/wordsim/EN-MEN-TR-3k.txt --missing zero --keep-case
+    vectors similarity $GLOVE data/wordsim/EN-MEN-TR-3k.txt --unknown zero --keep-case
         --resamples 99 --json out/zero.json
-    vectors analogies $GLOVE data/analogies/questions-words.txt --against svd.txt --resamples
+    vectors analogies $GLOVE data/analogies/questions-words.txt --against in/svd.txt --resamples
         499 --json out/analogies.json --details
 vectors: judge
     vectors judge in/a.txt in/b.txt training.epochs=2 data.max_widths=1

@@ -20,8 +20,7 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from jaxeval.vectors import baseline
-from jaxeval.vectors.counts import Windows
+from jaxeval.vectors import svd
 
 _LINE = 25  # tokens
 _TYPES = 300_000
@@ -30,13 +29,17 @@ _TYPES = 300_000
 def main() -> None:
     """Makes the vectors, prints one JSON line."""
     args = _arguments()
-    options = baseline.Options(
-        Windows(args.window), min_count=args.min_count, dimension=args.dimension
-    )
     with tempfile.TemporaryDirectory() as folder:
         path = args.corpus or _zipf(Path(folder, "corpus.txt"), args.tokens)
         begin = time.perf_counter()
-        summary = baseline.make(path, Path(folder, "v.txt"), options, args.processes)
+        summary = svd.make(
+            path,
+            Path(folder, "v.txt"),
+            window=args.window,
+            dimension=args.dimension,
+            min_count=args.min_count,
+            processes=args.processes,
+        )
         wall = time.perf_counter() - begin
     own, children = (
         resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)

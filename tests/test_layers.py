@@ -63,7 +63,7 @@ LOADED_FAST = [
     "jaxeval.tuning",
     "jaxeval.space.space",
     "jaxeval.sensitivity",
-    "jaxeval.vectors.accuracy",
+    "jaxeval.vectors.analogies",
     "jaxeval.vectors.similarity",
     "jaxeval.compare.__main__",
     "jaxeval.select.__main__",

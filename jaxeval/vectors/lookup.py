@@ -16,64 +16,63 @@ class Lookup:
     """Unit vectors by word; of words that lower-casing makes equal the first in the file.
 
     A vector of zeros has no direction: its word is one without a vector.
+
+    Attributes:
+      index: word -> row.
+      unit: [V, D] float32, rows of length 1.
+      zeros: words whose vector was left out since all its numbers are 0.
+      lower_case: whether words are looked up in lower case.
     """
 
-    index: Mapping[str, int]  # word -> row
-    unit: np.ndarray  # [V, D] float32, rows of length 1
-    zeros: int = 0  # words read whose vector was left out since all its numbers are 0
+    index: Mapping[str, int]
+    unit: np.ndarray
+    zeros: int = 0
+    lower_case: bool = True
 
     def rows(self, words: Iterable[str]) -> np.ndarray:
         """Row of each word, -1 where it has none."""
-        return np.array([self.index.get(word, -1) for word in words], np.int64)
+        return np.array([self.index.get(_form(w, self.lower_case), -1) for w in words], np.int64)
 
 
 class _Forms:
     """Words of any spelling that lower-casing takes to one of a set."""
 
-    def __init__(self, words: frozenset[str]):
-        self._words = words
+    def __init__(self, words: Iterable[str], lower_case: bool):
+        self._lower = lower_case
+        self._words = frozenset(_form(word, lower_case) for word in words)
 
     def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and word.lower() in self._words
+        return isinstance(word, str) and _form(word, self._lower) in self._words
 
 
 def read(
-    path: str | Path,
-    words: Iterable[str] | None = None,
-    *,
-    lower_case: bool = True,
-    most: int | None = None,
+    path: str | Path, words: Iterable[str] | None = None, *, lower_case: bool = True
 ) -> Lookup:
     """The vectors of a file.
 
     Args:
-      words: only these are kept; None keeps all.
+      words: only these are read; None: all.
       lower_case: whether words of the file, and `words`, are taken in lower case.
-      most: only the file's first so many words count, the most frequent ones by custom.
 
     Raises:
       DataError: the file cannot be read, or all its vectors are 0.
     """
-    forms = None if words is None else frozenset(word_of(w, lower_case) for w in words)
-    read = vectors.read(path, forms if forms is None or not lower_case else _Forms(forms))
-    lengths = np.sqrt(np.einsum("vd,vd->v", read.table, read.table, dtype=np.float32))
+    read = vectors.read(path, None if words is None else _Forms(words, lower_case))
+    table, lengths = read.table, np.sqrt(np.einsum("vd,vd->v", read.table, read.table))
     short = np.flatnonzero(lengths < _SHORT)
-    lengths[short] = np.linalg.norm(read.table[short].astype(np.float64), axis=1)
-    first = lengths[:most]
-    directed = (first > 0).tolist()
-    index: dict[str, int] = {}
+    lengths[short] = np.linalg.norm(table[short].astype(np.float64), axis=1)
+    directed, index = (lengths > 0).tolist(), dict[str, int]()
     for word, row in read.index.items():
-        if row < len(directed) and directed[row]:
-            index.setdefault(word_of(word, lower_case), row)
-    table, zeros = read.table, int(np.count_nonzero(first == 0))
+        if directed[row]:
+            index.setdefault(_form(word, lower_case), row)
+    zeros = len(table) - sum(directed)
     if len(index) < len(table):
-        kept = np.fromiter(index.values(), np.int64, len(index))
-        table, lengths = table[kept], lengths[kept]
+        chosen = np.fromiter(index.values(), np.int64, len(index))
+        table, lengths = table[chosen], lengths[chosen]
         index = dict(zip(index, range(len(index)), strict=True))
     table /= lengths[:, None]  # in place: there may be no room for a second table
-    return Lookup(index, table, zeros)
+    return Lookup(index, table, zeros, lower_case)
 
 
-def word_of(word: str, lower_case: bool) -> str:
-    """A word as it is looked up."""
+def _form(word: str, lower_case: bool) -> str:
     return word.lower() if lower_case else word
