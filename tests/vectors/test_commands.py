@@ -65,7 +65,8 @@ def test_analogies(folder: Path, capsys: pytest.CaptureFixture) -> None:
         folder / "a.txt", folder / "questions.txt", against=[folder / "b.txt"], resamples=99
     )
     assert [of.method for of in found.results] == ["3CosAdd", "3CosMul"]
-    assert repr(found).startswith("a.txt is better than b.txt on both sets")
+    assert repr(found) == "No difference between a.txt and b.txt was shown on either set."
+    assert [of.differences[0].a for of in found.results] == ["a.txt"] * 2
 
 
 @pytest.mark.parametrize(("words", "few"), [(12, False), (5, True), (3, False)])
