@@ -15,7 +15,7 @@ import numpy as np
 from jaxeval.errors import DataError
 from jaxeval.runs import imported, tables
 from jaxeval.runs.layout import Layout
-from jaxeval.stats import common_seeds, comparison, relative_error, study, tie_groups
+from jaxeval.stats import common_seeds, comparison, multiple, relative_error, study
 from jaxeval.stats.common_seeds import Failures, Scores
 from jaxeval.stats.comparison import Pair
 from jaxeval.stats.pairwise import Rules
@@ -30,7 +30,7 @@ class Placed:
     """What was found for one task, or for the mean of all.
 
     Attributes:
-      groups: sets of vectors that were not told apart (`tie_groups.groups`), best first; vectors
+      groups: sets of vectors that were not told apart (`multiple.tie_groups`), best first; vectors
         by mean score.
       detectable: the largest difference, over pairs of vectors, that this design detects with the
         power asked for; None where it detects none.
@@ -204,7 +204,7 @@ def _placed(
         detectable = [pair.plan.detectable_difference for pair in pairs]
         known = [d for d in detectable if d is not None]
         largest = max(known) if known and None not in detectable else None
-        groups = tuple(tie_groups.groups(order, apart))
+        groups = tuple(multiple.tie_groups(order, apart))
         placed.append(Placed(dataset, groups, largest))
     return placed
 

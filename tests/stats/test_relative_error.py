@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats import relative_error, tie_groups
+from jaxeval.stats import multiple, relative_error
 
 
 def test_limits_of_the_reduction() -> None:
@@ -151,7 +151,7 @@ def test_groups_hold_what_was_not_told_apart() -> None:
             if not any(pair <= {*subset} for pair in apart)
         ]
         largest = [part for part in tied if not any(part < other for other in tied)]
-        groups = tie_groups.groups(models, apart)
+        groups = multiple.tie_groups(models, apart)
         assert sorted(map(sorted, largest)) == sorted(map(sorted, groups))
         assert groups[0][0] == "a" and len({*groups}) == len(groups)
 
@@ -161,7 +161,7 @@ def test_tie_groups_cover_all_pairs(count: int, drawn: set[tuple[int, int]]) -> 
     """Dies if two models share a group that differ, or none that do not; if one could be added."""
     models = [f"m{k}" for k in range(count)]
     apart = {frozenset((f"m{a}", f"m{b}")) for a, b in drawn if a < b < count}
-    groups = tie_groups.groups(models, apart)
+    groups = multiple.tie_groups(models, apart)
     assert {model for group in groups for model in group} == {*models}
     together = {frozenset(p) for group in groups for p in itertools.combinations(group, 2)}
     assert together == {frozenset(p) for p in itertools.combinations(models, 2)} - apart
@@ -173,5 +173,5 @@ def test_tie_groups_cover_all_pairs(count: int, drawn: set[tuple[int, int]]) -> 
 def test_tie_groups_of_families_are_few() -> None:
     """Dies if of 14 bases, each of which differs from its variant, all 2^14 sets are listed."""
     models = [f"{family}{kind}" for family in range(14) for kind in "ab"]
-    groups = tie_groups.groups(models, {frozenset((f"{k}a", f"{k}b")) for k in range(14)})
+    groups = multiple.tie_groups(models, {frozenset((f"{k}a", f"{k}b")) for k in range(14)})
     assert len(groups) <= 28 and {len(group) for group in groups} == {14}

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats.repeats import noise
+from jaxeval.stats.nested import noise
 
 
 def test_components_of_a_small_table() -> None:

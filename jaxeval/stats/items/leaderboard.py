@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.stats import tie_groups
+from jaxeval.stats import multiple
 from jaxeval.stats.items import model_means, places, results, run_names
 from jaxeval.stats.items import study as studies
 from jaxeval.stats.items.places import Compared, Place
@@ -172,7 +172,7 @@ def _board(
     rules, higher = study.rules, tasks[0].higher_is_better
     apart = () if study.withheld else places.told_apart(compared, rules.alpha, higher)
     ranked = places.places(tasks, apart)
-    tied = tie_groups.groups([place.model for place in ranked], {*map(frozenset, apart)})
+    tied = multiple.tie_groups([place.model for place in ranked], {*map(frozenset, apart)})
     beaten = {worse for _, worse in apart}
     rows = (
         Row(

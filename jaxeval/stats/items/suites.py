@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.stats import multiple, tie_groups
+from jaxeval.stats import multiple
 from jaxeval.stats.items import estimates, pairs, places, results, run_names, tables, task_means
 from jaxeval.stats.items.places import Compared, Place
 from jaxeval.stats.items.results import Estimate, Factor
@@ -68,7 +68,7 @@ class Suite:
     Attributes:
       overall, places, tie_groups: empty where tasks have several metrics, which `notes` says.
       tie_groups: of which no two models differ (`OverallPair.p_adjusted` at alpha), as of
-        `tie_groups.groups`. The intervals of `places` rest on the same pairs.
+        `multiple.tie_groups`. The intervals of `places` rest on the same pairs.
       shared_runs: whether run r of a model was taken as one network on all tasks.
     """
 
@@ -119,7 +119,7 @@ def compare(
     compared = (Compared(p.a, p.b, p.mean_over_tasks, p.p_adjusted) for p in overall)
     apart = places.told_apart(compared, alpha, tasks[0].higher_is_better)
     ranked = places.places(tasks, apart)
-    tied = tie_groups.groups([place.model for place in ranked], {*map(frozenset, apart)})
+    tied = multiple.tie_groups([place.model for place in ranked], {*map(frozenset, apart)})
     return Suite(on_tasks, overall, ranked, tuple(tied), notes, shared_runs)
 
 
