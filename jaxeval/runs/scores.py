@@ -62,7 +62,7 @@ class ModelScores:
         model, it is that of the best dev score, else the first.
       counts: [I, R, C] additive counts of each item, which `DataSetScores.counts` names and from
         whose sums the metric follows: F1 is no mean over items. `scores` then are the items'
-        values of `counts.of_items`. None: not known.
+        values of `counts.values`. None: not known.
     """
 
     scores: np.ndarray

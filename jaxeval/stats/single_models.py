@@ -6,34 +6,17 @@ tests as surely as two of different methods (Reimers & Gurevych 2017, 2018).
 
 import dataclasses
 import itertools
-import math
-import re
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
 
 import numpy as np
 
 from jaxeval.runs import counts as counted
-from jaxeval.runs.counts import Score
 from jaxeval.runs.scores import DataSetScores, ModelScores, Scores
 from jaxeval.stats import examples, multiple
 from jaxeval.stats.results import Effect, HypothesisTest
 from jaxeval.stats.rules import Rules
 
 ITERATIONS = 1_000_000  # as Reimers & Gurevych (2017)
-_OF_CLASS = re.compile("gold_[0-9]+")
-
-
-class CountScoring(NamedTuple):
-    """How a metric follows from the counts of items, summed.
-
-    Attributes:
-      columns: names of the counts.
-      score: sums [..., columns] -> [...].
-    """
-
-    columns: tuple[str, ...]
-    score: Score
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,51 +79,6 @@ def compare(
     return SingleModels(tuple(corrected), items.notes)
 
 
-def scoring(metric: str, names: Sequence[str]) -> CountScoring | None:
-    """How a metric is computed from counts of these names; None: unknown."""
-    known = [*_SCORINGS.get(metric, ())]
-    if metric == "macro_f1":
-        classes = sum(bool(_OF_CLASS.fullmatch(name)) for name in names)
-        kinds = ("right", "predicted", "gold")
-        columns = tuple(f"{kind}_{k}" for k in range(classes) for kind in kinds)
-        known = [CountScoring(columns, counted.macro_f1)] if classes else []
-    return next((s for s in known if set(s.columns) <= set(names)), None)
-
-
-def _best_f1(counts: np.ndarray) -> np.ndarray:
-    """The better F1 of two repairs, of counts [..., 5] (the rule `ukp`)."""
-    gold = counts[..., 4:]
-    begun, dropped = counts[..., :2], counts[..., 2:4]
-    both = (counted.f1(np.concatenate([c, gold], axis=-1)) for c in (begun, dropped))
-    return np.maximum(*both)
-
-
-def _bits(counts: np.ndarray) -> np.ndarray:
-    return counted.ratio(counts) / math.log(2)
-
-
-def _perplexity(counts: np.ndarray) -> np.ndarray:
-    return np.exp(counted.ratio(counts))
-
-
-_SPANS = ("right_spans", "predicted_spans")
-_DROPPED = ("right_spans_dropped", "predicted_spans_dropped")
-# by metric; the first whose counts were kept holds
-_SCORINGS = {
-    "f1": (
-        CountScoring((*_SPANS, *_DROPPED, "gold_spans"), _best_f1),
-        CountScoring((*_SPANS, "gold_spans"), counted.f1),
-    ),
-    "accuracy": (
-        CountScoring(("right_words", "words"), counted.ratio),
-        CountScoring(("right", "items"), counted.ratio),
-        CountScoring(("right", "targets"), counted.ratio),
-    ),
-    "perplexity": (CountScoring(("nats", "tokens"), _perplexity),),
-    "bits": (CountScoring(("nats", "tokens"), _bits),),
-}
-
-
 def _chosen(of: ModelScores, higher_is_better: bool) -> int:
     """The run that stands for its model."""
     if of.dev is None or np.isnan(of.dev).all():
@@ -148,10 +86,8 @@ def _chosen(of: ModelScores, higher_is_better: bool) -> int:
     return int(np.nanargmax(of.dev) if higher_is_better else np.nanargmin(of.dev))
 
 
-def _pair(
-    data: DataSetScores, a: str, b: str, rules: Rules, iterations: int
-) -> SinglePair:
-    how = scoring(data.metric, data.counts)
+def _pair(data: DataSetScores, a: str, b: str, rules: Rules, iterations: int) -> SinglePair:
+    how = counted.scoring(data.metric, data.counts)
     assert how is not None  # a reader gives counts of metrics that follow from them
     columns = [data.counts.index(name) for name in how.columns]
     models = [data.models[a], data.models[b]]
@@ -168,8 +104,9 @@ def _pair(
     }
     if how.score is counted.ratio and np.all(first[:, 1] == 1):
         tests["mcnemar"] = examples.mcnemar(first[:, 0], second[:, 0])
+    both = [*zip(models, runs, strict=True)]
     seeds, splits = (
-        [str(of.labels[name][run]) if name in of.labels else "" for of, run in zip(models, runs)]  # noqa: B905
+        [str(of.labels[name][run]) if name in of.labels else "" for of, run in both]
         for name in ("seed", "split")
     )
     return SinglePair(

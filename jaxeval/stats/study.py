@@ -167,7 +167,9 @@ def _over_items(items: Scores, rules: Rules) -> ItemStudy | None:
 def _no_pairs(scores: Scores, units: Samples) -> str:
     lost = [name for name in scores.models if not len(scores.scores_of(name))]
     if lost and len(scores.models) - len(lost) < 2:
-        said = (f"all {sum(scores.statuses[name].values())} runs of {name} failed" for name in lost)
+        said = (
+            f"all {sum(scores.statuses[name].values())} runs of {name} failed" for name in lost
+        )
         return f"{'; '.join(said)}: no scores to compare"
     if len(units.data_sets) < 2:
         return "expected two or more models with scores on the same data set, found " + ", ".join(

@@ -47,9 +47,7 @@ def of_study(
     yield from _few(pairs, rules)
 
 
-def of_details(
-    samples: Samples, pairs: Sequence[Pair], together: Across | None
-) -> Iterator[str]:
+def of_details(samples: Samples, pairs: Sequence[Pair], together: Across | None) -> Iterator[str]:
     """Those of what data sets say together, and of paired tests that no verdict rests on."""
     yield from _shortened(_unpaired(pairs, by_pairs=False))
     scarce = min(len(of.scores) for cell in samples.by_data_set.values() for of in cell.values())
