@@ -68,7 +68,10 @@ def across(
         return None
     runs = {m: [by_data_set[d][m] for d in common] for m in models}
     means = {m: np.array([scores.mean() for scores in runs[m]]) for m in models}
-    every, three = np.concatenate(sum(runs.values(), [])), len(models) > 2
+    every, three = (
+        np.concatenate([of for strata in runs.values() for of in strata]),
+        len(models) > 2,
+    )
     found = Across(common, means, None, control, (), None, None, None, _one_scale(means))
     if any(len(scores) > 1 for strata in runs.values() for scores in strata):
         with_failed = by_data_set if counted is None else _runs(counted)

@@ -2,16 +2,18 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from jaxeval.stats import multiple
 from jaxeval.stats.equivalence import Rope
-from jaxeval.stats.items.estimates import Estimate
 from jaxeval.stats.results import Effect, HypothesisTest, Interval
 from jaxeval.stats.run_pairs import RunScores
 from jaxeval.stats.run_plans import PowerPlan
+
+if TYPE_CHECKING:
+    from jaxeval.stats.items.estimates import Estimate
 
 Outcome = Literal["better", "not shown", "worse"]
 
@@ -34,7 +36,7 @@ class ByMargin(NamedTuple):
 
 
 def by_margin(
-    differences: Sequence[Estimate],
+    differences: "Sequence[Estimate]",
     higher_is_better: Sequence[bool],
     margin: float,
     alpha: float,
@@ -120,11 +122,11 @@ class Pair:
     rope: Rope | None = None
     plan: PowerPlan | None = None
     wider: int = 0
-    difference: Estimate | None = None
-    means: tuple[Estimate, ...] = ()
-    over: tuple[Estimate, ...] = ()
+    difference: "Estimate | None" = None
+    means: "tuple[Estimate, ...]" = ()
+    over: "tuple[Estimate, ...]" = ()
     by_margin: ByMargin | None = None
-    as_sample: Estimate | None = None
+    as_sample: "Estimate | None" = None
     scores: RunScores | None = dataclasses.field(default=None, repr=False)
 
     @property

@@ -154,9 +154,8 @@ def sizes(
     sign, level = 1 if higher_is_better else -1, rules.confidence
     u, v = (sign * values for values in scores.counted or (scores.first, scores.second))
     of_all = within = effects.probability_of_improvement(u, v, confidence=level)
-    gap = effects.difference
+    gap = effects.paired_difference if scores.by_pairs else effects.difference
     if scores.by_pairs:
-        gap = effects.paired_difference
         x, y = (sign * values for values in scores.counted_pairs or scores.compared)
         within = effects.paired_probability_of_improvement(x, y, confidence=level)
     results = {

@@ -83,9 +83,14 @@ def default_unit(scores: Scores) -> Unit:
         return "dataset"
     axis: Unit
     for axis in ("split", "seed"):
-        if len({label for of in every for label in of.labels.get(axis, ())[of.finished]}) > 1:
+        if len({label for of in every for label in _finished(of, axis)}) > 1:
             return axis
     return "row"
+
+
+def _finished(of: ModelScores, axis: Unit) -> list[str]:
+    """The labels of runs that have a score."""
+    return of.labels[axis][of.finished].tolist() if axis in of.labels else []
 
 
 def samples(scores: Scores, unit: Unit | None = None) -> Samples:

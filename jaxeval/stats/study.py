@@ -26,8 +26,8 @@ from jaxeval.stats import samples as of_units
 from jaxeval.stats.across import Across
 from jaxeval.stats.describe import Summary
 from jaxeval.stats.failures import Failures
-from jaxeval.stats.items import study as of_items
 from jaxeval.stats.items.study import ItemStudy
+from jaxeval.stats.items.study import study as study_items
 from jaxeval.stats.nested import Components
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.results import Effect, HypothesisTest, Interval, within
@@ -161,7 +161,7 @@ def _over_items(items: Scores, rules: Rules) -> ItemStudy | None:
     if not several or len(items.models) < 2:
         return None
     of = dataclasses.replace(rules, confidence=1 - rules.alpha)
-    return of_items.study(dataclasses.replace(items, data_sets=tuple(several), notes=()), of)
+    return study_items(dataclasses.replace(items, data_sets=tuple(several), notes=()), of)
 
 
 def _no_pairs(scores: Scores, units: Samples) -> str:

@@ -1,13 +1,13 @@
 """Scores of one model by item and run, checked and completed, and the variance of their mean.
 
 Notation: I items, R runs, K samples (repeated answers) of an item in a run, C clusters of items.
-With the cells x_ir of a model and c the cluster of an item, the parts of the variance are sums over
+With the cells x_ir of a model and c the cluster of an item, parts of the variance are sums over
 clusters of
 
     g_cr = sum of (x_ir - mean of run r) over the items i of c, over I;    g_c its mean over runs
 
 each divided by 1 - n_c / I, which makes them unbiased for independent items (Bell & McCaffrey
-2002, CR2; of equal clusters C / (C - 1); without clusters the usual variance). Arrays of parts have
+2002, CR2; of equal clusters C / (C - 1); without clusters the usual variance). Parts have
 leading axes [...] of many tables of one shape.
 """
 

@@ -55,7 +55,7 @@ class Side:
         return float(np.abs(self.table.cells).max())
 
 
-class Pair(NamedTuple):
+class Matched(NamedTuple):
     """Two models on the items that both have scores of.
 
     Attributes:
@@ -105,9 +105,9 @@ class Pair(NamedTuple):
         return (Side(self.paired, self.groups).runs,)
 
 
-def of_task(
+def of_models(
     scores: Mapping[str, Scores], clusters: Labels | None = None
-) -> Callable[[str, str], Pair]:
+) -> Callable[[str, str], Matched]:
     """The pair of two of a task's models by their names.
 
     Where all models have scores of the same items each is checked once, not with every pair.
@@ -125,10 +125,12 @@ def of_task(
     of_models = {model: cells.table(of, f"scores of {model}") for model, of in arrays.items()}
     groups = cells.groups(clusters, next(iter(of_models.values())), *items)
     sides = {model: Side(table, groups) for model, table in of_models.items()}
-    return lambda a, b: Pair((sides[a], sides[b]), groups, 0, None)
+    return lambda a, b: Matched((sides[a], sides[b]), groups, 0, None)
 
 
-def pair(a: Scores, b: Scores, clusters: Labels | None = None, paired_runs: bool = False) -> Pair:
+def pair(
+    a: Scores, b: Scores, clusters: Labels | None = None, paired_runs: bool = False
+) -> Matched:
     """Two models' scores, row i the same item in both.
 
     Raises:
@@ -156,7 +158,7 @@ def pair(a: Scores, b: Scores, clusters: Labels | None = None, paired_runs: bool
     of_b = cells.table(second, "scores of B", keep)
     groups = cells.groups(clusters, of_a, len(first))
     sides = Side(of_a, groups), Side(of_b, groups)
-    return Pair(sides, groups, len(first) - len(of_a.kept), paired)
+    return Matched(sides, groups, len(first) - len(of_a.kept), paired)
 
 
 def difference(
@@ -181,14 +183,14 @@ def difference(
       DataError: as of `mean`; different items; paired runs of different number.
     """
     confidence = fraction(confidence, "confidence")
-    both = pair(a, b, clusters, paired_runs)
-    sizes = estimates.sizes_of([pair.a, pair.b], pair.groups, pair.dropped)
+    of = pair(a, b, clusters, paired_runs)
+    sizes = estimates.sizes_of([of.a, of.b], of.groups, of.dropped)
     factors = estimates.factors_of(over, sizes)
-    return of_gap(gap_of(pair), sizes, factors, confidence, clusters is not None)
+    return of_gap(gap_of(of), sizes, factors, confidence, clusters is not None)
 
 
 def by_over(
-    pair: Pair, every: Sequence[tuple[Factor, ...]], confidence: float, clustered: bool
+    pair: Matched, every: Sequence[tuple[Factor, ...]], confidence: float, clustered: bool
 ) -> tuple[Estimate, ...]:
     """The difference of a pair over each of several choices of factors.
 
@@ -222,7 +224,7 @@ class Gap(NamedTuple):
     largest: float
 
 
-def gap_of(pair: Pair) -> Gap:
+def gap_of(pair: Matched) -> Gap:
     """The difference of two models on one task."""
     parts, value = pair.parts(), float(pair.gaps.mean())
     middle, tested = value, parts

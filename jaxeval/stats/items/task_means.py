@@ -9,43 +9,29 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError
+from jaxeval.runs.scores import DataSetScores
 from jaxeval.stats.items import cells, differences, estimates, proportions
-from jaxeval.stats.items.cells import Groups, Labels, Part, Parts, RunPart, Scores, Table
-from jaxeval.stats.items.differences import Gap, Pair
+from jaxeval.stats.items.cells import Groups, Part, Parts, RunPart, Table
+from jaxeval.stats.items.differences import Gap, Matched
 from jaxeval.stats.items.estimates import FACTORS, FEW_CLUSTERS, Estimate, Factor, Sizes
 from jaxeval.stats.results import Interval
 
 _OWN = "Runs differ between tasks: they are taken as a task's own"
 
 
-@dataclasses.dataclass(frozen=True)
-class Task:
-    """One task.
-
-    Attributes:
-      metric: its name; means are taken only over tasks of one metric.
-      scores: model -> [I, R] or [I, R, K], row i the same item of all models.
-      clusters: [I] labels.
-      runs: model -> names of its runs, where they are known: equal ones are one network.
-    """
-
-    name: str
-    metric: str
-    scores: Mapping[str, Scores]
-    clusters: Labels | None = None
-    higher_is_better: bool = True
-    runs: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
-
-
 def of_pairs(
-    both: Sequence[Pair],
+    both: Sequence[Matched],
     models: tuple[str, str],
     over: str | Collection[Factor],
     shared_runs: bool,
     confidence: float,
     clustered: bool,
 ) -> Estimate:
-    """The same of a pair on each task, of tasks that may be averaged (`not_averaged`)."""
+    """Mean over tasks of the difference A - B, of tasks that may be averaged (`not_averaged`).
+
+    Items are independent between tasks. The variance of runs is that of a model's means over tasks
+    where runs are shared, and each task's own where not.
+    """
     sizes = [estimates.sizes_of((pair.a, pair.b), pair.groups, pair.dropped) for pair in both]
     whole = together(sizes)
     factors = estimates.factors_of(over, whole)
@@ -58,12 +44,16 @@ def of_pairs(
 
 
 def sample_of_pairs(
-    both: Sequence[Pair],
+    both: Sequence[Matched],
     over: str | Collection[Factor],
     shared_runs: bool,
     confidence: float,
 ) -> Estimate:
-    """The same of a pair on each task."""
+    """The same mean, with tasks as a sample of such tasks: their differences are what spreads.
+
+    The tasks' means by run stand for items in `difference`. Runs that are not shared are in the
+    spread between tasks.
+    """
     levels: list[list[np.ndarray]] = [[], []]
     by_run = shared_runs and "runs" in estimates.named(over)
     for pair in both:
@@ -79,7 +69,7 @@ def sample_of_pairs(
     )
 
 
-def not_averaged(tasks: Sequence[Task], models: Collection[str] = ()) -> tuple[str, ...]:
+def not_averaged(tasks: Sequence[DataSetScores]) -> tuple[str, ...]:
     """Why no mean is taken over the tasks; () where it is."""
     metrics = dict.fromkeys(task.metric for task in tasks)
     if len(metrics) > 1 or len({task.higher_is_better for task in tasks}) > 1:
@@ -94,30 +84,25 @@ def not_averaged(tasks: Sequence[Task], models: Collection[str] = ()) -> tuple[s
             f"No mean over tasks: scores on {above} are above 1, those on {below} are not; bring "
             "them to one scale, such as fractions.",
         )
-    needed = models or dict.fromkeys(model for task in tasks for model in task.scores)
-    for task in tasks:
-        lacking = [model for model in needed if model not in task.scores]
-        if lacking:
-            return (f"No mean over tasks: {lacking[0]} has no scores on {task.name}.",)
     return ()
 
 
-def from_0_to_1(scores: Mapping[str, Scores]) -> bool:
+def from_0_to_1(tasks: Sequence[DataSetScores]) -> bool:
     """Whether all models' scores are; then those that are all 0 or 1 are no losses."""
-    arrays = [np.asarray(of_model) for of_model in scores.values()]
-    return all(np.nanmin(array) >= 0 and np.nanmax(array) <= 1 for array in arrays)
+    known = [task.known for task in tasks]
+    return all(of.min() >= 0 and of.max() <= 1 for of in known)
 
 
-def _largest(task: Task) -> float:
-    return max(float(np.nanmax(np.asarray(scores))) for scores in task.scores.values())
+def _largest(task: DataSetScores) -> float:
+    return float(task.known.max())
 
 
-def _scale_bound(task: Task) -> float:
+def _scale_bound(task: DataSetScores) -> float:
     """What a score of another scale than fractions is above; losses differ more between tasks."""
     return 1.0 if task.higher_is_better else 10.0
 
 
-def _by_run(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
+def _by_run(pair: Matched) -> tuple[np.ndarray, np.ndarray]:
     """[R] means over items of both models."""
     a, b = pair.sides
     return a.of_runs, b.of_runs
@@ -191,14 +176,18 @@ def together(sizes: Sequence[Sizes]) -> Sizes:
 
 
 def mean_of_model(
-    tasks: Sequence[Task],
+    tasks: Sequence[DataSetScores],
     model: str,
     over: str | Collection[Factor],
     shared_runs: bool,
     confidence: float,
     from_0_to_1: bool,
 ) -> Estimate:
-    """The same on tasks that may be averaged, with what is known of all models' scores."""
+    """The mean over tasks of a model's scores, on these very tasks.
+
+    Of right and wrong answers the interval is that of a stratified sample (Korn & Graubard 1998):
+    Jeffreys' with as many answers as the mean's variance is worth.
+    """
     each = [_checked(task, model) for task in tasks]
     sizes = [size for _, _, size in each]
     whole = together(sizes)
@@ -223,8 +212,8 @@ def mean_of_model(
     return _stratified(estimate, part, sizes)
 
 
-def _checked(task: Task, model: str) -> tuple[Table, Groups, Sizes]:
-    scores = task.scores[model]
+def _checked(task: DataSetScores, model: str) -> tuple[Table, Groups, Sizes]:
+    scores = task.models[model].scores
     table = cells.table(scores, model)
     groups = cells.groups(task.clusters, table, len(scores))
     return table, groups, estimates.sizes_of([table], groups, len(scores) - len(table.kept))
@@ -244,57 +233,51 @@ def _stratified(estimate: Estimate, part: Part, sizes: Sequence[Sizes]) -> Estim
     )
 
 
-def aligned(tasks: Sequence[Task]) -> list[Task]:
+def aligned(tasks: Sequence[DataSetScores]) -> list[DataSetScores]:
     """The same with a run of one name in one column of all tasks, as far as there is room.
 
     Runs of other names share the columns that are left: what they add to each other's covariance
     is 0 on average.
-
-    Raises:
-      DataError: more or fewer names than runs.
     """
     columns: dict[str, dict[str, int]] = {}
     return [_in_columns(task, columns) for task in tasks]
 
 
-def why_own(tasks: Sequence[Task]) -> str:
+def why_own(tasks: Sequence[DataSetScores]) -> str:
     """Why runs are a task's own, as a sentence; "" where run r may be one network on all tasks."""
     if len(tasks) == 1:
         return ""
-    if all(_apart(tasks, model) for model in tasks[0].scores):
+    if all(_apart(tasks, model) for model in tasks[0].models):
         return f"{_OWN}."
-    counts = ({cells.array(task.scores[m]).shape[1] for task in tasks} for m in tasks[0].scores)
-    if all(len(of_model) == 1 for of_model in counts):
+    if all(len({task.models[m].runs for task in tasks}) == 1 for m in tasks[0].models):
         return ""
     return f"{_OWN}; where some are one network, the interval of the mean is too short."
 
 
-def _apart(tasks: Sequence[Task], model: str) -> bool:
+def _apart(tasks: Sequence[DataSetScores], model: str) -> bool:
     """Whether all runs of a model have names, and no two tasks have one in common."""
-    names = [name for task in tasks for name in task.runs.get(model, ())]
-    return all(task.runs.get(model) for task in tasks) and len({*names}) == len(names)
+    names = [[*task.models[model].labels.get("name", ())] for task in tasks]
+    every = [name for of_task in names for name in of_task]
+    return all(names) and len({*every}) == len(every)
 
 
-def _in_columns(task: Task, columns: dict[str, dict[str, int]]) -> Task:
+def _in_columns(task: DataSetScores, columns: dict[str, dict[str, int]]) -> DataSetScores:
     """A task in the columns of those before it.
 
     Args:
       columns: model -> name of a run -> its column, to which the task's own are added.
     """
-    scores, runs = {**task.scores}, {**task.runs}
-    for model, names in task.runs.items():
-        if not names or model not in scores:
-            continue
-        cube = cells.array(scores[model])
-        if len(names) != cube.shape[1]:
-            found = f"found {len(names)} of {cube.shape[1]} runs"
-            raise DataError(f"task {task.name}: expected a name of each run of {model}, {found}")
-        known = columns.setdefault(model, {})
-        order = _order(names, known)
-        if order != sorted(order):
-            scores[model], runs[model] = cube[:, order], tuple(names[run] for run in order)
-        columns[model] = {name: column for column, name in enumerate(runs[model])} | known
-    return dataclasses.replace(task, scores=scores, runs=runs)
+    models = {**task.models}
+    for model, of in task.models.items():
+        names = of.labels.get("name", np.zeros(0, object)).tolist()
+        if names:
+            known = columns.setdefault(model, {})
+            order = _order(names, known)
+            if order != sorted(order):
+                models[model] = of.chosen(np.array(order))
+            placed = models[model].labels["name"].tolist()
+            columns[model] = {name: column for column, name in enumerate(placed)} | known
+    return dataclasses.replace(task, models=models)
 
 
 def _order(names: Sequence[str], known: Mapping[str, int]) -> list[int]:
