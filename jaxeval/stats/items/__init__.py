@@ -11,7 +11,7 @@ from jaxeval.stats.items.estimates import Estimate, Sizes, mean
 from jaxeval.stats.items.pilots import Pilot, Size, Spread, pilot, spread
 from jaxeval.stats.items.planning import Design, Plan, plan, power, required_items
 from jaxeval.stats.items.proportions import proportion
-from jaxeval.stats.items.study import ItemStudy, study
+from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.items.variances import Components, components
 
 __all__ = [
@@ -33,5 +33,4 @@ __all__ = [
     "proportion",
     "required_items",
     "spread",
-    "study",
 ]
