@@ -13,7 +13,7 @@ from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
     from jaxeval.runs.records import MemberRow
-    from jaxeval.stats.nested import Noise
+    from jaxeval.stats.nested import Balanced, Noise
     from jaxeval.stats.results import Interval
 
 _PARTS = ("dev", "test")

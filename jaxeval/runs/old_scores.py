@@ -1,6 +1,7 @@
 """What readers gave before they gave `Scores`, as these; goes when they do."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,8 @@ def of_table(table: ScoreTable) -> Scores:
         score, model, rows = table.score, table.model, table.rows
         status = np.where(np.isin(rows, table.failed.rows), 2, 0)
     axes = {
-        name: of if table.missing == "zero" or not len(table.failed.rows)
+        name: of
+        if table.missing == "zero" or not len(table.failed.rows)
         else np.concatenate([of, table.failed.axes[name]])
         for name, of in table.axes.items()
     }
@@ -37,7 +39,9 @@ def of_table(table: ScoreTable) -> Scores:
     places = axes.get("dataset", np.full(len(score), "", object))
     codes: dict[str, int] = {}
     code = np.array([codes.setdefault(p, len(codes)) for p in places[order].tolist()], int)
-    direction = "assumed" if table.direction_assumed else "named" if table.direction_named else "recorded"
+    direction: Any = (
+        "assumed" if table.direction_assumed else "named" if table.direction_named else "recorded"
+    )
     data_sets = []
     for name, number in codes.items():
         models = {}
@@ -52,11 +56,26 @@ def of_table(table: ScoreTable) -> Scores:
                     None if dev is None else dev[mine],
                 )
         data_sets.append(
-            DataSetScores(name, table.metric or "", table.higher_is_better, direction, models, unit=table.unit)
+            DataSetScores(
+                name,
+                table.metric or "",
+                table.higher_is_better,
+                direction,
+                models,
+                unit=table.unit,
+            )
         )
     return Scores(
-        table.source, table.models, tuple(data_sets), table.missing, table.unusable,
-        table.statuses, table.warnings, table.notes, folds=table.folds, ids=table.ids,
+        table.source,
+        table.models,
+        tuple(data_sets),
+        table.missing,
+        table.unusable,
+        table.statuses,
+        table.warnings,
+        table.notes,
+        folds=table.folds,
+        ids=table.ids,
     )
 
 
@@ -69,7 +88,9 @@ def of_logs(table: LogTable, rules: pairing.Rules | None = None) -> Scores:
     found = []
     absent, without_metric = pairing._absent(table, models), list[str]()
     for code, task in enumerate(table.names["task"]):
-        rows = np.flatnonzero((table.task == code) & np.isin(table.model, pairing._codes(known, models)))
+        rows = np.flatnonzero(
+            (table.task == code) & np.isin(table.model, pairing._codes(known, models))
+        )
         of_task = [m for m in models if np.any(table.model[rows] == known.index(m))]
         if len(of_task) < len(models):
             others = [m for m in models if m not in of_task]
@@ -86,11 +107,18 @@ def of_logs(table: LogTable, rules: pairing.Rules | None = None) -> Scores:
     named = {key: directions.named_in_log(key[1]) for key in compared}
     better = directions.of_metrics(table.higher_is_better, named, rules.higher_is_better)
     if not found:
-        raise DataError(f"no task and metric that {listed(models)} all have: {'; '.join(notes[:4])}")
+        raise DataError(
+            f"no task and metric that {listed(models)} all have: {'; '.join(notes[:4])}"
+        )
     whole = [of.scores(rows, metric, better[of.name, metric]) for of, rows, metric in found]
     return Scores(
-        "logs", models, tuple(map(_of_task, whole)), rules.missing, warnings=tuple(notes),
-        absent=absent, without_metric=tuple(without_metric),
+        "logs",
+        models,
+        tuple(map(_of_task, whole)),
+        rules.missing,
+        warnings=tuple(notes),
+        absent=absent,
+        without_metric=tuple(without_metric),
     )
 
 
@@ -102,12 +130,20 @@ def _of_task(task: TaskScores) -> DataSetScores:
         lacking = {*task.lacking.get(model, ())}
         there = [k for k in left if task.items[k] not in lacking]
         for k, place in enumerate(there):
-            status[place, 0, 0] = Status.FAILED if k < task.failed.get(model, 0) else Status.UNSCORED
+            status[place, 0, 0] = (
+                Status.FAILED if k < task.failed.get(model, 0) else Status.UNSCORED
+            )
         labels = {"name": np.array(task.runs[model], object)} if task.runs.get(model) else {}
         models[model] = ModelScores(cube, status, labels, np.arange(cube.shape[1]))
-    direction = "assumed" if task.direction_assumed else "recorded"
+    direction: Any = "assumed" if task.direction_assumed else "recorded"
     return DataSetScores(
-        task.task, task.metric, task.higher_is_better, direction, models, task.items, clusters=task.clusters
+        task.task,
+        task.metric,
+        task.higher_is_better,
+        direction,
+        models,
+        task.items,
+        clusters=task.clusters,
     )
 
 
@@ -125,7 +161,9 @@ def of_trained(trained: Sequence[TrainedModel], higher_is_better: bool, source: 
         )
     data_sets = []
     for name in dict.fromkeys(of.dataset for of in trained) if not unkept else ():
-        of_models = {m: [of for of in trained if (of.model, of.dataset) == (m, name)] for m in models}
+        of_models = {
+            m: [of for of in trained if (of.model, of.dataset) == (m, name)] for m in models
+        }
         of_models = {m: of for m, of in of_models.items() if of}
         first = next(iter(of_models.values()))[0]
         same = {}
@@ -150,13 +188,24 @@ def of_trained(trained: Sequence[TrainedModel], higher_is_better: bool, source: 
             if dev is not None and not higher_is_better:
                 dev = -dev
             scored[m] = ModelScores(
-                scores, np.zeros(scores.shape, np.uint8), labels, np.arange(len(members)), dev, every
+                scores,
+                np.zeros(scores.shape, np.uint8),
+                labels,
+                np.arange(len(members)),
+                dev,
+                every,
             )
         items = tuple(map(str, range(len(next(iter(scored.values())).scores))))
         data_sets.append(
             DataSetScores(
-                name, first.member.metric, higher_is_better, "recorded", scored, items,
-                counts=first.names, part=first.part,
+                name,
+                first.member.metric,
+                higher_is_better,
+                "recorded",
+                scored,
+                items,
+                counts=first.names,
+                part=first.part,
             )
         )
     return Scores(source, models, tuple(data_sets), notes=tuple(notes))

@@ -115,15 +115,16 @@ def _by_configs(args: argparse.Namespace) -> int:
 def _by_table(args: argparse.Namespace) -> int:
     from jaxeval import bandits
     from jaxeval.bandits import replay as replaying
-    from jaxeval.report import failures as said_of_failures
     from jaxeval.report import text
+    from jaxeval.report.comparison import answers
     from jaxeval.report.plain import plain
     from jaxeval.report.selection import as_json, terminal
-    from jaxeval.runs import units
-    from jaxeval.stats import failures
+    from jaxeval.runs import old_scores
+    from jaxeval.stats import failures, samples
 
     table = arguments.table(args, args.models)
-    scores = units.pools(table, together=args.pairing == "kept")
+    runs = old_scores.of_table(table)
+    scores = samples.pools(runs, together=args.pairing == "kept")
     rule = options.rule(args, table.higher_is_better)
     options.refuse_points(rule, table.stored_unit)
     for name, values in scores.items():
@@ -132,7 +133,7 @@ def _by_table(args: argparse.Namespace) -> int:
     read: Any = {"metric": table.metric, "direction_assumed": table.direction_assumed}
     used = sum(map(len, scores.values()))
     notes = list(table.warnings)
-    failed = failures.of_table(table)
+    failed = failures.of_runs(runs)
     if table.unusable and failed is None:
         notes.append(text.unusable(table.unusable, table.missing))
     if used < len(table.score):
@@ -147,7 +148,7 @@ def _by_table(args: argparse.Namespace) -> int:
         tree = result = as_json.result(rule, state, answer, replay)
         result.update({**read, "unit": table.stored_unit})
         result["failures"] = [] if failed is None else plain(failed.tests)
-        result["failed"] = said_of_failures.of_runs(failed, table)
+        result["failed"] = answers.runs_failed(failed, runs)
         show = functools.partial(terminal.print_result, result, notes, args.details)
     origin = {"source": table.source, "unusable": plain(table.unusable), "warnings": notes}
     return options.write({**tree, **origin}, show, args)

@@ -96,6 +96,12 @@ def failed_of(scores: Scores) -> dict[str, int]:
     return {model: count for model, count in counts.items() if count}
 
 
+def rows_of(scores: Scores) -> set[int]:
+    """Rows of the file that hold runs that failed."""
+    every = (of for data in scores.data_sets for of in data.models.values())
+    return {row for of in every for row in of.rows[of.status[0, :, 0] == Status.FAILED].tolist()}
+
+
 def failures(
     counts: Mapping[tuple[str, str], Counts],
     pairs: Sequence[tuple[str, str]] | None = None,

@@ -17,8 +17,8 @@ from jaxeval.runs import counts as counted
 from jaxeval.runs.counts import Score
 from jaxeval.runs.trained import TrainedModel
 from jaxeval.stats import examples, multiple
-from jaxeval.stats.rules import Rules
 from jaxeval.stats.results import Effect, HypothesisTest
+from jaxeval.stats.rules import Rules
 
 ITERATIONS = 1_000_000  # as Reimers & Gurevych (2017)
 _KEEP = "train --outputs keeps them (with --again, of members that have ended)"

@@ -13,6 +13,7 @@ from jaxeval.report.comparison import item_claims, run_claims, words
 from jaxeval.report.comparison.words import OVER, TESTS, names_of, on
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.headers import is_failed
+from jaxeval.runs.scores import Scores
 from jaxeval.stats.failures import Failures, FailureTest
 from jaxeval.stats.items.leaderboard import POWER, Board
 from jaxeval.stats.items.study import ItemStudy
@@ -29,7 +30,9 @@ def of_runs(study: RunStudy) -> list[str]:
     copies = [run_claims.one_run(study, of, scale) for of in study.copies]
     if not pairs:
         return copies
-    first, failed = _first(study, scale), _runs_failed(study)
+    first = _first(study, scale)
+    rule = "in P(A better) they count as the worst" if len(pairs) > 1 else ""
+    failed = runs_failed(study.failures, study.scores, study.rules.alpha, rule)
     if failed and study.scores.missing != "zero":
         first = f"Of the runs that finished, {_lower(first)}"
     if len(pairs) == 1:
@@ -281,17 +284,20 @@ def _unseen_items(board: Board, study: ItemStudy) -> str:
     return f"; a difference of {seen}{of} is detected (power {100 * POWER:g} %)"
 
 
-def _runs_failed(study: RunStudy) -> list[str]:
-    """How many runs of each model failed, and whether their shares were shown to differ."""
-    of = study.scores
+def runs_failed(
+    failures: Failures | None, of: Scores, alpha: float = 0.05, rule: str = ""
+) -> list[str]:
+    """How many runs of each model failed, and whether their shares were shown to differ.
+
+    Args:
+      rule: how they count; where it is not said elsewhere.
+    """
     how = {
         model: f"({text.statuses({s: n for s, n in counts.items() if is_failed(s)})})"
         for model, counts in of.statuses.items()
     }
-    rule = "counted as 0" if of.missing == "zero" else ""
-    if not rule and len(study.pairs) > 1:
-        rule = "in P(A better) they count as the worst"
-    return _failed(study.failures, "run", how, study.rules.alpha, rule)
+    rule = "counted as 0" if of.missing == "zero" else rule
+    return _failed(failures, "run", how, alpha, rule)
 
 
 def _failed(

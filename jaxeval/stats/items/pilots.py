@@ -1,4 +1,4 @@
-"""What spreads the difference of two models' mean scores, as a pilot shows it, and how sure that is.
+"""What spreads the difference of two models' means, as a pilot shows it, and how sure that is.
 
 Notation: I items, R runs and K samples of a model, C clusters.
 """

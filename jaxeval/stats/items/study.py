@@ -55,6 +55,7 @@ class ItemStudy:
     withheld: bool
     shared_runs: bool
     incomplete: tuple[str, ...] = dataclasses.field(default=(), repr=False)
+    strict: bool = dataclasses.field(default=True, repr=False)  # missing scores were not accepted
 
 
 class Decision(NamedTuple):
@@ -120,6 +121,7 @@ def study(
         withheld=withheld,
         shared_runs=not why_own and not not_averaged,
         incomplete=incomplete,
+        strict=scores.missing == "error",
     )
     return _explained(whole) if withheld else whole
 
