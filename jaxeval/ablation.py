@@ -68,8 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval import backend
 
     backend.prepare()
-    from jaxeval.compare import compare
     from jaxeval import observe, studies
+    from jaxeval.compare import compare
     from jaxeval.studies import cohorts, inputs, proposers
 
     cli.say_default(args)

@@ -9,15 +9,15 @@ from jaxeval import parameters, parsers
 from jaxeval.comparisons import Comparison, ItemComparison, OptionsCompared
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.parameters import Count, Natural, Positive, Probability, Quiet
+from jaxeval.runs.layout import Layout, Missing
+from jaxeval.runs.logs.pairing import Mismatched
+from jaxeval.stats.configurations import Repeats
+from jaxeval.stats.multiple import Method
+from jaxeval.stats.samples import Unit
 
 if TYPE_CHECKING:
-    from jaxeval.runs.layout import Layout, Missing
-    from jaxeval.runs.logs.pairing import Mismatched
     from jaxeval.runs.scores import Scores
-    from jaxeval.stats.configurations import Repeats
-    from jaxeval.stats.multiple import Method
     from jaxeval.stats.rules import Rules
-    from jaxeval.stats.samples import Unit
 
 
 @parameters.verb
@@ -27,11 +27,11 @@ def compare(
     score: str | None = None,
     column: Mapping[str, str] | None = None,
     metric: str | None = None,
-    missing: "Missing" = "error",
+    missing: Missing = "error",
     lower_is_better: bool | None = None,
-    unit: "Unit | None" = None,
+    unit: Unit | None = None,
     alpha: Probability = 0.05,
-    correction: "Method" = "holm",
+    correction: Method = "holm",
     margin: Positive | None = None,
     control: str | None = None,
     resamples: Count = 9999,
@@ -87,11 +87,9 @@ def _layout(
     column: Mapping[str, str] | None,
     score: str | None,
     metric: str | None,
-    missing: "Missing",
+    missing: Missing,
     lower_is_better: bool | None,
-) -> "Layout":
-    from jaxeval.runs.layout import Layout
-
+) -> Layout:
     roles = {**(column or {}), **({"score": score} if score else {})}
     higher = None if lower_is_better is None else not lower_is_better
     return Layout(roles, (), metric, missing, higher)
@@ -102,7 +100,7 @@ def _rules(
     margin: float | None,
     resamples: int,
     seed: int,
-    correction: "Method" = "holm",
+    correction: Method = "holm",
 ) -> "Rules":
     from jaxeval.stats.rules import Rules
 
@@ -137,7 +135,7 @@ def _compared(
     scores: "Scores",
     items: "Scores | None",
     rules: "Rules",
-    unit: "Unit | None" = None,
+    unit: Unit | None = None,
     control: str | None = None,
 ) -> Comparison | ItemComparison:
     """By the scores of runs; over items alone where a model has a single run."""
@@ -162,7 +160,7 @@ def _over_items(
     items: "Scores",
     alone: Sequence[str],
     rules: "Rules",
-    unit: "Unit | None",
+    unit: Unit | None,
     control: str | None,
 ) -> ItemComparison:
     """What is known of the scores of runs is in its warnings.
@@ -247,8 +245,8 @@ def compare_logs(
     metric: str | None = None,
     column: Mapping[str, str] | None = None,
     cluster: str | None = None,
-    missing: "Missing" = "error",
-    mismatched: "Mismatched" = "error",
+    missing: Missing = "error",
+    mismatched: Mismatched = "error",
     lower_is_better: bool | None = None,
     over: Literal["items", "runs", "items,runs"] | None = None,
     alpha: Probability = 0.05,
@@ -315,8 +313,8 @@ def compare_options(
     ignore: Sequence[str] = (),
     key: Sequence[str] = (),
     values: Sequence[str] = (),
-    repeats: "Repeats" = "first",
-    missing: "Missing" = "error",
+    repeats: Repeats = "first",
+    missing: Missing = "error",
     lower_is_better: bool | None = None,
 ) -> OptionsCompared:
     """Compares the values of one option within configurations that are equal in all else.
@@ -371,7 +369,7 @@ def compare_options(
 
 
 def _networks(
-    source: Any, option: str, score: str, missing: "Missing", lower_is_better: bool | None
+    source: Any, option: str, score: str, missing: Missing, lower_is_better: bool | None
 ) -> tuple[dict[str, Sequence], Sequence, bool | None]:
     """The columns as text, scores as numbers; what was unusable; whether higher is better.
 

@@ -9,11 +9,11 @@ from jaxeval import parameters, parsers
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.parameters import Positive, Probability
 from jaxeval.report.result import Result
+from jaxeval.runs.layout import Missing
+from jaxeval.runs.logs.pairing import Mismatched
 
 if TYPE_CHECKING:
     from jaxeval.report.document import Document
-    from jaxeval.runs.layout import Missing
-    from jaxeval.runs.logs.pairing import Mismatched
     from jaxeval.runs.scores import Scores
     from jaxeval.stats.items import Pilot, Plan, Spread
 
@@ -91,8 +91,8 @@ def plan_logs(
     metric: str | None = None,
     column: Mapping[str, str] | None = None,
     cluster: str | None = None,
-    missing: "Missing" = "error",
-    mismatched: "Mismatched" = "error",
+    missing: Missing = "error",
+    mismatched: Mismatched = "error",
     lower_is_better: bool | None = None,
 ) -> Planned:
     """Plans how many items, answers or runs show a difference; logs of both models are a pilot.

@@ -1,6 +1,5 @@
 """What functions of scores are called with by mistake: refused in one line, never used."""
 
-import inspect
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -195,24 +194,3 @@ def test_masked_scores_of_items_are_missing() -> None:
     assert masked == items.mean([0.1, 0.2, np.nan])
     assert masked.value == pytest.approx(0.15)
     assert items.mean(np.ma.masked_equal([1, 0, 1, 7], 7)).value == pytest.approx(2 / 3)
-
-
-def test_factors_are_named_as_the_command_names_them() -> None:
-    """Dies if "items,runs" is read letter by letter, or another text than its list."""
-    a, b = np.random.default_rng(5).normal(size=(2, 40, 3))
-    both, tasks = ["items", "runs"], [items.Task("t", "f1", {"a": a, "b": b})] * 2
-    assert items.difference(a, b, over="items,runs") == items.difference(a, b, over=both)
-    assert items.mean(a, over="runs") == items.mean(a, over=["runs"])
-    for of in (items.mean_difference, items.difference_over_tasks):
-        assert of(tasks, "a", "b", over=" runs, items") == of(tasks, "a", "b", over=both)
-
-
-def test_types_of_the_room_are_found_in_it() -> None:
-    """Dies if a call needs a class, or names one, that `jaxeval.stats` does not have."""
-    needed = {"TestDesign", "Rope"}  # of `power` and what `rope` gives
-    for name in stats.__all__:
-        hints = getattr(getattr(stats, name), "__annotations__", {})
-        taken = [hint for argument, hint in hints.items() if argument != "return"]
-        ours = [t for t in taken if getattr(t, "__module__", "").startswith("jaxeval.stats")]
-        needed |= {t.__name__ for t in ours if inspect.isclass(t)}
-    assert "Variances" in needed <= {*stats.__all__}

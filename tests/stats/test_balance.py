@@ -43,24 +43,9 @@ def test_what_is_incomplete_goes_whole_and_is_said() -> None:
     assert "2 of its 3" in table.dropped[0]
 
 
-def test_a_cell_with_fewer_repeats_is_incomplete() -> None:
-    """Dies if cells of one and two runs are averaged as if they were alike."""
-    splits, seeds, scores = _runs(lambda split, seed: 1.0)
-    table = nested.balanced([*splits, *splits[1:]], [*seeds, *seeds[1:]], [*scores, *scores[1:]])
-    assert table.scores.shape == (3, 3, 2) and table.splits == (2, 3, 4)
-
-
 def test_runs_that_are_not_crossed_are_refused() -> None:
     """Dies if runs with a split and a seed each of their own become a table."""
     with pytest.raises(DataError, match=r"every seed on every split.*5 runs of 5 splits"):
         nested.balanced(range(5), range(5), [0.1] * 5)
     with pytest.raises(DataError, match="every seed on every split"):
         nested.balanced([], [], [])
-
-
-def test_runs_without_scores_are_what_is_wrong() -> None:
-    """Dies if runs that all diverged are said not to be crossed."""
-    with pytest.raises(DataError, match="4 of 4 runs ended without a score"):
-        nested.balanced([1, 1, 2, 2], [1, 2, 1, 2], [None] * 4)
-    with pytest.raises(DataError, match="have not 2 x 2 in common"):
-        nested.balanced([1, 2], [1, 2], [0.5, 0.6])

@@ -5,15 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from jaxeval.stats.pairwise import Rules
 from scipy import stats
 
-import jaxeval
-from jaxeval.errors import DataError
 from jaxeval.runs import tables
 from jaxeval.runs.layout import Layout
 from jaxeval.stats import failures, multiple, study
 from jaxeval.stats.failures import Counts
-from jaxeval.stats.pairwise import Rules
 from jaxeval.stats.study import ScoreStudy
 
 
@@ -90,33 +88,3 @@ def test_rates_against_scipy_and_the_other_way_round() -> None:
         (t.a, t.b): (t.higher, pytest.approx(t.p_adjusted)) for t in found.tests
     }
     assert failures.failures({("A", ""): Counts(0, 5), ("B", ""): Counts(0, 4)}) is None
-
-
-def test_records_and_all_runs_of_a_model_failed() -> None:
-    """Dies if records with a status are read otherwise, or if a model without scores is passed
-    over in silence or ends in a traceback."""
-    ended = {"A": ["diverged"] * 5 + ["finished"] * 5, "B": ["finished"] * 10}
-    scores = {"A": 0.9, "B": 0.84, "C": 0.7}
-    records = [
-        {"model": m, "seed": k, "status": s, "f1": scores[m] + k / 1000}
-        for m, of in ended.items()
-        for k, s in enumerate(of)
-    ]
-    tree = jaxeval.compare(records).to_dict()
-    assert tree["failures"]["counts"] == [
-        {"model": "A", "dataset": "", "runs": 10, "n_failed": 5},
-        {"model": "B", "dataset": "", "runs": 10, "n_failed": 0},
-    ]
-    (test,) = tree["failures"]["fisher_exact"]
-    assert test["p_value"] == pytest.approx(0.0325, abs=1e-4) and test["higher"] == 1
-    assert any("A: 5 of its scores are of runs whose status is" in w for w in tree["warnings"])
-    lost = [r | {"status": "crashed", "f1": None} if r["model"] == "A" else r for r in records]
-    with pytest.raises(DataError, match="all 10 runs of A failed: no scores to compare"):
-        jaxeval.compare(lost)
-    few = [r for r in records if r["model"] == "B" or r["seed"] < 6]
-    with pytest.raises(DataError, match=r"A: 1 score, .*; runs that failed: 5 of A$"):
-        jaxeval.compare(few)
-    more = [{**r, "model": "C", "f1": r["f1"] - 0.1} for r in records if r["model"] == "B"]
-    answer = jaxeval.compare([*lost, *more]).to_dict()["answer"]
-    assert answer[0].startswith("Of the runs that finished, B is better than C")
-    assert any("10 of 10 runs of A failed (10 crashed)" in line for line in answer)
