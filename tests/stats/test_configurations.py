@@ -57,7 +57,6 @@ def test_options_equal_a_plain_loop(repeats: str) -> None:
         by=["data"],
         key=["width", "dropout"],
         repeats=repeats,  # type: ignore[arg-type]
-        ddof=0,
     )
     assert [g.group for g in comparisons] == [("pos",), ("ner",)]
     for group in comparisons:
@@ -67,7 +66,7 @@ def test_options_equal_a_plain_loop(repeats: str) -> None:
         assert group.n == 6
         assert group.best == ("1", "8", "32")[best]
         np.testing.assert_allclose([o.wins for o in group.options], wins)
-        np.testing.assert_allclose([o.sd for o in group.options], cells.std(0))
+        np.testing.assert_allclose([o.sd for o in group.options], cells.std(0, ddof=1))
         for k, option in enumerate(group.options):
             gap = np.median(cells[:, k] - cells[:, best])
             assert option.median_difference == (None if k == best else pytest.approx(gap))

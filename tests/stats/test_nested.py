@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
 
 from jaxeval import stats
 from jaxeval.errors import DataError

@@ -79,8 +79,8 @@ def test_over_runs_is_welchs_test_of_the_runs_means_over_tasks() -> None:
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_tasks_as_a_sample_is_the_t_test_of_their_differences(shared: bool) -> None:
-    """Dies if items' errors take the place of the spread between tasks, or shared runs are averaged
-    before they are compared."""
+    """Dies if items' errors take the place of the spread between tasks, or shared runs are
+    averaged before they are compared."""
     tasks = _tasks(runs=1)
     gaps = [float(np.mean(_of(t, "m0") - _of(t, "m1"))) for t in tasks]
     estimate = _mean(tasks, ("items",), sample=True)
