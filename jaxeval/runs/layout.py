@@ -1,4 +1,4 @@
-"""How a score table is laid out: which column is what; tidy and wide tables become one form."""
+"""How a table is laid out: which column is what; tidy and wide tables become one form."""
 
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
@@ -46,6 +46,10 @@ class Layout:
         if self.missing not in ("error", "drop", "zero"):
             raise DataError(f"missing: expected error, drop or zero, found {self.missing}")
 
+    def having(self, columns: Mapping[str, str]) -> "Layout":
+        """The same with more columns by role; those that it has stay."""
+        return dataclasses.replace(self, columns={**columns, **self.columns})
+
 
 def _are_names(values: object) -> bool:
     return isinstance(values, Collection) and all(isinstance(value, str) for value in values)
@@ -59,22 +63,30 @@ class Tidy(NamedTuple):
     rows: Sequence[int]
 
 
+def is_tidy(table: Columns, layout: Layout) -> bool:
+    """Whether a table has one row per score, not one column per model."""
+    return layout.columns.get("model", "model") in table.values
+
+
+def present(table: Columns, layout: Layout) -> dict[str, str]:
+    """Role -> column, for the roles that the table has."""
+    columns = {role: layout.columns.get(role, role) for role in ROLES}
+    return {role: column for role, column in columns.items() if column in table.values}
+
+
 def tidied(table: Columns, layout: Layout) -> Tidy:
     """Any table in tidy form. In a wide table `number` counts the rows, from 1.
 
     Raises:
       DataError: a column that is needed or was named is missing.
     """
-    if is_tidy(table, layout):
-        named, read = table, _tidy
-    else:
-        named, read = table, _melted
-        if "number" in layout.columns.values() and "number" not in table.values:
-            counted = {"number": range(1, len(table) + 1), **table.values}
-            named = dataclasses.replace(table, values=counted)
+    tidy = is_tidy(table, layout)
+    if not tidy and "number" in layout.columns.values() and "number" not in table.values:
+        counted = {"number": range(1, len(table) + 1), **table.values}
+        table = dataclasses.replace(table, values=counted)
     for column in layout.columns.values():
-        named[column]  # one that was named must exist
-    return read(named, layout)
+        table[column]  # one that was named must exist
+    return _tidy(table, layout) if tidy else _melted(table, layout)
 
 
 def _tidy(table: Columns, layout: Layout) -> Tidy:
@@ -89,37 +101,25 @@ def _tidy(table: Columns, layout: Layout) -> Tidy:
         keep = _of_metric(columns["metric"], keep, table.source, layout.metric)
     elif layout.metric is not None:
         named = argument("column", {"metric": "NAME"})
-        raise DataError(
-            f"{argument('metric')}: expected a column metric, or {named}", table.source
-        )
-    if len(keep) < len(scores):
-        columns = {role: [values[k] for k in keep] for role, values in columns.items()}
-    rows = table.rows if len(keep) == len(scores) else [table.rows[k] for k in keep]
-    return Tidy(columns, [score] * len(rows), rows)
-
-
-def is_tidy(table: Columns, layout: Layout) -> bool:
-    """Whether a table has one row per score, not one column per model."""
-    return layout.columns.get("model", "model") in table.values
-
-
-def present(table: Columns, layout: Layout) -> dict[str, str]:
-    """Role -> column, for the roles that the table has."""
-    named = {role: layout.columns.get(role, role) for role in ROLES}
-    return {role: column for role, column in named.items() if column in table.values}
+        message = f"{argument('metric')}: expected a column metric, or {named}"
+        raise DataError(message, table.source)
+    if len(keep) == len(scores):
+        return Tidy(columns, [score] * len(scores), table.rows)
+    columns = {role: [values[k] for k in keep] for role, values in columns.items()}
+    return Tidy(columns, [score] * len(keep), [table.rows[k] for k in keep])
 
 
 def _of_metric(
     metrics: Sequence[object], keep: Sequence[int], source: str, metric: str | None
 ) -> Sequence[int]:
-    names = list(dict.fromkeys(str(metrics[k]) for k in keep))
-    if metric is None and len(names) > 1:
+    known = list(dict.fromkeys(str(metrics[k]) for k in keep))
+    if metric is None and len(known) > 1:
         raise DataError(
-            f"several metrics ({listed(names)}); choose one with {argument('metric', 'NAME')}",
+            f"several metrics ({listed(known)}); choose one with {argument('metric', 'NAME')}",
             source,
         )
-    if metric is not None and names and metric not in names:
-        raise DataError(f"no metric {metric!r}; expected one of {listed(names)}", source)
+    if metric is not None and known and metric not in known:
+        raise DataError(f"no metric {metric!r}; expected one of {listed(known)}", source)
     return [k for k in keep if metric in (None, str(metrics[k]))]
 
 
@@ -136,17 +136,15 @@ def _melted(table: Columns, layout: Layout) -> Tidy:
         named = argument("column", {"model": "NAME"})
         found = f"column {roles['score']} holds the scores, but there is no column model"
         raise DataError(f"{found}; name it with {named}", table.source)
-    names = score_columns(table, layout)
-    if not names:
-        raise DataError(
-            "expected columns model and score, or a column for each model", table.source
-        )
-    scores = [table[name] for name in names]
-    models = [name for name in names for _ in range(len(table))]
-    columns: dict[str, Sequence[object]] = {
+    columns = score_columns(table, layout)
+    if not columns:
+        message = "expected columns model and score, or a column for each model"
+        raise DataError(message, table.source)
+    scores = [table[name] for name in columns]
+    models = [name for name in columns for _ in range(len(table))]
+    tidy: dict[str, Sequence[object]] = {
         "model": models,
         "score": [value for column in scores for value in column],
+        **{role: [*table.values[column]] * len(columns) for role, column in roles.items()},
     }
-    for role, column in roles.items():
-        columns[role] = [*table.values[column]] * len(names)
-    return Tidy(columns, models, [*table.rows] * len(names))
+    return Tidy(tidy, models, [*table.rows] * len(columns))
