@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     backend.prepare()
     from jaxeval import observe, studies
     from jaxeval.compare import studying
-    from jaxeval.runs import layout, tables
+    from jaxeval.runs import flat, layout
     from jaxeval.studies import cohorts, inputs, proposers
 
     cli.say_default(args)
@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     table = Path(args.out) / "ablations" / f"{entries[0].record.id}.json"
     files.write_json(str(table), records)
-    scores = tables.read(str(table), layout.Layout(models=[*configs]))
+    scores = flat.read(str(table), layout.Layout(models=[*configs]))
     destinations = studying.Destinations(json=args.json, figures=args.figures)
     studying.write(studying.study(scores), destinations)
     return 0

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PARTS = ("dev", "test")
 _OF_CROSSED = ("splits", "precision", "split_cost", "model", "minus", "table", "runs")
 _OF_CONFIG = ("data", "seeds", "seed_list", "splits", "repeats")
-_OF_TABLE = ("model", "minus", "rows", "missing", "score", "column", "metric")
+_OF_TABLE = ("model", "minus", "missing", "score", "column", "metric")
 _DESCRIPTION = """\
 Splits the spread of scores into its parts, with intervals.
 

@@ -190,23 +190,15 @@ def _task(args: argparse.Namespace) -> "TaskScores":
 
 def _predictions(args: argparse.Namespace) -> "list[np.ndarray]":
     """[items, runs] of both models, of a table of predictions."""
-    import numpy as np
-
     from jaxeval.errors import DataError
     from jaxeval.runs import items as predictions
 
-    runs = predictions.counted(args.items)
-    datasets = {run.dataset for run in runs if run.model in (args.model, args.minus)}
-    if len(datasets) > 1:
-        raise DataError(f"plan: expected one dataset, found {len(datasets)}", args.items)
-    scores = []
-    for model in (args.model, args.minus):
-        columns = [run.counts[:, 0] for run in runs if run.model == model]
-        if not columns:
-            names = ", ".join(dict.fromkeys(run.model for run in runs))
-            raise DataError(f"no model {model!r}; it has {names}", args.items)
-        scores.append(np.stack(columns, axis=1))
-    return scores
+    of_items = predictions.read(args.items).items
+    both = [data for data in of_items.data_sets if {args.model, args.minus} & {*data.models}]
+    if len(both) > 1:
+        raise DataError(f"plan: expected one dataset, found {len(both)}", args.items)
+    of_items.refuse_unknown([args.model, args.minus])
+    return [both[0].models[model].scores[..., 0] for model in (args.model, args.minus)]
 
 
 if __name__ == "__main__":

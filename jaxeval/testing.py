@@ -107,16 +107,15 @@ def _of_logs(
     higher_is_better: bool | None,
     missing: "Missing",
 ) -> "Paired":
-    from jaxeval.runs.logs import finding, pairing
-    from jaxeval.runs.logs.records import Keys
+    from jaxeval.runs import flat_items
+    from jaxeval.runs.layout import Layout
+    from jaxeval.runs.logs import finding
 
     if not (key is None or isinstance(key, str)):
         raise ConfigError("assert_better: of logs, clusters is the key that holds them")
     paths = [f"{name}={path}" for name, path in zip(_NAMES, (a, b), strict=True)]
-    table = finding.read(paths, Keys(key or ""))
-    metrics = [metric] if metric else []
-    rules = pairing.Rules(_NAMES, metrics, missing, higher_is_better=higher_is_better)
-    return pairing.paired(table, rules)
+    layout = Layout({}, _NAMES, metric, missing, higher_is_better, cluster=key or "")
+    return flat_items.paired(finding.read(paths, layout))
 
 
 def _of_arrays(

@@ -8,8 +8,8 @@ from jaxeval import errors
 
 if TYPE_CHECKING:
     from jaxeval.results import Comparison, Runs
+    from jaxeval.runs.flat import ScoreTable
     from jaxeval.runs.layout import Missing
-    from jaxeval.runs.tables import ScoreTable
     from jaxeval.runs.units import Unit
     from jaxeval.stats.multiple import Method
 
@@ -74,7 +74,6 @@ def read_scores(
     metric: str | None = None,
     missing: "Missing" = "error",
     higher_is_better: bool | None = None,
-    rows: int | None = None,
 ) -> "ScoreTable":
     """Scores of any program, from a file (CSV, TSV, JSON, Parquet) or a runs folder.
 
@@ -86,7 +85,6 @@ def read_scores(
       metric: only rows of this one.
       missing: what to do with a score that is missing: error, drop, or zero.
       higher_is_better: None: as the file or the metric's name says, else so.
-      rows: only the first so many.
 
     Raises:
       DataError, RunError: naming file, row and column.
@@ -101,4 +99,4 @@ def read_scores(
         missing,
         higher_is_better,
     )
-    return sources.read(path, table_layout, rows)
+    return sources.read(path, table_layout)

@@ -2,12 +2,11 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jaxeval import cli, files
-from jaxeval.errors import ConfigError, printable
+from jaxeval.errors import ConfigError
 from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 CODES = {"better": 0, "not shown": 1, "worse": 3}
 _FACTORS: "tuple[Factor, ...]" = ("items", "runs")
 # of other sources of scores, and of what is computed of them
-_OTHER_SOURCES = ("table", "runs", "items", "rows", "score")
+_OTHER_SOURCES = ("table", "runs", "items", "score")
 _OF_SCORES = ("unit", "control", "gamma", "latex", "figures")
 
 
@@ -144,13 +143,12 @@ def refuse_unfit(args: argparse.Namespace, source: str) -> None:
 
 def _study(args: argparse.Namespace) -> "tuple[ItemStudy, ItemStudy]":
     """What is shown, and what a gate says of it."""
-    from jaxeval.report import text
     from jaxeval.report.comparison import progress
     from jaxeval.runs.logs import arguments as of_logs
     from jaxeval.stats.items import study as studies
 
     with cli.waiting("reading the logs"):
-        table, paired = of_logs.read(args, args.models)
+        source, paired = of_logs.read(args, args.models)
     whole = args.missing == "error"
     rules = studies.Rules(
         args.over,
@@ -162,14 +160,5 @@ def _study(args: argparse.Namespace) -> "tuple[ItemStudy, ItemStudy]":
     )
     if args.gate and len(paired.models) != 2:
         raise ConfigError(f"--gate: expected two models, found {len(paired.models)}; name them")
-    source = f"{text.counted(table.logs, 'log')}: {', '.join(_shown(args.log))}"
     study = studies.study(paired, rules, source, progress.shown(all_pairs=False))
     return study, studies.decided(study, paired) if whole else study
-
-
-def _shown(paths: Sequence[str]) -> list[str]:
-    most = 4
-    return [
-        *map(printable, paths[:most]),
-        *([f"{len(paths) - most} more"] if len(paths) > most else []),
-    ]

@@ -24,7 +24,7 @@ option.
 
 example (the published 51,422 networks):
   python -m jaxeval.compare options --table hyperparameter_results.csv.gz --option miniBatchSize \\
-      --score Test_F1 --group Dataset --where Setting=SingleTask --fold-case Backend \\
+      --score Test_F1 --group Dataset --where Setting=SingleTask \\
       --ignore ID,Epochs,OptimalEpoch,Dev_F1,Max_Test_F1,LabelKey
 """
 
@@ -35,9 +35,6 @@ def parser() -> argparse.ArgumentParser:
     read = arguments.add_source(parser)
     read.add_argument(
         "--where", action="append", default=[], metavar="COLUMN=VALUE", help="only such rows"
-    )
-    read.add_argument(
-        "--fold-case", action="append", default=[], metavar="COLUMN", help="ignore case in it"
     )
     parser.add_argument("--option", required=True, metavar="COLUMN", help="what is studied")
     parser.add_argument("--score", required=True, metavar="COLUMN")
@@ -116,7 +113,6 @@ def _table(
         *args.group,
         *args.ignore,
         *(args.key or ()),
-        *args.fold_case,
     ):
         table[name]  # a column that is named must exist
     for name, value in arguments.roles(args.where).items():
@@ -127,8 +123,6 @@ def _table(
     scores, keep, unusable = checks.usable(table, args.score, args.missing)
     kept = imported.pick(table, keep.tolist()).values
     values = {name: [str(value) for value in column] for name, column in kept.items()}
-    for name in args.fold_case:
-        values[name] = [value.lower() for value in values[name]]
     return {**values, args.score: scores[keep]}, unusable
 
 

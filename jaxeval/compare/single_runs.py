@@ -9,7 +9,7 @@ from jaxeval.compare import logs
 from jaxeval.errors import DataError
 
 if TYPE_CHECKING:
-    from jaxeval.runs.tables import ScoreTable
+    from jaxeval.runs.flat import ScoreTable
     from jaxeval.runs.trained import TrainedModel
     from jaxeval.stats.items.study import ItemStudy
 
@@ -45,7 +45,7 @@ def study(
 
 
 def _failed(table: "ScoreTable", model: str) -> bool:
-    from jaxeval.runs.headers import FAILED
+    from jaxeval.runs.checks import FAILED
 
     return any(table.statuses.get(model, {}).get(status) for status in FAILED)
 

@@ -11,24 +11,23 @@ import numpy as np
 
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.results import Runs
-from jaxeval.runs import database, directions, imported, native, tables
+from jaxeval.runs import database, directions, flat, imported, native
+from jaxeval.runs.flat import ScoreTable
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.tables import ScoreTable
 from jaxeval.stats import results
 
 
-def read(path: Any, layout: Layout, rows: int | None = None) -> ScoreTable:
+def read(path: Any, layout: Layout) -> ScoreTable:
     """The score table in a file, a runs folder or a database; that of records or a data frame.
 
     Raises:
       DataError, RunError: naming file, row and column.
     """
-    rows = None if rows is None else results.count(rows, "rows")
     if not isinstance(path, str | PathLike) and _is_source(path):
-        return tables.of_program(imported.head(_columns(path), rows), layout)
+        return flat.of_program(imported.of_python(path), layout)
     recorded = database.is_url(path) or Path(path).is_dir() or Path(path).suffix == ".sqlite"
-    return (native.score_table if recorded else tables.read)(str(path), layout, rows)
+    return (native.score_table if recorded else flat.read)(str(path), layout)
 
 
 def table(
@@ -79,7 +78,7 @@ def _names(models: Sequence[object]) -> list[str]:
 
 def _of_names(names: list[str], source: object, higher_is_better: bool | None) -> ScoreTable:
     if isinstance(source, ScoreTable):
-        return tables.only(_directed(source, higher_is_better), names)
+        return flat.only(_directed(source, higher_is_better), names)
     layout = Layout(models=names, higher_is_better=higher_is_better)
     if isinstance(source, Runs):
         return _of_runs([source], layout)
@@ -104,17 +103,6 @@ def _is_frame(given: object) -> bool:
     return hasattr(given, "columns") and hasattr(given, "to_dict")
 
 
-def _columns(given: Any) -> Columns:
-    """The columns of records or of a data frame."""
-    if not _is_frame(given):
-        records = [{str(key): value for key, value in of.items()} for of in given]
-        return imported.of_records(records, "records", range(1, len(records) + 1))
-    values = {str(name): [*given[name]] for name in given.columns}
-    if len(values) < len(given.columns) or not len(given):
-        raise DataError("table: expected a data frame with rows, and columns of different names")
-    return Columns("data frame", values, range(1, len(given) + 1))
-
-
 def _directed(table: ScoreTable, asked: bool | None) -> ScoreTable:
     """A table in the direction asked for, where it was assumed or only a name said it.
 
@@ -127,7 +115,7 @@ def _directed(table: ScoreTable, asked: bool | None) -> ScoreTable:
     said = directions.decided(recorded, asked, named, metric, "the table says", table.source)
     if said == known:
         return table
-    return dataclasses.replace(tables.directed(table, said), warnings=table.warnings)
+    return dataclasses.replace(flat.directed(table, said), warnings=table.warnings)
 
 
 def _of_runs(of: Sequence[Runs], layout: Layout) -> ScoreTable:
@@ -151,7 +139,7 @@ def _of_sequences(
         columns["split"] = [k for values in arrays.values() for k in range(1, len(values) + 1)]
     rows = range(1, len(columns["score"]) + 1)
     layout = Layout(higher_is_better=higher_is_better)
-    return tables.of_columns(Columns("scores", columns, rows), layout)
+    return flat.of_columns(Columns("scores", columns, rows), layout)
 
 
 def _numbers(name: str, values: object) -> np.ndarray:

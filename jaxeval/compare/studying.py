@@ -8,7 +8,7 @@ from jaxeval import files
 from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jaxeval.runs.tables import ScoreTable
+    from jaxeval.runs.flat import ScoreTable
     from jaxeval.runs.trained import TrainedModel
     from jaxeval.runs.units import Unit
     from jaxeval.stats.pairwise import Rules

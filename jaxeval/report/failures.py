@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from jaxeval.report import text
-from jaxeval.runs import headers
-from jaxeval.runs.tables import ScoreTable
+from jaxeval.runs import checks
+from jaxeval.runs.flat import ScoreTable
 from jaxeval.stats.failures import Failures, FailureTest
 from jaxeval.stats.items.study import ItemStudy
 
@@ -23,7 +23,7 @@ def of_runs(
         return []
     rules = ["counted as 0"] if table.missing == "zero" else [rule] if rule else []
     statuses = {
-        model: {s: n for s, n in counts.items() if headers.is_failed(s)}
+        model: {s: n for s, n in counts.items() if checks.is_failed(s)}
         for model, counts in table.statuses.items()
     }
     how = {model: f"({text.statuses(of)})" for model, of in statuses.items()}

@@ -11,9 +11,9 @@ from jaxeval.errors import ConfigError, argument, printable
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from jaxeval.runs.flat import ScoreTable
     from jaxeval.runs.imported import Columns
     from jaxeval.runs.layout import Layout
-    from jaxeval.runs.tables import ScoreTable
     from jaxeval.runs.trained import TrainedModel
 
 
@@ -49,7 +49,6 @@ def add_source(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument(
         "--runs", action=Once, metavar="DIR", help="a runs folder or database URL instead"
     )
-    group.add_argument("--rows", type=whole, metavar="N", help="only the first N rows")
     group.add_argument(
         "--missing",
         choices=("error", "drop", "zero"),
@@ -168,7 +167,7 @@ def scores_and_items(
     if args.items is None:
         scores = table(args, models)
         return scores, trained(args, models, scores)
-    from jaxeval.runs import items
+    from jaxeval.runs import flat_items, items
 
     others = {"--table": args.table, "--runs": args.runs, "--score": args.score}
     direction = "--higher-is-better" if args.higher_is_better else "--lower-is-better"
@@ -177,7 +176,7 @@ def scores_and_items(
     if unfit:
         raise ConfigError(f"--items with {unfit[0]}: scores are computed from the items alone")
     chosen = list(dict.fromkeys(models))
-    return items.read(args.items, chosen, args.metric, roles(args.column), args.rows)
+    return flat_items.trained(items.read(args.items, chosen, args.metric, roles(args.column)))
 
 
 def table(args: argparse.Namespace, models: Sequence[str]) -> "ScoreTable":
@@ -186,12 +185,12 @@ def table(args: argparse.Namespace, models: Sequence[str]) -> "ScoreTable":
     Raises:
       ConfigError, DataError, RunError: naming the argument, or file, row and column.
     """
-    from jaxeval.runs import native, tables
+    from jaxeval.runs import flat, native
 
     _one_source(args)
     if args.runs is not None:
-        return native.score_table(args.runs, _layout(args, models), args.rows)
-    return tables.read(args.table, _layout(args, models), args.rows)
+        return native.score_table(args.runs, _layout(args, models))
+    return flat.read(args.table, _layout(args, models))
 
 
 def trained(
@@ -221,8 +220,8 @@ def columns(args: argparse.Namespace) -> "Columns":
 
     _one_source(args)
     if args.runs is not None:
-        return imported.head(native.columns(args.runs), args.rows)
-    return imported.read(args.table, args.rows)
+        return native.columns(args.runs)
+    return imported.read(args.table)
 
 
 def _one_source(args: argparse.Namespace) -> None:

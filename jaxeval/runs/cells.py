@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from jaxeval.errors import DataError
 from jaxeval.runs import units
+from jaxeval.runs.flat import ScoreTable
 from jaxeval.runs.imported import listed
-from jaxeval.runs.tables import ScoreTable
 
 
 class Cells(NamedTuple):

@@ -1,4 +1,4 @@
-"""What can be wrong with scores, told with row and column; how runs end, in many programs' words."""
+"""What can be wrong with scores, told with row and column; the words for how runs end."""
 
 import dataclasses
 import math

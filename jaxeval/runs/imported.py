@@ -103,6 +103,12 @@ def read(path: str | Path) -> Columns:
     return table
 
 
+def header(path: str | Path) -> list[str]:
+    """The names of the columns of delimited text."""
+    line = next(text.iterate_lines(path), "")
+    return [name.strip() for name in next(csv.reader([line], delimiter=_delimiter(line)), ())]
+
+
 def of_python(table: Any) -> Columns:
     """The columns of a list of records, or of a data frame of pandas or another library.
 
@@ -141,19 +147,20 @@ def _delimited(path: str | Path) -> Columns:
     lines = itertools.chain([header_line], lines)
     if _is_object(header_line):
         return _json_lines(lines, path)
-    delimiter = "\t" if "\t" in header_line else max(",;", key=header_line.count)
     # strict: an open quote would swallow the rest
-    reader = csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=True)
+    reader = csv.reader(
+        (line + "\n" for line in lines), delimiter=_delimiter(header_line), strict=True
+    )
     numbers: list[int] = []
     body: list[list[str]] = []
     try:
-        header = [name.strip() for name in next(reader)]  # "model , score"
-        twice = _twice(header)
+        names = [name.strip() for name in next(reader)]  # "model , score"
+        twice = _twice(names)
         if twice is not None:
             raise DataError(f"two columns are named {twice!r}", path, 1)
         for row in filter(None, reader):
-            if len(row) != len(header):
-                message = f"expected {len(header)} fields as in the header, found {len(row)}"
+            if len(row) != len(names):
+                message = f"expected {len(names)} fields as in the header, found {len(row)}"
                 raise DataError(message, path, reader.line_num)
             body.append(row)
             numbers.append(reader.line_num)
@@ -161,8 +168,12 @@ def _delimited(path: str | Path) -> Columns:
     except csv.Error as error:
         message = f"not a table of delimited text ({error})"
         raise DataError(message, path, reader.line_num) from None
-    columns = zip(*body, strict=True) if body else ([] for _ in header)
-    return Columns(str(path), dict(zip(header, columns, strict=True)), numbers)
+    columns = zip(*body, strict=True) if body else ([] for _ in names)
+    return Columns(str(path), dict(zip(names, columns, strict=True)), numbers)
+
+
+def _delimiter(header: str) -> str:
+    return "\t" if "\t" in header else max(",;", key=header.count)
 
 
 def _refuse_many(rows: int, path: str | Path) -> None:
@@ -200,13 +211,13 @@ def _of_lists(tree: Mapping[str, list], path: str | Path) -> Columns:
     Raises:
       DataError: a list holds lists or objects, which are no scores.
     """
-    for name, values in tree.items():
-        nested = next((value for value in values if isinstance(value, dict | list)), None)
+    for name, scores in tree.items():
+        nested = next((value for value in scores if isinstance(value, dict | list)), None)
         if nested is not None:
             found = f"{name!r} holds {json.dumps(nested)[:60]}"
             raise DataError(f"{found}, which is no score; {_EXPECTED_JSON}", path)
     numbers = [k for scores in tree.values() for k in range(1, len(scores) + 1)]
-    values = {
+    values: dict[str, Sequence[object]] = {
         "model": [name for name, scores in tree.items() for _ in scores],
         "number": numbers,
         "score": [score for scores in tree.values() for score in scores],
@@ -219,7 +230,7 @@ def _json_lines(lines: Iterable[str], path: str | Path) -> Columns:
     records, numbers = [], []
     for number, line in enumerate(lines, 1):
         if line.strip():
-            record = _parsed(line, path, number)
+            record: Any = _parsed(line, path, number)
             if not isinstance(record, dict):
                 message = 'expected a record in each line, such as {"model": "A", "score": 0.9}'
                 raise DataError(message, path, number)

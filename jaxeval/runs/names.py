@@ -15,32 +15,30 @@ _SYNONYMS = {
     "gold": "gold goldlabel label target truth groundtruth",
     "predicted": "predicted prediction pred predictedlabel",
 }
-_NUMBERED = {*"id idx index number no nr".split()}
-_PROGRESS = _NUMBERED | {*"seen trained processed done completed num n count total".split()}
-_STEPS = {*"epoch step iteration iter update checkpoint batch token episode timestep".split()}
-_TIMES = {
-    *"time timestamp duration second minute hour runtime walltime elapsed date created".split()
-}
-_SETTINGS = {
-    *"id idx index number no nr n k num size count rank row version day month year lr".split(),
-    *"learningrate dropout batchsize hiddensize hidden dim layer shot budget temperature".split(),
-    *"parameter param gpu cpu worker process pid job session experiment exp annotator user".split(),
-}
-_METRICS = {
-    *"accuracy acc f1 precision recall loss nll ppl perplexity bleu chrf rouge em mcc auc".split(),
-    *"wer cer bpc bit dev val valid validation test train training".split(),
-}
-_OF_METRICS = {
-    *"macro micro weighted mean avg average l lsum exact match max min best final last".split(),
-    *"score eval evaluation".split(),
-}
-_TRAINING, _DEV = {"train", "training", "trn"}, {"dev", "val", "valid", "validation"}
+_NUMBERED = "id idx index number no nr"
+_PROGRESS = f"{_NUMBERED} seen trained processed done completed num n count total"
+_STEPS = "epoch step iteration iter update checkpoint batch token episode timestep"
+_TIMES = "time timestamp duration second minute hour runtime walltime elapsed date created"
+_SETTINGS = (
+    f"{_NUMBERED} n k num size count rank row version day month year lr learningrate dropout "
+    "batchsize hiddensize hidden hiddendim dim layer shot budget temperature parameter param gpu "
+    "cpu worker process pid job jobid session experiment exp annotator user"
+)
+_METRICS = (
+    "accuracy acc f1 precision recall loss nll ppl perplexity bleu chrf rouge em mcc auc wer cer "
+    "bpc bit dev val valid validation test train training"
+)
+_OF_METRICS = (
+    "macro micro weighted mean avg average l lsum exact match max min best final last score eval "
+    "evaluation"
+)
+_TRAINING, _DEV, _LOSSES = "train training trn", "dev val valid validation", "loss nll cost"
 
 
 def role(name: str) -> str | None:
     """The role that a name alone means."""
     words = _words(name)
-    if len(words) > 1 and words[-1] in _NUMBERED:
+    if len(words) > 1 and words[-1] in _NUMBERED.split():
         words.pop()
     return _ROLES.get("".join(words))
 
@@ -72,15 +70,15 @@ def is_run(name: str) -> bool:
 
 def is_time(name: str) -> bool:
     """Whether a name ends in a unit or a word of time."""
-    return bool(_TIMES & {*_words(name)[-1:]})
+    return any(word in _TIMES.split() for word in _words(name)[-1:])
 
 
 def is_step(name: str) -> bool:
     """Whether a name is that of progress within a run: epoch, trainer/global_step, tokens seen."""
     words = _words(name)
-    while len(words) > 1 and words[-1] in _PROGRESS:
+    while len(words) > 1 and words[-1] in _PROGRESS.split():
         words.pop()
-    return bool(_STEPS & {*words[-1:]})
+    return any(word in _STEPS.split() for word in words[-1:])
 
 
 def is_setting(name: str, *, whole_numbers: bool) -> bool:
@@ -90,47 +88,49 @@ def is_setting(name: str, *, whole_numbers: bool) -> bool:
       whole_numbers: whether this is all the column holds: then the last word is enough, while
         "lstm dropout" with fractions is a model.
     """
-    words = [re.sub(r"(?<=[a-z]{2})\d+$", "", word) for word in _words(name)]  # seed1
+    words = [_without_digits(word) for word in _words(name)]
     known = {"".join(words), *(words[-1:] if whole_numbers else ())}
     axes = role(name) in ("seed", "split", "dataset", "item") or is_step(name)
-    return axes or not known.isdisjoint(_SETTINGS | _ROLES.keys())
+    return axes or not known.isdisjoint({*_SETTINGS.split(), *_ROLES})
 
 
 def is_training(name: str) -> bool:
     """Whether a score is of training: train/loss, training_acc; a loss alone is one too."""
-    words = _words(name)
-    return not _TRAINING.isdisjoint(words) or words == ["loss"]
+    return _has(name, _TRAINING) or _words(name) == ["loss"]
 
 
 def is_dev(name: str) -> bool:
     """Whether a score is of development data, by which an epoch may be chosen."""
-    return not _DEV.isdisjoint(_words(name))
+    return _has(name, _DEV)
 
 
 def is_test(name: str) -> bool:
     """Whether a score is of test data."""
-    return "test" in _words(name)
+    return _has(name, "test")
 
 
 def by_worth(columns: Iterable[str]) -> list[str]:
     """Columns of scores, those first that models are compared by; those of training last."""
-    losses = {"loss", "nll", "cost"}
     return sorted(
-        columns,
-        key=lambda c: (
-            is_training(c),
-            not losses.isdisjoint(_words(c)),
-            not is_test(c),
-            is_dev(c),
-        ),
+        columns, key=lambda c: (is_training(c), _has(c, _LOSSES), not is_test(c), is_dev(c))
     )
+
+
+def _has(name: str, words: str) -> bool:
+    return not {*words.split()}.isdisjoint(_words(name))
 
 
 def is_metric(name: str) -> bool:
     """Whether a name is that of a metric or a part of the data: f1, dev_f1, rougeL, test."""
-    kinds = [{word, re.sub(r"(?<=[a-z]{2})\d+$", "", word)} for word in _words(name)]
-    every = all(kind & (_METRICS | _OF_METRICS) for kind in kinds)
-    return every and any(kind & _METRICS for kind in kinds)
+    kinds = [{word, _without_digits(word)} for word in _words(name)]
+    metrics = {*_METRICS.split()}
+    every = all(kind & (metrics | {*_OF_METRICS.split()}) for kind in kinds)
+    return every and any(kind & metrics for kind in kinds)
+
+
+def _without_digits(word: str) -> str:
+    """seed1 is a seed; k5 and t5 may be names, f1 is one."""
+    return re.sub(r"(?<=[a-z]{2})\d+$", "", word)
 
 
 def _words(name: str) -> list[str]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from jaxeval.errors import DataError, RunError, argument
-from jaxeval.runs import database, directions, experiments, imported, store, tables
+from jaxeval.runs import database, experiments, flat, imported, store
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
 
@@ -64,14 +64,12 @@ def _models(rows: Sequence[MemberRow], datasets: Sequence[object]) -> list[str]:
     return [named(row) for row in rows]
 
 
-def score_table(location: str, layout: Layout, rows: int | None = None) -> tables.ScoreTable:
+def score_table(location: str, layout: Layout) -> flat.ScoreTable:
     """The score table of a runs folder or database; rest and errors as of `of_members`."""
-    return of_members(_load(location), database.shown(location), layout, rows)
+    return of_members(_load(location), database.shown(location), layout)
 
 
-def of_members(
-    everything: Sequence[MemberRow], source: str, layout: Layout, rows: int | None = None
-) -> tables.ScoreTable:
+def of_members(everything: Sequence[MemberRow], source: str, layout: Layout) -> flat.ScoreTable:
     """The score table of members; their metric says whether higher is better.
 
     Without models asked for, those whose members differ in seed or split; runs of other studies
@@ -87,23 +85,18 @@ def of_members(
     left_out = [row for row in everything if row.experiment not in kept]
     columns = {"score": "test", **layout.columns}
     whole = _columns(members, source, columns.get("dataset", "dataset"))
-    head = imported.head(whole, rows)
     ids = _ids(members, whole.texts("model"))
     asked_for = _named(layout, members, whole.texts("model"), ids, source)
-    unasked = dataclasses.replace(layout, columns=columns, higher_is_better=None, models=asked_for)
-    table = tables.of_columns(head, unasked)
-    higher: dict[str | None, bool] = {row.metric: row.higher_is_better for row in members[:rows]}
-    metric, asked = table.metric or "score", layout.higher_is_better
-    said = directions.decided(higher[table.metric], asked, None, metric, "the runs say", source)
-    directed = tables.directed(table, said)
+    chosen = dataclasses.replace(layout, columns=columns, models=asked_for)
+    table = flat.of_columns(whole, chosen, "the runs say")
     notes = [
         *_left_out(left_out),
         *_differing(table, whole.texts("config_hash")),
         *_never_learned(table, members),
     ]
     return dataclasses.replace(
-        directed,
-        warnings=(*directed.warnings, *notes),
+        table,
+        warnings=(*table.warnings, *notes),
         notes=tuple(_what_differs(table, members)),
         ids=ids,
     )
@@ -192,7 +185,7 @@ def _left_out(rows: Sequence[MemberRow]) -> Iterator[str]:
         yield f"not compared, as their runs differ in more than seeds: {experiments.listed(rows)}"
 
 
-def _differing(table: tables.ScoreTable, config_hashes: Sequence[str]) -> Iterator[str]:
+def _differing(table: flat.ScoreTable, config_hashes: Sequence[str]) -> Iterator[str]:
     """Models that are one by name only: tuned for each data set, or changed in between."""
     for k, name in enumerate(table.models):
         rows = table.rows[table.model == k]
@@ -200,7 +193,7 @@ def _differing(table: tables.ScoreTable, config_hashes: Sequence[str]) -> Iterat
             yield f"{name}: its config is not the same on all data sets"
 
 
-def _never_learned(table: tables.ScoreTable, members: Sequence[MemberRow]) -> Iterator[str]:
+def _never_learned(table: flat.ScoreTable, members: Sequence[MemberRow]) -> Iterator[str]:
     for k, name in enumerate(table.models):
         rows = [members[row - 1] for row in table.rows[table.model == k].tolist()]
         count = sum(row.never_learned for row in rows)
@@ -211,7 +204,7 @@ def _never_learned(table: tables.ScoreTable, members: Sequence[MemberRow]) -> It
             )
 
 
-def _what_differs(table: tables.ScoreTable, members: Sequence[MemberRow]) -> Iterator[str]:
+def _what_differs(table: flat.ScoreTable, members: Sequence[MemberRow]) -> Iterator[str]:
     """Of two models, each of one config, the keys of the configs."""
     by_model = [
         [members[row - 1] for row in table.rows[table.model == k].tolist()]

@@ -80,9 +80,9 @@ def _scores(table: Columns, layout: Layout) -> list[str]:
     found = []
     for name, values in table.values.items():
         other = names.is_step(name) or names.is_time(name) or names.is_training(name)
-        if name not in taken and not other and len(numbers := _numbers(values)):
-            if not names.is_setting(name, whole_numbers=_are_whole(numbers)):
-                found.append(name)
+        numbers = np.zeros(0) if name in taken or other else _numbers(values)
+        if len(numbers) and not names.is_setting(name, whole_numbers=_are_whole(numbers)):
+            found.append(name)
     return names.by_worth(found)
 
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.runs import native, store
+from jaxeval.runs.flat import ScoreTable
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow, Outcomes
-from jaxeval.runs.tables import ScoreTable
 
 
 class Run(NamedTuple):

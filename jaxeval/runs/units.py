@@ -8,9 +8,8 @@ from typing import Literal
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs.failed import FailedRuns
+from jaxeval.runs.flat import FailedRuns, ScoreTable
 from jaxeval.runs.imported import collector_paused, listed
-from jaxeval.runs.tables import ScoreTable
 
 Unit = Literal["seed", "split", "dataset", "row"]
 

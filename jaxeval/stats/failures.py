@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from jaxeval.runs import units
-from jaxeval.runs.tables import ScoreTable
+from jaxeval.runs.flat import ScoreTable
 from jaxeval.stats import multiple
 
 

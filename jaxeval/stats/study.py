@@ -10,8 +10,8 @@ import numpy as np
 
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.runs import metrics, units
+from jaxeval.runs.flat import ScoreTable
 from jaxeval.runs.imported import listed
-from jaxeval.runs.tables import ScoreTable
 from jaxeval.runs.trained import TrainedModel
 from jaxeval.runs.units import Copies, Samples, Unit
 from jaxeval.stats import (

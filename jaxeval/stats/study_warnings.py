@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from jaxeval.errors import argument
+from jaxeval.runs.flat import ScoreTable
 from jaxeval.runs.imported import listed
-from jaxeval.runs.tables import ScoreTable
 from jaxeval.runs.units import Samples
 from jaxeval.stats import describe
 from jaxeval.stats.across import Across

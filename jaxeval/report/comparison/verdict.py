@@ -8,7 +8,7 @@ from jaxeval.report import scores, text
 from jaxeval.report.comparison import plan, single
 from jaxeval.report.items import verdict as items
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.runs.tables import ScoreTable
+from jaxeval.runs.flat import ScoreTable
 from jaxeval.runs.units import Copies
 from jaxeval.stats import comparison, describe
 from jaxeval.stats.comparison import Pair, PairwiseComparisons

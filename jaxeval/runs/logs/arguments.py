@@ -3,29 +3,30 @@
 import argparse
 from collections.abc import Sequence
 
-from jaxeval.runs import arguments
+from jaxeval.runs import arguments, flat_items
 from jaxeval.runs.item_scores import Paired
-from jaxeval.runs.logs import finding, pairing
-from jaxeval.runs.logs.records import Keys
-from jaxeval.runs.logs.tables import LogTable
+from jaxeval.runs.layout import Layout
+from jaxeval.runs.logs import finding
 
 
-def read(args: argparse.Namespace, models: Sequence[str]) -> tuple[LogTable, Paired]:
-    """The logs that were named, and the scores of models on their common tasks.
+def read(args: argparse.Namespace, models: Sequence[str]) -> tuple[str, Paired]:
+    """The logs that were named, in words, and the scores of models on their common tasks.
 
     Args:
       models: in this order; all for none.
 
     Raises:
-      DataError: as of `finding.read` and `pairing.paired`.
+      DataError: as of `finding.read`.
     """
-    keys = Keys(args.cluster or "", arguments.roles(args.column))
-    table = finding.read(args.log, keys, args.task or ())
-    rules = pairing.Rules(
-        models=models,
-        metrics=arguments.names([args.metric] if args.metric else []),
-        missing=args.missing,
-        mismatched=args.mismatched,
-        higher_is_better=args.higher_is_better,
+    layout = Layout(
+        arguments.roles(args.column),
+        models,
+        ",".join(arguments.names([args.metric] if args.metric else [])) or None,
+        args.missing,
+        args.higher_is_better,
+        args.cluster or "",
+        args.task or (),
+        args.mismatched,
     )
-    return table, pairing.paired(table, rules)
+    scores = finding.read(args.log, layout)
+    return scores.source, flat_items.paired(scores)
