@@ -18,26 +18,15 @@ def paired(scores: Scores) -> Paired:
     """The scores of models on their common tasks.
 
     Raises:
-      DataError: no task that all models have, or no item of one.
+      DataError: no item that all models have.
     """
-    notes = [*scores.warnings]
-    whole = []
-    for data in scores.data_sets:
-        lacking = [model for model in scores.models if model not in data.models]
-        if lacking:
-            head = f"task {data.name}: " if data.name else ""
-            notes.append(f"{head}no log of {listed(lacking)}; left out")
-        else:
-            whole.append(_task(data))
-    if not whole:
-        said = "; ".join(notes[:4])
-        raise DataError(f"no task and metric that {listed(scores.models)} all have: {said}")
+    whole = [_task(data) for data in scores.data_sets]
     tasks = tuple(map(item_scores.common, item_scores.without_copies(whole)))
     for task in tasks:
         if not task.items:
             head = f"task {task.task}: " if task.task else ""
             raise DataError(f"{head}no item that {listed(scores.models)} all have a score of")
-    return Paired(scores.models, tasks, tuple(notes), scores.absent, scores.without_metric)
+    return Paired(scores.models, tasks, scores.warnings, scores.absent, scores.without_metric)
 
 
 def _task(data: DataSetScores) -> TaskScores:

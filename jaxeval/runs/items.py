@@ -103,11 +103,9 @@ def _scored(data: DataSetScores) -> DataSetScores:
     """The same with the values of items whose mean is the metric of a run."""
     models = {}
     for model, of in data.models.items():
-        if data.metric == "macro_f1":
-            runs = np.moveaxis(_counts(of), 1, 0)[..., 2:]
-            values = [counts.of_items(run, counts.macro_f1) for run in runs]
-            of = dataclasses.replace(of, scores=np.stack(values, axis=1)[..., np.newaxis])
-        models[model] = of
+        values = counts.values(_counts(of), data.counts, data.metric)
+        assert values is not None  # as all counts are there that the metric needs
+        models[model] = dataclasses.replace(of, scores=values)
     return dataclasses.replace(data, models=models, part=PART)
 
 

@@ -9,7 +9,7 @@ from scipy import stats
 
 import jaxeval
 from jaxeval.errors import DataError
-from jaxeval.runs import tables
+from jaxeval.runs import flat
 from jaxeval.runs.layout import Layout
 from jaxeval.stats import failures, multiple, study
 from jaxeval.stats.failures import Counts
@@ -30,7 +30,7 @@ def _table(folder: Path, cells: dict[tuple[str, str], list[float | None]], axis:
 
 def _study(path: str, lower: bool = False) -> ScoreStudy:
     layout = Layout(higher_is_better=not lower)
-    return study.study(tables.read(path, layout), Rules(resamples=99))
+    return study.study(flat.read(path, layout), Rules(resamples=99))
 
 
 @pytest.mark.parametrize("lower", [False, True])

@@ -1,5 +1,6 @@
 """Which files are logs, of which program, and the scores in all of them."""
 
+import dataclasses
 import fnmatch
 import itertools
 import re
@@ -61,7 +62,27 @@ def read(paths: Sequence[str], layout: Layout | None = None) -> Scores:
     more = [f"{len(paths) - _MOST_NAMED} more"] if len(paths) > _MOST_NAMED else []
     named = ", ".join([*map(printable, paths[:_MOST_NAMED]), *more])
     rows = collector.rows(f"{count} log{'s' if count > 1 else ''}: {named}")
-    return cube.scores(rows, layout)
+    return _of_all(cube.scores(rows, layout))
+
+
+def _of_all(scores: Scores) -> Scores:
+    """The tasks that all models have; the others are left out with a warning.
+
+    Raises:
+      DataError: there is none.
+    """
+    warnings, data_sets = [*scores.warnings], []
+    for data in scores.data_sets:
+        lacking = [model for model in scores.models if model not in data.models]
+        if lacking:
+            head = f"task {data.name}: " if data.name else ""
+            warnings.append(f"{head}no log of {listed(lacking)}; left out")
+        else:
+            data_sets.append(data)
+    if not data_sets:
+        said = "; ".join(warnings[:4])
+        raise DataError(f"no task and metric that {listed(scores.models)} all have: {said}")
+    return dataclasses.replace(scores, data_sets=tuple(data_sets), warnings=tuple(warnings))
 
 
 def files(paths: Sequence[str], any_lines: bool = False) -> list[Path]:
