@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from jaxeval.config.arguments import MOST, SEEDS
 from jaxeval.errors import ConfigError, argument, printable
 
 if TYPE_CHECKING:
@@ -268,17 +269,23 @@ def names(words: Sequence[str]) -> list[str]:
 
 def whole(text: str) -> int:
     """A whole number from 1."""
-    return _whole(text, 1)
+    return _whole(text, 1, MOST)
 
 
 def count(text: str) -> int:
     """A whole number from 0."""
-    return _whole(text, 0)
+    return _whole(text, 0, MOST)
 
 
-def _whole(text: str, least: int) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) >= least):
-        expected = f"expected a whole number from {least}, got {text[:40]!r}"
+def seed(text: str) -> int:
+    """A seed."""
+    return _whole(text, 0, SEEDS - 1)
+
+
+def _whole(text: str, least: int, most: int) -> int:
+    # Python's int refuses thousands of digits
+    if not (text.isdecimal() and len(text) < 20 and least <= int(text) <= most):
+        expected = f"expected a whole number from {least} to {most}, got {text!r}"
         raise argparse.ArgumentTypeError(expected)
     return int(text)
 

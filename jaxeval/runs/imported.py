@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxeval.data import text
-from jaxeval.errors import DataError, parsing, printable
+from jaxeval.errors import DataError, JaxevalError, parsing, printable
 from jaxeval.files import Json
 
 _MOST_ROWS = 10_000_000
@@ -90,6 +90,8 @@ def read(path: str | Path) -> Columns:
       DataError: naming the file, the row, and what was expected.
     """
     suffix = Path(Path(path).name.removesuffix(".gz")).suffix.lower()
+    if suffix != ".parquet":
+        _refuse_many_unpacked(path)
     if suffix == ".parquet":
         table = _parquet(path)
     elif suffix == ".json":
@@ -176,8 +178,15 @@ def _delimiter(header: str) -> str:
     return "\t" if "\t" in header else max(",;", key=header.count)
 
 
+def _refuse_many_unpacked(path: str | Path) -> None:
+    """Before any is kept: a few compressed bytes can be more rows than the memory holds."""
+    lines = (raw for raw in text.raw_lines(path) if raw.strip())
+    if next(lines, b"") and text.most_bytes(path) > Path(path).stat().st_size:
+        for number, _ in enumerate(lines, 1):
+            _refuse_many(number, path)
+
+
 def _refuse_many(rows: int, path: str | Path) -> None:
-    """A few compressed bytes can be more rows than the memory holds."""
     if rows > _MOST_ROWS:
         raise DataError(f"expected at most {_MOST_ROWS:,} rows", path)
 
@@ -268,12 +277,11 @@ def _parquet(path: str | Path) -> Columns:
     except ImportError:
         raise DataError("Parquet needs pyarrow; pip install pyarrow", path) from None
     try:
-        with parsing("not a Parquet file", path):
+        passing = (JaxevalError, FileNotFoundError, MemoryError)
+        with parsing("not a Parquet file", path, passing=passing):
             _refuse_many(parquet.read_metadata(path).num_rows, path)
             table = parquet.read_table(path)
             values = {name: table.column(name).to_pylist() for name in table.column_names}
             return Columns(str(path), values, range(1, table.num_rows + 1))
     except FileNotFoundError:
         raise DataError("no such file", path) from None
-    except OSError as error:
-        raise DataError(f"not a Parquet file ({str(error).splitlines()[0]})", path) from None

@@ -99,7 +99,7 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
         type=arguments.count,
         help="of the intervals of a sweep (1000 for one or two sweeps, none for more)",
     )
-    parser.add_argument("--seed", type=arguments.count, default=0, help="of the resamples (0)")
+    parser.add_argument("--seed", type=arguments.seed, default=0, help="of the resamples (0)")
 
 
 def _ks(text: str) -> tuple[int, ...]:

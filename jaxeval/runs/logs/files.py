@@ -6,13 +6,12 @@ import json
 import re
 import struct
 import zipfile
-import zlib
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 from jaxeval.data import text
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, JaxevalError, parsing
 from jaxeval.files import Json
 
 _CHUNK = 1 << 20
@@ -22,7 +21,6 @@ _EXPONENT = 3  # characters behind which a number does not go on: 1 and e-5
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _ZSTD = 93  # Python's zipfile reads it from 3.14
 _LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, lengths of name and extra field
-_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
 
 
 class Stream(Protocol):
@@ -44,12 +42,10 @@ class Bounded:
         Raises:
           DataError: too many in all, or damaged.
         """
-        try:
+        with parsing(
+            "damaged, perhaps cut short", self._path, passing=(JaxevalError, MemoryError)
+        ):
             raw = self._stream.read(size)
-        except DataError:
-            raise
-        except Exception as error:  # zstandard has an exception of its own
-            raise DataError(f"damaged, perhaps cut short ({error})", self._path) from None
         self._left -= len(raw)
         if self._left < 0:
             raise DataError("more bytes than it declares or may have", self._path)
@@ -65,10 +61,8 @@ def lines(path: Path) -> Iterator[tuple[int, Mapping[str, Json]]]:
     for number, line in enumerate(text.iterate_lines(path), 1):
         if not line.strip():
             continue
-        try:
+        with parsing("not valid JSON", path, number):
             tree = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"not valid JSON ({_said(error)})", path, number) from None
         if not isinstance(tree, dict):
             raise DataError("expected a JSON object in each line", path, number)
         yield number, tree
@@ -144,14 +138,15 @@ class _Scanner:
         """The next value, which is passed."""
         self.peek()
         while True:
-            try:
-                tree, end = self._decoder.raw_decode(self._text, self._at)
-                if end + _EXPONENT < len(self._text) or self._ended:
-                    self._at = end
-                    return tree
-            except (ValueError, RecursionError) as error:
-                if self._ended or not isinstance(error, json.JSONDecodeError):
-                    raise DataError(f"not valid JSON ({_said(error)})", self._path) from None
+            with parsing("not valid JSON", self._path):
+                try:
+                    tree, end = self._decoder.raw_decode(self._text, self._at)
+                    if end + _EXPONENT < len(self._text) or self._ended:
+                        self._at = end
+                        return tree
+                except json.JSONDecodeError:  # perhaps as it goes on
+                    if self._ended:
+                        raise
             self._more()
 
     def elements(self) -> Iterator[Json]:
@@ -168,14 +163,8 @@ class _Scanner:
             raise DataError(f"a JSON value of more than {_LARGEST >> 20} MiB", self._path)
         raw = self._stream.read(max(_CHUNK, len(rest)))
         self._ended = not raw
-        try:
+        with parsing("not UTF-8", self._path):
             self._text, self._at = rest + self._bytes.decode(raw, self._ended), 0
-        except UnicodeDecodeError:
-            raise DataError("not UTF-8", self._path) from None
-
-
-def _said(error: Exception) -> str:
-    return "nested too deeply" if isinstance(error, RecursionError) else str(error)[:100]
 
 
 @contextlib.contextmanager
@@ -185,10 +174,8 @@ def archive(path: Path) -> Iterator[zipfile.ZipFile]:
     Raises:
       DataError: it is none, or cut short.
     """
-    try:
+    with parsing("not a whole zip archive, perhaps cut short", path, passing=(MemoryError,)):
         zipped = zipfile.ZipFile(path)
-    except _ERRORS as error:
-        raise DataError(f"not a whole zip archive, perhaps cut short ({error})", path) from None
     with zipped:
         yield zipped
 
@@ -202,15 +189,17 @@ def archived(zipped: zipfile.ZipFile, name: str, path: Path) -> Iterator[tuple[s
     info = zipped.getinfo(name)
     if info.file_size > _MOST_BYTES:
         raise DataError(f"{name}: {info.file_size} bytes; expected at most {_MOST_BYTES}", path)
-    with contextlib.ExitStack() as stack:
+    passing = (JaxevalError, MemoryError)
+    with (
+        parsing(f"{name}: cannot be read", path, passing=passing),
+        contextlib.ExitStack() as stack,
+    ):
         try:
             stream: IO[bytes] = stack.enter_context(zipped.open(info))
-        except NotImplementedError as error:
+        except NotImplementedError:
             if info.compress_type != _ZSTD:
-                raise DataError(f"{name}: {error}", path) from None
+                raise
             stream = stack.enter_context(_zstd(info, path))
-        except _ERRORS as error:
-            raise DataError(f"{name}: cannot be read ({error})", path) from None
         yield from pieces(Bounded(stream, path, info.file_size), path)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from jaxeval.data import text
-from jaxeval.errors import DataError, argument, printable
+from jaxeval.errors import DataError, JaxevalError, argument, parsing, printable
 from jaxeval.runs import cube
 from jaxeval.runs.imported import collector_paused, listed
 from jaxeval.runs.layout import Layout
@@ -100,11 +100,8 @@ def _is_wanted(task: str, asked: Sequence[str]) -> bool:
 
 
 def _collect(collector: Collector, source: Source, reader: Reader, layout: Layout) -> None:
-    try:
+    with parsing("cannot be read", source.path, passing=(JaxevalError, MemoryError)):
         collector.read(source, reader, layout)
-    except OSError as error:
-        message = f"cannot be read ({error.strerror or error})"
-        raise DataError(message, source.path) from None
 
 
 def _sources(given: str, any_lines: bool) -> list[Source]:
@@ -128,7 +125,7 @@ def _sources(given: str, any_lines: bool) -> list[Source]:
             raise DataError(f"no log of an evaluation; expected {_EXPECTED}", path)
         return [Source(path, "", model)]
     if not path.is_dir():
-        raise DataError("no such file or folder", path)
+        raise text.no_file(path)
     files = [*itertools.islice(_files(path), _MOST_FILES + 1)]
     if len(files) > _MOST_FILES:
         raise DataError(f"more than {_MOST_FILES} files; name a smaller folder", path)
@@ -179,8 +176,5 @@ def _reader(path: Path, any_lines: bool) -> Reader | None:
 
 
 def _head(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_HEAD)
-    except OSError as error:
-        raise DataError(f"cannot be read ({error.strerror or error})", path) from None
+    with parsing("cannot be read", path, passing=(MemoryError,)), path.open("rb") as file:
+        return file.read(_HEAD)
