@@ -14,7 +14,7 @@ from tests import comparing
 def _networks(folder: Path) -> Path:
     draw = np.random.default_rng(4)
     rows = ["ID\tbatch\tlayers\tbackend\tset\tf1"]
-    for k, (data, layers, batch, seed) in enumerate(
+    for k, (data, layers, batch, _) in enumerate(
         (d, la, b, s) for d in ("pos", "ner") for la in "123" for b in ("32", "8") for s in (1, 2)
     ):
         f1 = 0.8 + 0.01 * (batch == "8") + 0.02 * int(layers) + 0.001 * draw.normal()

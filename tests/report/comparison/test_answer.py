@@ -10,9 +10,9 @@ import pytest
 import jaxeval
 from jaxeval.report.comparison import answer, verdict
 from jaxeval.runs import flat
+from jaxeval.runs.flat import ScoreTable
 from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.flat import ScoreTable
 from jaxeval.stats import comparison
 from jaxeval.stats import study as studies
 from jaxeval.stats.pairwise import Rules
