@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from jaxeval import parameters, parsers
-from jaxeval.comparisons import Comparison, ItemComparison, OptionsCompared
+from jaxeval.comparisons import Comparison, ItemComparison
 from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.options import compare_options
 from jaxeval.parameters import Count, Natural, Positive, Probability, Quiet
-from jaxeval.runs.layout import Layout, Missing
-from jaxeval.runs.logs.pairing import Mismatched
-from jaxeval.stats.configurations import Repeats
+from jaxeval.runs.layout import Layout, Mismatched, Missing
 from jaxeval.stats.multiple import Method
 from jaxeval.stats.samples import Unit
 
@@ -74,25 +73,13 @@ def compare(
     named = [*models]
     if control is not None and named and control not in named:
         named.append(control)
-    layout = _layout(column, score, metric, missing, lower_is_better)
+    layout = sources.layout(column, score, metric, missing, lower_is_better)
     with cli.waiting("reading the scores"):
         scores, items = sources.scores([source, *named], layout, paired)
     if not models and control is None:
         scores = _without_single(scores, items)
     rules = _rules(alpha, margin, resamples, seed, correction)
     return _compared(scores, items, rules, unit, control)
-
-
-def _layout(
-    column: Mapping[str, str] | None,
-    score: str | None,
-    metric: str | None,
-    missing: Missing,
-    lower_is_better: bool | None,
-) -> Layout:
-    roles = {**(column or {}), **({"score": score} if score else {})}
-    higher = None if lower_is_better is None else not lower_is_better
-    return Layout(roles, (), metric, missing, higher)
 
 
 def _rules(
@@ -230,9 +217,9 @@ def compare_items(
     Examples:
       python -m jaxeval.compare items predictions.csv --metric macro_f1
     """
-    from jaxeval import sources
+    from jaxeval.runs import items as predictions
 
-    scores, items = sources.predictions(file, models, metric, column)
+    scores, items = predictions.read(file, models, metric, column)
     if not models and control is None:
         scores = _without_single(scores, items)
     return _compared(scores, items, _rules(alpha, margin, resamples, seed), None, control)
@@ -279,8 +266,9 @@ def compare_logs(
       python -m jaxeval.compare logs lm_eval_output --metric acc
       python -m jaxeval.compare logs new=new.eval old=old.eval --gate --margin 0.01
     """
-    from jaxeval import cli, sources
+    from jaxeval import cli
     from jaxeval.report.comparison import progress
+    from jaxeval.runs.logs import finding
     from jaxeval.stats.items import estimates
     from jaxeval.stats.items.study import study
 
@@ -291,117 +279,16 @@ def compare_logs(
         complete=gate and missing == "error",
         confidence=1 - alpha,
     )
+    higher = None if lower_is_better is None else not lower_is_better
+    asked = Layout(column or {}, (), metric, missing, higher, cluster or "", task, mismatched)
     with cli.waiting("reading the logs"):
-        scores = sources.logs(
-            logs, (), task, metric, column, cluster, missing, mismatched, lower_is_better
-        )
+        scores = finding.read(logs, asked)
     if gate and len(scores.models) != 2:
         raise ConfigError(
             f"{argument('gate', True)}: expected two models, found {len(scores.models)}"
         )
     found = study(scores, rules, progress.shown(all_pairs=False))
     return ItemComparison(found, gate)
-
-
-@parameters.verb
-def compare_options(
-    source: "str | Path | Any",
-    *,
-    option: str,
-    score: str,
-    group: Sequence[str] = (),
-    ignore: Sequence[str] = (),
-    key: Sequence[str] = (),
-    values: Sequence[str] = (),
-    repeats: Repeats = "first",
-    missing: Missing = "error",
-    lower_is_better: bool | None = None,
-) -> OptionsCompared:
-    """Compares the values of one option within configurations that are equal in all else.
-
-    As Reimers & Gurevych (2017) do; and shows what the seed alone does to configurations that were
-    trained more than once. The key of a configuration is every column but the option, the score,
-    the groups and those left out: leave out what a run measures (other scores, epochs, ids) and
-    what depends on the option.
-
-    Args:
-      source: a table with a row a trained network, or a runs folder.
-      option: the column that is studied.
-      score: the column of scores.
-      group: columns whose values are reported apart.
-      ignore: columns that are not part of the key.
-      key: the columns of the key.
-      values: compare only these values of the option.
-      repeats: which score stands for several of one configuration.
-      missing: what to do with a score that is missing.
-      lower_is_better: lower scores are better (as the metric's name says, else higher).
-
-    Examples:
-      python -m jaxeval.compare options results.csv.gz --option miniBatchSize --score Test_F1 \\
-          --group Dataset --ignore ID,Epochs,OptimalEpoch,Dev_F1
-    """
-    from jaxeval import stats
-
-    table, unusable, direction = _networks(source, option, score, missing, lower_is_better)
-    for name in (option, *group, *ignore, *key):
-        if name not in table:
-            raise DataError(f"no column {name}; there are {', '.join(table)}", str(source))
-    taken = {option, score, *group, *ignore}
-    whole = [*key] or [name for name in table if name not in taken]
-    higher = direction is not False
-    compared = stats.paired_options(
-        *(table, option, score),
-        by=group,
-        key=whole,
-        options=[*values] or _ordered(table[option]),
-        repeats=repeats,
-        higher_is_better=higher,
-    )
-    try:
-        effect = stats.seed_effect(table, score, key=[*whole, option], by=group)
-    except DataError:  # no configuration was trained twice
-        effect = []
-    rows = len(table[score])
-    return OptionsCompared(
-        *(option, score, tuple(whole), rows, higher, direction is None, missing),
-        *(tuple(unusable), tuple(compared), tuple(effect)),
-    )
-
-
-def _networks(
-    source: Any, option: str, score: str, missing: Missing, lower_is_better: bool | None
-) -> tuple[dict[str, Sequence], Sequence, bool | None]:
-    """The columns as text, scores as numbers; what was unusable; whether higher is better.
-
-    What a runs folder records of its metric is about dev and test only; what is studied as an
-    option is no metric.
-    """
-    from jaxeval import sources
-    from jaxeval.runs import checks, database, directions, imported
-
-    table = sources.columns(source)
-    scores, keep, unusable = checks.usable(table, score, missing)
-    kept = imported.pick(table, keep.tolist()).values
-    values = {name: [str(value) for value in of] for name, of in kept.items()}
-    recorded = database.is_url(source) or Path(str(source)).is_dir()
-    of_others = recorded and score not in ("dev", "test")
-    said = {} if of_others else {n: of for n, of in values.items() if n != option}
-    who = "the runs say" if recorded else "the table says"
-    asked = None if lower_is_better is None else not lower_is_better
-    direction = directions.of_columns(said, score, str(source), asked, who)
-    if missing == "zero" and direction is False:
-        zero, drop = argument("missing", "zero"), argument("missing", "drop")
-        raise DataError(f"{zero}: 0 would be the best loss; expected {drop}")
-    return {**values, score: scores[keep]}, unusable, direction
-
-
-def _ordered(values: Sequence) -> list:
-    """Distinct values: numbers by size, all others as they appear."""
-    distinct = list(dict.fromkeys(values))
-    try:
-        return sorted(distinct, key=lambda value: float(str(value)))
-    except ValueError:
-        return distinct
 
 
 COMMANDS: parsers.Commands = {

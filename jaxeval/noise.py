@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _PARTS = ("dev", "test")
 _OF_CROSSED = ("splits", "precision", "split_cost", "model", "minus", "table", "runs")
 _OF_CONFIG = ("data", "seeds", "seed_list", "splits", "repeats")
-_OF_TABLE = ("model", "minus", "rows", "missing", "score", "column", "metric")
+_OF_TABLE = ("model", "minus", "missing", "score", "column", "metric")
 _DESCRIPTION = """\
 Splits the spread of scores into its parts, with intervals.
 
@@ -241,14 +241,14 @@ def _by_split_of_table(verb: argparse.ArgumentParser, args: argparse.Namespace) 
     from jaxeval.runs import cells, metrics
     from jaxeval.stats import nested
 
-    table = arguments.table(args, [name for name in (args.model, args.minus) if name])
-    metrics.refuse_points("precision", args.precision or 0.0, table.stored_unit)
-    for line in table.warnings:
+    scores = arguments.scores(args, [name for name in (args.model, args.minus) if name])
+    metrics.refuse_points("precision", args.precision or 0.0, scores.stored_unit)
+    for line in scores.warnings:
         print(f"warning: {line}", file=sys.stderr)
-    tables = {"score": nested.balanced(*cells.cells(table, args.model, args.minus))}
-    name = " - ".join(filter(None, (args.model or table.models[0], args.minus)))
-    metric = f"{table.metric or 'score'} of {name}"
-    _answer(tables, metric, table.stored_unit, args.precision, args)
+    tables = {"score": nested.balanced(*cells.cells(scores, args.model, args.minus))}
+    name = " - ".join(filter(None, (args.model or scores.models[0], args.minus)))
+    metric = f"{scores.metric or 'score'} of {name}"
+    _answer(tables, metric, scores.stored_unit, args.precision, args)
 
 
 def _answer(

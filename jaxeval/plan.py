@@ -9,8 +9,7 @@ from jaxeval import parameters, parsers
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.parameters import Positive, Probability
 from jaxeval.report.result import Result
-from jaxeval.runs.layout import Missing
-from jaxeval.runs.logs.pairing import Mismatched
+from jaxeval.runs.layout import Layout, Mismatched, Missing
 
 if TYPE_CHECKING:
     from jaxeval.report.document import Document
@@ -109,12 +108,12 @@ def plan_logs(
       missing, mismatched: as of `compare logs`.
       lower_is_better: lower scores are better.
     """
-    from jaxeval import sources
+    from jaxeval.runs.logs import finding
 
-    read = sources.logs(
-        logs, (model, minus), task, metric, column, cluster, missing, mismatched, lower_is_better
-    )
-    return _of_pilot(read, model, minus, difference, power, alpha)
+    both = (model, minus)
+    higher = None if lower_is_better is None else not lower_is_better
+    asked = Layout(column or {}, both, metric, missing, higher, cluster or "", task, mismatched)
+    return _of_pilot(finding.read(logs, asked), model, minus, difference, power, alpha)
 
 
 @parameters.verb
@@ -138,10 +137,10 @@ def plan_items(
       alpha: level of the test.
       column: role=name of columns with other names.
     """
-    from jaxeval import sources
+    from jaxeval.runs import items
 
-    _, items = sources.predictions(file, (model, minus), None, column)
-    return _of_pilot(items, model, minus, difference, power, alpha)
+    read = items.read(file, (model, minus), None, column)
+    return _of_pilot(read.items, model, minus, difference, power, alpha)
 
 
 def _of_pilot(

@@ -1,8 +1,8 @@
-"""Scores of any source that a verb or a function of Python is given."""
+"""Scores of all that a verb or a function of Python may be called with."""
 
-import dataclasses
 import string
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,16 +11,48 @@ import numpy as np
 
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.results import Runs
-from jaxeval.runs import database, imported, native, old_scores, tables
-from jaxeval.runs import items as predicted
-from jaxeval.runs import trained as outcomes
+from jaxeval.runs import database, imported, native, outcomes, tables
+from jaxeval.runs import sources as recorded
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Layout, Missing
-from jaxeval.runs.logs import finding, pairing
-from jaxeval.runs.logs.pairing import Mismatched
-from jaxeval.runs.logs.records import Keys
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import results
+
+
+def read_scores(
+    source: Any,
+    *models: str,
+    score: str | None = None,
+    column: Mapping[str, str] | None = None,
+    metric: str | None = None,
+    missing: Missing = "error",
+    lower_is_better: bool | None = None,
+) -> Scores:
+    """The scores in a table, a runs folder, a database, records or a data frame, for `compare`.
+
+    Args:
+      source: a path, a URL, records or a data frame.
+      models: only these.
+      score, column, metric, missing, lower_is_better: as of `compare`.
+
+    Raises:
+      DataError, RunError: naming file, row and column.
+    """
+    asked = layout(column, score, metric, missing, lower_is_better)
+    return recorded.scores(source, replace(asked, models=models))
+
+
+def layout(
+    column: Mapping[str, str] | None = None,
+    score: str | None = None,
+    metric: str | None = None,
+    missing: Missing = "error",
+    lower_is_better: bool | None = None,
+) -> Layout:
+    """How a table is read, by the arguments of a verb."""
+    roles = {**(column or {}), **({"score": score} if score else {})}
+    higher = None if lower_is_better is None else not lower_is_better
+    return Layout(roles, (), metric, missing, higher)
 
 
 def scores(
@@ -39,71 +71,43 @@ def scores(
     """
     runs = [of for of in given if isinstance(of, Runs)]
     first = given[0] if given else None
-    if not (runs or is_table(first) or isinstance(first, Scores)):
+    is_table = isinstance(first, str | PathLike | Scores) or recorded.is_table(first)
+    if not (runs or is_table):
         return _of_sequences(given, paired, layout), None
     if paired:
         raise ConfigError("paired: expected with sequences; tables and runs say what is paired")
     if runs and len(runs) == len(given):
         rows = [row for of in runs for row in of.rows]
-        locations = dict.fromkeys(of.location for of in runs)
-        return old_scores.of_table(native.of_members(rows, ", ".join(locations), layout)), None
+        locations = ", ".join(dict.fromkeys(of.location for of in runs))
+        return native.scores_of(rows, locations, layout), None
     names = [name for name in given[1:] if isinstance(name, str)]
     if len(names) < len(given) - 1:
         raise ConfigError(
             "compare: expected sequences of scores, runs, or one table and names of its models, "
             "and not several of these; runs.scores() is a sequence"
         )
-    layout = Layout(layout.columns, [*dict.fromkeys(names)], layout.metric, layout.missing,
-                    layout.higher_is_better)  # fmt: skip
-    if isinstance(first, Scores):
-        return first.only(layout.models), None
+    layout = replace(layout, models=[*dict.fromkeys(names)])
     if isinstance(first, Runs):
-        return old_scores.of_table(native.of_members(first.rows, first.location, layout)), None
-    return _of_table(first, layout)
+        return native.scores_of(first.rows, first.location, layout), None
+    found = recorded.scores(first, layout)
+    if _is_recorded(first):
+        return found, outcomes.scores(str(first), found, layout)
+    return found, None
 
 
-def is_table(given: object) -> bool:
-    """Whether it is a table by itself: a path or URL, records, or a data frame."""
-    if isinstance(given, list | tuple):
-        return bool(given) and all(isinstance(record, Mapping) for record in given)
-    return isinstance(given, str | PathLike) or _is_frame(given)
+def _is_recorded(source: object) -> bool:
+    """Whether it is a runs folder or a database."""
+    if not isinstance(source, str | PathLike):
+        return False
+    path = str(source)
+    return database.is_url(path) or Path(path).is_dir() or Path(path).suffix == ".sqlite"
 
 
-def _is_frame(given: object) -> bool:
-    """Of pandas or another library."""
-    return hasattr(given, "columns") and hasattr(given, "to_dict")
-
-
-def _of_table(given: Any, layout: Layout) -> tuple[Scores, Scores | None]:
-    if not isinstance(given, str | PathLike):
-        return old_scores.of_table(tables.of_program(_columns(given), layout)), None
-    path = str(given)
-    if not (database.is_url(path) or Path(path).is_dir() or Path(path).suffix == ".sqlite"):
-        return old_scores.of_table(tables.read(path, layout)), None
-    table = native.score_table(path, layout)
-    kept = outcomes.of_table(path, table, layout)
-    items = old_scores.of_trained(kept, table.higher_is_better, table.source)
-    return old_scores.of_table(table), items
-
-
-def columns(given: Any) -> Columns:
+def columns(source: Any) -> Columns:
     """The columns of a table, as they are."""
-    if not isinstance(given, str | PathLike):
-        return _columns(given)
-    path = str(given)
-    recorded = database.is_url(path) or Path(path).is_dir() or Path(path).suffix == ".sqlite"
-    return native.columns(path) if recorded else imported.read(path)
-
-
-def _columns(given: Any) -> Columns:
-    """Those of records or of a data frame."""
-    if not _is_frame(given):
-        records = [{str(key): value for key, value in of.items()} for of in given]
-        return imported.of_records(records, "records", range(1, len(records) + 1))
-    values = {str(name): [*given[name]] for name in given.columns}
-    if len(values) < len(given.columns) or not len(given):
-        raise DataError("table: expected a data frame with rows, and columns of different names")
-    return Columns("data frame", values, range(1, len(given) + 1))
+    if recorded.is_table(source):
+        return imported.of_python(source)
+    return native.columns(str(source)) if _is_recorded(source) else imported.read(source)
 
 
 def _of_sequences(given: Sequence[Any], paired: bool, layout: Layout) -> Scores:
@@ -124,8 +128,7 @@ def _of_sequences(given: Sequence[Any], paired: bool, layout: Layout) -> Scores:
     if paired:
         rows["split"] = [k for values in arrays.values() for k in range(1, len(values) + 1)]
     whole = Columns("scores", rows, range(1, len(rows["score"]) + 1))
-    asked = Layout(higher_is_better=layout.higher_is_better)
-    return old_scores.of_table(tables.of_columns(whole, asked))
+    return tables.of_columns(whole, Layout(higher_is_better=layout.higher_is_better))
 
 
 def _numbers(name: str, values: object) -> np.ndarray:
@@ -141,45 +144,3 @@ def _numbers(name: str, values: object) -> np.ndarray:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
         raise DataError(f"{name}: score {wrong[0] + 1} is {what}{more}; expected finite numbers")
     return numbers
-
-
-def predictions(
-    path: str | Path,
-    models: Sequence[str] = (),
-    metric: str | None = None,
-    roles: Mapping[str, str] | None = None,
-) -> tuple[Scores, Scores]:
-    """Scores of runs, and of their items, of a table of predictions.
-
-    Raises:
-      DataError: naming file, row and column.
-    """
-    table, kept = predicted.read(path, [*models], metric, roles or {})
-    items = old_scores.of_trained(kept, table.higher_is_better, table.source)
-    return old_scores.of_table(table), items
-
-
-def logs(
-    paths: Sequence[str],
-    models: Sequence[str] = (),
-    tasks: Sequence[str] = (),
-    metric: str | None = None,
-    roles: Mapping[str, str] | None = None,
-    cluster: str | None = None,
-    missing: Missing = "error",
-    mismatched: Mismatched = "error",
-    lower_is_better: bool | None = None,
-) -> Scores:
-    """Scores of items, of logs of evaluations.
-
-    Raises:
-      DataError: naming file and line.
-    """
-    table = finding.read([*paths], Keys(cluster or "", roles or {}), [*tasks])
-    metrics = [name for name in (metric or "").split(",") if name]
-    higher = None if lower_is_better is None else not lower_is_better
-    rules = pairing.Rules([*models], metrics, missing, mismatched, higher)
-    found = old_scores.of_logs(table, rules)
-    shown = [*paths[:4], *([f"{len(paths) - 4} more"] if len(paths) > 4 else [])]
-    noun = "log" if table.logs == 1 else "logs"
-    return dataclasses.replace(found, source=f"{table.logs} {noun}: {', '.join(shown)}")

@@ -113,13 +113,14 @@ def _of_logs(
     higher_is_better: bool | None,
     missing: "Missing",
 ) -> "Scores":
-    from jaxeval import sources
+    from jaxeval.runs.layout import Layout
+    from jaxeval.runs.logs import finding
 
     if not (key is None or isinstance(key, str)):
         raise ConfigError("assert_better: of logs, clusters is the key that holds them")
     paths = [f"{name}={path}" for name, path in zip(_NAMES, (a, b), strict=True)]
-    lower = None if higher_is_better is None else not higher_is_better
-    return sources.logs(paths, _NAMES, (), metric, None, key, missing, lower_is_better=lower)
+    layout = Layout({}, _NAMES, metric, missing, higher_is_better, cluster=key or "")
+    return finding.read(paths, layout)
 
 
 def _of_arrays(

@@ -21,7 +21,6 @@ from tests import comparing
         (["--table", "T", "--column", "seed"], "expected ROLE=NAME"),
         (["--table", "T", "--unit", "split"], "--unit split: no such column"),
         (["--table", "none.csv", "--json", "-", "--latex"], "at most one"),  # before it is read
-        (["--table", "T", "--rows", "1"], "two or more models"),
         (["--table", "none.csv"], "no such file"),
         (["--runs", "none"], "none"),
     ],

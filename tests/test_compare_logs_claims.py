@@ -154,7 +154,7 @@ def test_over_runs_says_nothing_of_other_items(
 
 def test_empty_paths_and_runs_are_refused(tmp_path: Path) -> None:
     """Dies if no path is the working folder, or a line without a run is passed over."""
-    with pytest.raises(DataError, match="--log a=: expected a path"):
+    with pytest.raises(DataError, match="a=: expected a path"):
         compare.main(["--log", "a="])
     folder = _scores(tmp_path, {"a": [[]], "b": [[]]})
     with pytest.raises(DataError, match=r"a\.jsonl:1: score: expected one or more runs"):

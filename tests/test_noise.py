@@ -133,7 +133,6 @@ def test_what_is_left_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture)
         ),
         (["--by", "split,seed", "--table", "x", "--seed-list", "3,4"], "--seed-list: expected"),
         (["--by", "split,seed", "--table", "x.csv", "--seeds", "3"], "--seeds: expected without"),
-        (["--by", "split,seed", "--rows", "9"], "--rows: expected with --table or --runs"),
         (["--by", "split,seed", "--metric", "f1"], "--metric: expected with --table or --runs"),
         (["--score", "f1", "--missing", "drop"], "--missing, --score: expected with --table"),
         (["--by", "split,seed", "--table", "x", "--minus", "a"], "--minus a: expected another"),

@@ -131,7 +131,7 @@ def test_unknown_model_is_named(tmp_path: Path) -> None:
     """Dies if a model that the table lacks is taken as one without runs."""
     _table(tmp_path / "items.csv")
     words = ["--items", str(tmp_path / "items.csv"), "--model", "A", "--minus", "C"]
-    with pytest.raises(DataError, match="no model 'C'; it has A, B"):
+    with pytest.raises(DataError, match="no model 'C'; expected one of A, B"):
         plan.main([*words, "--difference", "0.1"])
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.runs import imported, old_scores, tables
+from jaxeval.runs import imported, tables
 from jaxeval.runs.layout import Layout
 from jaxeval.stats import common_seeds, multiple, relative_error, study
 from jaxeval.stats.common_seeds import Failures, Scores
@@ -183,7 +183,7 @@ def _study(
     columns = dict(zip(names, zip(*rows, strict=True), strict=True))
     columns["unit"] = ("fraction",) * len(rows)
     whole = imported.Columns("judgement", columns, range(1, len(rows) + 1))
-    return study.study(old_scores.of_table(tables.of_columns(whole, Layout())), rules, "seed")
+    return study.study(tables.of_columns(whole, Layout()), rules, "seed")
 
 
 def _placed(

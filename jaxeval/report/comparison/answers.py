@@ -12,7 +12,7 @@ from jaxeval.report import scores, standings, text
 from jaxeval.report.comparison import item_claims, run_claims, words
 from jaxeval.report.comparison.words import OVER, TESTS, names_of, on
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.runs.headers import is_failed
+from jaxeval.runs.checks import is_failed
 from jaxeval.runs.scores import Scores
 from jaxeval.stats.failures import Failures, FailureTest
 from jaxeval.stats.items.leaderboard import POWER, Board

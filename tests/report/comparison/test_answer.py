@@ -9,10 +9,10 @@ import pytest
 
 import jaxeval
 from jaxeval.report.comparison import answer, verdict
-from jaxeval.runs import tables
+from jaxeval.runs import flat
+from jaxeval.runs.flat import ScoreTable
 from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.tables import ScoreTable
 from jaxeval.stats import comparison
 from jaxeval.stats import study as studies
 from jaxeval.stats.pairwise import Rules
@@ -46,7 +46,7 @@ def _table(
         del columns["dataset"]
     given: Any = columns
     layout = Layout({"score": metric}, missing="drop", higher_is_better=higher)
-    return tables.of_columns(Columns("t", given, range(1, 1 + len(columns["model"]))), layout)
+    return flat.of_columns(Columns("t", given, range(1, 1 + len(columns["model"]))), layout)
 
 
 def _study(

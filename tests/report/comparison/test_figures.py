@@ -8,7 +8,7 @@ import pytest
 
 from jaxeval.report.comparison import figures
 from jaxeval.report.figures import Figure
-from jaxeval.runs import layout, tables
+from jaxeval.runs import flat, layout
 from jaxeval.stats import pairwise, ranking, study
 from tests.stats.test_datasets import DEMSAR
 
@@ -26,7 +26,7 @@ def _study(
             lines += [f"model {m},set {d},{k},{score:.4f}" for k, score in enumerate(scores)]
     path = folder / "scores.csv"
     path.write_text("\n".join(lines))
-    table = tables.read(str(path), layout.Layout(columns={"score": "f1"}))
+    table = flat.read(str(path), layout.Layout(columns={"score": "f1"}))
     return study.study(table, RULES, control=control)
 
 
@@ -60,7 +60,7 @@ def test_interval_of_a_control(tmp_path: Path) -> None:
     path = tmp_path / "demsar.csv"
     rows = [f"set{k}," + ",".join(map(str, scores)) for k, scores in enumerate(DEMSAR)]
     path.write_text("\n".join(["dataset," + ",".join(names), *rows]))
-    table = tables.read(str(path), layout.Layout())
+    table = flat.read(str(path), layout.Layout())
     for control, width in (("C4.5", 0.857 + 1.168), (None, None)):
         whole = study.study(table, RULES, control=control)
         figure = next(f for f in figures.draw(whole) if f.name == "critical_difference")
@@ -88,7 +88,7 @@ def long_names(tmp_path: Path) -> study.ScoreStudy:
             lines += [f"{name},set {d},{k},{score:.4f}" for k, score in enumerate(scores)]
     path = tmp_path / "scores.csv"
     path.write_text("\n".join(lines))
-    table = tables.read(str(path), layout.Layout(columns={"score": "mse"}))
+    table = flat.read(str(path), layout.Layout(columns={"score": "mse"}))
     return study.study(table, RULES)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from jaxeval.report.comparison import paste, tables, verdict
 from jaxeval.report.latex_markdown import Bold
-from jaxeval.runs import tables as score_tables
+from jaxeval.runs import flat
 from jaxeval.runs.layout import Layout
 from jaxeval.stats import study
 from jaxeval.stats.pairwise import Rules
@@ -25,7 +25,7 @@ def _study(folder: Path, means: dict[str, list[float]], seeds: int, **rules: boo
     ]
     path = folder / "t.csv"
     path.write_text("model,dataset,seed,f1\n" + "\n".join(rows))
-    return study.study(score_tables.read(str(path), Layout(**rules)), Rules(resamples=99))
+    return study.study(flat.read(str(path), Layout(**rules)), Rules(resamples=99))
 
 
 def _bold(of: ScoreStudy) -> set[tuple[str, str]]:
