@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxeval import parameters
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.results import Runs
 from jaxeval.runs import database, imported, native, outcomes, tables
@@ -19,8 +20,9 @@ from jaxeval.runs.scores import Scores
 from jaxeval.stats import results
 
 
+@parameters.verb
 def read_scores(
-    source: Any,
+    source: "str | Path | Any",
     *models: str,
     score: str | None = None,
     column: Mapping[str, str] | None = None,

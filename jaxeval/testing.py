@@ -19,8 +19,8 @@ _NAMES = ("a", "b")
 _ARGUMENTS = {  # in messages; the last two are of logs that `compare` alone reads
     "lower_is_better": "higher_is_better=False",
     "higher_is_better": "higher_is_better=True",
-    "column": "compare --log --column ROLE=KEY",
-    "mismatched": "compare --log --mismatched{}",
+    "column": "compare logs --column ROLE=KEY",
+    "mismatched": "compare logs --mismatched{}",
 }
 
 
