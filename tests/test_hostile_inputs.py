@@ -23,7 +23,8 @@ from jaxeval.population import parameter_files
 from jaxeval.report import figures, latex_markdown, tables
 from jaxeval.runs import imported
 from jaxeval.space import distributions
-from jaxeval.stats.pairwise import Rules
+from jaxeval.stats.rules import Rules
+from tests import comparing
 
 _ESCAPE = "a\x1b[31mred\x07\u202e"
 _ESCAPED = r"a\x1b[31mred\x07\u202e"
@@ -120,7 +121,7 @@ def test_a_terminal_of_few_letters() -> None:
     words = [sys.executable, "-c", code]
     done = subprocess.run(words, env=env, capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"\\xb1 \\xe9\n", b"")
-    words = [sys.executable, "-m", "jaxeval", "compare", "--é\x1b"]
+    words = [sys.executable, "-m", "jaxeval", "compare", "x.csv", "--é\x1b"]
     done = subprocess.run(words, env=env, capture_output=True, check=False)
     said = b"error: unrecognized arguments: --\\xe9\\x1b; --help lists the arguments\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, b"", said)
@@ -142,13 +143,15 @@ def test_error_lines_are_short_and_plain(capsys: pytest.CaptureFixture) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("compare --bad\x1b[31m", r"unrecognized arguments: --bad\x1b[31m"),
-        (f"compare --alpha {'1' * 5000}", "--alpha: expected a number between 0 and 1, got '11"),
+        ("compare x.csv --bad\x1b[31m", r"unrecognized arguments: --bad\x1b[31m"),
+        (
+            f"compare x.csv --alpha {'1' * 5000}",
+            "--alpha: expected a number between 0 and 1, got '11",
+        ),
         (f"train --seed-list 3,{'1' * 5000}", "--seed-list: expected whole numbers below 2^32"),
         (f"predict --seed {'1' * 5000}", "--seed: expected a whole number from 0 to 4294967295"),
         ("select --simulate 99999999999", "--simulate: expected a whole number from 1 to 1000000"),
         ("tune --retries 99999999999", "--retries: expected a whole number from 0 to 1000000"),
-        ("compare --rows 10000001", "--rows: expected a whole number from 1 to 10000000"),
     ],
 )
 def test_arguments_in_a_line(words: str, said: str, capsys: pytest.CaptureFixture) -> None:
@@ -181,7 +184,7 @@ def test_a_device_is_no_file() -> None:
     for words in (
         ["train", "--dry-run", "--data", "/dev/zero"],
         ["train", "--dry-run", "moss2019/tdlstm_small", "--data", "/dev/zero"],
-        ["compare", "--log", "/dev/zero"],
+        ["compare", "logs", "/dev/zero"],
     ):
         with pytest.raises(DataError, match="/dev/zero: a device or a pipe; expected a file"):
             verbs.main(words)
@@ -189,12 +192,11 @@ def test_a_device_is_no_file() -> None:
 
 def test_a_few_bytes_that_are_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if what unpacks to more rows than the memory holds is read to its end."""
-    monkeypatch.setattr(imported, "MOST_ROWS", 1000)
+    monkeypatch.setattr(imported, "_MOST_ROWS", 1000)
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"A,B\n" + b"1,2\n" * 100_000))
-    with pytest.raises(DataError, match="expected at most 1,000 rows; --rows N reads the first N"):
+    with pytest.raises(DataError, match="expected at most 1,000 rows"):
         imported.read(path)
-    assert len(imported.read(path, rows=10)) == 10
     monkeypatch.setattr(csv, "reader", None)  # nothing is kept before
     with pytest.raises(DataError, match="expected at most 1,000 rows"):
         imported.read(path)
@@ -206,17 +208,14 @@ def test_a_few_bytes_that_are_many_rows(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_control_characters_in_names(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a name colours the terminal, or makes a figure that is not well-formed."""
-    from jaxeval.compare import __main__ as compare
-
     path = tmp_path / "t.json"
     path.write_text(json.dumps({_ESCAPE: [0.1, 0.2, 0.4], "b": [0.5, 0.6, 0.9]}))
     out = tmp_path / "figures"
-    words = ["--table", str(path), "--figures", str(out), "--details", "--resamples", "99"]
-    assert compare.main(words) == 0
+    words = [path, "--save", out, "--save", tmp_path / "t.md", "--details", "--resamples", "99"]
+    assert comparing.main(*words) == 0
     shown = capsys.readouterr().out
     assert _ESCAPED in shown and not {"\x1b", "\x07", "\u202e"} & {*shown}
-    assert compare.main([*words[:2], "--markdown", "-", "--resamples", "99"]) == 0
-    assert "\x1b" not in capsys.readouterr().out
+    assert "\x1b" not in (tmp_path / "t.md").read_text()
     drawn = [*out.glob("*.svg")]
     assert drawn
     for file in drawn:

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
+from jaxeval.runs.flat import ScoreTable
 
 from jaxeval.errors import DataError
 from jaxeval.runs import cells, tables
-from jaxeval.runs.flat import ScoreTable
 from jaxeval.runs.layout import Layout
 
 HEAD = "model,fold,run,score"
