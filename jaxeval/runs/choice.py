@@ -25,7 +25,8 @@ def models(rows: Rows, layout: Layout, warnings: list[str]) -> list[str]:
       DataError: no such model, too many, or a metric that no data set of theirs has.
     """
     chosen = [*dict.fromkeys(layout.models or rows.model.names)]
-    absent = [name for name in chosen if name not in {*rows.model.names}]
+    known = {*rows.model.names}
+    absent = [name for name in chosen if name not in known]
     if absent:
         expected = f"expected one of {listed(rows.model.names)}"
         raise DataError(f"no model {absent[0]!r}; {expected}", rows.place)
@@ -39,10 +40,10 @@ def models(rows: Rows, layout: Layout, warnings: list[str]) -> list[str]:
     by_model: dict[str, list[str]] = {name: [] for name in rows.model.names}
     for model, metric in pairs[:, pairs[1] >= 0].T.tolist():
         by_model[rows.model.names[model]].append(rows.metric.names[metric])
-    known = [*dict.fromkeys(name for model in chosen for name in by_model[model])]
+    metrics = [*dict.fromkeys(name for model in chosen for name in by_model[model])]
     for name in names:
-        if not _meant(name, known):
-            raise _unknown(name, known, rows.place, warnings)
+        if not _meant(name, metrics):
+            raise _unknown(name, metrics, rows.place, warnings)
     having = [model for model in chosen if meant(by_model[model], layout)]
     if layout.models or len(having) < 2:
         return chosen

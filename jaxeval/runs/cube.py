@@ -87,7 +87,8 @@ def _error(rows: Rows, name: str, message: str) -> DataError:
 
 def _data_sets(rows: Rows, models: Sequence[str]) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
     """Each data set that a model has, with the places of each model's rows, in their order."""
-    codes = np.array([rows.model.names.index(name) for name in models])
+    places = {name: k for k, name in enumerate(rows.model.names)}
+    codes = np.array([places[name] for name in models])
     keys = matching.pairs(rows.dataset.codes, rows.model.codes)
     order = np.argsort(keys, kind="stable")
     width = int(rows.model.codes.max(initial=0)) + 1
