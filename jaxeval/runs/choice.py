@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
+from jaxeval.runs import matching
 from jaxeval.runs.imported import listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.rows import Rows
@@ -36,10 +37,13 @@ def models(rows: Rows, layout: Layout, warnings: list[str]) -> list[str]:
     names = asked(layout)
     if rows.whole or not names:
         return chosen
-    pairs = np.unique(np.stack([rows.model.codes, rows.metric.codes]), axis=1)
+    first = np.unique(matching.pairs(rows.model.codes, rows.metric.codes + 1), return_index=True)[
+        1
+    ]
     by_model: dict[str, list[str]] = {name: [] for name in rows.model.names}
-    for model, metric in pairs[:, pairs[1] >= 0].T.tolist():
-        by_model[rows.model.names[model]].append(rows.metric.names[metric])
+    for k in first.tolist():
+        if rows.metric.named(k):  # else an answer that failed
+            by_model[rows.model.named(k)].append(rows.metric.named(k))
     metrics = [*dict.fromkeys(name for model in chosen for name in by_model[model])]
     for name in names:
         if not _meant(name, metrics):

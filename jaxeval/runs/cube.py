@@ -202,8 +202,9 @@ def _values(
     bad = np.flatnonzero(ended & ~np.isfinite(score))
     if len(bad) and layout.missing == "error":
         k = int(where[bad[0]])
+        count = int(np.sum(rows.model.codes[where[bad]] == rows.model.codes[k]))
         drop, zero = (argument("missing", word) for word in ("drop", "zero"))
-        found = f"scores of {rows.model.named(k)} that are not finite: {len(bad)}, the first"
+        found = f"scores of {rows.model.named(k)} that are not finite: {count}, the first"
         of = f"{rows.score[k]} of item {rows.item.named(k):.60}"
         advice = f"{drop} leaves them out, {zero} counts them as 0"
         raise _error(rows, name, f"{found} {of}; {advice}")

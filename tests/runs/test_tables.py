@@ -58,7 +58,7 @@ def test_records_and_frames_are_tables() -> None:
     for source in (RECORDS, frame, sources.scores(RECORDS)):
         assert by_model(sources.scores(source)) == {"A": [0.5, 0.6], "B": [0.7, 0.9]}
     assert by_model(sources.scores(RECORDS, Layout(models=["B"]))) == {"B": [0.7, 0.9]}
-    with pytest.raises(DataError, match="expected a path, .*, found int"):
+    with pytest.raises(DataError, match=r"expected a path, .*, found int"):
         sources.scores(5)
 
 
