@@ -58,7 +58,10 @@ def read(
     if metric == "macro_f1" and "gold" not in table.values:
         raise DataError("macro_f1 needs columns gold and predicted", path)
     failed, finished = _ended(table)
-    found = cube.scores(_rows(finished, metric), Layout())
+    rows = _rows(finished, metric)
+    found = cube.scores(rows, Layout())
+    if "gold" in finished.values:
+        _refuse_golds(finished, rows.item.codes)
     for data in found.data_sets:
         _refuse_incomplete(data, found.source)
     items = dataclasses.replace(found, data_sets=tuple(_scored(data) for data in found.data_sets))
@@ -189,7 +192,6 @@ def _rows(table: Columns, metric: str) -> Rows:
             Coded(labels.names, labels.codes[part]) for part in (slice(size), slice(size, None))
         )
         right = gold.codes == predicted.codes
-        _refuse_golds(table, matching.pairs(dataset.codes, item.codes), gold)
     else:
         right = np.array([_is_right(table, k) for k in range(size)])
     run = matching.pairs(matching.pairs(model.codes, dataset.codes), seed.codes)
@@ -250,9 +252,9 @@ def _is_right(table: Columns, k: int) -> bool:
     return _TRUTH[cell]
 
 
-def _refuse_golds(table: Columns, keys: np.ndarray, gold: Coded) -> None:
+def _refuse_golds(table: Columns, keys: np.ndarray) -> None:
     """Raises DataError where an item has two golds: keys [N] are equal where items are."""
-    first = _first(keys)
+    gold, first = coded(table["gold"]), _first(keys)
     wrong = np.flatnonzero(gold.codes != gold.codes[first])
     if len(wrong):
         row, other = int(wrong[0]), int(first[wrong[0]])

@@ -10,7 +10,7 @@ import pytest
 
 from jaxeval.compare import __main__ as compare
 from jaxeval.errors import DataError
-from jaxeval.runs import arguments, items
+from jaxeval.runs import arguments, flat_items, items
 
 
 def _items(folder: Path, runs: Mapping[str, int]) -> Path:
@@ -34,7 +34,7 @@ def _main_with_statuses(
     words: Sequence[str],
 ) -> int:
     """Compares the items of a file as those of a runs folder in which runs ended so."""
-    table, trained = items.read(path)
+    table, trained = flat_items.trained(items.read(path))
     known = dataclasses.replace(table, statuses=statuses, notes=("A and B differ in x: 1, 2",))
     monkeypatch.setattr(arguments, "scores_and_items", lambda *_: (known, trained))
     return compare.main(["--items", str(path), *words])

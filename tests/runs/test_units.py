@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jaxeval.errors import DataError
-from jaxeval.runs import tables, units
+from jaxeval.runs import flat, units
 from jaxeval.runs.layout import Layout
 
 
@@ -29,7 +29,7 @@ SPLITS = "".join(
 
 def test_the_unit_of_replication_is_named_and_averaged_within(tmp_path: Path) -> None:
     """Dies if seeds of one split count as independent by default, or labels are mixed up."""
-    table = tables.read(_write(tmp_path, "a.csv", "model,split,seed,score\n" + SPLITS), Layout())
+    table = flat.read(_write(tmp_path, "a.csv", "model,split,seed,score\n" + SPLITS), Layout())
     by_split = units.samples(table)
     assert (by_split.unit, by_split.averaged) == ("split", (1, 2))
     a, b = by_split.by_dataset[""]["A"], by_split.by_dataset[""]["B"]
@@ -46,11 +46,11 @@ def test_the_unit_of_replication_is_named_and_averaged_within(tmp_path: Path) ->
 def test_pools_for_replay_keep_the_pairing(tmp_path: Path) -> None:
     """Dies if the k-th scores of two models belong to different splits."""
     text = "model,split,score\nA,x,1\nA,y,2\nA,z,3\nB,z,30\nB,x,10\n"
-    table = tables.read(_write(tmp_path, "a.csv", text), Layout())
+    table = flat.read(_write(tmp_path, "a.csv", text), Layout())
     together = units.pools(table, together=True)
     assert {m: v.tolist() for m, v in together.items()} == {"A": [1, 3], "B": [10, 30]}
     assert [len(v) for v in units.pools(table, together=False).values()] == [3, 2]
-    rows = tables.read(_write(tmp_path, "b.csv", "A,B\n1,2\n"), Layout())
+    rows = flat.read(_write(tmp_path, "b.csv", "A,B\n1,2\n"), Layout())
     with pytest.raises(DataError, match="expected a seed or split that all models have"):
         units.pools(rows, together=True)
 
@@ -62,7 +62,7 @@ def test_copies_are_of_models_that_vary_nowhere(tmp_path: Path) -> None:
         ("B", "easy", 1, 0.9), ("B", "easy", 2, 0.9), ("B", "hard", 1, 0.4), ("B", "hard", 2, 0.4),
         ("C", "easy", 1, 0.7),
     )]  # fmt: skip
-    table = tables.read(
+    table = flat.read(
         _write(tmp_path, "a.csv", "model,dataset,seed,score\n" + "".join(rows)), Layout()
     )
     kept, copies = units.without_copies(units.samples(table))

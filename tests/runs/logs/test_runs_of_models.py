@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from jaxeval.runs import flat_items
 from jaxeval.runs.item_scores import Paired
-from jaxeval.runs.logs import finding, pairing
+from jaxeval.runs.logs import finding
 from jaxeval.stats.items import study
 from jaxeval.stats.items.study import ItemStudy, Rules
 from tests.runs.logs import writing
@@ -37,7 +38,7 @@ def _task(folder: Path, task: str, by_model: Mapping[str, Runs], named: bool = T
 
 
 def _paired(*paths: Path | str) -> Paired:
-    return pairing.paired(finding.read([*map(str, paths)]))
+    return flat_items.paired(finding.read([*map(str, paths)]))
 
 
 def _studied(folder: Path) -> ItemStudy:
