@@ -132,7 +132,7 @@ def _change(rows: list[Row], **values: Any) -> None:
         ),
         (
             lambda rows: [row.pop("gold") and row.pop("predicted") for row in rows],
-            "no column correct, or gold and predicted; the columns are dataset, model, seed, item: ",
+            "no column correct, or gold and predicted; the columns are dataset, model, seed",
         ),
         (
             lambda rows: [row.update(correct=0.5) or row.pop("gold") for row in rows],
