@@ -167,19 +167,22 @@ def _same_items(
     Raises:
       DataError: logs differ on items, and nothing is asked for.
     """
-    ids, none = rows.item.codes[where], np.zeros(len(where), bool)
-    if rows.content is None or rows.prompt is None or layout.mismatched == "pair":
-        return ids, none
-    model, run = rows.model.codes[where], rows.run[where]
-    keys, wrong = matching.matched(
-        ids, rows.content[where], rows.prompt[where], model, matching.pairs(run, model)
+    ids, unknown = rows.item.codes[where], np.full(len(where), -1)
+    content, prompt = (
+        unknown if of is None else of.codes[where] for of in (rows.content, rows.prompt)
     )
+    if layout.mismatched == "pair" or max(content.max(), prompt.max()) < 0:
+        return ids, np.zeros(len(where), bool)
+    model, run = rows.model.codes[where], rows.run[where]
+    keys, wrong = matching.matched(ids, content, prompt, model, matching.pairs(run, model))
     if wrong.any():
         names = list(dict.fromkeys(rows.item.named(k) for k in where[wrong].tolist()))
-        said = (
-            f"{len(names)} of {len({*ids.tolist()})} items are not the same in all logs, by their "
-            f"content or prompt ({listed(names, _FEW)})"
-        )
+        count = f"{len(names)} of {len({*ids.tolist()})} items"
+        if rows.file is None:
+            found = f"{count} have several golds or prompts ({listed(names, _FEW)})"
+            raise _error(rows, name, f"{found}; expected one of each item")
+        why = f"by their content or prompt ({listed(names, _FEW)})"
+        said = f"{count} are not the same in all logs, {why}"
         if layout.mismatched == "error":
             drop, pair = (argument("mismatched", word) for word in ("drop", "pair"))
             why = "such as where only chat templates differ"

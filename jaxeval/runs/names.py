@@ -4,6 +4,7 @@ import functools
 import re
 from collections.abc import Collection, Iterable
 
+ROLES = ("model", "seed", "item", "dataset", "status")  # of a table of answers, beside these
 # role -> names; case, plural, separators, and an id behind a name do not count
 _SYNONYMS = {
     "model": "model modelname system method algorithm approach arch architecture agent classifier",
@@ -12,6 +13,7 @@ _SYNONYMS = {
     "dataset": "dataset corpus treebank task benchmark game problem language lang domain env",
     "item": "item example doc document question sentence instance query utterance image passage",
     "status": "status state",
+    "score": "score",
     "correct": "correct iscorrect right",
     "gold": "gold goldlabel label target truth groundtruth",
     "predicted": "predicted prediction pred predictedlabel",

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from jaxeval.errors import DataError, printable
-from jaxeval.runs import matching
+from jaxeval.runs import items, matching
 from jaxeval.runs.directions import Key
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs.records import Notes, Reader, Record, Source
-from jaxeval.runs.rows import Coded, Rows
+from jaxeval.runs.rows import Coded, Rows, constant
 from jaxeval.runs.scores import Status
 
 _MOST = 50_000_000  # scores of all logs
@@ -47,7 +47,7 @@ class Collector:
     models: dict[str, None] = dataclasses.field(default_factory=dict)
     files: dict[str, None] = dataclasses.field(default_factory=dict)
     directions: dict[Key, bool] = dataclasses.field(default_factory=dict)
-    settings: dict[Key, dict[frozenset[str], None]] = dataclasses.field(default_factory=dict)
+    settings: dict[Key, dict[str, None]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.codes = {kind: _Codes({"": -1}) for kind in _KINDS}
@@ -58,6 +58,9 @@ class Collector:
         """Appends the scores of a log; of one without a task that is wanted nothing is noted."""
         self.sources.append(source)
         notes, before, log = Notes(), len(self.scores), len(self.sources) - 1
+        if source.path.suffix in items.TABLES:
+            self._extend(items.of_log(source.path, layout), source, log)
+            return
         for record in reader(source, layout, notes):
             if len(self.scores) == _MOST:
                 raise DataError(f"more than {_MOST} scores", source.path)
@@ -85,6 +88,37 @@ class Collector:
         for number, value in (("sample", record.sample), ("status", record.status), ("log", log)):
             self.cells[number].append(value)
         self.scores.append(record.score)
+
+    def _extend(self, table: Rows, source: Source, log: int) -> None:
+        """Appends the scores of a table."""
+        if len(self.scores) + len(table.score) > _MOST:
+            raise DataError(f"more than {_MOST} scores", source.path)
+        if (
+            table.dataset.names == ("",)
+            and source.name
+            and table.model.names != (source.path.stem,)
+        ):
+            self.files[source.name] = None
+            table = dataclasses.replace(table, dataset=constant(source.name, len(table.score)))
+        if source.model:
+            table = dataclasses.replace(table, model=constant(source.model, len(table.score)))
+        keep = np.array([*map(self.wanted, table.dataset.names)])[table.dataset.codes]
+        self.tasks |= dict.fromkeys(table.dataset.names)
+        name = table.labels.get("name")
+        run = name or constant("", len(keep))
+        run = Coded(tuple(f"{log} {of}" for of in run.names), run.codes)
+        kinds = ("model", "dataset", "metric", "item", "cluster", "content", "prompt")
+        columns: dict[str, Coded | None] = {kind: getattr(table, kind) for kind in kinds}
+        columns |= {"run": run, "run_id": name, "name": name}
+        ones = np.ones(len(keep)) if table.sample is None else table.sample
+        numbers = {"sample": ones, "status": table.status, "log": np.full(len(keep), log)}
+        for kind, column in columns.items():
+            of = column or constant("", len(keep))
+            codes = [self.codes[kind][n or " " * (kind == "dataset")] for n in of.names]
+            numbers[kind] = np.array(codes)[of.codes]
+        for kind, values in numbers.items():
+            self.cells[kind].frombytes(values[keep].astype(np.intc).tobytes())
+        self.scores.frombytes(table.score[keep].tobytes())
 
     def _direct(self, record: Record, task: str, source: Source) -> None:
         higher, key = record.higher_is_better, (task, record.metric)
@@ -125,8 +159,8 @@ class Collector:
             labels={"name": coded["name"]},
             sample=cells["sample"],
             cluster=coded["cluster"],
-            content=cells["content"],
-            prompt=cells["prompt"],
+            content=coded["content"],
+            prompt=coded["prompt"],
             recorded=self.directions,
             who="the logs say",
             file=files,
@@ -157,12 +191,11 @@ class Collector:
     def _note_settings(self) -> None:
         """Notes, once, logs of one model and task that differ in how the model was made."""
         for (model, _), settings in self.settings.items():
-            common = frozenset.intersection(*settings)
             if len(settings) > 1:
-                differ = "; ".join(", ".join(sorted(of - common)) or "none" for of in settings)
+                differ = "; ".join(of or "none" for of in settings)
                 self.notes[
-                    f"logs of {model} differ in more than seeds ({differ}) and are taken for one "
-                    "model; NAME=PATH tells them apart"
+                    f"logs of {model} differ in their settings ({differ:.200}) and are taken for "
+                    "one model; NAME=PATH tells them apart"
                 ] = 1
 
 

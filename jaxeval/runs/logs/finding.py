@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jaxeval.data import text
 from jaxeval.errors import DataError, JaxevalError, argument, parsing, printable
-from jaxeval.runs import cube
+from jaxeval.runs import cube, items
 from jaxeval.runs.imported import collector_paused, listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import inspect_logs, lm_eval, predictions, programs
@@ -129,7 +129,7 @@ def _sources(given: str, any_lines: bool) -> list[Source]:
     files = [*itertools.islice(_files(path), _MOST_FILES + 1)]
     if len(files) > _MOST_FILES:
         raise DataError(f"more than {_MOST_FILES} files; name a smaller folder", path)
-    others = {f for f in files if f.suffix in predictions.TABLES and not predictions.is_table(f)}
+    others = {f for f in files if f.suffix in items.TABLES and not items.is_table(f)}
     logs = [f for f in files if f not in others and _reader(f, any_lines) is not None]
     if not logs:
         only = any(lm_eval.RESULTS.fullmatch(file.name) for file in files)
@@ -162,7 +162,7 @@ def _reader(path: Path, any_lines: bool) -> Reader | None:
         return programs.read_helm
     if of_lm_eval:
         return lm_eval.read
-    if path.suffix in predictions.TABLES:
+    if path.suffix in items.TABLES:
         return predictions.read
     if path.suffix not in _SUFFIXES:
         return None

@@ -1,4 +1,4 @@
-"""Predictions or scores of items, with one or several runs in a line: JSON lines, or a table.
+"""Predictions or scores of items, with one or several runs in a line of JSON.
 
 A line is an item, or an item of a run. Keys by role (`--column ROLE=KEY` names others):
 
@@ -9,26 +9,20 @@ A line is an item, or an item of a run. Keys by role (`--column ROLE=KEY` names 
 A list under score, correct or predicted holds the runs. Where `gold` is a list, a line holds
 several items (the targets of a text): `item` may be a list too, and predictions are lists of it,
 one a run. A key that ends in `*` gives the predictions of all models, named by what it stands for.
-
-In a table (CSV, TSV) the columns are the keys; it must name its items, so that scores of runs are
-never taken for scores of items.
 """
 
 import json
 import math
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jaxeval.errors import DataError, argument
 from jaxeval.files import Json
-from jaxeval.runs import imported, names
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import files, records
 from jaxeval.runs.logs.records import Notes, Record, Source
 from jaxeval.runs.scores import Status
 
-TABLES = (".csv", ".tsv")
 ANSWERS = ("score", "correct", "predicted")
 ROLES = (
     *("item", "score", "correct", "gold", "predicted", "model", "task", "run", "sample"),
@@ -85,7 +79,8 @@ def read(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
         asked = argument("column", {wrong[0]: layout.columns[wrong[0]]})
         raise DataError(f"{asked}: of logs, expected one of {', '.join(ROLES)}", source.path)
     any_answer = False
-    for line in _lines(source, layout):
+    for number, tree in files.lines(source.path):
+        line = _Line(source, layout.columns, number, tree)
         answered = False
         for model, role, value in line.answers():
             answered = True
@@ -99,55 +94,6 @@ def read(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
                 f"{', '.join([*line.tree][:12]) or 'none'}"
             )
         any_answer = any_answer or answered
-
-
-def is_table(path: Path) -> bool:
-    """Whether it is a table with columns of items and of answers to them, by its header."""
-    try:
-        header = imported.header(path) if path.suffix in TABLES else ()
-    except DataError:  # of another kind
-        return False
-    columns = {*names.of_items(header), *header}
-    return "item" in columns and not columns.isdisjoint(ANSWERS)
-
-
-def _lines(source: Source, layout: Layout) -> Iterator[_Line]:
-    """The lines of a file, or the rows of a table.
-
-    Raises:
-      DataError: a table without a column of items, or as `imported.read`.
-    """
-    if source.path.suffix not in TABLES:
-        for number, tree in files.lines(source.path):
-            yield _Line(source, layout.columns, number, tree)
-        return
-    table = imported.read(source.path)
-    known = names.of_items(table.values)
-    for role, axis in (("run", "seed"), ("task", "dataset")):
-        if axis in known and role not in table.values:
-            known[role] = known[axis]
-    columns = {**known, **layout.columns}
-    if columns.get("item") not in table.values:
-        named = argument("column", {"item": "NAME"})
-        message = f"no column item ({named} names another); scores of runs are no log"
-        raise DataError(message, source.path)
-    numbers = {columns.get(role, role) for role in ("score", "correct")}
-    for number, *cells in zip(table.rows, *table.values.values(), strict=True):
-        tree = {
-            name: _cell(cell) if name in numbers else None if cell == "" else cell
-            for name, cell in zip(table.values, cells, strict=True)
-        }
-        yield _Line(source, columns, number, tree)
-
-
-def _cell(cell: Any) -> Json:
-    """A cell as JSON would have it: None where it is empty, true and false of any case."""
-    if cell == "" or not isinstance(cell, str):
-        return None if cell == "" else cell
-    try:
-        return json.loads(cell.lower())
-    except (ValueError, RecursionError):
-        return cell
 
 
 def _of_model(line: _Line, model: str, role: str, value: Json, layout: Layout) -> Iterator[Record]:
