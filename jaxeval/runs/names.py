@@ -28,12 +28,9 @@ _SETTINGS = (
     "cpu worker process pid job jobid session experiment exp annotator user"
 )
 _METRICS = (
-    "accuracy acc f1 precision recall loss nll ppl perplexity bleu chrf rouge em mcc auc wer cer "
-    "bpc bit dev val valid validation test train training"
-)
-_OF_METRICS = (
-    "macro micro weighted mean avg average l lsum exact match max min best final last score eval "
-    "evaluation"
+    "accuracy acc f1 precision recall loss nll ppl perplexity bleu chrf rouge rougel em mcc auc "
+    "wer cer bpc bit dev val valid validation test train training macro micro weighted mean avg "
+    "average exact match max min best final last score eval evaluation"
 )
 _TRAINING, _DEV, _TEST = "train training trn", "dev val valid validation", "test"
 _LOSSES = "loss nll cost"
@@ -127,9 +124,7 @@ def _has(name: str, words: str) -> bool:
 
 def is_metric(name: str) -> bool:
     """Whether a name is that of a metric or a part of the data: f1, dev_f1, rougeL, test."""
-    kinds = [{word, _without_digits(word)} for word in _words(name)]
-    every = all(kind & (_SETS[_METRICS] | _SETS[_OF_METRICS]) for kind in kinds)
-    return every and any(kind & _SETS[_METRICS] for kind in kinds)
+    return all({word, _without_digits(word)} & _SETS[_METRICS] for word in _words(name))
 
 
 def _without_digits(word: str) -> str:
@@ -152,7 +147,7 @@ _ROLES = {word: role for role, words in _SYNONYMS.items() for word in words.spli
 _SETS = {
     words: frozenset(words.split())
     for words in (
-        *(_NUMBERED, _PROGRESS, _STEPS, _TIMES, _SETTINGS, _METRICS, _OF_METRICS, _TRAINING),
+        *(_NUMBERED, _PROGRESS, _STEPS, _TIMES, _SETTINGS, _METRICS, _TRAINING),
         *(_DEV, _TEST, _LOSSES),
     )
 }

@@ -46,7 +46,7 @@ def both_of(first: Coded, second: Coded) -> Coded:
     keys = first.codes * len(second.names) + second.codes
     places, codes = np.unique(keys, return_inverse=True)
     pairs = (divmod(int(place), len(second.names)) for place in places)
-    return Coded(tuple(f"{first.names[a]} {second.names[b]}" for a, b in pairs), codes)
+    return Coded(tuple(f"{first.names[a]} {second.names[b]}".strip() for a, b in pairs), codes)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

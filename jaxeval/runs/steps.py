@@ -17,7 +17,6 @@ from jaxeval.runs.layout import AXES, PICKS, Layout
 from jaxeval.runs.metrics import higher_is_better
 
 _MOST_RISING = 0.8  # of neighbouring rows, that make a column of steps the history of a run
-_FEWEST = 3  # steps that all models have in common
 
 
 def one_a_run(
@@ -134,9 +133,7 @@ def _is_history(table: Columns, layout: Layout, name: str, cells: Sequence[Seque
     known = {"seed", "split"} & layouts.present(table, layout).keys()
     if layouts.is_tidy(table, layout) and (known or any(map(names.is_run, table.values))):
         return bool(of_runs)
-    alike = {tuple(sorted(of)) for of in of_runs}
-    same = len(of_runs) > 1 and len(alike) == 1 and len({*next(iter(alike))}) >= _FEWEST
-    return same or _rises(of_runs)
+    return _rises(of_runs)
 
 
 def _steps(table: Columns, name: str, cells: Sequence[Sequence[int]]) -> list[np.ndarray]:

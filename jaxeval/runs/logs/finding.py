@@ -123,7 +123,7 @@ def _sources(given: str, any_lines: bool) -> list[Source]:
         text.refuse_pointer(path)
         if _reader(path, True) is None:
             raise DataError(f"no log of an evaluation; expected {_EXPECTED}", path)
-        return [Source(path, "", model)]
+        return [Source(path, model)]
     if not path.is_dir():
         raise text.no_file(path)
     files = [*itertools.islice(_files(path), _MOST_FILES + 1)]
@@ -135,7 +135,7 @@ def _sources(given: str, any_lines: bool) -> list[Source]:
         only = any(lm_eval.RESULTS.fullmatch(file.name) for file in files)
         hint = "results without samples: run lm_eval with --log_samples" if only else _EXPECTED
         raise DataError(f"no log of items in it; expected {hint}", path)
-    return [Source(f, str(f.relative_to(path).with_suffix("")), model) for f in logs]
+    return [Source(file, model) for file in logs]
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -20,12 +20,10 @@ class Source(NamedTuple):
     """A log, as it was asked for.
 
     Attributes:
-      name: of the file in the folder that was named; "" if it was itself named.
       model: its model's name by NAME=PATH; "": the log says.
     """
 
     path: Path
-    name: str = ""
     model: str = ""
 
 
@@ -42,7 +40,7 @@ class Record(NamedTuple):
       prompt: hash of all else in which one item can differ between two logs; "" unknown.
       run_id: what names the run in other logs too, as where several files are parts of one run.
       name: what a user calls the run, on all tasks alike.
-      file: name of the log, which is that of the task where several models have one.
+      unplaced: nothing says which task or run of its model a score is of.
       settings: of the model beside its name, as of `settings`; None: unknown.
     """
 
@@ -59,7 +57,7 @@ class Record(NamedTuple):
     status: Status = Status.SCORED
     run_id: str = ""
     name: str = ""
-    file: str = ""
+    unplaced: bool = False
     higher_is_better: bool | None = None
     settings: str | None = None
 

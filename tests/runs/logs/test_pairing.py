@@ -226,7 +226,7 @@ def test_parts_of_a_run_are_one_run(tmp_path: Path) -> None:
         _of_a(first, range(3), **keys)
         _of_a(second, range(3, 6))
         with pytest.raises(DataError, match="a run of a has no item in common with its other"):
-            read(first, second)
+            read(f"a={first}", f"a={second}")
 
 
 def test_scores_twice_name_their_log(tmp_path: Path) -> None:

@@ -293,15 +293,10 @@ def test_openai_evals(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "columns", "expected"),
     [
-        (  # runs in a list, models by a pattern, several items in a line
-            [{"id": "s1", "gold": ["p", "n"], "target": ["t1", "t2"]}
-             | {"said_A": [["p", "n"], ["n", "n"]], "said_B": [["p", "p"]]}],
-            {"predicted": "said_*", "item": "target", "cluster": "id"},
-            [
-                *(("A", "", "t1", "s1", 0, 1.0), ("A", "", "t1", "s1", 1, 0.0)),
-                *(("A", "", "t2", "s1", 0, 1.0), ("A", "", "t2", "s1", 1, 1.0)),
-                *(("B", "", "t1", "s1", 0, 1.0), ("B", "", "t2", "s1", 0, 0.0)),
-            ],
+        (  # runs in a list
+            [{"id": "s1", "gold": "p", "target": "t1", "said": ["p", "n"]}],
+            {"predicted": "said", "item": "target", "cluster": "id"},
+            [("log", "", "t1", "s1", 0, 1.0), ("log", "", "t1", "s1", 1, 0.0)],
         ),
         (  # a line an item of a run
             [{"model": "A", "task": "x", "run": seed, "item": k, "score": k + seed / 4}
@@ -318,9 +313,9 @@ def test_openai_evals(tmp_path: Path) -> None:
             [("log", "", "1", "", 0, 1.0), ("log", "", "2", "", 0, 0.0)],
         ),
         (  # id 0 is an id
-            [{"item": 0, "gold": ["x", "y"], "predicted": ["x", "x"]}],
+            [{"item": 0, "gold": "x", "predicted": "x"}],
             {},
-            [("log", "", "0:0", "", 0, 1.0), ("log", "", "0:1", "", 0, 0.0)],
+            [("log", "", "0", "", 0, 1.0)],
         ),
     ],
 )  # fmt: skip
@@ -399,19 +394,16 @@ def test_folders_are_searched(tmp_path: Path) -> None:
     }
 
 
-def test_a_file_a_model_is_one_task(tmp_path: Path) -> None:
-    """Dies if a key model turns the names of files into tasks that no two models share, or if
-    files of tasks are joined."""
+def test_files_of_one_model_say_what_they_are(tmp_path: Path) -> None:
+    """Dies if two tasks pass for two runs, or files of two models for two tasks."""
     of = {m: [{"item": k, "score": k, "model": m} for k in range(3)] for m in ("good", "bad")}
-    for folder in ("models", "tasks", "both"):
-        (tmp_path / folder).mkdir()
-    for task in ("arc", "boolq"):
-        lines(tmp_path / "tasks" / f"{task}.jsonl", [*of["good"], *of["bad"]])
-        for model in of:
-            lines(tmp_path / "both" / f"{model}_{task}.jsonl", of[model])
-            lines(tmp_path / "models" / f"{model}.jsonl", of[model])
-    (data,) = read(tmp_path / "models").data_sets
+    for model, content in of.items():
+        lines(tmp_path / f"{model}.jsonl", content)
+    (data,) = read(tmp_path).data_sets
     assert data.name == "" and {*data.models} == {"good", "bad"}
-    assert [data.name for data in read(tmp_path / "tasks").data_sets] == ["arc", "boolq"]
-    with pytest.raises(DataError, match="a file's name is the task; a key task says it"):
-        read(tmp_path / "both")
+    lines(tmp_path / "z.jsonl", of["good"])
+    with pytest.raises(
+        DataError, match=r"z\.jsonl: model good is in good\.jsonl too; expected a key"
+    ):
+        read(tmp_path)
+    assert read(f"a={tmp_path}").data_sets[0].models["a"].runs == 3
