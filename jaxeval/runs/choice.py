@@ -6,7 +6,7 @@ Behind a slash stands a filter (lm-evaluation-harness) or the key of a score (In
 
 import difflib
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 import numpy as np
 
@@ -47,28 +47,17 @@ def models(rows: Rows, layout: Layout, warnings: list[str]) -> list[str]:
     metrics = [*dict.fromkeys(name for model in chosen for name in by_model[model])]
     for name in names:
         if not _meant(name, metrics):
-            raise _unknown(name, metrics, rows.place, warnings)
+            near = difflib.get_close_matches(name, metrics, 1)
+            why = [said for said in warnings if re.search(f": {re.escape(name)}[ /]", said)]
+            hint = f"; did you mean {near[0]!r}?" if near else f" ({why[0]})" if why else ""
+            message = f"no task has a metric {name!r}; expected one of {listed(metrics)}{hint}"
+            raise DataError(f"{argument('metric')}: {message}", rows.place)
     having = [model for model in chosen if meant(by_model[model], layout)]
     if layout.models or len(having) < 2:
         return chosen
     named = " or ".join(names)
     warnings += [f"{m} has no metric {named}; left out" for m in chosen if m not in having]
     return having
-
-
-def _unknown(
-    name: str, metrics: Sequence[str], source: str | None, warnings: Sequence[str]
-) -> DataError:
-    """The error of a name that no data set has: misspelt, it would leave data sets out."""
-    every = [*metrics, *(metric.split("/")[0] for metric in metrics)]
-    near = difflib.get_close_matches(name, every, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    why = [said for said in warnings if re.search(f": {re.escape(name)}[ /]", said)]
-    return DataError(
-        f"{argument('metric')}: no task has a metric {name!r}; expected one of "
-        f"{listed(metrics)}{f' ({why[0]})' if why else hint}",
-        source,
-    )
 
 
 def meant(metrics: Collection[str], layout: Layout) -> list[str]:

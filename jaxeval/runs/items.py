@@ -139,7 +139,7 @@ def rows(table: Columns, metric: str = "", label: str = "seed") -> Rows:
         dataset,
         measured,
         _in_order(dataset, coded(known["item"])),
-        _first(matching.pairs(matching.pairs(model.codes, dataset.codes), run.codes)),
+        matching.first(matching.pairs(matching.pairs(model.codes, dataset.codes), run.codes)),
         np.asarray(score, np.float64),
         np.where(np.isnan(score), Status.UNSCORED, Status.SCORED).astype(np.uint8),
         np.asarray(table.rows, np.int64),
@@ -201,15 +201,9 @@ def _numbers(table: Columns, role: str) -> np.ndarray:
     return score
 
 
-def _first(keys: np.ndarray) -> np.ndarray:
-    """[N] the first place of each key."""
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    return np.asarray(first[inverse])
-
-
 def _in_order(dataset: Coded, item: Coded) -> Coded:
     """The items of each data set, coded in the order in which they stand there."""
-    first = _first(matching.pairs(dataset.codes, item.codes))
+    first = matching.first(matching.pairs(dataset.codes, item.codes))
     places, codes = np.unique(first, return_inverse=True)
     return Coded(tuple(item.names[code] for code in item.codes[places].tolist()), codes)
 

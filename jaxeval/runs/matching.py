@@ -52,6 +52,12 @@ def pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return first.astype(np.int64) * (int(second.max(initial=0)) + 1) + second
 
 
+def first(keys: np.ndarray) -> np.ndarray:
+    """[N] the first place of each key."""
+    _, places, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    return np.asarray(places[inverse])
+
+
 def clusters(
     item: np.ndarray, codes: np.ndarray, named: Callable[[str, int], str], head: str
 ) -> np.ndarray | None:

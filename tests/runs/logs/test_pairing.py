@@ -155,7 +155,7 @@ def test_metrics_and_tasks_are_chosen(tmp_path: Path) -> None:
     assert [data.name for data in read(tmp_path, metric="em", tasks=["g*"]).data_sets] == ["gsm"]
     for layout, said in (
         ({"models": ["a", "c"]}, r"no model 'c'; expected one of a, b"),
-        ({"metric": "acc,ems"}, r"no task has a metric 'ems'; .* you mean 'em'\?"),
+        ({"metric": "acc,ems"}, "no task has a metric 'ems'; expected one of acc"),
         ({"tasks": ["gs"]}, r"--task: no task 'gs' in the logs; expected one of arc, gsm, own"),
     ):
         with pytest.raises(DataError, match=said):
