@@ -13,7 +13,7 @@ from jaxeval.runs import checks, choice, directions, matching, metrics
 from jaxeval.runs.directions import Key
 from jaxeval.runs.imported import collector_paused, listed
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.rows import Coded, Rows
+from jaxeval.runs.rows import Rows
 from jaxeval.runs.scores import DataSetScores, Direction, ModelScores, Scores, Status
 
 _MOST_CELLS = 1 << 27
@@ -303,27 +303,38 @@ class _Cells:
         named |= {**({} if rows.file else rows.labels), "item": rows.item}
         said = ", ".join(f"{w} {of.named(one):.60}" for w, of in named.items() if of.named(one))
         if rows.file is not None:
-            sample = 1 if rows.sample is None else rows.sample[one]
-            found = f"a score is there twice: {said}, sample {sample}"
-            message = f"{found}; expected one score of each answer in a log"
-            return DataError(message, rows.file.named(one))
-        axes = f"{argument('column', {'split': 'NAME'})} (or seed, dataset)"
-        return DataError(
-            f"rows {rows.number[one]} and {rows.number[other]} are both {said}; keep one, or name "
-            f"the column that tells them apart with {axes}; no epoch or step of a run does",
-            rows.source,
+            found = f"a score is there twice: {said}; expected one score of each answer in a log"
+            return DataError(found, rows.file.named(one))
+        found = (
+            f"rows {rows.number[one]} and {rows.number[other]} are both {said}; keep one, or name"
         )
+        axes = f"{argument('column', {'split': 'NAME'})} (or seed, dataset)"
+        advice = f"the column that tells them apart with {axes}; no epoch or step of a run does"
+        return DataError(f"{found} {advice}", rows.source)
 
     def clusters(self) -> np.ndarray | None:
-        """[I] labels of items that belong together; None: not known."""
+        """[I] labels of items that belong together; None: not known.
+
+        A log without labels says nothing against one that has them.
+
+        Raises:
+          DataError: an item in two clusters; one without, beside others.
+        """
         cluster = self.rows.cluster
-        if cluster is None:
+        codes = np.zeros(0) if cluster is None else cluster.codes[self.where]
+        if cluster is None or codes.max() < 0:
             return None
-
-        def named(kind: str, k: int) -> str:
-            of: Coded = getattr(self.rows, kind)
-            return f"{of.named(int(self.where[k])):.60}"
-
-        head = _head(self.rows, self.name)
-        codes = matching.clusters(self.item, cluster.codes[self.where], named, head)
-        return None if codes is None else np.array(cluster.names, object)[codes]
+        of_item = np.full(self.items, -1)
+        of_item[self.item[codes >= 0]] = codes[codes >= 0]
+        wrong = np.flatnonzero(
+            (of_item[self.item] != codes) & (codes >= 0) | (of_item[self.item] < 0)
+        )
+        if len(wrong):
+            k, other = int(self.where[wrong[0]]), int(of_item[self.item[wrong[0]]])
+            item, labels = self.rows.item.named(k), [cluster.named(k), cluster.names[other]]
+            found = (
+                f"is in two clusters, {' and '.join(labels)}" if other >= 0 else "is in no cluster"
+            )
+            expected = "one label in all logs" if other >= 0 else "all to be, or none"
+            raise _error(self.rows, self.name, f"item {item:.60} {found}; expected {expected}")
+        return np.array(cluster.names, object)[of_item]

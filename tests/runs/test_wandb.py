@@ -34,7 +34,6 @@ def _chart(folder: Path, runs: Sequence[str], metrics: Sequence[str] = ("val/acc
     [
         (["lstm-seed1", "lstm-seed2", "cnn-seed1"], ("lstm", "cnn"), ["1", "2", "1"]),
         (["seed_7/a - b", "seed_8/a - b", "seed_7/c"], ("a - b", "c"), ["7", "8", "7"]),
-        (["lstm-1", "lstm-2", "cnn-1", "cnn-2"], ("lstm", "cnn"), ["1", "2", "1", "2"]),
     ],
 )
 def test_a_chart_is_read_by_the_names_of_its_runs(

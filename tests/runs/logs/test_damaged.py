@@ -80,7 +80,7 @@ MALFORMED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "sample twice": (
         lambda f: writing.inspect_json(f / "a.json", HEAD, [SAMPLE, SAMPLE]),
-        "a score is there twice: model openai/a, task popularity, item 1, sample 1",
+        "a score is there twice: model openai/a, task popularity, item 1;",
     ),
     "document twice": (_lm_eval_twice, "a score is there twice: model a, task arc, item 0"),
     "no object": (lambda f: _lines(f / "samples_x.jsonl", "[1]"), ":1: expected a JSON object"),
