@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.errors import printable
+from jaxeval.errors import DataError, printable
 from jaxeval.runs.directions import Key
 
 
@@ -94,6 +94,14 @@ class Rows:
     file: Coded | None = None
     count: Callable[[np.ndarray], tuple[tuple[str, ...], np.ndarray]] | None = None
     warnings: tuple[str, ...] = ()
+
+    def head(self, name: str) -> str:
+        """How a message on a data set begins."""
+        return f"task {name}: " if name and not self.whole else ""
+
+    def error(self, name: str, message: str) -> DataError:
+        """What is wrong with a data set."""
+        return DataError(f"{self.head(name)}{message}", self.place)
 
     @property
     def place(self) -> str | None:
