@@ -101,7 +101,7 @@ def _answers(line: _Line, role: str, layout: Layout) -> Iterator[Record]:
         sample=records.sample(line.get("sample"), line.source, line.number),
         cluster=cluster,
         prompt=" ".join(prompt),
-        unplaced=line.get("model") is not None and {line.get("task"), line.get("run")} == {None},
+        unplaced=line.get("model") is not None and line.get("task") is line.get("run") is None,
     )
     if line.get("run") is not None and len(runs) == 1:
         run = line.text("run", "")
