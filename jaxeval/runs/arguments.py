@@ -12,10 +12,9 @@ from jaxeval.errors import ConfigError, argument, printable
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jaxeval.runs.flat import ScoreTable
     from jaxeval.runs.imported import Columns
     from jaxeval.runs.layout import Layout
-    from jaxeval.runs.trained import TrainedModel
+    from jaxeval.runs.scores import Scores
 
 
 class Once(argparse.Action):
@@ -157,50 +156,18 @@ def add_items(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def scores_and_items(
-    args: argparse.Namespace, models: Sequence[str]
-) -> "tuple[ScoreTable, list[TrainedModel] | None]":
-    """The score table that the arguments name, and the trained models of each of its models.
+def scores(args: argparse.Namespace, models: Sequence[str]) -> "Scores":
+    """The scores that the arguments name.
 
     Raises:
       ConfigError, DataError, RunError: naming the argument, or file, row and column.
     """
-    if args.items is None:
-        scores = table(args, models)
-        return scores, trained(args, models, scores)
-    from jaxeval.runs import flat_items, items
-
-    others = {"--table": args.table, "--runs": args.runs, "--score": args.score}
-    direction = "--higher-is-better" if args.higher_is_better else "--lower-is-better"
-    others |= {direction: args.higher_is_better}
-    unfit = [name for name, value in others.items() if value is not None]
-    if unfit:
-        raise ConfigError(f"--items with {unfit[0]}: scores are computed from the items alone")
-    chosen = list(dict.fromkeys(models))
-    return flat_items.trained(items.read(args.items, chosen, args.metric, roles(args.column)))
-
-
-def table(args: argparse.Namespace, models: Sequence[str]) -> "ScoreTable":
-    """The score table that the arguments name.
-
-    Raises:
-      ConfigError, DataError, RunError: naming the argument, or file, row and column.
-    """
-    from jaxeval.runs import flat, native
+    from jaxeval.runs import native, tables
 
     _one_source(args)
     if args.runs is not None:
-        return native.score_table(args.runs, _layout(args, models))
-    return flat.read(args.table, _layout(args, models))
-
-
-def trained(
-    args: argparse.Namespace, models: Sequence[str], of: "ScoreTable"
-) -> "list[TrainedModel] | None":
-    """The trained models of each of a table's models; None: the table is not of our own runs."""
-    from jaxeval.runs import trained
-
-    return None if args.runs is None else trained.of_table(args.runs, of, _layout(args, models))
+        return native.scores(args.runs, _layout(args, models))
+    return tables.read(args.table, _layout(args, models))
 
 
 def _layout(args: argparse.Namespace, models: Sequence[str]) -> "Layout":

@@ -83,7 +83,7 @@ def of_metrics(
         where = source or (f"task {task}" if task else None)
         known[task, metric] = decided(of_log, of_one, said, metric or "score", who, where)
     if asked is not None and (not asked) in known.values() and None not in known.values():
-        flag = argument(f"{'higher' if asked else 'lower'}_is_better", True)
+        flag = argument("lower_is_better", not asked)
         raise DataError(
             f"{flag}: of several metrics it is of those whose direction is not known, and that of "
             f"{listed(names)} is; {argument('metric', 'NAME')} chooses one"

@@ -164,8 +164,8 @@ def contradicted(higher: bool, who: str, metric: str) -> str:
     Args:
       who: "the table says".
     """
-    asked, better = ("lower", "higher") if higher else ("higher", "lower")
-    return f"{argument(f'{asked}_is_better', True)}: {who} that {better} {metric} is better"
+    better = "higher" if higher else "lower"
+    return f"{argument('lower_is_better', higher)}: {who} that {better} {metric} is better"
 
 
 def _in_units(before: list[str]) -> bool | None:

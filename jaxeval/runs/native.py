@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from jaxeval.errors import DataError, RunError, argument
-from jaxeval.runs import database, experiments, flat, imported, store, tables
+from jaxeval.runs import database, experiments, imported, store, tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
 from jaxeval.runs.scores import Scores
@@ -63,16 +63,6 @@ def _models(rows: Sequence[MemberRow], datasets: Sequence[object]) -> list[str]:
         return name if row.hparams == "{}" else f"{name} {row.hparams}"
 
     return [named(row) for row in rows]
-
-
-def score_table(location: str, layout: Layout) -> flat.ScoreTable:
-    """The rows of `scores`."""
-    return flat.table(scores(location, layout))
-
-
-def of_members(members: Sequence[MemberRow], source: str, layout: Layout) -> flat.ScoreTable:
-    """The rows of `scores_of`."""
-    return flat.table(scores_of(members, source, layout))
 
 
 def scores(location: str, layout: Layout) -> Scores:

@@ -30,8 +30,8 @@ class _Run(NamedTuple):
 def scores(location: str, of: Scores, layout: Layout) -> Scores:
     """The scores of the items behind those of whole runs.
 
-    All runs of a data set are of one split, the first that all its models have. Where there is no
-    such split, or outcomes were not kept or are of other items, it lacks, and a note says why.
+    All runs of a data set are of one split, the first that all its models have. A data set whose
+    models have no such split, no outcomes, or those of other items is left out; a note says why.
     """
     members, part = native.members(location, layout), layout.columns.get("score", "test")
     data_sets, notes, unkept = list[DataSetScores](), list[str](), dict[str, None]()
@@ -93,7 +93,7 @@ def _key(of: MemberRow | Outcomes) -> tuple[str, int, int, int, str]:
 def _alike(
     of_models: Mapping[str, Sequence[_Run]],
 ) -> tuple[dict[str, Sequence[_Run]], list[str]]:
-    """The models whose runs have the items of the first model's, and why others have not."""
+    """The models whose runs were scored on the items of the first; why others were not."""
     name, (first, *_) = next(iter(of_models.items()))
     same, notes = {}, []
     for model, runs in of_models.items():

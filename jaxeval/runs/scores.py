@@ -62,7 +62,7 @@ class ModelScores:
         model, it is that of the best dev score, else the first.
       counts: [I, R, C] additive counts of each item, which `DataSetScores.counts` names and from
         whose sums the metric follows: F1 is no mean over items. `scores` then are the items'
-        values of `counts.of_items`. None: not known.
+        values of `counts.values`. None: not known.
     """
 
     scores: np.ndarray
@@ -253,3 +253,30 @@ class Scores:
             statuses={name: self.statuses[name] for name in models if name in self.statuses},
             absent={name: self.absent[name] for name in models if name in self.absent},
         )
+
+
+def of_arrays(
+    arrays: Mapping[str, np.ndarray],
+    name: str = "",
+    metric: str = "",
+    higher_is_better: bool = True,
+    direction: Direction = "recorded",
+    clusters: np.ndarray | None = None,
+    runs: Mapping[str, Sequence[str]] | None = None,
+) -> DataSetScores:
+    """Scores that a program has: those that are NaN have no score.
+
+    Args:
+      arrays: model -> [I, R, K], row i the same item of all.
+      runs: model -> names of its runs.
+    """
+    models = {}
+    for model, array in arrays.items():
+        status = np.where(np.isnan(array), Status.UNSCORED, Status.SCORED).astype(np.uint8)
+        named = (runs or {}).get(model)
+        labels = {"name": np.array(named, object)} if named else {}
+        models[model] = ModelScores(array, status, labels, np.arange(array.shape[1]))
+    items = tuple(map(str, range(max(map(len, arrays.values())))))
+    return DataSetScores(
+        name, metric, higher_is_better, direction, models, items, clusters=clusters
+    )

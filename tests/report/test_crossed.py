@@ -8,7 +8,7 @@ import pytest
 
 from jaxeval.report import crossed as report
 from jaxeval.report import scores
-from jaxeval.runs import flat
+from jaxeval.runs import tables
 from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Layout
 from jaxeval.stats import crossed
@@ -128,7 +128,7 @@ def test_the_unit_of_a_table(score: float, unit: str) -> None:
         "seed": [seed for _, seed in cells],
         "f1": [score] * 4,
     }
-    table = flat.of_columns(
+    table = tables.of_columns(
         Columns("scores", columns, range(1, 5)), Layout(columns={"score": "f1"})
     )
     assert table.stored_unit == unit

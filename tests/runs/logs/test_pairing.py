@@ -126,7 +126,7 @@ def test_clusters_go_with_their_items(tmp_path: Path) -> None:
     def of(*labels: str | None) -> list[dict]:
         return [{"item": k, "score": k, "cluster": c} for k, c in enumerate(labels)]
 
-    with pytest.raises(DataError, match="item 1 is in two clusters, [xy] and [xy]"):
+    with pytest.raises(DataError, match=r"item 1 is in two clusters, [xy] and [xy]"):
         read(_predictions(tmp_path, {"a": of("x", "x"), "b": of("x", "y")}))
     with pytest.raises(DataError, match="item 0 is in no cluster"):
         read(_predictions(tmp_path, {"a": of(None, "x"), "b": of(None, "x")}))
