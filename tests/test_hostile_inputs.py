@@ -22,7 +22,8 @@ from jaxeval.population import parameter_files
 from jaxeval.report import figures, latex_markdown, tables
 from jaxeval.runs import imported
 from jaxeval.space import distributions
-from jaxeval.stats.pairwise import Rules
+from jaxeval.stats.rules import Rules
+from tests import comparing
 
 _ESCAPE = "a\x1b[31mred\x07\u202e"
 _ESCAPED = r"a\x1b[31mred\x07\u202e"
@@ -82,7 +83,7 @@ def test_whatever_a_parser_raises_is_one_error() -> None:
 def test_a_terminal_of_few_letters() -> None:
     """Dies if a letter that the terminal lacks is a traceback."""
     env = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    words = [sys.executable, "-m", "jaxeval", "compare", "--é\x1b"]
+    words = [sys.executable, "-m", "jaxeval", "compare", "x", "--é\x1b"]
     done = subprocess.run(words, env=env, capture_output=True, check=False)
     said = b"error: unrecognized arguments: --\\xe9\\x1b; --help lists the arguments\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, b"", said)
@@ -141,14 +142,10 @@ def test_a_few_bytes_that_are_many_rows(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_control_characters_in_names(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a name colours the terminal, or makes a figure that is not well-formed."""
-    from jaxeval.compare import __main__ as compare
-
     path = tmp_path / "t.json"
     path.write_text(json.dumps({_ESCAPE: [0.1, 0.2, 0.4], "b": [0.5, 0.6, 0.9]}))
     out = tmp_path / "figures"
-    words = ["--table", str(path), "--figures", str(out), "--details", "--resamples", "99"]
-    assert compare.main(words) == 0
-    shown = capsys.readouterr().out
+    shown = comparing.shown(capsys, path, "--save", out, "--details", "--resamples", "99")
     assert _ESCAPED in shown and not {"\x1b", "\x07", "\u202e"} & {*shown}
     drawn = [*out.glob("*.svg")]
     assert drawn

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxeval.compare import __main__ as compare
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs import metrics, sources
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import finding
 from jaxeval.runs.scores import Scores
 from jaxeval.select import __main__ as select
+from tests import comparing
 from tests.runs.reading import read
 
 _GOOD = [0.10, 0.101, 0.102, 0.099, 0.098, 0.1005]
@@ -131,7 +131,7 @@ def test_a_recorded_direction_is_one_word(tmp_path: Path) -> None:
     """Dies if a column says neither, or both, in silence; or if a table is overruled."""
     with pytest.raises(DataError, match="expected true or false, the same in all rows, found may"):
         _found(tmp_path, "f1", "higher_is_better=maybe")
-    with pytest.raises(DataError, match="--higher-is-better: the table says that lower f1 is"):
+    with pytest.raises(DataError, match="--no-lower-is-better: the table says that lower f1 is"):
         _found(tmp_path, "f1", "higher_is_better=false", higher_is_better=True)
 
 
@@ -200,6 +200,6 @@ def test_verbs_say_what_is_better(tmp_path: Path, capsys: pytest.CaptureFixture)
     for column, said in (("wer", "lower is better"), ("points", "higher is better (assumed; --l")):
         path = tmp_path / f"{column}.json"
         path.write_text(json.dumps(_records(column, _GOOD, _BAD)))
-        for run in (compare.main, select.main):
-            assert run(["--table", str(path)]) == 0
-            assert f"{column}: {said}" in capsys.readouterr().out
+        assert f"{column}: {said}" in comparing.shown(capsys, path)
+        assert select.main(["--table", str(path)]) == 0
+        assert f"{column}: {said}" in capsys.readouterr().out

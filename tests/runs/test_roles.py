@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval.compare import __main__ as compare
 from jaxeval.errors import DataError
 from jaxeval.runs import names
 from jaxeval.select import __main__ as select
 from jaxeval.sensitivity import __main__ as sensitivity
+from tests import comparing
 from tests.runs.reading import by_model, labels, read, written
 
 SCORES = (".81,.83", ".82,.84", ".80,.85", ".83,.86", ".82,.85", ".84,.87")
@@ -133,8 +133,8 @@ def test_a_model_that_is_named_holds_scores_whatever_its_name(tmp_path: Path) ->
 def test_no_verb_compares_or_selects_a_fold(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a verb reads tables past this check (select chose the fold in 50 of 50)."""
     fold = written(tmp_path, _wide("fold", list("012345")))
-    assert compare.main(["--table", fold]) == 0
-    assert "fold against" not in capsys.readouterr().out
+    found = comparing.json_of(capsys, fold)["models"]
+    assert [of["model"] for of in found] == ["bert", "roberta"]
     assert select.main(["--table", fold, "--budget", "40", "--json", "-"]) == 0
     assert '"fold"' not in capsys.readouterr().out
 
