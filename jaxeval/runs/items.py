@@ -6,6 +6,7 @@ such as item_id and prediction mean the same. Notation: N rows, C kinds of count
 """
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -84,7 +85,7 @@ def of_log(path: str | Path, layout: Layout) -> Rows:
     if layout.cluster:
         columns["cluster"] = layout.cluster
     table = _named(imported.read(path), columns, ("score", "correct", "gold", "predicted"))
-    return rows(table, label="name")
+    return rows(table, label="name", scored=columns.get("score", "score"))
 
 
 def is_table(path: Path) -> bool:
@@ -96,59 +97,64 @@ def is_table(path: Path) -> bool:
     return "item" in found and not {"score", "correct", "predicted"}.isdisjoint(found)
 
 
-def rows(table: Columns, metric: str = "", label: str = "seed") -> Rows:
+def rows(table: Columns, metric: str = "", label: str = "seed", scored: str = "score") -> Rows:
     """A table whose columns have the names of their roles, in the normal form.
 
     Args:
-      metric: of all rows; "": the column metric's, else accuracy or score.
+      metric: of all rows; "": the column metric's, else accuracy, or `scored` where it has scores.
       label: what `seed` is of a run: its "seed", or its "name".
     """
     size, known = len(table), table.values
-    stem = Path(table.source).stem
-    model = coded(known["model"]) if "model" in known else constant(stem, size)
-    dataset = coded(known["dataset"]) if "dataset" in known else constant("", size)
-    run = coded(known["seed"]) if "seed" in known else constant("1", size)
-    gold = predicted = None
-    if "gold" in known:
-        both = coded([*known["gold"], *known["predicted"]])
-        gold, predicted = (Coded(both.names, of) for of in np.split(both.codes, 2))
-        empty = [code for code, name in enumerate(both.names) if name in ("", "None")]
-        lost = np.isin(gold.codes, empty) | np.isin(predicted.codes, empty)
-        score = np.where(lost, np.nan, gold.codes == predicted.codes)
-    else:
-        score = _numbers(table, "correct" if "correct" in known else "score")
-    otherwise = "score" if "score" in known and gold is None else "accuracy"
-    measured = constant(metric or otherwise, size)
-    if "metric" in known and not metric:
-        measured = coded(known["metric"])
-    prompt = (
-        coded([records.digest(str(of)) for of in known["prompt"]]) if "prompt" in known else None
-    )
+
+    def column(role: str, otherwise: str) -> Coded:
+        return coded(known[role]) if role in known else constant(otherwise, size)
+
+    model, dataset = column("model", Path(table.source).stem), column("dataset", "")
+    run, score, gold, predicted = column("seed", "1"), *_answers(table)
+    prompt = None
+    if "prompt" in known:
+        prompt = coded([records.digest(str(of)) for of in known["prompt"]])
     if gold is not None:  # is part of what two logs must agree on
         prompt = both_of(prompt or constant("", size), gold)
-
-    def count(where: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
-        columns = {"right": score[where] == 1, "items": np.ones(len(where))}
-        if gold is not None and predicted is not None:
-            columns |= _by_class(gold, predicted, where)
-        return tuple(columns), np.stack([*columns.values()], axis=1).astype(np.float32)
-
+    has_scores = "score" in known and gold is None and "correct" not in known
+    measured = column("metric", scored if has_scores else "accuracy")
     return Rows(
         table.source,
         model,
         dataset,
-        measured,
+        constant(metric, size) if metric else measured,
         _in_order(dataset, coded(known["item"])),
         matching.first(matching.pairs(matching.pairs(model.codes, dataset.codes), run.codes)),
-        np.asarray(score, np.float64),
+        score,
         np.where(np.isnan(score), Status.UNSCORED, Status.SCORED).astype(np.uint8),
         np.asarray(table.rows, np.int64),
         {label: run} if "seed" in known or label == "seed" else {},
         sample=checks.floats(known["sample"]).astype(int) if "sample" in known else None,
         cluster=coded(known["cluster"]) if "cluster" in known else None,
         prompt=prompt,
-        count=count if metric else None,
+        count=functools.partial(_counted, score, gold, predicted) if metric else None,
     )
+
+
+def _answers(table: Columns) -> tuple[np.ndarray, Coded | None, Coded | None]:
+    """[N] scores, NaN where there is none; the classes that are gold and predicted, if known."""
+    if "gold" not in table.values:
+        return _numbers(table, "correct" if "correct" in table.values else "score"), None, None
+    both = coded([*table["gold"], *table["predicted"]])
+    gold, predicted = (Coded(both.names, of) for of in np.split(both.codes, 2))
+    empty = [code for code, name in enumerate(both.names) if name in ("", "None")]
+    lost = np.isin(gold.codes, empty) | np.isin(predicted.codes, empty)
+    return np.where(lost, np.nan, gold.codes == predicted.codes), gold, predicted
+
+
+def _counted(
+    score: np.ndarray, gold: Coded | None, predicted: Coded | None, where: np.ndarray
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """Names of counts of some rows, and [n, C] counts."""
+    columns = {"right": score[where] == 1, "items": np.ones(len(where))}
+    if gold is not None and predicted is not None:
+        columns |= _by_class(gold, predicted, where)
+    return tuple(columns), np.stack([*columns.values()], axis=1).astype(np.float32)
 
 
 def _named(table: Columns, columns: Mapping[str, str], answers: Sequence[str]) -> Columns:
