@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import checks, counts, cube, imported, matching, names, tables
+from jaxeval.runs import checks, counts, cube, imported, matching, names
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import records
 from jaxeval.runs.rows import Coded, Rows, both_of, coded, constant
-from jaxeval.runs.scores import DataSetScores, ModelScores, Scores, Status
+from jaxeval.runs.scores import DataSetScores, Scores, Status
 
 METRICS = ("accuracy", "macro_f1")
 TABLES = (".csv", ".tsv")
@@ -59,19 +59,64 @@ def read(
     table = _named(imported.read(path), columns or {}, ("correct", "gold", "predicted"))
     if metric == "macro_f1" and "gold" not in table.values:
         raise DataError("macro_f1 needs columns gold and predicted", path)
-    failed, finished = _ended(table)
-    whole = rows(finished, metric)
-    lacking = np.flatnonzero(whole.status != Status.SCORED)
+    whole, ended = rows(table, metric), table.values.get("status", [""] * len(table))
+    failed = np.isin(whole.run, whole.run[[*map(checks.is_failed, ended)]])
+    lacking = np.flatnonzero((whole.status != Status.SCORED) & ~failed)
     if len(lacking):
-        where = f"row {whole.number[lacking[0]]}"
         message = "an answer is empty; expected a word of its own for none, which counts as wrong"
-        raise DataError(f"{where}: {message}", path)
-    found = cube.scores(whole, Layout())
-    items = dataclasses.replace(
-        found, data_sets=tuple(_scored(of, path) for of in found.data_sets)
+        raise DataError(f"row {whole.number[lacking[0]]}: {message}", path)
+    if failed.all():
+        raise DataError("all runs failed, by the column status: no items to compare", path)
+    whole.status[failed], whole.score[failed] = Status.FAILED, np.nan
+    found = cube.scores(whole, Layout(models=models))
+    found = dataclasses.replace(found, statuses=_statuses(whole, ended) if failed.any() else {})
+    slices = [_slices(data, path) for data in found.data_sets]
+    runs, items = (tuple(of) for of in zip(*slices, strict=True))
+    return Answers(
+        dataclasses.replace(found, data_sets=runs), dataclasses.replace(found, data_sets=items)
     )
-    runs = tables.of_columns(_of_runs(items, failed), Layout(models=models))
-    return Answers(runs, items.only(runs.models))
+
+
+def _statuses(whole: Rows, ended: Sequence[object]) -> dict[str, dict[str, int]]:
+    """Model -> how its runs ended -> how many."""
+    counts: dict[str, dict[str, int]] = {}
+    for k in np.unique(whole.run).tolist():  # the first row of each run
+        of = counts.setdefault(whole.model.named(k), {})
+        word = str(ended[k]) if whole.status[k] == Status.FAILED else "finished"
+        of[word] = of.get(word, 0) + 1
+    return counts
+
+
+def _slices(data: DataSetScores, path: str | Path) -> tuple[DataSetScores, DataSetScores]:
+    """The scores of whole runs, and of the items of those that finished.
+
+    Raises:
+      DataError: a run lacks items of the others.
+    """
+    of_runs, of_items = {}, {}
+    for model, of in data.models.items():
+        ended = of.chosen(of.finished)
+        for run, lacks in enumerate((ended.status[..., 0] == Status.ABSENT).T):
+            if lacks.any():
+                absent = [data.items[k] for k in np.flatnonzero(lacks).tolist()]
+                named = f"model {model}, seed {ended.labels['seed'][run]}"
+                named += f", dataset {data.name}" if data.name else ""
+                found = f"no row for {len(absent)} of {len(data.items)} items"
+                expected = "expected the same items of all runs on a data set"
+                raise DataError(f"{named}: {found} ({listed(absent, 3)}); {expected}", path)
+        assert ended.counts is not None
+        values = counts.values(ended.counts, data.counts, data.metric)
+        how = counts.scoring(data.metric, data.counts)
+        assert values is not None and how is not None  # all counts are there that it needs
+        if ended.runs:
+            of_items[model] = dataclasses.replace(ended, scores=values)
+        sums = ended.counts.sum(0, np.float64)[:, [data.counts.index(n) for n in how.columns]]
+        scores = np.full((1, of.runs, 1), np.nan)
+        scores[0, of.finished, 0] = how.score(sums)
+        status = np.where(np.isnan(scores), Status.FAILED, Status.SCORED).astype(np.uint8)
+        of_runs[model] = dataclasses.replace(of, scores=scores, status=status, counts=None)
+    whole = dataclasses.replace(data, models=of_runs, items=("",), counts=())
+    return whole, dataclasses.replace(data, models=of_items, part=PART)
 
 
 def of_log(path: str | Path, layout: Layout) -> Rows:
@@ -225,79 +270,3 @@ def _by_class(gold: Coded, predicted: Coded, where: np.ndarray) -> dict[str, np.
         columns[f"predicted_{k}"] = is_predicted
         columns[f"gold_{k}"] = is_gold
     return columns
-
-
-def _ended(table: Columns) -> tuple[dict[tuple[str, str, str], str], Columns]:
-    """(model, data set, seed) -> status of the runs that failed, and the table without them.
-
-    Raises:
-      DataError: no run finished.
-    """
-    if "status" not in table.values:
-        return {}, table
-    datasets = table.texts("dataset") if "dataset" in table.values else [""] * len(table)
-    runs = [*zip(table.texts("model"), datasets, table.texts("seed"), strict=True)]
-    failed = {
-        run: str(status)
-        for run, status in zip(runs, table["status"], strict=True)
-        if checks.is_failed(status)
-    }
-    keep = [k for k, run in enumerate(runs) if run not in failed]
-    if not keep:
-        raise DataError("all runs failed, by the column status: no items to compare", table.source)
-    return failed, imported.pick(table, keep)
-
-
-def _of_runs(items: Scores, failed: Mapping[tuple[str, str, str], str]) -> Columns:
-    """A row a run, in the order of the table; those that failed behind the others."""
-    rows = [
-        (model, data.name, str(seed), _score(data.metric, sums), "finished", int(number))
-        for data in items.data_sets
-        for model, of in data.models.items()
-        for seed, sums, number in zip(of.labels["seed"], _sums(of), of.rows, strict=True)
-    ]
-    rows.sort(key=lambda row: row[-1])
-    every: list[tuple[str, str, str, float | None, str]] = [row[:-1] for row in rows]
-    every += [(model, name, seed, None, status) for (model, name, seed), status in failed.items()]
-    model, dataset, seed, scores, status = zip(*every, strict=True)
-    columns: dict[str, Sequence[object]] = {"model": model, "seed": seed, "score": scores}
-    columns["metric"] = [items.metric] * len(every)
-    columns |= {"dataset": dataset} if any(dataset) else {}
-    columns |= {"status": status} if failed else {}
-    return Columns(items.source, columns, range(1, len(every) + 1))
-
-
-def _sums(of: ModelScores) -> np.ndarray:
-    """[R, C]"""
-    assert of.counts is not None
-    return np.asarray(of.counts.sum(0, np.float64))
-
-
-def _score(metric: str, sums: np.ndarray) -> float:
-    """Accuracy, or macro-F1 (mean F1 of the classes that are gold), of [C] summed counts."""
-    of = counts.ratio(sums[:2]) if metric == "accuracy" else counts.macro_f1(sums[2:])
-    return float(of)
-
-
-def _scored(data: DataSetScores, path: str | Path) -> DataSetScores:
-    """The same with the values of items whose mean is the metric of a run.
-
-    Raises:
-      DataError: a run lacks items of the others.
-    """
-    models = {}
-    for model, of in data.models.items():
-        lacking = np.argwhere(of.status[..., 0] == Status.ABSENT)
-        if len(lacking):
-            run = int(lacking[:, 1].min())
-            absent = [data.items[k] for k in lacking[lacking[:, 1] == run, 0].tolist()]
-            named = f"model {model}, seed {of.labels['seed'][run]}"
-            named += f", dataset {data.name}" if data.name else ""
-            found = f"no row for {len(absent)} of {len(data.items)} items ({listed(absent, 3)})"
-            expected = "expected the same items of all runs on a data set"
-            raise DataError(f"{named}: {found}; {expected}", path)
-        assert of.counts is not None
-        values = counts.values(of.counts, data.counts, data.metric)
-        assert values is not None  # as all counts are there that the metric needs
-        models[model] = dataclasses.replace(of, scores=values)
-    return dataclasses.replace(data, models=models, part=PART)
