@@ -160,13 +160,15 @@ def _delimited(path: str | Path) -> Columns:
         twice = _twice(names)
         if twice is not None:
             raise DataError(f"two columns are named {twice!r}", path, 1)
+        width = len(names)
         for row in filter(None, reader):
-            if len(row) != len(names):
+            if len(row) != width:
                 message = f"expected {len(names)} fields as in the header, found {len(row)}"
                 raise DataError(message, path, reader.line_num)
             body.append(row)
             numbers.append(reader.line_num)
-            _refuse_many(len(body), path)
+            if len(body) > _MOST_ROWS:
+                _refuse_many(len(body), path)
     except csv.Error as error:
         message = f"not a table of delimited text ({error})"
         raise DataError(message, path, reader.line_num) from None

@@ -93,8 +93,12 @@ def tidied(table: Columns, layout: Layout) -> Columns:
     if not tidy and "number" in layout.columns.values() and "number" not in table.values:
         counted = {"number": range(1, len(table) + 1), **table.values}
         return tidied(dataclasses.replace(table, values=counted), layout)
-    for column in layout.columns.values():
+    for role, column in layout.columns.items():
         table[column]  # one that was named must exist
+        if role not in ROLES:
+            asked = argument("column", {role: column})
+            message = f"{asked}: of scores of runs, expected one of {', '.join((*ROLES, *PICKS))}"
+            raise DataError(message, table.source)
     if not tidy:
         return _melted(table, layout)
     score = layout.columns.get("score", "score")

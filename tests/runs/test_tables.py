@@ -214,6 +214,8 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     """Dies if a mistyped model, column or metric is passed over, or failed losses are the best."""
     with pytest.raises(DataError, match="no model 'a'; expected one of A, B"):
         read(tmp_path, TIDY, models=["a", "B"])
+    with pytest.raises(DataError, match="--column item=seed: of scores of runs, expected one of"):
+        read(tmp_path, TIDY, columns={"item": "seed"})
     with pytest.raises(DataError, match="no column 'C'"):
         read(tmp_path, "A,B\n1,2\n", models=["A", "C"])
     with pytest.raises(DataError, match=r"t\.csv: no column 'scor'; did you mean score\?"):
