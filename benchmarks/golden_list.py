@@ -19,8 +19,8 @@ from string import Template
 
 _PAIRS = "json.*.pairs.*"
 _TESTS = (
-    "brunner_munzel mann_whitney_u kolmogorov_smirnov brown_forsythe pitman_morgan welch_t paired_t "
-    "wilcoxon_signed_rank sign_test permutation_test tost"
+    "brunner_munzel mann_whitney_u kolmogorov_smirnov brown_forsythe pitman_morgan welch_t "
+    "paired_t wilcoxon_signed_rank sign_test permutation_test tost"
 )
 _EFFECTS = (
     "probability_of_improvement a12 cliffs_delta difference_of_medians almost_stochastic_order"
@@ -31,12 +31,117 @@ _PLAN = (
 )
 _RUNS = "compare: *"
 _MARKED = "one sign, `shown`, and one number, `p_adjusted`, for all pairs"
+_ITEMS = ("compare: log*", "compare: gate", "compare: items, one run")
+_OF_ITEMS: list[tuple[str, str | None, str]] = [
+    ("pairs.*.task", "pairs.*.data_set", "one name for both slices"),
+    ("pairs.*.text", None, "in the document"),
+    ("pairs.*.over.*.p_adjusted", None, "p_adjusted, or adjusted by name"),
+    ("pairs.*.over.items and runs", "pairs.*.over.2", "a list"),
+    ("pairs.*.over.items", "pairs.*.over.0", "a list"),
+    ("pairs.*.over.runs", "pairs.*.over.1", "a list"),
+    ("pairs.*.tests.*.p_adjusted", "pairs.*.adjusted.*", "one place"),
+    *(
+        (f"{kind}.*.{name}", f"{kind}.*.by_margin.{name}", "what is beside the margin")
+        for kind in ("pairs", "overall")
+        for name in ("outcome", "p_outcome", "p_equivalent", "equivalent")
+    ),
+    ("pairs.*.difference", "pairs.*.difference", ""),
+    ("overall.*.mean_over_tasks", "overall.*.difference", "the same pair"),
+    ("overall.*.tasks_as_sample", "overall.*.as_sample", "shorter"),
+    ("tasks.*.task", "data_sets.*.data_set", "one name for both slices"),
+    ("tasks.*.direction_assumed", None, "direction"),
+    ("tasks", "data_sets", "one name for both slices"),
+    ("leaderboard.*.rows.*.place.model", None, "said once"),
+    ("leaderboard.*.rows.*.place.mean", None, "said once"),
+    ("leaderboard.tasks.*.rows.*.place.model", None, "said once"),
+    ("leaderboard.tasks.*.rows.*.place.mean", None, "said once"),
+    ("leaderboard.overall.rows.*.place", "board.rows.*", "flat"),
+    ("leaderboard.tasks.*.rows.*.place", "boards.*.rows.*", "flat"),
+    ("leaderboard.overall.task", "board.data_set", "one name for both slices"),
+    ("leaderboard.tasks.*.task", "boards.*.data_set", "one name for both slices"),
+    ("leaderboard.overall", "board", "shorter"),
+    ("leaderboard.tasks", "boards", "shorter"),
+    ("failures.*.task", "failures.tests.*.data_set", "one shape"),
+    ("failures", "failures.tests", "one shape"),
+    ("places", None, "board.rows"),
+    ("tie_groups", None, "board.rows.*.groups"),
+    ("rules.margin", None, "null where there is none"),
+    ("headline", None, "in the document"),
+    ("verdict", None, "in the document"),
+]
+_OF_PLANS: list[tuple[str, str, str]] = [
+    *(
+        (f"{way}.{name}", f"plan.{way}.size.{name}", "a plan's own shape")
+        for way in ("now", "cheapest", "ways.*")
+        for name in ("items", "runs", "samples")
+    ),
+    *(
+        (f"{way}.cost", f"plan.{way}.answers", "in answers")
+        for way in ("now", "cheapest", "ways.*")
+    ),
+    *((name, f"plan.{name}", "a plan's own shape") for name in ("now", "cheapest", "ways")),
+    ("target_power", "plan.target", "a plan's own shape"),
+    ("difference", "plan.difference", "a plan's own shape"),
+    *(
+        (name, f"spread.{name}", "variances")
+        for name in ("items", "runs", "items_x_runs", "samples")
+    ),
+    ("intervals.confidence", "pilot.confidence", "a pilot's"),
+    *((f"intervals.{end}", f"pilot.{end}", "a pilot's") for end in ("low", "high")),
+    *(
+        (f"intervals.cheapest_{end}.{name}", f"{end}.cheapest.size.{name}", "a plan")
+        for end in ("low", "high")
+        for name in ("items", "runs", "samples")
+    ),
+    *(
+        (f"intervals.cheapest_{end}.cost", f"{end}.cheapest.answers", "a plan")
+        for end in ("low", "high")
+    ),
+    *((f"intervals.cheapest_{end}", f"{end}.cheapest", "a plan") for end in ("low", "high")),
+    ("runs_of_models", "runs", "shorter"),
+]
 # (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
 RENAMED: list[tuple] = [
     *(
-        (f"{_PAIRS}.difference", f"{_PAIRS}.difference", "", command)
-        for command in ("compare: log*", "compare: gate", "compare: items, one run")
+        (f"{before}.{then}", now and f"{after}.{now}", why, command)
+        for before, after, command in (
+            *(("json.*", "json.*", command) for command in _ITEMS),
+            ("json.*.items_and_runs", "json.*.items", "compare: items*"),
+        )
+        for then, now, why in _OF_ITEMS
     ),
+    *((f"json.*.{then}", f"json.*.{now}", why, "plan: *") for then, now, why in _OF_PLANS),
+    ("json.*.single_models.pairs.*.dataset", "json.*.single.pairs.*.data_set", "two words", _RUNS),
+    ("json.*.single_models.pairs.*.text", None, "in the document", _RUNS),
+    ("json.*.single_models.pairs.*.split", None, "a text", _RUNS),
+    ("json.*.failures.counts", None, "by model and data set", _RUNS),
+    (
+        "json.*.failures.fisher_exact.*.dataset",
+        "json.*.failures.tests.*.data_set",
+        "two words",
+        _RUNS,
+    ),
+    ("json.*.failures.fisher_exact", "json.*.failures.tests", "shorter", _RUNS),
+    *(
+        (
+            f"json.*.single_models.pairs.*.{test}.{then}",
+            f"json.*.single.pairs.*.{now}",
+            "by kind",
+            _RUNS,
+        )
+        for test in ("approximate_randomization", "mcnemar")
+        for then, now in (("p_adjusted", f"adjusted.{test}"),)
+    ),
+    *(
+        (
+            f"json.*.single_models.pairs.*.{test}",
+            f"json.*.single.pairs.*.tests.{test}",
+            "by kind",
+            _RUNS,
+        )
+        for test in ("approximate_randomization", "mcnemar")
+    ),
+    ("json.*.across_datasets.wilcoxon_signed_rank.higher", None, "direction", _RUNS),
     (f"{_PAIRS}.difference", f"{_PAIRS}.effects.difference", "by kind", _RUNS),
     *(
         (f"{_PAIRS}.{test}.{then}", now and f"{_PAIRS}.{now}.{test}", _MARKED, _RUNS)
@@ -119,10 +224,11 @@ ADDED: list[tuple] = [
     *(
         (f"json.*.pairs.*.{name}*", "one pair of runs and of items", _RUNS)
         for name in (
-            "metric higher_is_better value interval primary p_value p_adjusted shown against unit "
-            "equivalent wider difference means over by_margin as_sample tests adjusted effects plan "
-            "rope data_set n pairs"
-        ).split()
+            *("metric", "higher_is_better", "value", "interval", "primary", "p_value"),
+            *("p_adjusted", "shown", "against", "unit", "equivalent", "wider", "difference"),
+            *("means", "over", "by_margin", "as_sample", "tests", "adjusted", "effects", "plan"),
+            *("rope", "data_set", "n", "pairs"),
+        )
     ),
     ("json.*.overall.*", "one pair of runs and of items", _RUNS),
     ("json.*.rules.*", "one set of rules", _RUNS),
@@ -131,6 +237,24 @@ ADDED: list[tuple] = [
     ("json.*.failures.*", "counts beside tests", _RUNS),
     ("json.*.statuses*", "of scores", _RUNS),
     ("json.*.families*", "of scores", _RUNS),
+    *(
+        (f"json.*.{name}*", "of the study", _RUNS)
+        for name in (
+            "withheld",
+            "shared_runs",
+            "incomplete",
+            "strict",
+            "data_sets",
+            "board",
+            "groups",
+        )
+    ),
+    ("json.*.single.pairs.*", "of the study", _RUNS),
+    ("json.*.items.*", "of the study", _RUNS),
+    *(
+        (f"json.*.{name}*", "of the study", "plan: *")
+        for name in ("warnings", "spread", "pilot", "low", "high", "answer")
+    ),
     ("files.*", "tables of documents", _RUNS),
 ]
 # (path below "figures.", reason)
@@ -239,8 +363,10 @@ compare: items, macro F1
 compare: items, one run
     compare items in/items_one.csv --json out/j.json --details --save out/t.md
 compare: released, fiesta
-    compare data/scores/fiesta2019/test_f1.json tdlstm atae ian lstm --json out/j.json --details --save out/f
-    compare data/scores/fiesta2019/test_f1.json tdlstm ian --column split=number --json out/splits.json
+    compare data/scores/fiesta2019/test_f1.json tdlstm atae ian lstm --json out/j.json
+        --details --save out/f
+    compare data/scores/fiesta2019/test_f1.json tdlstm ian --column split=number --json
+        out/splits.json
 compare: log, lm-eval
     compare logs in/logs/lm_eval --json out/j.json --save out/t.md --details --save
         out/board.html
@@ -278,10 +404,12 @@ compare: options
     compare options in/networks.tsv --option batch --score f1 --values 8,32 --key
         set,layers --repeats mean --json out/key.json
 compare: options, released
-    compare options data/scores/reimers2017/hyperparameter_results.csv.gz --option miniBatchSize --score Test_F1 --group Dataset
+    compare options data/scores/reimers2017/hyperparameter_results.csv.gz --option
+        miniBatchSize --score Test_F1 --group Dataset
         --ignore ID,Epochs,OptimalEpoch,Dev_F1,Max_Test_F1,LabelKey --json
         out/miniBatchSize.json
-    compare options data/scores/reimers2017/hyperparameter_results.csv.gz --option Optimizer --score Test_F1 --group Dataset --ignore
+    compare options data/scores/reimers2017/hyperparameter_results.csv.gz --option
+        Optimizer --score Test_F1 --group Dataset --ignore
         ID,Epochs,OptimalEpoch,Dev_F1,Max_Test_F1,LabelKey --json out/Optimizer.json
 compare: refused
     compare in/none.csv
