@@ -240,6 +240,7 @@ ADDED: list[tuple] = [
     *(
         (f"json.*.{name}*", "of the study", _RUNS)
         for name in (
+            *("verdict", "failures", "overall", "answer"),
             "withheld",
             "shared_runs",
             "incomplete",
