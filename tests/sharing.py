@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from jax.sharding import Mesh
 
-from jaxeval.contracts import Corpus, Split, Task
-from jaxeval.population import engine, lanes
-from jaxeval.population.member import Program
+from jaxeval.contracts import Split, Task
+from jaxeval.population import engine
 from jaxeval.studies import prepared
 from jaxeval.studies import programs as texts
 
@@ -49,15 +49,13 @@ def _share_engines(patch: pytest.MonkeyPatch) -> None:
     engines: dict[tuple, engine.Engine] = {}
     build = engine.build
 
-    def sharing(program: Program, corpus: Corpus, split: Split, *how: Any) -> engine.Engine:
-        mesh, _ = how
+    def sharing(problem: engine.Problem, split: Split, mesh: Mesh) -> engine.Engine:
         # jit keeps what it has compiled for a function: the functions must be the same
-        key = program.task, repr(program[1:]), *how
+        key = problem.task, repr(problem.program[1:]), mesh, problem.mode
         if key not in engines:
-            built = build(program, corpus, split, *how)
+            built = build(problem, split, mesh)
             engines[key] = built._replace(shared=None)  # a corpus lives no longer than its users
             return built
-        shared = lanes.replicate(engine._shared(program, corpus, split), mesh)
-        return engines[key]._replace(shared=shared)
+        return engines[key]._replace(shared=engine.shared(problem, split, mesh))
 
     patch.setattr(engine, "build", sharing)

@@ -9,7 +9,7 @@ from jaxeval import runs
 from jaxeval.config import markers, reading
 from jaxeval.contracts import Member
 from jaxeval.population import engine
-from jaxeval.population.problem import Problem
+from jaxeval.population.engine import Problem
 from jaxeval.studies import costs, prepared, programs
 from jaxeval.studies.trial import Study, Trial
 from jaxeval.tasks import registry

@@ -15,7 +15,7 @@ from jaxeval.contracts import Array, Member, Tree
 from jaxeval.data.language import laid_out
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.population import parameter_files
-from jaxeval.population.scoring import Scorer
+from jaxeval.population.engine import Scorer
 from jaxeval.studies import prepared as preparing
 from jaxeval.studies import saved
 from jaxeval.studies.cohorts import Cohort
@@ -89,7 +89,7 @@ def load(cohort: Cohort, folder: Path) -> Models:
             "member that diverged at once has none"
         )
     like = preparing.parameter_shapes(cohort.problem, cohort.members[0])
-    params = [parameter_files.load(path, like) for path in paths]
+    params = [parameter_files.fit(path, parameter_files.arrays(path), like) for path in paths]
     return Models(cohort.entries[0].prepared, cohort.members, params)
 
 
@@ -149,7 +149,7 @@ def scores(models: Models, condition: Condition, part: Part) -> Scores:
         more["rate_factor"] = condition.rate_factor
     if condition.temperature is not None:
         more["temperature"] = condition.temperature
-    return Scorer(problem, models.members, models.params).scores(part, [more] * len(models.params))
+    return Scorer(problem, models.members, models.params).scores(part, more)
 
 
 def as_trained(models: Models, part: Part) -> Scores:
@@ -162,7 +162,7 @@ def best_temperature(models: Models, rows: int) -> float:
     problem = _prepared(models.prepared, Condition(rows)).problem
     scorer, name = Scorer(problem, models.members, models.params), problem.task.metric.name
     means = {
-        t: np.mean([s[name] for s in scorer.scores("dev", [{"temperature": t}] * len(models[1]))])
+        t: np.mean([s[name] for s in scorer.scores("dev", {"temperature": t})])
         for t in TEMPERATURES
     }
     return min(means, key=lambda t: means[t])

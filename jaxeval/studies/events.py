@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from jaxeval import runs
-from jaxeval.population import reports
+from jaxeval.population import host
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.studies.trial import Trial
 
@@ -56,7 +56,7 @@ class Ready(NamedTuple):
 class Epoch(NamedTuple):
     """An epoch of the population has been trained and recorded."""
 
-    report: reports.Report
+    report: host.Report
 
 
 class Ended(NamedTuple):

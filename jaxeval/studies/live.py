@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from jaxeval.contracts import Member
-from jaxeval.population import feed as feeds
+from jaxeval.population import host as feeds
 from jaxeval.population import slots
 from jaxeval.studies import recording
 from jaxeval.studies.cohorts import Cohort, Entry

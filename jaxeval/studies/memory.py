@@ -7,7 +7,7 @@ import jax
 from jaxeval import machine
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError
-from jaxeval.population.problem import Problem, lanes_for
+from jaxeval.population.engine import Problem
 from jaxeval.population.settings import Training
 from jaxeval.studies import prepared
 
@@ -67,7 +67,7 @@ def exhausted(error: Exception) -> bool:
 
 def _lanes(training: Training, members: int) -> int:
     """Lanes in the memory of a device; the devices of a CPU share the machine's."""
-    width, devices = lanes_for(training, members), jax.devices()
+    width, devices = training.width(members), jax.devices()
     return width if devices[0].platform == "cpu" else -(-width // len(devices))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from jaxeval.contracts import Member
 from jaxeval.population import engine
-from jaxeval.population.problem import Problem
+from jaxeval.population.engine import Problem
 from jaxeval.studies import cohorts, prepared, programs, shape_buckets
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.shape_buckets import ShapeBucket

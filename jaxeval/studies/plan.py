@@ -6,7 +6,6 @@ from jaxeval import backend
 from jaxeval.config import reading
 from jaxeval.files import Json
 from jaxeval.population import lanes, schedule
-from jaxeval.population.problem import lanes_for
 from jaxeval.studies import prepared
 from jaxeval.studies.cohorts import Cohort
 
@@ -15,7 +14,7 @@ def describe(cohort: Cohort) -> dict[str, Json]:
     """The plan of one cohort, all of whose trials have one config."""
     of = cohort.entries[0].prepared
     source, training = of.source, of.config.training
-    width = lanes.round_up(lanes_for(training, len(cohort.members)), lanes.make_mesh())
+    width = lanes.round_up(training.width(len(cohort.members)), lanes.make_mesh())
     count = prepared.parameters(cohort.problem, cohort.members[0])
     shapes = len(source.corpus.buckets)
     batches = _batches(cohort)

@@ -12,7 +12,7 @@ from jaxeval.config import markers, reading, renamed
 from jaxeval.contracts import Member, Task, Tree
 from jaxeval.errors import ConfigError, argument
 from jaxeval.population import member
-from jaxeval.population.problem import Problem
+from jaxeval.population.engine import Problem
 from jaxeval.studies.trial import Study
 from jaxeval.tasks import registry
 from jaxeval.tasks.kind import Kind, Source

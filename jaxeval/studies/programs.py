@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from jaxeval.config import markers, reading
-from jaxeval.population.problem import Problem
+from jaxeval.population.engine import Problem
 from jaxeval.studies import memory
 from jaxeval.studies.prepared import Prepared
 

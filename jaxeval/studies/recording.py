@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxeval import backend, runs
 from jaxeval.contracts import Member
-from jaxeval.population import lanes, reports, slots
+from jaxeval.population import host, lanes, slots
 from jaxeval.studies import saved
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.version import VERSION
@@ -34,7 +34,7 @@ class Recorder:
         """One that has joined the cohort."""
         self._entries[member] = entry
 
-    def __call__(self, report: reports.Report) -> dict[Entry, runs.MemberResult]:
+    def __call__(self, report: host.Report) -> dict[Entry, runs.MemberResult]:
         """Saves models that are to be saved, then records a report in one transaction.
 
         Returns:
@@ -57,7 +57,7 @@ class Recorder:
         )
         return ended
 
-    def _outcomes(self, report: reports.Report) -> Iterator[runs.Outcomes]:
+    def _outcomes(self, report: host.Report) -> Iterator[runs.Outcomes]:
         """The counts of members that ended, items in the order of the data."""
         for member, parts in report.rows.items():
             source = self._entries[member].prepared.source

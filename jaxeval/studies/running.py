@@ -8,9 +8,9 @@ from pathlib import Path
 from jaxeval import files, runs
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError, argument
-from jaxeval.population import feed as feeds
-from jaxeval.population import loop, reports, slots
-from jaxeval.population.problem import lanes_for
+from jaxeval.population import host as feeds
+from jaxeval.population import loop, slots
+from jaxeval.population.loop import Compilation, Report
 from jaxeval.studies import cohorts, events, lacking, live, memory, prepared, recording
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.trial import Trial
@@ -146,7 +146,7 @@ def _train(
     recorder = recording.Recorder(store, cohort, folder)
     recorded: dict[Entry, runs.MemberResult] = {}
 
-    def record(report: reports.Report) -> None:
+    def record(report: Report) -> None:
         recorded.clear()
         recorded.update(recorder(report))
 
@@ -158,7 +158,7 @@ def _train(
         waiting,
         checkpoints,
         record,
-        lanes_for(cohort.problem.training, lanes or len(cohort.members)),
+        cohort.problem.training.width(lanes or len(cohort.members)),
         resumed=refuse_lost,
         programs=session.programs.setdefault(cohort.program, {}),
         count_rows=outputs,
@@ -169,7 +169,7 @@ def _train(
 
 
 def _told(
-    happening: Generator[reports.Compilation | reports.Report, None, None],
+    happening: Generator[Compilation | Report, None, None],
     recorded: Mapping[Entry, runs.MemberResult],
 ) -> Iterator[events.Event]:
     """What happens in a population, as events.
@@ -180,7 +180,7 @@ def _told(
     compiling: set[str] = set()
     with contextlib.closing(happening):  # which saves the state, if this generator is closed
         for report in happening:
-            if isinstance(report, reports.Compilation):
+            if isinstance(report, Compilation):
                 yield _of_compilation(report, compiling)
                 if not compiling:
                     yield events.Ready()
@@ -192,7 +192,7 @@ def _told(
 
 
 def _of_compilation(
-    compilation: reports.Compilation, compiling: set[str]
+    compilation: Compilation, compiling: set[str]
 ) -> events.Compiling | events.Compiled:
     """The event, with the programs that are being compiled brought up to date."""
     program, seconds = compilation

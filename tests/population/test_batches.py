@@ -11,8 +11,9 @@ import pytest
 
 from jaxeval.contracts import Array, Batch, Member, Task
 from jaxeval.errors import ConfigError
-from jaxeval.population import engine, loop, member, training
-from jaxeval.population.scoring import Scorer
+from jaxeval.population import engine, host, lanes, member
+from jaxeval.population import epoch as epochs
+from jaxeval.population.engine import Scorer
 from tests import quick
 from tests.population import toy
 
@@ -23,11 +24,11 @@ def _trained(members: list[Member], task: Task = toy.TASK, **changes: Any) -> tu
     """Params and losses after some epochs, leaves [S, ...]; members one after the other."""
     problem = toy.problem(**changes)._replace(task=task)
     init = quick.jit(functools.partial(member.init, problem.program))
-    epoch = quick.jit(functools.partial(training.train_epoch, problem.program))
+    epoch = quick.jit(functools.partial(epochs.train_epoch, problem.program))
     each, losses = [], []
     for who in members:
         split = problem.split_of(who)
-        shared = engine._shared(problem.program, problem.corpus, split)
+        shared = engine.shared(problem, split, lanes.make_mesh(jax.devices()[:1]))
         inputs = engine.lane_of(problem.program, who, split, 0).inputs
         state = init(shared, inputs)
         losses.append([])
@@ -41,7 +42,7 @@ def _trained(members: list[Member], task: Task = toy.TASK, **changes: Any) -> tu
 def _in_lanes(members: list[Member], **changes: Any) -> tuple[Any, Any]:
     """The same of members that are trained side by side, in lanes of one device."""
     problem = toy.problem(**changes)
-    population = loop.Population(problem, members, len(members), jax.devices()[:1])
+    population = host.Population(problem, members, len(members), jax.devices()[:1])
     assert population.arrange()
     flags, losses = population.flags([True] * len(members)), []
     for _ in range(EPOCHS):
@@ -153,4 +154,4 @@ def test_impossible_batch_sizes_are_refused() -> None:
             engine.member_steps(toy.member(1, batch_size=size), toy.split(0))
     task = dataclasses.replace(toy.TASK, start=lambda rows: jnp.zeros(rows))
     with pytest.raises(ConfigError, match="batch_size: this task carries state"):
-        loop.Population(toy.problem()._replace(task=task), [toy.member(1, batch_size=4.0)], 1)
+        host.Population(toy.problem()._replace(task=task), [toy.member(1, batch_size=4.0)], 1)

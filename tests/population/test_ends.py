@@ -12,9 +12,8 @@ import pytest
 from jaxeval.config import markers
 from jaxeval.contracts import Member
 from jaxeval.population import loop
-from jaxeval.population.reports import Report
-from jaxeval.population.settings import Plateau
-from jaxeval.population.stopping import Stopping
+from jaxeval.population.host import Report
+from jaxeval.population.settings import Plateau, Stopping
 from tests.population import toy
 
 

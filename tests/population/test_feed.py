@@ -6,8 +6,7 @@ from pathlib import Path
 import jax
 
 from jaxeval.contracts import Member
-from jaxeval.population.feed import Feed
-from jaxeval.population.reports import Report
+from jaxeval.population.host import Feed, Report
 from jaxeval.population.slots import MemberEnd, Slot, Status
 from tests.population import toy
 

@@ -14,8 +14,8 @@ import pytest
 from jaxeval.contracts import Batch, Member
 from jaxeval.errors import DataError
 from jaxeval.population import lanes, loop
-from jaxeval.population.problem import lanes_for
-from jaxeval.population.reports import Compilation, Report
+from jaxeval.population.host import Population, Programs, Report
+from jaxeval.population.loop import Compilation
 from tests.population import toy
 
 Scores = dict[Member, list[tuple]]
@@ -36,7 +36,7 @@ def _run(
         ended.update({end.member: end._replace(seconds=0.0) for end in report.ended})
 
     problem = toy.problem(**changes)
-    count = lanes_for(problem.training, len(members))
+    count = problem.training.width(len(members))
     reports = toy.reports(problem, members, folder, record, count, jax.devices()[:devices])
     for number, _ in enumerate(reports, 1):
         if number == stop:
@@ -197,7 +197,7 @@ def test_a_member_that_cannot_start_fails_alone(truth: tuple, tmp_path: Path) ->
 def test_programs_are_compiled_once_and_told_first(truth: tuple, tmp_path: Path) -> None:
     """Dies if a program that fits is compiled again, one that does not is called, or a population
     trains before what it compiles is told."""
-    programs: loop.Programs = {}
+    programs: Programs = {}
 
     def compiled(name: str, members: list[Member], count: int) -> int:
         happening = loop.train(toy.problem(), members, tmp_path / name, ended, count, *more)
@@ -235,7 +235,7 @@ def test_shared_tables_are_arguments() -> None:
     table = np.random.default_rng(0).random(300_000, np.float32)
     corpus = toys.corpus._replace(shared={**toys.corpus.shared, "big": table})
     problem = toys._replace(corpus=corpus)
-    population = loop.Population(problem, MEMBERS, 2, jax.devices()[:1])
+    population = Population(problem, MEMBERS, 2, jax.devices()[:1])
     flags = population.flags([True] * len(population.slots))
     lowered = population.engine.epoch.lower(
         population.engine.shared, population.state, population.lanes, flags

@@ -10,7 +10,7 @@ from jax import export
 
 from jaxeval.contracts import Corpus, Split
 from jaxeval.population import engine, lanes, member
-from jaxeval.population.problem import Problem
+from jaxeval.population.engine import Problem
 from tests import quick
 from tests.population import toy
 
@@ -21,9 +21,9 @@ def _programs(
     problem: Problem, mode: lanes.Mode = "vmap"
 ) -> tuple[engine.Engine, dict[str, tuple]]:
     """The programs on one device, and arguments for them."""
-    split = problem.split(0)
+    split, training = problem.split(0), dataclasses.replace(problem.training, lane_mode=mode)
     mesh = lanes.make_mesh(jax.devices()[:1])
-    engine_ = engine.build(problem.program, problem.corpus, split, mesh, mode)
+    engine_ = engine.build(problem._replace(training=training), split, mesh)
     lane = engine.lane_of(problem.program, toy.member(1), split, 0)
     state = engine.empty_state(engine_, problem.program, lane, S)
     return engine_, engine.arguments(state, engine.stack([lane] * S), np.zeros(S, bool))

@@ -21,7 +21,7 @@ from jaxeval.stats import describe
 if TYPE_CHECKING:
     from rich import progress as bars
 
-    from jaxeval.population import reports
+    from jaxeval.population import host
 
 _QUIET_SECONDS = 10.0  # at least, between two lines where the output is no terminal
 _QUIET_SHARE = 0.1  # of the time so far: a day of training is some hundred lines
@@ -150,8 +150,8 @@ class Progress:
         self.say(f"compiled: {_seconds(took)}")
         _remember(self._key, took)
 
-    def epoch(self, report: "reports.Report") -> None:
-        """Is told what an epoch of the population brought (`population.reports.Report`)."""
+    def epoch(self, report: "host.Report") -> None:
+        """Is told what an epoch of the population brought (`population.host.Report`)."""
         self._ended += [end.epochs for end in report.ended if end.status != "failed"]
         self._best += [end.dev for end in report.ended if end.dev is not None]
         training = [slot.epoch for slot in report.slots if slot.active]
@@ -206,7 +206,7 @@ def _seconds(times: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {seconds:.0f} s" for name, seconds in sorted(times.items()))
 
 
-def status(report: "reports.Report", ended: Sequence[float], label: str, unit: str) -> str:
+def status(report: "host.Report", ended: Sequence[float], label: str, unit: str) -> str:
     """Members and dev scores after an epoch of the population: lowest, median, highest.
 
     Args:
