@@ -121,11 +121,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval import studies
     from jaxeval.config import markers
     from jaxeval.report.runs import conditions
-    from jaxeval.studies import cohorts, evaluation, inputs, proposers
+    from jaxeval.studies import cohorts, evaluation, prepared, proposers
 
     source = _experiment(args)
     config = studies.read(source or args.config, args.changes, args.data)
-    outputs.refuse_replaced([args.json], inputs.files_of(config))
+    outputs.refuse_replaced([args.json], prepared.files_of(config))
     _refuse_readings(args, config.task)
     vars(args).update({k: v for k, v in _DEFAULTS.items() if getattr(args, k) is None})
     if args.mean:
@@ -172,7 +172,8 @@ def _experiment(args: argparse.Namespace) -> "reading.Source | None":
         raise ConfigError(f"--experiment: expected no CONFIG beside it, got {given}")
     from jaxeval.studies import saved
 
-    found = [m.about for m in saved.find(Path(args.out), args.experiment) if not m.about.split]
+    models = saved.choose(Path(args.out), "all", args.experiment).used
+    found = [model.about for model in models if not model.about.split]
     first = next(iter(found), None)
     if first is None or any((m.config, m.hparams) != (first.config, first.hparams) for m in found):
         raise ConfigError(

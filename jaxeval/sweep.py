@@ -61,7 +61,7 @@ def main(words: Sequence[str] | None = None) -> int:
     from jaxeval import observe
     from jaxeval.report.runs import summary, terminal
     from jaxeval.space import space
-    from jaxeval.studies import inputs, sweeps
+    from jaxeval.studies import prepared, sweeps
 
     drawn = sweeps.draw(
         args.config,
@@ -73,11 +73,11 @@ def main(words: Sequence[str] | None = None) -> int:
         folder=Path(args.out),
         where=args.space,
     )
-    configs = (drawn.base.config, *(trial.config for trial in drawn.trials))
-    outputs.refuse_replaced([args.json], inputs.files_of(*configs))
+    configs = (drawn.base.config, *(entry.trial.config for entry in drawn.entries))
+    outputs.refuse_replaced([args.json], prepared.files_of(*configs))
     if args.dry_run:
         return _dry_run(drawn, args)
-    rows = observe.sweep(drawn, args.store, most_cohorts=args.most_cohorts, again=args.again)
+    rows = observe.sweep(drawn, args.store, most_programs=args.most_cohorts, again=args.again)
     whole = summary.of_members(rows)
     if args.json:
         files.write_json(args.json, summary.to_dict(whole))
@@ -92,16 +92,15 @@ def _dry_run(drawn: "sweeps.DrawnSweep", args: argparse.Namespace) -> int:
     """Shows the plan."""
     from jaxeval.report.runs import terminal
     from jaxeval.report.sweep import plan
-    from jaxeval.studies import timing
 
-    findings, ratio = drawn.base.source.findings, drawn.measured(args.store)
+    findings = drawn.base.source.findings
     terminal.print_findings(findings.remarks, findings.warnings)
-    estimates = timing.corrected(drawn.estimates(args.most_cohorts), ratio)
+    estimates = drawn.estimates(args.most_cohorts)
     if args.json:
-        values = [dict(trial.values) for trial in drawn.trials]
-        files.write_json(args.json, plan.to_dict(estimates, values, ratio, findings.warnings))
+        values = [dict(entry.trial.values) for entry in drawn.entries]
+        files.write_json(args.json, plan.to_dict(estimates, values, findings.warnings))
     if args.json != "-":
-        plan.show(estimates, ratio)
+        plan.show(estimates)
     return 0
 
 

@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     backend.prepare()
     from jaxeval import studies
     from jaxeval.config import listing, reading
-    from jaxeval.studies import inputs, proposers
+    from jaxeval.studies import prepared, proposers
     from jaxeval.tasks import registry
 
     if args.help_config:
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print_keys(listing.keys(registry.kind(task).Config))
         return 0
     config = studies.read(args.config, args.changes, args.data)
-    outputs.refuse_replaced([args.json], inputs.files_of(config))
+    outputs.refuse_replaced([args.json], prepared.files_of(config))
     seeds, splits = cli.seeds_of(args), cli.splits_of(args)
     if len(seeds) * len(splits) > limits.MOST:
         raise ConfigError(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from jaxeval.config.reading import Source
     from jaxeval.results import Runs
     from jaxeval.space.space import Space
-    from jaxeval.studies.predicting import Which
+    from jaxeval.studies.saved import Which
 
 
 @errors.in_python()
@@ -98,7 +98,7 @@ def sweep(
     words, at = arguments.words(changes), arguments.path(data)
     drawn = sweeps.draw(config, words, at, of, seed=seed, count=count, folder=folder, where=where)
     with observe.interruptible():
-        rows = observe.sweep(drawn, store, most_cohorts=most_cohorts, again=again, quiet=quiet)
+        rows = observe.sweep(drawn, store, most_programs=most_cohorts, again=again, quiet=quiet)
     return results.Runs(tuple(rows), database.shown(store or out))
 
 
@@ -132,7 +132,7 @@ def predict(
     arguments.counts(n_best=n_best, beam=beam, max_length=max_length)
     backend.prepare()
     from jaxeval import results
-    from jaxeval.studies import predicting
+    from jaxeval.studies import saved
     from jaxeval.tasks.prediction import Options
 
     members = None
@@ -142,6 +142,6 @@ def predict(
     for name, value in (("runs", runs), ("file", file)):
         if not isinstance(value, str | Path):
             raise errors.ConfigError(f"{name}: expected a path, got {type(value).__name__}")
-    chosen = predicting.choose(Path(runs), which, experiment, seed, members)
+    chosen = saved.choose(Path(runs), which, experiment, seed, members)
     options = Options(which == "vote", n_best, beam, max_length, whole)
-    return predicting.lines(chosen.used, Path(file), options)
+    return saved.predictions(chosen.used, Path(file), options)

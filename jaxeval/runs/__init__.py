@@ -16,7 +16,7 @@ from jaxeval.runs.records import (
 
 if TYPE_CHECKING:
     from jaxeval.runs.database import shown
-    from jaxeval.runs.store import Store, load, load_curves, open_store, upgrade
+    from jaxeval.runs.store import Store, load, load_curves, open_store
 
 __all__ = [
     "CurveRow",
@@ -30,7 +30,6 @@ __all__ = [
     "load_curves",
     "open_store",
     "shown",
-    "upgrade",
 ]
 
 
@@ -39,7 +38,7 @@ def __getattr__(name: str) -> object:
         from jaxeval.runs import database
 
         return database.shown
-    if name in ("Store", "load", "load_curves", "open_store", "upgrade"):
+    if name in ("Store", "load", "load_curves", "open_store"):
         import jaxeval.runs.store as store
 
         return getattr(store, name)

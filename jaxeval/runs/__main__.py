@@ -35,8 +35,7 @@ def parser() -> argparse.ArgumentParser:
     export.add_argument(
         "--to", default="-", metavar="FILE", help=".csv or .parquet; - is stdout (-)"
     )
-    upgrade = verbs.add_parser("upgrade", help="convert a database of an older jaxeval")
-    for verb in (listing, export, upgrade):
+    for verb in (listing, export):
         verb.add_argument("runs", help="runs folder or database URL")
     return parser
 
@@ -50,9 +49,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval import runs
     from jaxeval.runs import export, records
 
-    if args.verb == "upgrade":
-        runs.upgrade(args.runs)
-        return 0
     if args.verb == "export":
         if args.curves:
             export.write(runs.load_curves(args.runs), records.CurveRow._fields, args.to)

@@ -8,8 +8,9 @@ again and again, until no union saves any.
 """
 
 import dataclasses
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
@@ -30,6 +31,9 @@ class Shape(Protocol):
 
     def operations(self, own: Self) -> float:
         """Floating-point operations of a training step for a row of a member of shape `own`."""
+
+    def sizes(self) -> Mapping[str, int]:
+        """Of the model, by key."""
 
     def parameters(self) -> int:
         """Numbers of a member at this size."""
@@ -79,7 +83,6 @@ class Estimate(NamedTuple):
       seconds: estimated, of training and evaluation.
       operations: of training, at the shape.
       needed: of them, at each run's own shape and without padding rows.
-      an_epoch: each run's share of `seconds`, by epoch.
     """
 
     jobs: tuple[int, ...]
@@ -89,7 +92,6 @@ class Estimate(NamedTuple):
     seconds: float
     operations: float
     needed: float
-    an_epoch: tuple[float, ...]
 
     @property
     def wasted(self) -> float:
@@ -163,18 +165,22 @@ def as_grouped(
     """
     cohorts = []
     for k, (numbers, micro_batch) in enumerate(zip(groups, micro_batches, strict=True)):
-        whole: _Group | None = None
-        for number in numbers:
-            group = _alone(number, runs[number], sizes)
-            whole = group if whole is None else _union(whole, group)
-            if whole is None:
-                raise ValueError(f"run {number + 1} does not fit into its cohort")
-        if whole is None:
+        alone = [_alone(number, runs[number], sizes) for number in numbers]
+        if not alone:
             raise ValueError("a cohort without runs")
+        whole = functools.reduce(_fitting, alone)
         if shapes is not None:
             whole = whole._replace(shape=shapes[k])
         cohorts.append(_cohort(whole, runs, sizes, machine, MICRO_BATCHES.index(micro_batch)))
     return cohorts
+
+
+def _fitting(group: _Group, other: _Group) -> _Group:
+    """Their union, which there must be."""
+    union = _union(group, other)
+    if union is None:
+        raise ValueError(f"run {other.members[0].number + 1} does not fit into its cohort")
+    return union
 
 
 def _alone(number: int, run: Job, sizes: Sequence[int]) -> _Group:
@@ -219,7 +225,7 @@ def _operations(group: _Group, machine: Machine) -> tuple[np.ndarray, np.ndarray
 
 
 def _seconds(group: _Group, machine: Machine) -> np.ndarray:
-    """[n, M] each member's share, for each micro-batch size; devices share members, not work."""
+    """[M] for each micro-batch size; devices share members, not work."""
     count = len(group.members)
     updates = np.array([m.updates for m in group.members])
     if machine.lock_step:
@@ -228,7 +234,7 @@ def _seconds(group: _Group, machine: Machine) -> np.ndarray:
     beside = evaluation / _rate(machine, np.array(_EVALUATION_ROWS))
     beside += updates * group.shape.parameters() * _UPDATE
     total = training / _rate(machine, np.array(MICRO_BATCHES)) + beside[:, None]
-    return total / count * math.ceil(count / machine.devices)
+    return (total / count * math.ceil(count / machine.devices)).sum(axis=0)
 
 
 def _rate(machine: Machine, rows: np.ndarray) -> np.ndarray:
@@ -237,7 +243,7 @@ def _rate(machine: Machine, rows: np.ndarray) -> np.ndarray:
 
 
 def _cost(group: _Group, machine: Machine) -> float:
-    return machine.compile_seconds + float(_seconds(group, machine).sum(axis=0).min())
+    return machine.compile_seconds + float(_seconds(group, machine).min())
 
 
 def _joined(groups: Sequence[_Group], machine: Machine, most: int | None) -> list[_Group]:
@@ -282,19 +288,16 @@ def _cohort(
     """The cohort of a group, its micro-batches the best or of a place in MICRO_BATCHES."""
     seconds = _seconds(group, machine)
     if best is None:
-        best = int(np.argmin(seconds.sum(axis=0)))
-    pairs = zip(group.members, seconds[:, best].tolist(), strict=True)
-    members = sorted(pairs, key=lambda pair: pair[0].number)
+        best = int(np.argmin(seconds))
     needed = sum(
         runs[m.number].epochs * sum(sizes) * m.shape.operations(m.shape) for m in group.members
     )
     return Estimate(
-        tuple(m.number for m, _ in members),
+        tuple(sorted(member.number for member in group.members)),
         group.shape,
         MICRO_BATCHES[best],
         machine.compile_seconds,
-        float(seconds[:, best].sum()),
+        float(seconds[best]),
         float(_operations(group, machine)[0][:, best].sum()),
         needed,
-        tuple(spent / runs[m.number].epochs for m, spent in members),
     )

@@ -27,13 +27,11 @@ class Started(NamedTuple):
     Attributes:
       number: from 0.
       ended: what is recorded of those of its trials that have ended before.
-      notes: on its experiments, a line each (`Store.register`).
     """
 
     number: int
     cohort: Cohort
     ended: Sequence[runs.MemberResult]
-    notes: Sequence[str] = ()
 
 
 class Compiling(NamedTuple):

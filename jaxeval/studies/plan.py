@@ -6,25 +6,25 @@ from jaxeval import backend
 from jaxeval.config import reading
 from jaxeval.files import Json
 from jaxeval.population import lanes, schedule
-from jaxeval.studies import prepared
+from jaxeval.studies import memory
 from jaxeval.studies.cohorts import Cohort
 
 
 def describe(cohort: Cohort) -> dict[str, Json]:
     """The plan of one cohort, all of whose trials have one config."""
-    of = cohort.entries[0].prepared
-    source, training = of.source, of.config.training
+    own = cohort.entries[0].prepared
+    source, training = own.source, own.config.training
     width = lanes.round_up(training.width(len(cohort.members)), lanes.make_mesh())
-    count = prepared.parameters(cohort.problem, cohort.members[0])
+    count = memory.parameters(cohort.problem, cohort.members[0])
     shapes = len(source.corpus.buckets)
     batches = _batches(cohort)
     return {
-        "experiment": of.record.id,
-        "config": reading.to_dict(of.config),
+        "experiment": own.record.id,
+        "config": reading.to_dict(own.config),
         **source.facts,
         **source.findings.facts,
         **({"warnings": [*source.findings.warnings]} if source.findings.warnings else {}),
-        "metric": of.task.metric.name,
+        "metric": own.task.metric.name,
         "parameters": count,
         "members": len(cohort.members),
         "cohorts": 1,

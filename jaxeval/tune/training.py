@@ -17,7 +17,7 @@ from jaxeval.report.sweep import plan
 from jaxeval.report.tuning import as_json, progress
 from jaxeval.report.tuning.as_json import Metric, Result, Retrained
 from jaxeval.runs import metrics
-from jaxeval.studies import inputs, proposers
+from jaxeval.studies import prepared, proposers
 from jaxeval.tune import configs, live, options, outcome, targets
 from jaxeval.tune.targets import Target
 from jaxeval.tuning import history as histories
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace, search: Search) -> int:
     """Searches, trains the best setting again, prints the answer; the backend is prepared."""
     target = targets.target(args.config, args.changes, args.data, search, args.space)
     metrics.refuse_points("margin", args.margin or 0.0, target.record.unit)
-    read, places = inputs.files_of(target.base.config), [args.out, args.store]
+    read, places = prepared.files_of(target.base.config), [args.out, args.store]
     outputs.refuse_replaced([args.json, args.html], read, places, args.figures)
     if args.dry_run:
         return _dry_run(args, search, target)
@@ -204,7 +204,7 @@ def _dry_run(args: argparse.Namespace, search: Search, target: Target) -> int:
     of_runs.print_findings(findings.remarks, findings.warnings)
     if args.json:
         values = [dict(evaluation.values) for evaluation in proposed]
-        first = plan.to_dict(estimates, values, None, findings.warnings)
+        first = plan.to_dict(estimates, values, findings.warnings)
         files.write_json(args.json, {"trials": args.trials, "batches": batches, "first": first})
     if args.json != "-":
         axes = text.counted(len(search.space.parameters), "hyperparameter")

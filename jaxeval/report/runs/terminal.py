@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from jaxeval.report import scores, tables, text
 from jaxeval.report.runs.summary import FEW, ExperimentSummary, OfSweep
-from jaxeval.runs.records import Experiment
 from jaxeval.stats import describe
 
 
@@ -163,13 +162,6 @@ def _setting(values: Mapping[str, object]) -> str:
         f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
         for name, value in values.items()
     )
-
-
-def print_start(record: Experiment, members: int, done: int) -> None:
-    """What is about to happen, on stderr."""
-    kept = f"; {done} are recorded already" if done else ""
-    head = f"{record.name} ({record.id}): {members} members of task {record.task}{kept}"
-    print(head, file=sys.stderr, flush=True)
 
 
 def print_findings(remarks: Sequence[str], warnings: Sequence[str]) -> None:

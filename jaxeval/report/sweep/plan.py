@@ -1,6 +1,5 @@
 """The plan of a sweep: its cohorts, what they cost, and what padding wastes."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,19 +9,16 @@ from jaxeval.report.text import counted, duration
 
 if TYPE_CHECKING:  # without jax, as all of this room
     from jaxeval.studies.costs import Estimate
-    from jaxeval.studies.timing import Measured
 
 
 def to_dict(
     cohorts: "Sequence[Estimate]",
     runs: Sequence[Mapping[str, Json]],
-    measured: "Measured | None",
     warnings: Sequence[str] = (),
 ) -> dict[str, Json]:
     """Plain data; runs are numbered from 1. Costs that are not known are null.
 
     Args:
-      measured: what the seconds were corrected by.
       warnings: of what is probably a mistake in the data.
     """
     total = _totals(cohorts)
@@ -37,7 +33,6 @@ def to_dict(
             for cohort in cohorts
         ],
         **(total if _is_known(cohorts) else dict.fromkeys(total)),
-        "measured": None if measured is None else measured._asdict(),
         **({"warnings": [*warnings]} if warnings else {}),
     }
 
@@ -69,14 +64,8 @@ def _totals(cohorts: "Sequence[Estimate]") -> dict[str, float]:
     }
 
 
-def show(
-    cohorts: "Sequence[Estimate]", measured: "Measured | None" = None, stderr: bool = False
-) -> None:
-    """A row a cohort, and the estimate of the whole.
-
-    Args:
-      measured: what runs that ended took, by which the seconds were corrected.
-    """
+def show(cohorts: "Sequence[Estimate]", stderr: bool = False) -> None:
+    """A row a cohort, and the estimate of the whole."""
     console = tables.console(stderr)
     rows = [
         [
@@ -97,20 +86,9 @@ def show(
             f"; {100 * total['wasted']:.0f} % of the operations are padding\nestimate: "
             f"{duration(total['compile_seconds'])} of compiling, "
             f"{duration(total['train_seconds'])} of training and evaluation if no run stops "
-            f"early; {_basis(measured)}"
+            "early, by a cost model"
         )
     console.print(line, markup=False)
-
-
-def _basis(measured: "Measured | None") -> str:
-    """What the estimate rests on."""
-    if measured is None:
-        return "by a cost model, as no run of a sweep has ended here on this machine"
-    times = f"{measured.ratio:.2g}" if measured.ratio < 10 else f"{measured.ratio:.0f}"
-    return (
-        f"the {measured.runs} runs of sweeps that ended here on this machine took "
-        f"{times} times what the cost model says, and so these are taken to"
-    )
 
 
 def _costs(cohort: "Estimate") -> list[str]:
@@ -125,9 +103,3 @@ def _costs(cohort: "Estimate") -> list[str]:
 def _bytes(cohort: "Estimate") -> int:
     """Of all members at once: parameters, the best ones, two moments (training.lanes: fewer)."""
     return 4 * 4 * cohort.shape.parameters() * len(cohort.jobs)
-
-
-def announce(number: int, cohorts: "Sequence[Estimate]") -> None:
-    """Which cohort comes next, on stderr."""
-    size = cohorts[number].shape.describe()
-    print(f"\ncohort {number + 1} of {len(cohorts)}: {size}", file=sys.stderr)
