@@ -1,6 +1,6 @@
 """Equal programs of a test file are traced and compiled once, whichever of its tests asks first.
 
-A program depends on what `programs.text` tells, which the package itself relies on within a
+A program depends on what `cohorts.program` tells, which the package itself relies on within a
 session; here it is for all of a file's tests, each of which begins with new sessions.
 """
 
@@ -14,8 +14,7 @@ from jax.sharding import Mesh
 
 from jaxeval.contracts import Split, Task
 from jaxeval.population import engine
-from jaxeval.studies import prepared
-from jaxeval.studies import programs as texts
+from jaxeval.studies import cohorts, prepared
 
 
 @contextlib.contextmanager
@@ -35,7 +34,7 @@ def _share_tasks(patch: pytest.MonkeyPatch) -> None:
 
     def sharing(self: prepared.Loader, *arguments: Any, **options: Any) -> prepared.Prepared:
         of = prepare(self, *arguments, **options)
-        tree, *rest = json.loads(texts.text(of))
+        tree, *rest = json.loads(cohorts.program(of))
         del tree["training"]
         task = tasks.setdefault(json.dumps([tree, rest]), of.task)
         return (

@@ -17,7 +17,7 @@ import pytest
 
 from jaxeval import runs
 from jaxeval.errors import RunError
-from jaxeval.population import checkpoints, loop
+from jaxeval.population import checkpoints, host
 from jaxeval.runs import store
 from tests import processes, tiny_corpora
 
@@ -29,7 +29,7 @@ TINY = [
 ]
 # the method after which a process kills itself (SIGKILL)
 _DEATHS = {
-    "epoch": (loop.Population, "epoch"),  # trained, nothing recorded
+    "epoch": (host.Population, "epoch"),  # trained, nothing recorded
     "write": (store.Store, "_insert"),  # inside the transaction
     "recorded": (store.Store, "record"),  # recorded, not checkpointed
     "checkpoint": (checkpoints.Checkpoints, "save"),  # while Orbax writes in the background

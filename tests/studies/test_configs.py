@@ -12,7 +12,7 @@ from jaxeval import studies
 from jaxeval.config import markers
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError
-from jaxeval.studies import cohorts, costs, plan, prepared, proposers, saved
+from jaxeval.studies import cohorts, costs, padding, plan, prepared, proposers, saved
 
 sweep = importlib.import_module("jaxeval.sweep")  # of the package, it is the function
 train = importlib.import_module("jaxeval.train")
@@ -158,9 +158,9 @@ def test_members_of_several_sizes_do_not_wait_for_one_another(
     loader = prepared.Loader()
     trials = [proposers.seeds_by_splits(config, [1])[0] for config in configs]
     entries = cohorts.entries(trials, loader)
-    small, large = (job.shape for job in cohorts.jobs(entries))
-    both = costs.Estimate((0, 1), small.joined(large), 64, 1.0, 1.0, 1.0, 1.0, (1.0, 1.0))
-    (cohort,) = cohorts.by_estimates(entries, [both], loader)
+    small, large = (job.shape for job in padding.jobs(entries))
+    both = costs.Estimate((0, 1), small.joined(large), 64, 1.0, 1.0, 1.0, 1.0)
+    (cohort,) = padding.by_estimates(entries, [both], loader)
     config = cohort.config
     assert config.training.lane_mode == mode
     sizes = config.model.hidden, config.training.batch_size, config.training.micro_batch

@@ -12,7 +12,8 @@ import pytest
 from jaxeval import observe, runs, studies
 from jaxeval.data import buckets
 from jaxeval.errors import ConfigError, RunError
-from jaxeval.population import member, training
+from jaxeval.population import epoch as epochs
+from jaxeval.population import member
 from jaxeval.runs import records
 from jaxeval.studies import evaluation, prepared
 from jaxeval.train import main as train  # jaxeval.train itself is the API's function
@@ -95,7 +96,7 @@ def test_outcomes_sum_to_the_scores_in_the_order_of_the_file(
 ) -> None:
     """Dies if an item's count is another's or a batch's, if buckets are not put together again, or
     if padding counts as an item."""
-    monkeypatch.setattr(training, "train_epoch", _moved)  # compiled in no time
+    monkeypatch.setattr(epochs, "train_epoch", _moved)  # compiled in no time
     monkeypatch.setattr(
         buckets, "choose_widths", lambda lengths, *rest: sorted({min(lengths) + 2, max(lengths)})
     )

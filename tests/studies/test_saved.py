@@ -1,9 +1,6 @@
 """Saved models as files: what they need to be whole, and names that keys once had."""
 
-import dataclasses
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,39 +18,3 @@ def test_a_model_without_what_it_needs_is_not_whole(lost: str, tmp_path: Path) -
     assert saved.is_whole(tmp_path, entry)
     (tmp_path / "models" / cohort.name / lost).unlink()
     assert not saved.is_whole(tmp_path, entry)
-
-
-def test_a_model_saved_under_old_names_is_read_under_todays(tmp_path: Path) -> None:
-    """Dies if an old saved model's config is refused, or its rates are not found."""
-    about: dict[str, Any] = {
-        "task": "language",
-        "config": {"task": "language", "data": {"turn": 8}, "model": {"forget": 0.5}},
-        "hparams": {"state": 0.2, "learning_rate": 1.0},
-        **dict.fromkeys(("name", "experiment", "data", "data_hash", "metric", "jaxeval"), "x"),
-        **{"seed": 1, "split": 0, "higher_is_better": False, "dev": None},
-        "vocabulary": "vocabulary.json",
-    }
-    (tmp_path / "seed1.json").write_text(json.dumps(about))
-    described = saved._described(tmp_path / "seed1.json")
-    assert described.config["data"] == {"steps_per_epoch": 8}
-    assert described.config["model"] == {"state_reset_probability": 0.5}
-    assert described.hparams == {"dropout_state": 0.2, "learning_rate": 1.0}
-
-
-def test_a_model_trained_without_a_rate_of_its_config_has_none(tmp_path: Path) -> None:
-    """Dies if saved models of before a rate was a hyperparameter are not read, or are scaled at
-    evaluation by a dropout that they were never trained with."""
-    cohort = toy_kind.cohort(toy_kind.trials((1,)))
-    entry, params = cohort.entries[0], {"table": np.zeros(2, np.float32)}
-    saved.save(tmp_path, entry, cohort.config, cohort.members[0], params, 0.5)
-    (model,) = saved.find(tmp_path)
-    config = {
-        "task": "tagging",
-        "model": {"dropout": {"input": 0.5, "output": 0.0, "layer_input": 0.25}},
-    }
-    about = dataclasses.replace(
-        model.about, task="tagging", config=config, hparams={"dropout_input": 0.5}
-    )
-    (loaded,) = saved.load([model._replace(about=about)])
-    rates = {name: v for name, v in loaded.hparams.items() if name.startswith("dropout")}
-    assert rates == {"dropout_input": 0.5, "dropout_layer_input": 0.0}

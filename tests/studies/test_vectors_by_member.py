@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from jaxeval import observe, runs, studies
-from jaxeval.contracts import Member
 from jaxeval.data import generated, generated_pairs, generated_sentiment
-from jaxeval.population import slots
 from jaxeval.studies import cohorts, memory, prepared, proposers
 from tests.data.test_word_tables import vectors
 
@@ -146,16 +144,6 @@ def test_tables_take_a_quarter_of_the_memory(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(memory, "_bytes", lambda: 4e9)
     assert memory.tables_at_once(25_000_000) == 10  # four devices of a CPU
     assert memory.tables_at_once(10**10) == 1
-
-
-def test_a_checkpoint_knows_whose_vectors(tmp_path: Path) -> None:
-    """Dies if a member of a checkpoint comes back with another's table."""
-    slot = slots.Slot(Member(1, vectors="abc"), epoch=2)
-    assert slots.from_json(slots.to_json(slot)) == slot
-    before = slots.to_json(slot)
-    assert isinstance(before["member"], dict)
-    del before["member"]["vectors"]
-    assert slots.from_json(before).member == Member(1)
 
 
 def test_a_file_of_another_width_has_its_own_program(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from jaxeval import runs
 from jaxeval.contracts import Member
 from jaxeval.errors import RunError
 from jaxeval.population import slots
-from jaxeval.population.reports import Report
+from jaxeval.population.host import Report
 from jaxeval.report import __main__ as verb
 from jaxeval.report import figures as files
 from jaxeval.report import scores as units
