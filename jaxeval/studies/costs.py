@@ -131,19 +131,15 @@ def plan(
     sizes: Sequence[int],
     machine: Machine,
     most: int | None = None,
-    join: bool = True,
 ) -> list[Estimate]:
     """The cohorts, those of the first runs first.
 
     Args:
       sizes: train rows of each bucket of the corpus.
       most: cohorts; beyond that, the unions that cost least are made too.
-      join: False: one cohort for each shape, whatever it costs.
     """
     groups = _by_shape([_alone(number, run, sizes) for number, run in enumerate(runs)])
-    if join:
-        groups = _joined(groups, machine, most)
-    cohorts = [_cohort(group, runs, sizes, machine) for group in groups]
+    cohorts = [_cohort(group, runs, sizes, machine) for group in _joined(groups, machine, most)]
     return sorted(cohorts, key=lambda cohort: cohort.jobs)
 
 
