@@ -142,16 +142,21 @@ def parser(verb: str, description: str, epilog: str) -> argparse.ArgumentParser:
       verb: its name, "" for the command that takes a verb.
       description, epilog: with examples that begin with `python -m jaxeval.VERB`.
     """
-    called = _called()
+    prefix = called()
     return _Parser(
-        f"{called}{verb}".strip(" ."),
-        description=description.replace(_MODULE, called),
-        epilog=epilog.replace(_MODULE, called),
+        f"{prefix}{verb}".strip(" ."),
+        description=description.replace(_MODULE, prefix),
+        epilog=epilog.replace(_MODULE, prefix),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
 
 
-def _called() -> str:
+def words(given: Sequence[str] | None) -> list[str]:
+    """The words of a command: these, or those of the process."""
+    return list(sys.argv[1:] if given is None else given)
+
+
+def called() -> str:
     """How the user calls verbs, up to the verb, as told by what runs in this process."""
     program = Path(sys.argv[0])
     if program.stem == "jaxeval":  # the console script

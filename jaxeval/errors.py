@@ -12,6 +12,7 @@ _CONTROL = re.compile(
 )
 # None: a verb was called; of a function of Python: see `in_python`
 _OF_PYTHON: ContextVar[Mapping[str, str] | None] = ContextVar("_OF_PYTHON", default=None)
+_SHELL: ContextVar[bool] = ContextVar("_SHELL", default=False)
 
 
 def printable(name: str) -> str:
@@ -63,6 +64,21 @@ def in_python(**names: str) -> Iterator[None]:
         yield
     finally:
         _OF_PYTHON.reset(before)
+
+
+@contextlib.contextmanager
+def called_from_shell() -> Iterator[None]:
+    """Within, messages name arguments as flags: `--seeds 0`."""
+    token = _SHELL.set(True)
+    try:
+        yield
+    finally:
+        _SHELL.reset(token)
+
+
+def called_from_python() -> contextlib.AbstractContextManager[None]:
+    """Within, messages name arguments as a function has them, unless a shell called."""
+    return contextlib.nullcontext() if _SHELL.get() else in_python()
 
 
 class JaxevalError(Exception):
