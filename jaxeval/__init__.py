@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from jaxeval import tuning
     from jaxeval.api.comparing import compare, read_scores
     from jaxeval.api.searching import select, tune
-    from jaxeval.api.training import predict, sweep, train
+    from jaxeval.api.training import predict
     from jaxeval.errors import JaxevalError
     from jaxeval.results import Comparison, Runs, Selection, Tuned, load
+    from jaxeval.sweep import sweep
+    from jaxeval.train import train
 
 __version__ = VERSION
 __all__ = [
@@ -44,7 +46,8 @@ __all__ = [
 _ROOMS = ("tuning",)
 _MODULES = {  # name -> where it is defined
     **dict.fromkeys(("Comparison", "Runs", "Selection", "Tuned", "load"), "jaxeval.results"),
-    **dict.fromkeys(("predict", "sweep", "train"), "jaxeval.api.training"),
+    **{verb: f"jaxeval.{verb}" for verb in ("train", "sweep")},
+    "predict": "jaxeval.api.training",
     **dict.fromkeys(("compare", "read_scores"), "jaxeval.api.comparing"),
     **dict.fromkeys(("select", "tune"), "jaxeval.api.searching"),
     "JaxevalError": "jaxeval.errors",

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 from jaxeval import runs, studies
+from jaxeval.report import render
 from jaxeval.report.runs import progress
 from jaxeval.report.sweep import plan
 from jaxeval.studies import cohorts, events, running, sweeps
@@ -64,7 +65,7 @@ def sweep(
     with running.locked(drawn.folder, drawn.record.id):
         estimates = drawn.estimates(most_programs)
         if not quiet:
-            plan.show(estimates, stderr=True)
+            render.to_terminal(plan.document(estimates), stderr=True)
         drawn.save(estimates)
         planned, session = drawn.cohorts(estimates), drawn.session
         return train_cohorts(
@@ -152,7 +153,7 @@ def watch(
     Raises:
       SystemExit: Ctrl-C (130) or SIGTERM (143) stopped it, which is then said on stderr.
     """
-    known: set[str] = set()  # findings that were said before
+    known: set[str] = set()
     with contextlib.closing(told), _signals(quiet) as signals:
         for event in told:
             if not isinstance(event, events.Event):
@@ -160,14 +161,25 @@ def watch(
             elif quiet:
                 continue
             elif isinstance(event, events.Checked):
-                warnings = [f"warning: {line}" for line in event.warnings]
-                for line in dict.fromkeys([*event.remarks, *warnings]):
-                    if line not in known:
-                        _say(line)
-                    known.add(line)
+                say_findings(event.remarks, event.warnings, known)
             elif isinstance(event, events.Started):
                 start(event)
                 _watch_cohort(told, event, signals, other)
+
+
+def say_findings(
+    remarks: Sequence[str], warnings: Sequence[str], known: set[str] | None = None
+) -> None:
+    """Says what was found when data were read, a line each.
+
+    Args:
+      known: lines that were said before, which grow.
+    """
+    known = set() if known is None else known
+    for line in (*remarks, *(f"warning: {line}" for line in warnings)):
+        if line not in known:
+            _say(line)
+        known.add(line)
 
 
 def _silent(line: str) -> None:

@@ -133,11 +133,11 @@ def draw(
     changes: Sequence[str],
     data: str | None,
     space: Space,
+    where: str = "space",
     *,
     seed: int,
     count: int,
     folder: Path,
-    where: str = "space",
 ) -> DrawnSweep:
     """Draws the first runs of a sweep and reads its data; arguments as of `proposers.draws`.
 

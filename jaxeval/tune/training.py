@@ -11,8 +11,7 @@ import jax
 
 from jaxeval import files, observe, outputs, runs
 from jaxeval.config import writing
-from jaxeval.report import text
-from jaxeval.report.runs import terminal as of_runs
+from jaxeval.report import render, text
 from jaxeval.report.sweep import plan
 from jaxeval.report.tuning import as_json, progress
 from jaxeval.report.tuning.as_json import Metric, Result, Retrained
@@ -201,7 +200,7 @@ def _dry_run(args: argparse.Namespace, search: Search, target: Target) -> int:
     batch = configs.batch(target, proposed, padded_to)
     estimates = [cohort.estimate for cohort in batch.cohorts if cohort.estimate is not None]
     findings, batches = target.base.source.findings, -(-args.trials // parallel)
-    of_runs.print_findings(findings.remarks, findings.warnings)
+    observe.say_findings(findings.remarks, findings.warnings)
     if args.json:
         values = [dict(evaluation.values) for evaluation in proposed]
         first = plan.to_dict(estimates, values, findings.warnings)
@@ -218,7 +217,7 @@ def _dry_run(args: argparse.Namespace, search: Search, target: Target) -> int:
             f"{text.counted(options.end(args).retrain, 'fresh seed')}{_rungs(search, target)}"
             "\n\nthe first batch:"
         )
-        plan.show(estimates)
+        render.to_terminal(plan.document(estimates))
         for evaluation, result in ((e, batch.failed.get(e.number)) for e in proposed):
             if result is not None:
                 print(f"setting {evaluation.number}: {result.failure}")

@@ -1,4 +1,4 @@
-"""Figures of experiments: dev and test scores of all members, and their learning curves."""
+"""Figures of experiments: dev and test scores of all members, learning curves, sweeps."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jaxeval.report import plots, scores
-from jaxeval.report.figures import Figure
+from jaxeval.report.document import Figure
 from jaxeval.report.plots import literal
 from jaxeval.report.runs import summary
+from jaxeval.report.sweep import best, data, panels
+from jaxeval.report.sweep import figures as sweep_figures
 from jaxeval.runs import experiments
 from jaxeval.runs.records import CurveRow, MemberRow
 from jaxeval.stats import describe
@@ -27,8 +29,55 @@ _LETTERS = 24  # of a line of its name
 _MOST_NAMED = 16  # members whose seeds can be read beside their marks
 
 
-def _scored(members: Sequence[MemberRow]) -> list[MemberRow]:
-    return [row for row in members if row.dev is not None and row.test is not None]
+def draw(groups: Groups, points: Sequence[CurveRow]) -> list[Figure]:
+    """All figures of experiments, each given as its members.
+
+    For each metric violins of the experiments, panels by data set, and ranks of the sweeps; then
+    those of each experiment, whose names begin with its id where there are several.
+
+    A sweep has no violin, nor has any other study of settings: beside those of seeds their spread
+    would mislead.
+    """
+    drawn = []
+    for metric in dict.fromkeys(members[0].metric for members in groups):
+        alike = [members for members in groups if members[0].metric == metric]
+        seeds = [
+            summary.independent(members)
+            for members in alike
+            if experiments.kind(members) in ("seeds", "noise")
+        ]
+        drawn += [violins(seeds)] if seeds else []
+        if sweeps := data.of_experiments(alike):
+            ranks = sweep_figures.ranks(sweeps)
+            drawn.append(ranks._replace(name=f"ranks_{metric}", title="Sweeps: score by rank"))
+    for members in groups:
+        stem = f"{members[0].experiment}_" if len(groups) > 1 else ""
+        for figure in _of_experiment(members, points):
+            title = f"{members[0].name}: {figure.title}" if stem else figure.title
+            drawn.append(figure._replace(name=stem + figure.name, title=title))
+    return drawn
+
+
+def _of_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> list[Figure]:
+    first, kind = members[0], experiments.kind(members)
+    keys = {(row.experiment, row.seed, row.split, row.repeat, row.hparams) for row in members}
+    own = [
+        point
+        for point in points
+        if (point.experiment, point.seed, point.split, point.repeat, point.hparams) in keys
+    ]
+    drawn = [] if kind == "tuning" else [scatter(members)]
+    drawn.append(curves(own, first.metric, first.unit))
+    if kind not in ("seeds", "noise"):
+        said = "Each member has a setting of its own. "
+        drawn = [figure._replace(caption=said + figure.caption) for figure in drawn]
+    sweep = data.of_members(members)
+    if sweep is None:
+        return drawn
+    beside = []
+    if sweep.axes:  # none where no run has a score
+        beside = [best.near_best([sweep], first.margin), panels.marginals([sweep])]
+    return [sweep_figures.ranks([sweep]), *beside, *drawn]
 
 
 def _label(members: Sequence[MemberRow]) -> str:
@@ -52,7 +101,13 @@ def violins(groups: Groups) -> Figure:
             panel.set_ylabel(label)
             panel.set_title(literal("".join(name)), fontsize=10)
         plots.same_limits([panel for panel, _ in parts])
-    _legend(drawing)
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], linestyle="", marker=marker, color=colour, label=part)
+        for part, (_, colour, marker) in _PARTS.items()
+    ]
+    plots.legend(drawing, handles)
     return Figure(
         f"distributions_{groups[0][0].metric}",
         f"Distribution of {groups[0][0].metric} over members",
@@ -106,18 +161,6 @@ def _draw_violins(panel: "Axes", groups: Groups) -> list[tuple[str, str, int, in
     return rows
 
 
-def _legend(drawing: "Drawing") -> None:
-    from matplotlib.lines import Line2D
-
-    plots.legend(
-        drawing,
-        [
-            Line2D([], [], linestyle="", marker=marker, color=colour, label=part)
-            for part, (_, colour, marker) in _PARTS.items()
-        ],
-    )
-
-
 def _named(
     members: Sequence[MemberRow], points: Iterable[tuple[float, float]]
 ) -> dict[tuple[float, float], str]:
@@ -132,7 +175,8 @@ def _named(
 def scatter(members: Sequence[MemberRow]) -> Figure:
     """Dev against test score of one experiment's members."""
     label, factor = _label(members), scores.factor(members[0].unit)
-    scored = _scored(summary.independent(members))
+    shown = summary.independent(members)
+    scored = [row for row in shown if row.dev is not None and row.test is not None]
     drawing, panel = plots.canvas(4.5, 4.2)
     dev = [(row.dev or 0.0) * factor for row in scored]
     test = [(row.test or 0.0) * factor for row in scored]

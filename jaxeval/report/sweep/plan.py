@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from jaxeval.files import Json
-from jaxeval.report import tables
+from jaxeval.report.document import Document, Table
 from jaxeval.report.text import counted, duration
 
 if TYPE_CHECKING:  # without jax, as all of this room
@@ -64,31 +64,24 @@ def _totals(cohorts: "Sequence[Estimate]") -> dict[str, float]:
     }
 
 
-def show(cohorts: "Sequence[Estimate]", stderr: bool = False) -> None:
+def document(cohorts: "Sequence[Estimate]", warnings: Sequence[str] = ()) -> Document:
     """A row a cohort, and the estimate of the whole."""
-    console = tables.console(stderr)
     rows = [
-        [
-            str(number),
-            str(len(cohort.jobs)),
-            cohort.shape.describe(),
-            *_costs(cohort),
-        ]
+        [str(number), cohort.shape.describe(), str(len(cohort.jobs)), *_costs(cohort)]
         for number, cohort in enumerate(cohorts, 1)
     ]
-    head = ["cohort", "runs", "padded to", "rows at once", "compiling", "running", "wasted", "GB"]
-    tables.print_table(console, head, rows)
+    head = ["cohort", "padded to", "runs", "rows at once", "compiling", "running", "wasted", "GB"]
     total = _totals(cohorts)
     runs = sum(len(cohort.jobs) for cohort in cohorts)
-    line = f"\n{counted(runs, 'run')}, {counted(len(cohorts), 'program')}"
+    answer = [f"{counted(runs, 'run')}, {counted(len(cohorts), 'program')}"]
     if _is_known(cohorts):
-        line += (
-            f"; {100 * total['wasted']:.0f} % of the operations are padding\nestimate: "
-            f"{duration(total['compile_seconds'])} of compiling, "
+        answer = [
+            f"{answer[0]}; {100 * total['wasted']:.0f} % of the operations are padding",
+            f"estimate: {duration(total['compile_seconds'])} of compiling, "
             f"{duration(total['train_seconds'])} of training and evaluation if no run stops "
-            "early, by a cost model"
-        )
-    console.print(line, markup=False)
+            "early, by a cost model",
+        ]
+    return Document(answer, (Table(head, rows, words=2),), notes=warnings, title="Plan of a sweep")
 
 
 def _costs(cohort: "Estimate") -> list[str]:
