@@ -202,7 +202,7 @@ def _train_calls(
     for task, path in data.items():
         changes = judge_options.changes_of(task, arguments.changes)
         for seed in range(1, arguments.commands + 1):
-            flags = ["--data", path, "--seed-list", str(seed), f"data.vectors={files[0]}"]
+            flags = ["--data", path, "--seeds", f"{seed},", f"data.vectors={files[0]}"]
             yield ["train", f"nayak2016/{task}_fixed", *flags, *changes]
 
 

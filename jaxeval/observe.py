@@ -195,7 +195,7 @@ def _watch_cohort(
     """Shows a cohort until it is finished, or a signal stops it."""
     cohort, ended = started.cohort, started.ended
     members = len(cohort.members)
-    with progress.Progress(cohort.records[0], cohort.name, members, ended) as shown:
+    with progress.Progress(cohort.records[0], members, ended) as shown:
         for event in told:
             match event:
                 case events.Compiling(program):

@@ -139,15 +139,23 @@ class Runs(Result):
         return {"location": self.location, "experiments": plain.plain(self.summaries())}
 
 
-def of_rows(rows: Sequence[MemberRow], location: str | Path, *following: str) -> Runs:
-    """Runs that are recorded in a folder or database.
+class Trained(Runs):
+    """The members of one experiment, of a verb that has trained it."""
+
+    def to_dict(self) -> dict[str, Json]:
+        """Its summary as plain data, as --json writes it."""
+        return plain.record(self.summaries()[0])
+
+
+def trained(rows: Sequence[MemberRow], location: str | Path, *following: str) -> Trained:
+    """Runs of one experiment that are recorded in a folder or database.
 
     Args:
       following: what to do with them, a line each.
     """
     from jaxeval import runs
 
-    return Runs(tuple(rows), runs.shown(location), following, str(location))
+    return Trained(tuple(rows), runs.shown(location), following, str(location))
 
 
 @parameters.verb
@@ -175,7 +183,7 @@ def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
     rows = database.load(runs)
     if not rows:
         raise RunError(f"{database.shown(runs)}: no member has ended")
-    found = of_rows(rows, runs)
+    found = Runs(tuple(rows), database.shown(runs), _url=str(runs))
     return found if experiment is None else found[experiment]
 
 

@@ -112,7 +112,7 @@ def sweep(
         return SweepPlan(values, estimates, findings.warnings)
     rows = observe.sweep(drawn, store, most_programs=programs, again=again, quiet=quiet)
     lost = " --missing zero" if any(row.dev is None for row in rows) else ""
-    return results.of_rows(
+    return results.trained(
         rows, store or out, f"next: python -m jaxeval.sensitivity {store or out}{lost}"
     )
 

@@ -100,7 +100,7 @@ def train(
     if dry_run:
         return _plan(trials)
     rows = observe.train(trials, Path(out), store, again=again, outputs=outputs, quiet=quiet)
-    return results.of_rows(rows, store or out)
+    return results.trained(rows, store or out)
 
 
 def _plan(trials: list) -> Plan:

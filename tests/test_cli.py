@@ -124,13 +124,6 @@ def test_dry_run(tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == []
 
 
-def test_help_config_lists_the_keys(capsys: pytest.CaptureFixture) -> None:
-    """Dies if a key of a nested table is missing."""
-    status, printed, _ = _ended(capsys, "train", "--help-config")
-    assert status == 0
-    assert "training.batch_size" in printed and "data.source.scheme" in printed
-
-
 _WRITING = """
 from jaxeval import cli
 from jaxeval.errors import DataError
@@ -237,7 +230,7 @@ def test_an_output_that_cannot_be_written_is_refused_first(
 OUTPUTS = {
     "compare.__main__": ["--latex", "--markdown", "--figures"],
     "compare.__main__ --log logs": ["--markdown", "--junit", "--html"],
-    "report.__main__ runs": ["--html", "--figures"],
+    "report.__main__ runs": ["--json", "--save"],
 }
 
 

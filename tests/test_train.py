@@ -149,7 +149,7 @@ def test_random_splits(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if splits are not recorded, or all alike."""
 
     def scores(*splits: str) -> dict:
-        words = _words(tmp_path, "--seed-list", "7", *splits, "--json", "-")
+        words = _words(tmp_path, "--seeds", "7,", *splits, "--json", "-")
         assert train.main(words) == 0
         test: dict = json.loads(capsys.readouterr().out)["test"]
         return test
@@ -158,7 +158,7 @@ def test_random_splits(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     members, _ = _rows(tmp_path)
     assert [(m.split, m.seed) for m in members] == [(1, 7), (2, 7), (3, 7)]
     assert len({m.test for m in members}) == 3
-    assert scores("--split-list", "2")["median"] == members[1].test
+    assert scores("--splits", "2,")["median"] == members[1].test
     with pytest.raises(SystemExit) as refused:
-        train.main(_words(tmp_path, "--split-list", "0,2"))
+        train.main(_words(tmp_path, "--splits", "0,2"))
     assert refused.value.code == 2 and "expected numbers from 1" in capsys.readouterr().err

@@ -179,7 +179,7 @@ def _by_command(args: argparse.Namespace) -> int:
         evaluate.refuse_beyond(rule, len(args.models), most)
     command = evaluate.Command(args.command, args.json_field, args.time_limit, raced)
     path = Path("selection.json" if args.state is None else args.state)
-    outputs.refuse_replaced([args.json], [path])
+    outputs.refuse_unwritable(args.json, reads=[path])
     source = {"command": args.command, "json_field": args.json_field}
     if raced is not None:
         source["race"] = dataclasses.asdict(raced)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import jax
 
-from jaxeval import observe, outputs, runs
+from jaxeval import observe, runs
 from jaxeval.bandits import saved
 from jaxeval.bandits.evaluate import Told
 from jaxeval.bandits.fixed_confidence import Confident
@@ -21,7 +21,6 @@ from jaxeval.files import Json
 from jaxeval.report.selection import as_json, terminal
 from jaxeval.runs import metrics
 from jaxeval.select import configs, options
-from jaxeval.studies import prepared
 
 if TYPE_CHECKING:
     from jaxeval.bandits import Rule
@@ -34,7 +33,6 @@ def run(args: argparse.Namespace) -> int:
     random_splits = None if args.splits is None else args.splits == "random"
     arms = configs.arms(paths, changes, args.data, random_splits, args.part)
     refuse_other(arms, args.higher_is_better)
-    outputs.refuse_replaced([args.json], prepared.files_of(*arms.configs.values()))
     rule = options.rule(args, arms.record.higher_is_better, len(jax.devices()))
     state = Path(args.state) if args.state else None
     tree = select(rule, arms, Path(args.out), args.store, path=state, seconds=args.seconds)

@@ -2,8 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxeval import errors, runs
@@ -82,21 +81,6 @@ def data_changes(task: str, data: str | None) -> list[str]:
     if data is None:
         return []
     return [f"{registry.kind(task).data_key}={json.dumps(data, ensure_ascii=False)}"]
-
-
-def files_of(*configs: object) -> Iterator[Path]:
-    """What configs name of corpora and word vectors, whatever their tasks; maybe not there.
-
-    Args:
-      configs: settings, or plain data of some.
-    """
-    for config in configs:
-        tree = config if isinstance(config, Mapping) else reading.to_dict(config)
-        for key, value in tree.items():
-            if isinstance(value, Mapping):
-                yield from files_of(value)
-            elif key in ("path", "vectors") and isinstance(value, str):
-                yield Path(value)
 
 
 class Loader:

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import jax
 
-from jaxeval import files, observe, outputs, runs
+from jaxeval import files, observe, runs
 from jaxeval.config import writing
 from jaxeval.report import render, text
 from jaxeval.report.sweep import plan
 from jaxeval.report.tuning import as_json, progress
 from jaxeval.report.tuning.as_json import Metric, Result, Retrained
 from jaxeval.runs import metrics
-from jaxeval.studies import prepared, proposers
+from jaxeval.studies import proposers
 from jaxeval.tune import configs, live, options, outcome, targets
 from jaxeval.tune.targets import Target
 from jaxeval.tuning import history as histories
@@ -32,8 +32,6 @@ def run(args: argparse.Namespace, search: Search) -> int:
     """Searches, trains the best setting again, prints the answer; the backend is prepared."""
     target = targets.target(args.config, args.changes, args.data, search, args.space)
     metrics.refuse_points("margin", args.margin or 0.0, target.record.unit)
-    read, places = prepared.files_of(target.base.config), [args.out, args.store]
-    outputs.refuse_replaced([args.json, args.html], read, places, args.figures)
     if args.dry_run:
         return _dry_run(args, search, target)
     place = Place(Path(args.out), args.store, Path(args.state) if args.state else None)

@@ -97,7 +97,7 @@ def test_a_sweep_crosses_the_end_of_the_projection(
         '[layers]\nkey = "model.layers"\ninteger = [1, 2]\n'
     )
     rates = ["model.dropout.projected=0.2", "model.dropout.inter_layer=0.3", "model.budget=4000"]
-    words = [*SMALL, *rates, "--data", _text(tmp_path), "--space", str(space), "--runs", "6"]
+    words = [*SMALL, *rates, "--data", _text(tmp_path), "--space", str(space), "--trials", "6"]
     assert sweep.main([*words, "--dry-run", "--json", "-"]) == 0
     drawn = json.loads(capsys.readouterr().out)["runs"]
     assert {run["layers"] for run in drawn} == {1, 2}

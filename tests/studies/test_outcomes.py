@@ -103,7 +103,7 @@ def test_outcomes_sum_to_the_scores_in_the_order_of_the_file(
     words, size = WORDS[task]
     changes = [f"task={task}", *_TRAINED.split(), *words.split()]
     path = str(data / FOLDERS[task])
-    flags = ["--seed-list", "1,2", "--outputs", "--out", str(tmp_path)]
+    flags = ["--seeds", "1,2", "--outputs", "--out", str(tmp_path)]
     assert train([*changes, "--data", path, *flags]) == 0
     learned = prepared.prepare(studies.read(None, changes, path)).task
     recorded = {row.seed: row for row in runs.load(tmp_path)}
