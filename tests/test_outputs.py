@@ -157,11 +157,14 @@ def test_the_same_command_twice(words: str, folder: Path) -> None:
         assert not command.main(words.split())
 
 
-@pytest.mark.parametrize("verb", ["sensitivity R", "report R", "neighbourhood --data R"])
-def test_figures_go_beside_what_is_read(verb: str) -> None:
+@pytest.mark.parametrize(
+    "words",
+    ["sensitivity R --figures R", "report R --save R", "neighbourhood --data R --figures R"],
+)
+def test_figures_go_beside_what_is_read(words: str) -> None:
     """Dies if their folder is refused, which holds what is read: they replace nothing of it."""
     with pytest.raises(JaxevalError) as caught:  # of what lies there
-        command.main([*verb.split(), "--figures", "R"])
+        command.main(words.split())
     assert "replaced" not in str(caught.value)
     assert "another place" not in str(caught.value)
 
