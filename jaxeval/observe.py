@@ -89,20 +89,29 @@ def train_cohorts(
         told = studies.run_cohorts(
             planned, store, folder, session=session, again=again, outputs=outputs
         )
-        watch(told, lambda started: _announce(started, planned, store), quiet=quiet)
+        said: set[str] = set()
+        watch(told, lambda started: _announce(started, planned, store, said), quiet=quiet)
         entries = (entry for cohort in planned for entry in cohort.entries)
         return studies.rows(store, entries)
 
 
 def _announce(
-    started: events.Started, planned: Sequence[cohorts.Cohort], store: runs.Store
+    started: events.Started,
+    planned: Sequence[cohorts.Cohort],
+    store: runs.Store,
+    said: set[str],
 ) -> None:
-    """Says which cohort comes next, and of each of its experiments how far it is in all."""
+    """Says which cohort comes next, and of each new experiment how many members it has in all.
+
+    Args:
+      said: experiments that are not new, which grow.
+    """
     if started.cohort.estimate is not None:
         size = started.cohort.estimate.shape.describe()
         _say(f"\ncohort {started.number + 1} of {len(planned)}: {size}")
     every = [entry for cohort in planned for entry in cohort.entries]
-    for record in started.cohort.records:
+    for record in [record for record in started.cohort.records if record.id not in said]:
+        said.add(record.id)
         keys = {entry.key[1:] for entry in every if entry.record.id == record.id}
         ended = len(keys & store.ended(record.id).keys())
         kept = f"; {ended} are recorded already" if ended else ""

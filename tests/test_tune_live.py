@@ -171,7 +171,7 @@ def test_lanes_that_the_memory_has_no_room_for_are_not_tried(
     target: targets.Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dies if a population that is refused ends the search, or lane by lane all count at once."""
-    count = preparing.parameters(target.base.problem, preparing.member_of(target.base))
+    count = memory.parameters(target.base.problem, preparing.member_of(target.base))
     monkeypatch.setattr(memory, "_bytes", lambda: 4.0 * count * (2 * 2 + 1))  # of two lanes
     journal = _Journal(History())
     _go_on(target, tmp_path, journal)

@@ -118,7 +118,7 @@ def _trained(search: _Search, number: int, history: History, folder: Path) -> fl
         known = trainings.of_search(search.target, store, BOUNDS)
         evaluation = history.evaluations[number]
         program = known.program(evaluation)
-        assert program.padded
+        assert program.shape is not None
         cohort = program.cohort([known.entry(evaluation)], f"alone-{number}")
         (end,) = [
             event
