@@ -36,7 +36,7 @@ import torch
 from jaxeval import studies
 from jaxeval.contracts import Member
 from jaxeval.population import host, lanes
-from jaxeval.population.engine import Problem
+from jaxeval.population.member import Problem
 
 WORDS, TEXTS = 8000, 6000  # of what is drawn
 Batches = list[dict[str, np.ndarray]]  # rows of a bucket each

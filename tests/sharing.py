@@ -13,7 +13,7 @@ import pytest
 from jax.sharding import Mesh
 
 from jaxeval.contracts import Split, Task
-from jaxeval.population import engine
+from jaxeval.population import engine, member
 from jaxeval.studies import cohorts, prepared
 
 
@@ -48,7 +48,7 @@ def _share_engines(patch: pytest.MonkeyPatch) -> None:
     engines: dict[tuple, engine.Engine] = {}
     build = engine.build
 
-    def sharing(problem: engine.Problem, split: Split, mesh: Mesh) -> engine.Engine:
+    def sharing(problem: member.Problem, split: Split, mesh: Mesh) -> engine.Engine:
         # jit keeps what it has compiled for a function: the functions must be the same
         key = problem.task, repr(problem.program[1:]), mesh, problem.mode
         if key not in engines:

@@ -13,58 +13,13 @@ import numpy as np
 from jax import lax
 from jax.sharding import Mesh
 
-from jaxeval.contracts import Array, Corpus, Member, Split, Task, Tree
+from jaxeval.contracts import Array, Member, Split, Tree
 from jaxeval.errors import ConfigError
 from jaxeval.population import epoch as epochs
 from jaxeval.population import lanes, member, schedule
-from jaxeval.population.member import Inputs, MemberState, Program, Shared
-from jaxeval.population.settings import Training
+from jaxeval.population.member import Inputs, MemberState, Problem, Program, Shared
 
 Rows = Sequence[Array]  # bucket b: [n] int32, -1 is padding
-
-
-class Problem(NamedTuple):
-    """What a cohort learns.
-
-    Attributes:
-      split: split number -> rows; sizes are the same for all numbers.
-      splits: the same of members with other vectors than the first's, by `Member.vectors`.
-    """
-
-    task: Task
-    corpus: Corpus
-    split: Callable[[int], Split]
-    training: Training
-    splits: Mapping[str, Callable[[int], Split]] = types.MappingProxyType({})
-
-    def split_of(self, who: Member) -> Split:
-        """The member's own split, with the tables that depend on it."""
-        return self.splits.get(who.vectors, self.split)(who.split)
-
-    @property
-    def program(self) -> Program:
-        """The static part of a member's functions."""
-        training = self.training
-        return Program(
-            self.task,
-            training.optimiser,
-            training.batch_size,
-            training.evaluation_batch_size,
-            training.micro_batch,
-        )
-
-    @property
-    def mode(self) -> lanes.Mode:
-        """How the lanes of a device are computed."""
-        return lanes.resolve(self.training.lane_mode)
-
-    def refuse_cut_batches(self, key: str) -> None:
-        """Raises ConfigError, naming the key that asks for it, if batches cannot be cut."""
-        if jax.tree.leaves(jax.eval_shape(lambda: self.task.start(1))):
-            raise ConfigError(
-                f"{key}: this task carries state from batch to batch, whose rows must stay "
-                "together; leave it out"
-            )
 
 
 class Lane(NamedTuple):

@@ -12,7 +12,7 @@ from jax.sharding import Mesh
 from jaxeval.contracts import Array, Member, Tree
 from jaxeval.errors import ConfigError, JaxevalError
 from jaxeval.population import checkpoints, engine, lanes, slots
-from jaxeval.population.engine import Problem
+from jaxeval.population.member import Problem
 
 # what has been compiled for a problem: (lanes, steps, names of hparams, devices, mode) -> programs
 Programs = dict[tuple[int, int, tuple[str, ...], Mesh, lanes.Mode], engine.Engine]

@@ -10,8 +10,8 @@ import jax
 
 from jaxeval.contracts import Member
 from jaxeval.population import checkpoints, host, slots
-from jaxeval.population.engine import Problem
 from jaxeval.population.host import Feed, Population, Programs, Report
+from jaxeval.population.member import Problem
 
 Compile = Callable[[Callable[[str, float | None], None]], object]
 

@@ -6,6 +6,7 @@ depends on (task, settings, split, seed, hparams) and never on lane or neighbour
 """
 
 import functools
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,7 +16,9 @@ import numpy as np
 from jax import lax
 
 from jaxeval.contracts import Array, Batch, Corpus, Hparams, Member, Split, Task, Tree
-from jaxeval.population import optimisers, schedule
+from jaxeval.errors import ConfigError
+from jaxeval.population import lanes, optimisers, schedule
+from jaxeval.population.settings import Optimiser, Training
 
 INIT, ORDER, STEP, EVALUATE = range(4)  # purposes of random draws
 
@@ -56,7 +59,7 @@ class Program(NamedTuple):
     """
 
     task: Task
-    optimiser: optimisers.Optimiser
+    optimiser: Optimiser
     batch_size: int
     evaluation_batch_size: int
     micro_batch: int | None = None
@@ -65,6 +68,50 @@ class Program(NamedTuple):
     def at_once(self) -> int:
         """Rows whose gradient is computed at once."""
         return self.micro_batch or self.batch_size
+
+
+class Problem(NamedTuple):
+    """What a cohort learns.
+
+    Attributes:
+      split: split number -> rows; sizes are the same for all numbers.
+      splits: the same of members with other vectors than the first's, by `Member.vectors`.
+    """
+
+    task: Task
+    corpus: Corpus
+    split: Callable[[int], Split]
+    training: Training
+    splits: Mapping[str, Callable[[int], Split]] = types.MappingProxyType({})
+
+    def split_of(self, who: Member) -> Split:
+        """The member's own split, with the tables that depend on it."""
+        return self.splits.get(who.vectors, self.split)(who.split)
+
+    @property
+    def program(self) -> Program:
+        """The static part of a member's functions."""
+        training = self.training
+        return Program(
+            self.task,
+            training.optimiser,
+            training.batch_size,
+            training.evaluation_batch_size,
+            training.micro_batch,
+        )
+
+    @property
+    def mode(self) -> lanes.Mode:
+        """How the lanes of a device are computed."""
+        return lanes.resolve(self.training.lane_mode)
+
+    def refuse_cut_batches(self, key: str) -> None:
+        """Raises ConfigError, naming the key that asks for it, if batches cannot be cut."""
+        if jax.tree.leaves(jax.eval_shape(lambda: self.task.start(1))):
+            raise ConfigError(
+                f"{key}: this task carries state from batch to batch, whose rows must stay "
+                "together; leave it out"
+            )
 
 
 def root_key(seed: Array | np.uint32 | int) -> Array:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from jaxeval import runs
 from jaxeval.config import markers, reading
 from jaxeval.contracts import Member
-from jaxeval.population.engine import Problem
+from jaxeval.population.member import Problem
 from jaxeval.studies import costs, memory, prepared
 from jaxeval.studies.prepared import Prepared
 from jaxeval.studies.trial import Study, Trial

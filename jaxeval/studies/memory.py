@@ -8,7 +8,7 @@ from jaxeval import machine
 from jaxeval.contracts import Member, Tree
 from jaxeval.errors import ConfigError
 from jaxeval.population import member
-from jaxeval.population.engine import Problem
+from jaxeval.population.member import Problem
 from jaxeval.population.settings import Training
 
 

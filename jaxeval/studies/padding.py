@@ -7,7 +7,7 @@ from typing import Any
 from jaxeval.config import markers
 from jaxeval.contracts import Member
 from jaxeval.population import engine
-from jaxeval.population.engine import Problem
+from jaxeval.population.member import Problem
 from jaxeval.studies import cohorts, costs, prepared
 from jaxeval.studies.cohorts import Cohort, Entry
 

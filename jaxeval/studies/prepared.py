@@ -9,7 +9,7 @@ from jaxeval import errors, runs
 from jaxeval.config import markers, reading
 from jaxeval.contracts import Member, Task
 from jaxeval.errors import ConfigError, argument
-from jaxeval.population.engine import Problem
+from jaxeval.population.member import Problem
 from jaxeval.studies.trial import Study
 from jaxeval.tasks import registry
 from jaxeval.tasks.kind import Kind, Source

@@ -10,7 +10,7 @@ from jax import export
 
 from jaxeval.contracts import Corpus, Split
 from jaxeval.population import engine, lanes, member
-from jaxeval.population.engine import Problem
+from jaxeval.population.member import Problem
 from tests import quick
 from tests.population import toy
 

@@ -11,7 +11,7 @@ import pytest
 from jaxeval.config import markers
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Split, Task
 from jaxeval.population import host, optimisers, schedule
-from jaxeval.population.engine import Problem
+from jaxeval.population.member import Problem
 from jaxeval.population.settings import Plateau, Training
 
 RATE, EPOCHS = 0.5, 9

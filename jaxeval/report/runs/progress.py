@@ -51,9 +51,7 @@ class Progress:
       before: members that had ended before this command.
     """
 
-    def __init__(
-        self, record: Experiment, members: int, before: Sequence[MemberResult]
-    ) -> None:
+    def __init__(self, record: Experiment, members: int, before: Sequence[MemberResult]) -> None:
         from rich.console import Console
 
         self._unit, self._label = record.unit, scores.label(record.metric, record.unit)
