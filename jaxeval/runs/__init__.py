@@ -3,6 +3,7 @@
 The store is imported at its first use: SQLAlchemy takes half a second, which `--help` should not.
 """
 
+import importlib
 from typing import TYPE_CHECKING
 
 from jaxeval.runs.records import (
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from jaxeval.runs.database import shown
     from jaxeval.runs.store import Store, load, load_curves, open_store
 
+_LATER = {
+    "shown": "database",
+    **dict.fromkeys(("Store", "load", "load_curves", "open_store"), "store"),
+}
 __all__ = [
     "CurveRow",
     "EpochScore",
@@ -34,12 +39,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "shown":
-        from jaxeval.runs import database
-
-        return database.shown
-    if name in ("Store", "load", "load_curves", "open_store"):
-        import jaxeval.runs.store as store
-
-        return getattr(store, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"jaxeval.runs.{_LATER[name]}"), name)
