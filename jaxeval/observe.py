@@ -86,11 +86,11 @@ def train_cohorts(
     """The same of trials that are in cohorts already."""
     running.refuse_impossible(planned, again, outputs)
     with runs.open_store(store_url or folder) as store:
-        told = studies.run_cohorts(
+        trained = studies.run_cohorts(
             planned, store, folder, session=session, again=again, outputs=outputs
         )
         said: set[str] = set()
-        watch(told, lambda started: _announce(started, planned, store, said), quiet=quiet)
+        watch(trained, lambda started: _announce(started, planned, store, said), quiet=quiet)
         entries = (entry for cohort in planned for entry in cohort.entries)
         return studies.rows(store, entries)
 
@@ -146,15 +146,15 @@ class _Signals:
 
 
 def watch(
-    told: Generator[object, None, None],
+    trained: Generator[object, None, None],
     start: Callable[[events.Started], None] = lambda started: None,
     other: Callable[[object, Say], None] = lambda event, say: None,
     quiet: bool = False,
 ) -> None:
-    """Shows what happens until all is trained.
+    """Shows what trained until all is trained.
 
     Args:
-      told: events of `studies.run`, and others.
+      trained: events of `studies.run`, and others.
       start: is told which cohort comes next.
       other: is told what is no event of `studies.run`.
       quiet: nothing is shown, and signals are left alone.
@@ -163,8 +163,8 @@ def watch(
       SystemExit: Ctrl-C (130) or SIGTERM (143) stopped it, which is then said on stderr.
     """
     known: set[str] = set()
-    with contextlib.closing(told), _signals(quiet) as signals:
-        for event in told:
+    with contextlib.closing(trained), _signals(quiet) as signals:
+        for event in trained:
             if not isinstance(event, events.Event):
                 other(event, _silent if quiet else _say)
             elif quiet:
@@ -173,7 +173,7 @@ def watch(
                 say_findings(event.remarks, event.warnings, known)
             elif isinstance(event, events.Started):
                 start(event)
-                _watch_cohort(told, event, signals, other)
+                _watch_cohort(trained, event, signals, other)
 
 
 def say_findings(
@@ -196,7 +196,7 @@ def _silent(line: str) -> None:
 
 
 def _watch_cohort(
-    told: Generator[object, None, None],
+    trained: Generator[object, None, None],
     started: events.Started,
     signals: _Signals,
     other: Callable[[object, Say], None],
@@ -205,7 +205,7 @@ def _watch_cohort(
     cohort, ended = started.cohort, started.ended
     members = len(cohort.members)
     with progress.Progress(cohort.records[0], members, ended) as shown:
-        for event in told:
+        for event in trained:
             match event:
                 case events.Compiling(program):
                     shown.compiled(program, None)
@@ -218,7 +218,7 @@ def _watch_cohort(
                     signals.wait = True
                     shown.epoch(report)
                     if signals.caught is not None:
-                        told.close()
+                        trained.close()
                         _say("\nstopped between two epochs; the same command continues from here")
                         raise SystemExit(_STOPPED + signals.caught)
                 case events.Finished():

@@ -108,6 +108,8 @@ def sweep(
     )
     if dry_run:
         findings, estimates = drawn.base.source.findings, drawn.estimates(programs)
+        if not quiet:
+            observe.say_findings(findings.remarks, findings.warnings)
         values = [dict(entry.trial.values) for entry in drawn.entries]
         return SweepPlan(values, estimates, findings.warnings)
     rows = observe.sweep(drawn, store, most_programs=programs, again=again, quiet=quiet)

@@ -19,7 +19,7 @@ from jaxeval.population import epoch as epochs
 from jaxeval.population import lanes, member, schedule
 from jaxeval.population.member import Inputs, MemberState, Problem, Program, Shared
 
-Rows = Sequence[Array]  # bucket b: [n] int32, -1 is padding
+_Rows = Sequence[Array]  # bucket b: [n] int32, -1 is padding
 
 
 class Lane(NamedTuple):
@@ -68,7 +68,7 @@ def build(problem: Problem, split: Split, mesh: Mesh) -> Engine:
 
     def of_part(count: Callable) -> Callable[..., Tree]:
         def counts(
-            shared: Shared, params: Tree, inputs: Inputs, rows: Rows, active: Array
+            shared: Shared, params: Tree, inputs: Inputs, rows: _Rows, active: Array
         ) -> Tree:
             # an idle lane evaluates no rows: its loops end before their first step
             rows = [jnp.where(active, part, -1) for part in rows]

@@ -13,8 +13,6 @@ from jaxeval.population import checkpoints, host, slots
 from jaxeval.population.host import Feed, Population, Programs, Report
 from jaxeval.population.member import Problem
 
-Compile = Callable[[Callable[[str, float | None], None]], object]
-
 
 class Compilation(NamedTuple):
     """A program's compilation begins (seconds None), or has taken so many."""
@@ -66,7 +64,7 @@ def train(
         if snapshot is not None:
             population.restore(snapshot)
             resumed(population.slots)
-        yield from compilations(population.compile)
+        yield from _compilations(population.compile)
         while population.arrange():
             report = population.epoch()
             record(report)
@@ -85,7 +83,9 @@ def train(
         saved.close()
 
 
-def compilations(compile: Compile) -> Iterator[Compilation]:
+def _compilations(
+    compile: Callable[[Callable[[str, float | None], None]], object],
+) -> Iterator[Compilation]:
     """Tells of a compilation while it goes on in other threads.
 
     Args:

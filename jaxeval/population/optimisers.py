@@ -122,7 +122,7 @@ def _averaged(state: _Moments, grads: Tree, beta1: _Scalar, beta2: _Scalar) -> t
     return first, second
 
 
-def nadam(
+def _nadam(
     learning_rate: _Scalar,
     beta1: _Scalar,
     beta2: _Scalar,
@@ -191,6 +191,6 @@ RULES: Mapping[str, Callable[..., optax.GradientTransformation]] = {
     "adam": lambda learning_rate, beta1, beta2, epsilon: optax.adam(
         learning_rate, beta1, beta2, epsilon
     ),
-    "nadam": nadam,
+    "nadam": _nadam,
     "tf_adam": tf_adam,
 }

@@ -166,16 +166,17 @@ def _merge(
         }
         if not saved or max(saved.values()) <= 0:
             return
-        gone, kept = max(saved, key=lambda pair: saved[pair])
-        groups[kept] = sorted([*groups[kept], *groups.pop(gone)])
+        gone, larger = max(saved, key=lambda pair: saved[pair])
+        groups[larger] = sorted([*groups[larger], *groups.pop(gone)])
 
 
 def _estimate(
-    of: ShapeBucket,
+    bucket: ShapeBucket,
     numbers: Sequence[int],
     jobs: Sequence[Job],
     sizes: Sequence[int],
     machine: Machine,
 ) -> Estimate:
-    (estimate,) = costs.as_grouped(jobs, sizes, machine, [numbers], [of.micro_batch], [of.shape])
+    shapes, rows = [bucket.shape], [bucket.micro_batch]
+    (estimate,) = costs.as_grouped(jobs, sizes, machine, [numbers], rows, shapes)
     return estimate

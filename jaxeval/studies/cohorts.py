@@ -101,7 +101,7 @@ def by_program(trained: Iterable[Entry]) -> list[Cohort]:
     problems: dict[str, Problem] = {}
     alike: collections.Counter[tuple[str, Member]] = collections.Counter()
     each = [*{entry.key: entry for entry in trained}.values()]
-    for entry, joint in zip(each, joined([entry.prepared for entry in each]), strict=True):
+    for entry, joint in zip(each, _joined([entry.prepared for entry in each]), strict=True):
         program = joint.program
         who = dataclasses.replace(member(entry), vectors=joint.vectors)
         again = program, dataclasses.replace(who, repeat=0)
@@ -152,7 +152,7 @@ def fills(hyperparameter: markers.Hyperparameter) -> bool:
 # take more than a quarter of the memory, there are several programs.
 
 
-class Joint(NamedTuple):
+class _Joint(NamedTuple):
     """What a config's members are trained as.
 
     Attributes:
@@ -165,14 +165,14 @@ class Joint(NamedTuple):
     vectors: str = ""
 
 
-def joined(each: Sequence[Prepared]) -> list[Joint]:
+def _joined(each: Sequence[Prepared]) -> list[_Joint]:
     """What the members of each config are trained as."""
     families: dict[str, dict[str, Prepared]] = {}
     names = [_family(own) for own in each]
     for own, family in zip(each, names, strict=True):
         if family:
             families.setdefault(family, {}).setdefault(own.source.pretrained, own)
-    joints: dict[tuple[str, str], Joint] = {}
+    joints: dict[tuple[str, str], _Joint] = {}
     for family, by_file in families.items():
         files = sorted(by_file)  # whatever the order of the trials
         largest = max(int(own.data.table.vectors.nbytes) for own in by_file.values())
@@ -182,7 +182,7 @@ def joined(each: Sequence[Prepared]) -> list[Joint]:
             if len(part) > 1:
                 joints |= {(family, name): joint for name, joint in _join(family, part).items()}
     return [
-        joints.get((family, own.source.pretrained)) or Joint(program(own), own.problem)
+        joints.get((family, own.source.pretrained)) or _Joint(program(own), own.problem)
         for own, family in zip(each, names, strict=True)
     ]
 
@@ -202,7 +202,7 @@ def _family(own: Prepared) -> str:
     return reading.canonical([program(own._replace(config=config, source=source)), common])
 
 
-def _join(family: str, by_file: dict[str, Prepared]) -> dict[str, Joint]:
+def _join(family: str, by_file: dict[str, Prepared]) -> dict[str, _Joint]:
     first = next(iter(by_file.values()))
     assert first.kind.joining is not None
     data = first.kind.joining.join([own.data for own in by_file.values()])
@@ -210,4 +210,4 @@ def _join(family: str, by_file: dict[str, Prepared]) -> dict[str, Joint]:
     splits = {name: each.split for name, each in zip(by_file, data, strict=True)}
     problem = Problem(task, source.corpus, source.split, first.config.training, splits)
     text = reading.canonical([family, [*by_file]])
-    return {name: Joint(text, problem, name) for name in by_file}
+    return {name: _Joint(text, problem, name) for name in by_file}

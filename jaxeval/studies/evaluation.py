@@ -25,7 +25,7 @@ from jaxeval.tasks.language_averaging import Averaging, averaged
 Part = Literal["dev", "test"]
 Scores = list[dict[str, float]]
 # as the authors searched: from above 1 downwards
-TEMPERATURES = tuple(round(1.1 - 0.02 * k, 2) for k in range(16))
+_TEMPERATURES = tuple(round(1.1 - 0.02 * k, 2) for k in range(16))
 
 
 class Condition(NamedTuple):
@@ -143,12 +143,12 @@ def as_trained(models: Models, part: Part) -> Scores:
 
 
 def best_temperature(models: Models, rows: int) -> float:
-    """The temperature of the lowest mean dev score over members, among `TEMPERATURES`."""
+    """The temperature of the lowest mean dev score over members, among `_TEMPERATURES`."""
     problem = _laid_out(models.prepared, Condition(rows)).problem
     scorer, name = Scorer(problem, models.members, models.params), problem.task.metric.name
     means = {
         t: np.mean([s[name] for s in scorer.scores("dev", {"temperature": t})])
-        for t in TEMPERATURES
+        for t in _TEMPERATURES
     }
     return min(means, key=lambda t: means[t])
 

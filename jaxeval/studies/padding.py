@@ -100,12 +100,12 @@ def by_estimates(
         config = configs[0]
         padded = estimate.shape.sizes()
         if padded:
-            config = padded_config(config, padded, estimate.micro_batch)
+            config = _padded_config(config, padded, estimate.micro_batch)
         whole = loader.prepare(config)
-        names = padded_names(configs, whole.config) if padded else None
+        names = _padded_names(configs, whole.config) if padded else None
         alike = neutral(configs)
         members = tuple(
-            cohorts.member(entry, {**alike, **own_sizes(entry.prepared.config, names)})
+            cohorts.member(entry, {**alike, **_own_sizes(entry.prepared.config, names)})
             for entry in every
         )
         planned.append(
@@ -133,7 +133,7 @@ def neutral(configs: Iterable[Any]) -> dict[str, float]:
     }
 
 
-def padded_config(config: Any, sizes: Mapping[str, int], micro_batch: int) -> Any:
+def _padded_config(config: Any, sizes: Mapping[str, int], micro_batch: int) -> Any:
     """A config at the sizes that members are padded to.
 
     Where nothing else is asked for, members of several sizes are computed one after the other on
@@ -150,7 +150,7 @@ def padded_config(config: Any, sizes: Mapping[str, int], micro_batch: int) -> An
     return dataclasses.replace(config, model=model, training=training)
 
 
-def padded_names(configs: Sequence[Any], whole: Any) -> list[str]:
+def _padded_names(configs: Sequence[Any], whole: Any) -> list[str]:
     """Sizes of a model that some member has smaller than the program; others are compiled in."""
     return [
         name
@@ -159,7 +159,7 @@ def padded_names(configs: Sequence[Any], whole: Any) -> list[str]:
     ]
 
 
-def own_sizes(config: Any, names: Iterable[str] | None) -> dict[str, float]:
+def _own_sizes(config: Any, names: Iterable[str] | None) -> dict[str, float]:
     """What a member of a padded population has beside: these of its sizes, its batch size.
 
     Args:
@@ -205,7 +205,7 @@ class OpenProgram:
 
     def member(self, entry: Entry) -> Member:
         """What is trained for a trial."""
-        own = own_sizes(entry.prepared.config, self.sizes)
+        own = _own_sizes(entry.prepared.config, self.sizes)
         return cohorts.member(entry, {**self.neutral, **own})
 
     def operations(self, entry: Entry) -> float:
@@ -257,8 +257,8 @@ def open_padded(
       rows: of the smallest batches.
     """
     configs = [entry.prepared.config for entry in sample]
-    whole = loader.prepare(padded_config(configs[0], shape.sizes(), micro_batch))
-    names = sorted({*sizes, *padded_names(configs, whole.config)})
+    whole = loader.prepare(_padded_config(configs[0], shape.sizes(), micro_batch))
+    names = sorted({*sizes, *_padded_names(configs, whole.config)})
     text = cohorts.program(whole, filled=True)
     program = OpenProgram(whole.config, whole.problem, text, (), others, shape, names, rows)
     return dataclasses.replace(program, names=_names(program.member(sample[0])))

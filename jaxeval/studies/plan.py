@@ -37,11 +37,11 @@ def describe(cohort: Cohort) -> dict[str, Json]:
             "keep best": 1,
         },
         "memory_megabytes": {
-            "corpus, on each device": megabytes(
+            "corpus, on each device": _megabytes(
                 sum(leaf.nbytes for leaf in jax.tree.leaves(cohort.problem.corpus))
             ),
             # params, best params and at most two moments of the optimiser
-            "population": megabytes(4 * 4 * count * width),
+            "population": _megabytes(4 * 4 * count * width),
         },
     }
 
@@ -69,6 +69,6 @@ def _batches(cohort: Cohort) -> list[dict[str, float]]:
     ]
 
 
-def megabytes(size: float) -> float:
+def _megabytes(size: float) -> float:
     """Bytes as megabytes, to a tenth."""
     return round(size / 2**20, 1)

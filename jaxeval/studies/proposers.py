@@ -9,7 +9,7 @@ from typing import Any
 from jaxeval.config import listing, markers, reading
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
-from jaxeval.space import space
+from jaxeval.space import space as spaces
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
 from jaxeval.studies.prepared import at
@@ -76,7 +76,7 @@ def neighbourhood(config: Any, settings: Sequence[Mapping[str, float]]) -> list[
 def draws(
     source: reading.Source,
     changes: Sequence[str],
-    of: Space,
+    space: Space,
     seed: int,
     count: int,
     where: str = "space",
@@ -96,13 +96,13 @@ def draws(
     """
     kind = registry.kind(reading.peek(source, changes, "task") or "tagging")
     base: Any = reading.read(kind.Config, source, changes)
-    refuse_leaks(base, of, where)
-    study = Study("sweep", reading.to_dict(base), {"space": space.to_dict(of), "seed": seed})
+    refuse_leaks(base, space, where)
+    study = Study("sweep", reading.to_dict(base), {"space": spaces.to_dict(space), "seed": seed})
     trials = []
     for number in range(count):
-        values = space.draw(of, seed, number)
+        values = spaces.draw(space, seed, number)
         try:
-            config = configured(source, changes, of, values)
+            config = configured(source, changes, space, values)
         except ConfigError as error:
             shown = json.dumps(values, ensure_ascii=False)
             raise ConfigError(f"{where}: run {number + 1}, drawn as {shown}: {error}") from None
@@ -111,7 +111,7 @@ def draws(
 
 
 def configured(
-    source: reading.Source, changes: Sequence[str], of: Space, values: Mapping[str, Value]
+    source: reading.Source, changes: Sequence[str], space: Space, values: Mapping[str, Value]
 ) -> Any:
     """The config of a base config's file, with changes and then the values of a space.
 
@@ -121,7 +121,7 @@ def configured(
     kind = registry.kind(reading.peek(source, changes, "task") or "tagging")
     drawn = [
         f"{key}={json.dumps(value, ensure_ascii=False)}"
-        for key, value in space.changes(of, values)
+        for key, value in spaces.changes(space, values)
     ]
     return reading.read(kind.Config, source, [*changes, *drawn])
 
@@ -148,7 +148,7 @@ def evaluations(
     ]
 
 
-def refuse_leaks(base: Any, of: Space, where: str) -> None:
+def refuse_leaks(base: Any, space: Space, where: str) -> None:
     """Refuses keys that a run without them has from elsewhere, that say nothing, and other data.
 
     Hyperparameters that set no key are refused too, but for those that conditions name.
@@ -165,10 +165,10 @@ def refuse_leaks(base: Any, of: Space, where: str) -> None:
         )
     neutral = {h.key: h.marker.neutral for h in markers.traced(base).values()}
     settings, defaults = reading.to_dict(base), reading.to_dict(type(base)())
-    for parameter in of.parameters:
+    for parameter in space.parameters:
         key = parameter.key
         if key is None:
-            _refuse_without_effect(parameter.name, base, of, where)
+            _refuse_without_effect(parameter.name, base, space, where)
             continue
         if key.startswith("data."):
             raise ConfigError(
@@ -185,9 +185,9 @@ def refuse_leaks(base: Any, of: Space, where: str) -> None:
             )
 
 
-def _refuse_without_effect(name: str, base: Any, of: Space, where: str) -> None:
+def _refuse_without_effect(name: str, base: Any, space: Space, where: str) -> None:
     """Raises ConfigError where one without a key is in no condition of another one."""
-    if any(other == name for parameter in of.parameters for other, _ in parameter.when):
+    if any(other == name for parameter in space.parameters for other, _ in parameter.when):
         return
     traced = (number.key for number in markers.traced(base).values())  # in tables of any keys too
     keys = dict.fromkeys([*(key.name for key in listing.keys(type(base))), *traced])

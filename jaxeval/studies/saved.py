@@ -33,7 +33,7 @@ Which = Literal["best", "all", "vote"]
 
 
 @reading.settings
-class Description:
+class _Description:
     """What a saved model is, as its JSON file says.
 
     Attributes:
@@ -63,7 +63,7 @@ class ModelFile(NamedTuple):
     """A saved model whose parameters have not been read yet."""
 
     path: Path  # of the parameters
-    about: Description
+    about: _Description
 
     @property
     def identity(self) -> Identity:
@@ -105,7 +105,7 @@ def save(
         files.write_json(str(vocabulary), source.vocabulary(member.split))
     if source.tables and not tables.is_file():
         parameter_files.save(tables, dict(source.tables))
-    description = Description(
+    description = _Description(
         task=entry.record.task,
         name=entry.record.name,
         config=reading.to_dict(config),
@@ -252,8 +252,8 @@ def load(chosen: Iterable[ModelFile]) -> list[SavedModel]:
     return models
 
 
-def _described(path: Path) -> Description:
-    return prediction.checked(Description, _read_json(path), path)
+def _described(path: Path) -> _Description:
+    return prediction.checked(_Description, _read_json(path), path)
 
 
 def _read_json(path: Path) -> Any:

@@ -13,7 +13,6 @@ from jaxeval.contracts import Array, Batch, Member, Task
 from jaxeval.errors import ConfigError
 from jaxeval.population import engine, host, lanes, member
 from jaxeval.population import epoch as epochs
-from jaxeval.population.engine import Scorer
 from tests import quick
 from tests.population import toy
 
@@ -83,28 +82,6 @@ def test_parts_add_up_to_the_whole(task: Task, micro: int) -> None:
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5), cut, whole)
 
 
-@pytest.mark.parametrize("micro", [None, 7])
-def test_minus_one_among_the_train_rows_is_no_row(
-    micro: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a step learns from it, or it counts in a mean: whole buckets are a batch here."""
-    members, real = [toy.member(1, rate=0.0)], toy.split
-    plain = _plain(64, toy.TASK, *members)
-    monkeypatch.setattr(toy, "split", lambda number: toy.padded(real(number)))
-    padded = _trained(members, batch_size=64, micro_batch=micro)
-    jax.tree.map(
-        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5), padded, plain
-    )
-
-
-@pytest.mark.parametrize("micro", [8, 9])
-def test_a_batch_that_fits_is_not_cut(micro: int) -> None:
-    """Dies if the draws of dropout, or the last bit, depend on a limit that is not reached."""
-    members = [toy.member(1, rate=0.4)]
-    cut, whole = _trained(members, micro_batch=micro), _plain(8, toy.TASK, *members)
-    jax.tree.map(np.testing.assert_array_equal, cut, whole)
-
-
 def test_every_part_has_draws_of_its_own() -> None:
     """Dies if all parts of a batch use one key: gradients that are draws would not change."""
 
@@ -136,15 +113,6 @@ def test_members_with_batch_sizes_of_their_own(mode: str, micro: int | None) -> 
         for name, leaf in alone.items():
             np.testing.assert_allclose(params[name][k], leaf[0], rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(losses[k], expected[0], rtol=1e-5)
-
-
-def test_members_of_other_batch_sizes_are_scored_together() -> None:
-    """Dies if trained members whose steps differ cannot be stacked."""
-    members = [toy.member(1, batch_size=size) for size in (4.0, 32.0)]
-    problem = toy.problem()
-    params = problem.task.init(jax.random.key(0), None, {})  # type: ignore[arg-type]
-    first, second = Scorer(problem, members, [params] * 2).scores("dev")
-    assert first == second
 
 
 def test_impossible_batch_sizes_are_refused() -> None:

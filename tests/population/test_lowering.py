@@ -9,7 +9,7 @@ import pytest
 from jax import export
 
 from jaxeval.contracts import Corpus, Split
-from jaxeval.population import engine, lanes, member
+from jaxeval.population import engine, lanes
 from jaxeval.population.member import Problem
 from tests import quick
 from tests.population import toy
@@ -109,17 +109,3 @@ def test_an_evaluation_is_traced_once_a_bucket() -> None:
     programs, arguments = _programs(problem)
     programs.evaluate.trace(programs.shared, *arguments["evaluate"])  # type: ignore[attr-defined]
     assert len(traced) == len(problem.corpus.buckets)
-
-
-def test_initial_shapes_are_traced_once() -> None:
-    """Dies if a population's empty state traces what its number of parameters was told from."""
-    problem, traced = toy.problem(), []
-
-    def init(*arguments: Any) -> Any:
-        traced.append(arguments)
-        return toy.TASK.init(*arguments)
-
-    problem = problem._replace(task=dataclasses.replace(toy.TASK, init=init))
-    member.parameter_shapes(problem.program, problem.corpus, problem.split(0), toy.member(1))
-    _programs(problem)
-    assert len(traced) == 1

@@ -118,25 +118,6 @@ def test_the_rate_rises_to_its_height_and_falls_with_the_root() -> None:
     assert float(optimisers.warmup_factor(jnp.int32(7), jnp.float32(0))) == 1.0
 
 
-@pytest.mark.parametrize("name", list(optimisers.DEFAULTS))
-def test_any_optimiser_is_warmed_up(name: Any) -> None:
-    """Dies if an optimiser's first update is not its plain one times the factor, or rows are
-    taken for updates, or a warm-up shorter than a batch stands still."""
-    settings = optimisers.Optimiser(name=name)
-    params = {"w": jnp.asarray(START, jnp.float32)}
-    grads = {"w": jnp.asarray(GRADS[0], jnp.float32)}
-
-    def first(**more: float) -> np.ndarray:
-        hparams = {n: jnp.float32(v) for n, v in {**markers.active(settings), **more}.items()}
-        optimiser = optimisers.make(settings, hparams, jnp.int32(0), 8)
-        return np.asarray(optimiser.update(grads, optimiser.init(params), params)[0]["w"])
-
-    np.testing.assert_array_equal(first(warmup=0.0), first())
-    np.testing.assert_allclose(first(warmup=32.0), first() / 4, rtol=1e-6)
-    np.testing.assert_array_equal(first(warmup=3.0), first())
-    assert markers.active(optimisers.Optimiser(name=name, warmup=32.0))["warmup"] == 32.0
-
-
 def test_tensorflow_adam_weighs_epsilon_as_tensorflow_does() -> None:
     """Dies if epsilon is divided by the correction (golden: .5 of the rate; optax takes .91)."""
     values = {"learning_rate": 1.0, "beta1": 0.0, "beta2": 0.99, "epsilon": 1e-5}

@@ -7,8 +7,6 @@ import pytest
 
 from jaxeval.errors import DataError
 from jaxeval.population import parameter_files
-from jaxeval.population.engine import Scorer
-from tests.population import toy
 
 PARAMS = {"layer": {"kernel": np.arange(6.0, dtype=np.float32).reshape(2, 3)}, "b": np.ones(2)}
 
@@ -42,16 +40,3 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(DataError, match="no readable parameters"):
             _load(path, PARAMS)
-
-
-def test_kept_models_score_as_they_did(tmp_path: Path) -> None:
-    """Dies if the last instead of the best parameters are kept, or those of another member."""
-    problem = toy.problem(epochs=4, patience=0, save_models=True)
-    members = [toy.member(seed) for seed in (1, 2, 3)]
-    best, tests = {}, {}
-    for report in toy.reports(problem, members, tmp_path, lambda r: None, 2):
-        best.update(report.best)
-        tests.update({end.member: end.test for end in report.ended})
-    actual = Scorer(problem, members, [best[who] for who in members]).scores("test")
-    name = problem.task.metric.name
-    assert [scores[name] for scores in actual] == [tests[who] for who in members]

@@ -52,23 +52,6 @@ def test_slots_count_strict_improvements() -> None:
     assert slots.from_json(dataclasses.asdict(slot)) == slot
 
 
-def test_epochs_count_between_evaluations_too() -> None:
-    """Dies if patience counts evaluations, or an epoch without a score ends a member."""
-    training = Training(epochs=7, patience=3, evaluate_every=2)
-    slot, metric = slots.Slot(toy.member(1)), Metric("f1")
-    evaluated, ends = [], []
-    for epoch in range(1, 8):
-        score = 0.5 if slots.due(slot, training) else None
-        evaluated += [epoch] if score else []
-        slot, event = slots.advance(slot, slots.Outcome(1.0, score, 0.0), training, metric)
-        ends.append(event.status)
-    assert ends == [None] * 5 + ["early_stopped"] * 2  # 2 + 3, and then the next evaluation
-    assert evaluated == [2, 4, 6, 7] and slot.best_epoch == 2
-    assert slot.bests == (0.5,) * 6  # one for each epoch, as the look back counts them
-    assert slots.status(slot, math.nan, None, training, metric) == "diverged"
-    assert not slots.due(slots.Slot(), training)
-
-
 def test_what_follows_for_a_lane() -> None:
     """Dies if the best parameters are not kept, or test is read of a member that goes on, of one
     that diverged before it had a best, or never of one whose scores stayed 0."""
@@ -119,14 +102,6 @@ def test_balance_shares_active_lanes() -> None:
     active = [True, True, True, True, False, False, False, True]
     moved = [active[lane] for lane in order]
     assert abs(sum(moved[:4]) - sum(moved[4:])) <= 1
-
-
-def test_width_is_a_multiple_of_the_devices() -> None:
-    """Dies if lanes are not shared evenly or the config's number is ignored."""
-    assert lanes.round_up(5, lanes.make_mesh(jax.devices()[:4])) == 8
-    assert Training(lanes=2).width(100) == 2
-    assert Training().width(1000) == 64
-    assert Training().width(5) == 5
 
 
 def test_a_corpus_lies_on_the_devices_once() -> None:

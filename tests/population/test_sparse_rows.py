@@ -98,16 +98,6 @@ def _in_numpy(words: Any, order: Any, steps: schedule.Steps) -> tuple[np.ndarray
     return table, squares
 
 
-@pytest.mark.parametrize(("batch_size", "alone"), [(7, True), (8, False)])
-def test_a_batch_that_reads_as_many_rows_updates_all(batch_size: int, alone: bool) -> None:
-    """Dies if rows are updated alone where a batch reads no fewer, repeated ones counted."""
-    program, shared, inputs = _toy(batch_size, TABLE)
-    state = jax.eval_shape(functools.partial(member.init, program), shared, inputs)
-    train = functools.partial(epochs.train_epoch, program)
-    # rows are put back by a scatter; gradients of all rows are summed by scatter-add
-    assert ("scatter[" in str(jax.make_jaxpr(train)(shared, state, inputs))) == alone
-
-
 def test_a_tagger_reads_the_rows_that_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if the rows of a batch lack the padding's, the unknown words' or a word's, or if the
     loss or a gradient is another one with a table of these rows alone."""

@@ -5,7 +5,6 @@ import itertools
 
 import pytest
 
-from jaxeval.space import space as spaces
 from jaxeval.studies import buckets, costs
 from jaxeval.studies.buckets import ShapeBucket
 from jaxeval.studies.padding import ProgramShape
@@ -31,28 +30,6 @@ def _jobs(*sizes: int) -> list[costs.Job]:
 
 LADDER = [ShapeBucket(_shape(size), 16, ()) for size in (4, 10, 30)]
 ALONE = dataclasses.replace(MACHINE, devices=1)
-
-
-def test_the_largest_sizes_are_of_every_setting() -> None:
-    """Dies if a size is taken for an index, a choice by its place, other values are moved, or a
-    size that is none ends the search: its settings have failed."""
-    space = spaces.from_dict(
-        {
-            "hidden": {"key": "model.hidden", "choices": [64, 8, 32]},
-            "heads": {"key": "model.heads", "choices": ["few"]},
-            "layers": {"key": "model.layers", "integer": [1, 8], "step": 3},
-            "rate": {"key": "training.rate", "uniform": [0.0, 1.0]},
-            "deep": {"key": "model.deep", "integer": [2, 5], "when": {"layers": [7]}},
-        }
-    )
-    sizes = {f"model.{name}" for name in ("hidden", "heads", "layers", "deep")}
-    drawn, largest = buckets.settings(space, sizes)
-    assert len(drawn) == len(largest) == buckets.SAMPLE
-    assert {values["layers"] for values in drawn} == {1, 4, 7}
-    for values, most in zip(drawn, largest, strict=True):
-        deep = {"deep": 5} if "deep" in values else {}
-        same = {"heads": "few", "rate": values["rate"]}
-        assert most == {"hidden": 64, "layers": 7, **same, **deep}
 
 
 def test_each_goes_where_it_fits_and_costs_least() -> None:

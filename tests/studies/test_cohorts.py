@@ -113,16 +113,6 @@ def test_neutral_names_are_filled_in() -> None:
     assert not alone.keys() & {"noise", "l2"}
 
 
-def test_members_are_of_their_trials() -> None:
-    """Dies if seeds, splits or values come to another trial."""
-    trials = proposers.seeds_by_splits(config({"rate": 0.1}), [4, 2], [3, 1])
-    trials += proposers.seeds_by_splits(config({"rate": 0.3}), [7], [1])
-    (cohort,) = planned(trials)
-    assert [entry.trial for entry in cohort.entries] == trials
-    shown = [(m.seed, m.split, dict(m.hparams)["rate"]) for m in cohort.members]
-    assert shown == [(4, 3, 0.1), (2, 3, 0.1), (4, 1, 0.1), (2, 1, 0.1), (7, 1, 0.3)]
-
-
 def test_repeats_are_apart() -> None:
     """Dies if repeats of a seed are neighbours, which would be no second try of the machine; or
     if they do not share what is compiled."""
@@ -130,13 +120,6 @@ def test_repeats_are_apart() -> None:
     shown = [[(m.seed, m.repeat) for m in c.members] for c in planned_cohorts]
     assert shown == [[(1, k), (2, k)] for k in range(3)]
     assert len({cohort.program for cohort in planned_cohorts}) == 1
-
-
-def test_a_trial_is_trained_once() -> None:
-    """Dies if the same trial, asked for twice, is a member twice."""
-    trials = toy_kind.trials((1, 2))
-    (cohort,) = planned([*trials, *trials[:1]])
-    assert [member.seed for member in cohort.members] == [1, 2]
 
 
 def test_members_alike_of_two_studies_are_both_trained() -> None:
@@ -148,17 +131,6 @@ def test_members_alike_of_two_studies_are_both_trained() -> None:
         "toy, noise",
     ]
     assert all(len(set(c.members)) == len(c.entries) for c in planned_cohorts)
-
-
-def test_the_place_of_checkpoints() -> None:
-    """Dies if an experiment's checkpoints are not under its id, or those of several depend on
-    their order, or are those of one of them."""
-    own, other = config({"rate": 0.1}), config({"rate": 0.3})
-    (alone,) = _of(own)
-    assert alone.name == alone.entries[0].record.id
-    (both,), (turned,) = _of(own, other), _of(other, own)
-    assert both.name == turned.name
-    assert both.name not in {record.id for record in both.records} and len(both.records) == 2
 
 
 def test_what_changes_no_score_changes_no_id() -> None:

@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-import jax
 import pytest
 
 from jaxeval import runs, studies
@@ -73,16 +72,6 @@ def test_the_order_of_events(
     assert captured.out == captured.err == ""
 
 
-def test_what_has_ended_is_told_and_not_trained(store: runs.Store, tmp_path: Path) -> None:
-    """Dies if a score that was there before is kept from who waits for it, or is made anew."""
-    first = [e.result for e in studies.run(TRIALS, store, tmp_path) if isinstance(e, events.Ended)]
-    happened = list(studies.run([*TRIALS], store, tmp_path))
-    assert _names(happened) == ["Checked", "Started", "Ended", "Finished"]
-    again = [event.result for event in happened if isinstance(event, events.Ended)]
-    assert again == first
-    assert next(e for e in happened if isinstance(e, events.Started)).ended == first
-
-
 @pytest.mark.parametrize("epochs", [1, 3])
 def test_closing_saves_and_the_same_call_continues(
     epochs: int, store: runs.Store, tmp_path: Path, truth: tuple
@@ -146,17 +135,6 @@ def test_one_program_is_compiled_once(store: runs.Store, tmp_path: Path) -> None
     with runs.open_store(tmp_path / "alone") as another:
         alone = list(studies.run(others, another, tmp_path / "alone"))
     assert "Compiling" in _names(alone) and _scores(alone) == _scores(happened)
-
-
-def test_programs_of_one_corpus_share_it(store: runs.Store, tmp_path: Path) -> None:
-    """Dies if each program of a session has the corpus to itself."""
-    session = studies.Session()
-    for seeds, width in (((1, 2), 4), ((3, 4), 8)):
-        trials = toy_kind.trials(seeds)
-        list(studies.run(trials, store, tmp_path, session=session, lanes=width))
-    (programs,) = session.programs.values()
-    first, second = (each.shared.corpus for each in programs.values())
-    assert all(a is b for a, b in zip(*map(jax.tree.leaves, (first, second)), strict=True))
 
 
 def test_another_width_is_another_program(store: runs.Store, tmp_path: Path) -> None:

@@ -145,26 +145,6 @@ def test_rows_stand_where_the_source_says(mode: Any, tmp_path: Path) -> None:
         assert _sums(outcomes)["right"] / len(counted) == rows[number].test
 
 
-def test_minus_one_among_a_parts_rows_has_no_outcome(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if it is scored, or taken for the bucket's last row."""
-    scores, outcomes = [], []
-    real = toy.split
-    split = (real, lambda number: toy.padded(real(number)))
-    for name, padded in zip(("plain", "padded"), split, strict=True):
-        # only dev and test: more train rows are shuffled otherwise
-        monkeypatch.setattr(
-            toy, "split", lambda number, to=padded: to(number)._replace(train=real(number).train)
-        )
-        folder = tmp_path / name
-        rows = observe.train(toy_kind.trials((1, 2)), folder, outputs=True)
-        scores.append([(row.dev, row.test) for row in rows])
-        each = [of_seed for part in PARTS for of_seed in _outcomes(folder, part)]
-        outcomes.append([of_seed.counts.tolist() for of_seed in each])
-    assert scores[0] == scores[1] and outcomes[0] == outcomes[1]
-
-
 def test_what_ended_without_outcomes_is_not_passed_over(tmp_path: Path) -> None:
     """Dies if --outputs does nothing for members that have ended, if --again trains others too, or
     if a score depends on outcomes."""

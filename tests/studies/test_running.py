@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from jaxeval import observe, runs
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.population import host, optimisers, parameter_files
 from jaxeval.population.host import Report
-from jaxeval.studies import memory, proposers, recording, running
+from jaxeval.studies import memory, proposers, recording, running, saved
 from jaxeval.studies.cohorts import Cohort, Entry
 from tests.population import toy
 from tests.studies import toy_kind
@@ -85,11 +86,6 @@ def test_a_signal_saves_and_stops(
     assert max(epochs) == 2
     _train(tmp_path)
     assert _rows(tmp_path) == truth
-
-
-def test_a_second_signal_stops_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if a process that is told twice goes on to the end of its epoch."""
-    assert _stopped(monkeypatch, tmp_path, 1, signal.SIGINT, signal.SIGTERM) == 143
 
 
 def test_a_checkpoint_ahead_of_its_database_is_refused(
@@ -161,15 +157,6 @@ def test_a_saved_model_says_what_it_is(tmp_path: Path) -> None:
     assert parameter_files.arrays(folder / "tables.npz")["shift"].tolist() == [0.0] * 3
 
 
-@pytest.mark.parametrize(("mode", "expected"), [("map", "map"), ("vmap", "vmap:4")])
-def test_the_number_of_lanes_that_ran_is_recorded(
-    mode: str, expected: str, tmp_path: Path
-) -> None:
-    """Dies if the number asked for is recorded (3), not what four devices share evenly."""
-    rows = _train(tmp_path, lane_mode=mode, epochs=1)
-    assert [row.lanes for row in rows] == [expected] * 3
-
-
 def test_a_metric_that_the_task_lacks_ends_at_once(tmp_path: Path) -> None:
     """Dies if members without a score are trained for ever, or for nothing."""
     cohort = toy_kind.cohort(TRIALS)
@@ -177,13 +164,6 @@ def test_a_metric_that_the_task_lacks_ends_at_once(tmp_path: Path) -> None:
     cohort = cohort._replace(problem=cohort.problem._replace(task=odd))
     with pytest.raises(ConfigError, match="the task's metric: expected one of accuracy, got 'f1'"):
         observe.train_cohorts([cohort], tmp_path)
-
-
-def test_again_without_models_is_refused(tmp_path: Path) -> None:
-    """Dies if --again does nothing in silence."""
-    with pytest.raises(ConfigError, match=r"--again goes with training\.save_models=true"):
-        _train(tmp_path, again=True)
-    assert not list(tmp_path.iterdir())
 
 
 def _untrained(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
@@ -231,17 +211,6 @@ def test_all_are_checked_before_the_first_is_trained(
     assert trained == [[1, 2], [1, 2, 3]]
 
 
-def test_findings_are_said_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    """Dies if each population of a command repeats what is odd about the data they share."""
-    _untrained(monkeypatch)
-    observe.train_cohorts([toy_kind.cohort(TRIALS)] * 3, tmp_path)
-    said = capsys.readouterr().err
-    assert said.startswith("a remark\nwarning: odd\n")
-    assert said.count("a remark") == said.count("warning") == 1
-
-
 def test_a_signal_before_the_first_epoch_stops_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
 ) -> None:
@@ -268,3 +237,14 @@ def test_a_signal_in_the_last_epoch_leaves_no_checkpoint(
     assert _stopped(monkeypatch, tmp_path, 4, signal.SIGTERM) == 143
     assert not (tmp_path / "checkpoints" / _id()).exists()
     assert len(runs.load(tmp_path)) == 3
+
+
+@pytest.mark.parametrize("lost", ["seed1.json", "vocabulary.json", "tables.npz", "seed1.npz"])
+def test_a_model_without_what_it_needs_is_not_whole(lost: str, tmp_path: Path) -> None:
+    """Dies if parameters alone count as a saved model."""
+    cohort = toy_kind.cohort(toy_kind.trials((1,)))
+    entry, params = cohort.entries[0], {"table": np.zeros(2, np.float32)}
+    saved.save(tmp_path, entry, cohort.config, cohort.members[0], params, 0.5)
+    assert saved.is_whole(tmp_path, entry)
+    (tmp_path / "models" / cohort.name / lost).unlink()
+    assert not saved.is_whole(tmp_path, entry)

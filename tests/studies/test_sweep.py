@@ -17,10 +17,7 @@ import pytest
 
 from jaxeval import runs
 from jaxeval.errors import JaxevalError
-from jaxeval.report import __main__ as report
-from jaxeval.report import figures
 from jaxeval.runs import store
-from jaxeval.sensitivity import __main__ as sensitivity
 from jaxeval.studies import running
 from jaxeval.studies.cohorts import Cohort
 from tests import processes
@@ -154,7 +151,7 @@ def test_killed_and_continued(folder: Path, whole: dict) -> None:
 def test_a_longer_sweep_keeps_the_runs_of_the_shorter(
     folder: Path, whole: dict, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dies if more --runs draws others, or trains the first again."""
+    """Dies if more --trials draws others, or trains the first again."""
     shutil.copytree(folder / "whole", folder / "longer")
     trained: list[int] = []
 
@@ -170,19 +167,6 @@ def test_a_longer_sweep_keeps_the_runs_of_the_shorter(
     assert after["cohorts"][0] == before["cohorts"][0] and after["cohorts"][1]["runs"] == [5]
     with pytest.raises(JaxevalError, match="holds 5 runs; ask for as many"):
         _sweep(folder, "longer", 4)
-
-
-def test_sensitivity_and_report_know_the_sweep(
-    folder: Path,
-    whole: dict,
-    capsys: pytest.CaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Dies if the answers need anything but the runs folder."""
-    monkeypatch.setattr(figures, "to_svg", lambda figure, salt: "<svg></svg>")  # takes long
-    for verb in (sensitivity, report):
-        assert verb.main([str(folder / "whole")]) == 0
-        assert "toy" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

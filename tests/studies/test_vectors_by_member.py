@@ -105,19 +105,6 @@ def test_a_member_scores_as_with_its_file_alone(
     assert len(losses) == 4  # the files tell
 
 
-def test_what_adds_up_all_rows_needs_tables_of_one_size(tmp_path: Path) -> None:
-    """Dies if a global norm over a padded table, which can have other last bits, is taken."""
-    clip = "training.optimiser.clip=global_norm"
-
-    def programs(*changes: str) -> int:
-        configs = _configs("window", tmp_path, clip, *changes)
-        return len(cohorts.by_program(cohorts.entries(_trials(configs), prepared.Loader())))
-
-    assert programs("model.words.trained=true") == 2
-    assert programs("model.words.trained=false") == 1
-    assert programs("model.words.trained=false", "training.save_models=true") == 2
-
-
 def test_files_that_do_not_fit_are_trained_in_several_programs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,13 +124,6 @@ def test_files_that_do_not_fit_are_trained_in_several_programs(
         vectors_of = [{member.vectors for member in cohort.members} for cohort in planned]
         assert sorted(map(len, vectors_of)) == [1, 2]
     assert names[0] == names[1]
-
-
-def test_tables_take_a_quarter_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if the copies of several devices are forgotten, or none would be held."""
-    monkeypatch.setattr(memory, "_bytes", lambda: 4e9)
-    assert memory.tables_at_once(25_000_000) == 10  # four devices of a CPU
-    assert memory.tables_at_once(10**10) == 1
 
 
 def test_a_file_of_another_width_has_its_own_program(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def _of_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> 
         if (point.experiment, point.seed, point.split, point.repeat, point.hparams) in keys
     ]
     drawn = [] if kind == "tuning" else [scatter(members)]
-    drawn.append(curves(own, first.metric, first.unit))
+    drawn.append(_curves(own, first.metric, first.unit))
     if kind not in ("seeds", "noise"):
         said = "Each member has a setting of its own. "
         drawn = [figure._replace(caption=said + figure.caption) for figure in drawn]
@@ -202,7 +202,7 @@ def scatter(members: Sequence[MemberRow]) -> Figure:
     )
 
 
-def curves(points: Sequence[CurveRow], metric: str, unit: str) -> Figure:
+def _curves(points: Sequence[CurveRow], metric: str, unit: str) -> Figure:
     """Dev score by epoch: median and quantile bands over the members still training."""
     by_epoch: dict[int, list[float]] = {}
     for row in points:
