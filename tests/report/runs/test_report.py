@@ -166,17 +166,6 @@ def test_tables_hold_the_numbers_behind_the_figures(tmp_path: Path) -> None:
     )
 
 
-def test_marks_that_coincide_are_named_side_by_side(tmp_path: Path) -> None:
-    """Dies if one seed is printed over another, or a mark of its own loses its name."""
-    first, second, third, *others = runs.load(fill(tmp_path))
-    rows = [first, second, third._replace(dev=first.dev, test=first.test, split=2), *others]
-    (panel,) = figures.scatter(rows).drawing.axes
-    names = [text.get_text() for text in panel.texts]
-    assert names[:2] == [f"{first.seed}, {third.seed}/2", str(second.seed)]
-    scored = [row for row in rows if row.test is not None]
-    assert len({(row.dev, row.test) for row in scored}) == len(names) < len(scored)
-
-
 def test_json_and_choice_of_an_experiment(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if --experiment is ignored or a wrong name goes unnoticed."""
     folder = fill(tmp_path, ["alpha", "beta"])
