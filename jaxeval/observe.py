@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 
-from jaxeval import runs, studies
+from jaxeval import errors, runs, studies
 from jaxeval.report import render
 from jaxeval.report.runs import progress
 from jaxeval.report.sweep import plan
@@ -250,10 +250,10 @@ def _signals(quiet: bool) -> Iterator[_Signals]:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Ctrl-C as Python knows it: verbs leave by SystemExit."""
+    """Ctrl-C as Python knows it: verbs of a command line leave by SystemExit."""
     try:
         yield
     except SystemExit as stop:
-        if stop.code == _STOPPED + signal.SIGINT:
+        if stop.code == _STOPPED + signal.SIGINT and not errors.from_shell():
             raise KeyboardInterrupt from None
         raise

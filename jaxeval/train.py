@@ -99,7 +99,8 @@ def train(
     trials = proposers.seeds_by_splits(whole, each, numbers)
     if dry_run:
         return _plan(trials)
-    rows = observe.train(trials, Path(out), store, again=again, outputs=outputs, quiet=quiet)
+    with observe.interruptible():
+        rows = observe.train(trials, Path(out), store, again=again, outputs=outputs, quiet=quiet)
     return results.trained(rows, store or out)
 
 

@@ -36,7 +36,7 @@ def _seconds_of_children() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-@pytest.mark.parametrize("verb", ["train", "report", "runs"])
+@pytest.mark.parametrize("verb", ["train", "report"])
 def test_help_is_fast_and_teaches(tmp_path: Path, verb: str) -> None:
     """Dies if jax is imported before the arguments are parsed."""
     seconds = []
@@ -48,7 +48,7 @@ def test_help_is_fast_and_teaches(tmp_path: Path, verb: str) -> None:
     assert min(seconds) < 0.5
 
 
-@pytest.mark.parametrize("verb", ["train", "report", "runs"])
+@pytest.mark.parametrize("verb", ["train", "report"])
 def test_help_imports_little(verb: str) -> None:
     """Dies if jax, the database or the figures are imported to show help."""
     code = (
