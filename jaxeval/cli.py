@@ -132,7 +132,8 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, as all errors are said, without the usage before it."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"error: {message}; --help lists the arguments\n")
+        line = _in_a_line(f"{message}; --help lists the arguments")
+        self.exit(2, f"error: {line}\n")
 
 
 def parser(verb: str, description: str, epilog: str) -> argparse.ArgumentParser:
@@ -284,7 +285,8 @@ def number(low: float, high: float = math.inf) -> Callable[[str], float]:
 
 def _numbers(text: str) -> list[int]:
     parts = text.split(",")
-    if not all(part.strip().isdecimal() and int(part) < 2**32 for part in parts):
+    # Python's int refuses thousands of digits
+    if not all(p.strip().isdecimal() and len(p) < 20 and int(p) < 2**32 for p in parts):
         raise argparse.ArgumentTypeError(
             f"expected whole numbers below 2^32, such as 3,5,8, got {text!r}"
         )

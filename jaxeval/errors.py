@@ -109,23 +109,28 @@ def parsing(
     path: str | Path,
     line: int | None = None,
     error: type[JaxevalError] = DataError,
+    passing: tuple[type[Exception], ...] = (JaxevalError, OSError, MemoryError),
+    then: str = "",
 ) -> Iterator[None]:
     """Makes whatever a parser raises of damaged input one error for the user.
 
     Which exceptions these are nobody knows: numpy's reader of .npy raises those of Python's
-    tokenizer, deep nesting a RecursionError, long numbers a ValueError. Errors for the user, of
-    files (OSError) and of memory pass.
+    tokenizer, deep nesting a RecursionError, long numbers a ValueError.
 
     Args:
       what: was expected, or found: "not valid TOML".
+      passing: what is no matter of the parser's.
+      then: what to do, behind the reason.
     """
     try:
         yield
-    except (JaxevalError, OSError, MemoryError):
+    except passing:
         raise
     except Exception as wrong:
-        reason = printable(str(wrong).strip().partition("\n")[0])[:200] or type(wrong).__name__
-        said = f"{what} ({reason})"
+        deep = "nested too deeply" if isinstance(wrong, RecursionError) else None
+        text = deep or getattr(wrong, "strerror", None) or str(wrong)
+        reason = printable(text.strip().partition("\n")[0])[:200] or type(wrong).__name__
+        said = f"{what} ({reason}){then}"
         if error is DataError:
             raise DataError(said, path, line) from None
         raise error(f"{printable(str(path))}: {said}") from None

@@ -67,10 +67,6 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: jaxeval.train(TOY, changes=_any("training.epochs=1")),
         "changes: expected key -> value",
     ),
-    "words of change": (
-        lambda: jaxeval.train(TOY, changes=_any(["training.epochs=1"])),
-        "changes: expected key -> value",
-    ),
     "draws": (
         lambda: jaxeval.sweep(TOY, space={}, seed=-1),
         "seed: expected a whole number from 0",

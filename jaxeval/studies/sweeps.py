@@ -4,6 +4,7 @@ All draws and cohorts stand in RUNS/sweeps/EXPERIMENT.json before the first run 
 planned stays: other cohorts would differ in rounding. Runs are numbered from 1 there.
 """
 
+import contextlib
 import dataclasses
 import json
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ import jax
 
 from jaxeval import files, runs
 from jaxeval.config import reading
-from jaxeval.errors import RunError, argument
+from jaxeval.errors import RunError, argument, parsing
 from jaxeval.space.space import Space
 from jaxeval.state_file import RECORDED
 from jaxeval.studies import cohorts, costs, padding, prepared, proposers
@@ -59,12 +60,8 @@ class DrawnSweep:
         """
         jobs, machine = padding.jobs(self.entries), machine_of(self.base)
         sizes, (groups, rows, known) = padding.bucket_sizes(self.base), self._planned()
-        try:
+        with self._parsing():
             before = costs.as_grouped(jobs, sizes, machine, groups, rows)
-        except (ValueError, IndexError) as error:
-            raise RunError(
-                f"{self.path}: not the plan of this sweep ({error}); delete it: {RECORDED}"
-            ) from None
         new = costs.plan(jobs[known:], sizes, machine, most_programs)
         return before + [
             estimate._replace(jobs=tuple(number + known for number in estimate.jobs))
@@ -76,17 +73,13 @@ class DrawnSweep:
         path = self.path
         if not path.exists():
             return [], [], 0
-        try:
+        with self._parsing():
             tree = json.loads(path.read_text(encoding="utf-8"))
             groups = [[int(n) - 1 for n in cohort["runs"]] for cohort in tree["cohorts"]]
             rows = [int(cohort["micro_batch"]) for cohort in tree["cohorts"]]
             values = [dict(run) for run in tree["runs"]]
             if sorted(number for group in groups for number in group) != list(range(len(values))):
                 raise ValueError("a run that is in no cohort, or in two")
-        except (OSError, ValueError, KeyError, TypeError, ArithmeticError) as error:
-            raise RunError(
-                f"{path}: not the plan of a sweep ({error}); delete it: {RECORDED}"
-            ) from None
         if len(values) > len(self.entries):
             asked = argument("trials")
             raise RunError(f"{path}: holds {len(values)} runs; ask for as many ({asked}), or more")
@@ -96,6 +89,13 @@ class DrawnSweep:
                 + argument("out")
             )
         return groups, rows, len(values)
+
+    def _parsing(self) -> contextlib.AbstractContextManager[None]:
+        """Makes what is raised where the file cannot be read a RunError."""
+        then = f"; delete it: {RECORDED}"
+        return parsing(
+            "not the plan of this sweep", self.path, None, RunError, (MemoryError,), then
+        )
 
     def save(self, estimates: Sequence[costs.Estimate]) -> None:
         """Writes all draws and the cohorts, whole or not at all.
