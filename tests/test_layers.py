@@ -55,7 +55,7 @@ VERBS = {
     ),
     *("observe", "results", "api"),
 }
-HEAVY = {"jax", "flax", "optax", "orbax"}
+HEAVY = {"jax", "flax", "optax"}
 LOADED_FAST = [
     "jaxeval.runs",
     "jaxeval.stats",
