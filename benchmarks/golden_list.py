@@ -20,23 +20,31 @@ from string import Template
 # (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
 _IDS = "ids of experiments are hashes of other text"
 RENAMED: list[tuple] = [
-    ("json.*.sd", None, "said in the documentation", "trained: *"),
+    *((f"json.{name}.sd", None, "n - 1", "trained: *") for name in ("first", "five", "slow")),
+    *((f"json.{name}.sd", None, "n - 1", "trained: *") for name in ("six", "sweep", "train")),
     *(
-        (f"json.*.experiment{more}", None, _IDS, "trained: *")
-        for more in ("", "s.*.experiment", "_hash")
+        (f"json.{name}.{k}.{key}", None, why, "trained: *")
+        for name in ("report", "report_slow")
+        for k in range(4)
+        for key, why in (("sd", "n - 1"), ("experiment", _IDS))
     ),
-    *((f"files.*_csv.{name}", None, _IDS) for name in ("experiment", "config_hash", "config")),
     *(
         (f"json.{name}.{k}", f"json.{name}.experiments.{k}", "an object", "trained: *")
         for name in ("report", "report_slow")
         for k in range(4)
     ),
+    ("json.*.experiment", None, _IDS, "trained: *"),
+    ("json.ablation.source", None, _IDS),
+    *((f"files.*.{name}", None, _IDS) for name in ("experiment", "config_hash", "config")),
     ("json.list", None, "the summaries of report", "trained: *"),
     ("json.configs.*", "json.configs.configs.*", "an object", "about: configs"),
 ]
 # (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
 ADDED: list[tuple] = [
     ("json.*.location", "an object", "trained: *"),
+    ("json.*experiment", _IDS, "trained: *"),
+    ("json.ablation.source", _IDS),
+    *((f"files.*.{name}*", _IDS, "trained: *") for name in ("experiment", "config")),
     ("json.list.*", "the summaries of report", "trained: *"),
 ]
 # (path below "figures.", reason)

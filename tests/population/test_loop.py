@@ -62,6 +62,17 @@ def test_members_differ_and_learn(truth: tuple) -> None:
     assert {end.status for end in ended.values()} <= {"finished", "early_stopped"}
 
 
+def test_the_best_parameters_are_those_tested(tmp_path: Path) -> None:
+    """Dies if test has the last epoch's parameters, not those of the best one."""
+    _, ended = _run(tmp_path / "a", MEMBERS, epochs=6, patience=0)
+    earlier = [who for who in MEMBERS if (ended[who].best_epoch or 6) < 6]
+    assert earlier
+    who = earlier[0]
+    epochs = ended[who].best_epoch
+    _, there = _run(tmp_path / "b", [who], epochs=epochs, patience=0)
+    assert (there[who].dev, there[who].test) == (ended[who].dev, ended[who].test)
+
+
 def test_alone_and_with_other_companions(truth: tuple, tmp_path: Path) -> None:
     """Dies if a neighbour, or the number of lanes, reaches a member."""
     strangers = [toy.member(seed, number) for number in (0, 5) for seed in (77, 78)]
