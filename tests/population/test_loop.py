@@ -62,15 +62,21 @@ def test_members_differ_and_learn(truth: tuple) -> None:
     assert {end.status for end in ended.values()} <= {"finished", "early_stopped"}
 
 
-def test_the_best_parameters_are_those_tested(tmp_path: Path) -> None:
-    """Dies if test has the last epoch's parameters, not those of the best one."""
-    _, ended = _run(tmp_path / "a", MEMBERS, epochs=6, patience=0)
-    earlier = [who for who in MEMBERS if (ended[who].best_epoch or 6) < 6]
-    assert earlier
-    who = earlier[0]
-    epochs = ended[who].best_epoch
-    _, there = _run(tmp_path / "b", [who], epochs=epochs, patience=0)
-    assert (there[who].dev, there[who].test) == (ended[who].dev, ended[who].test)
+def test_the_best_parameters_are_kept(tmp_path: Path) -> None:
+    """Dies if the last epoch's parameters are saved and tested, not those of the best one."""
+
+    def best(name: str, epochs: int) -> tuple[dict, dict]:
+        problem, params, ends = toy.problem(epochs=epochs, patience=0, save_models=True), {}, {}
+        for report in toy.reports(problem, MEMBERS[:3], tmp_path / name, lambda r: None, 3):
+            params.update(report.best)
+            ends.update({end.member: end for end in report.ended})
+        return params, ends
+
+    params, ends = best("a", 6)
+    who = next(who for who in MEMBERS if ends[who].best_epoch < 6)
+    again, earlier = best("b", ends[who].best_epoch)
+    jax.tree.map(np.testing.assert_array_equal, params[who], again[who])
+    assert ends[who].test == earlier[who].test
 
 
 def test_alone_and_with_other_companions(truth: tuple, tmp_path: Path) -> None:
