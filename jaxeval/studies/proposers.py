@@ -27,25 +27,23 @@ def seeds_by_splits(
     return [Trial(tree, seed, split, labels=labels) for split in splits for seed in seeds]
 
 
-def repeats(config: Any, seeds: Sequence[int], count: int) -> list[Trial]:
+def repeats(
+    config: Any, seeds: Sequence[int], count: int, splits: Sequence[int] = (0,)
+) -> list[Trial]:
     """Every seed so many times, for the noise of the machine (Melis et al. 2018, section 7.2)."""
     tree = _without_models(config)
     study = Study("noise", tree)
-    return [
-        Trial(tree, seed, repeat=repeat, study=study) for repeat in range(count) for seed in seeds
-    ]
+    cells = itertools.product(range(count), splits, seeds)
+    return [Trial(tree, seed, split, repeat, study=study) for repeat, split, seed in cells]
 
 
 def crossed(
-    config: Any, seeds: Sequence[int], splits: Sequence[int], repeats: int = 1
+    config: Any, seeds: Sequence[int], splits: Sequence[int], count: int = 1
 ) -> list[Trial]:
     """Every seed on every split: the members that `train` would train, or those repeated."""
-    if repeats == 1:
+    if count == 1:
         return seeds_by_splits(config, seeds, splits)
-    tree = _without_models(config)
-    study = Study("noise", tree)
-    cells = itertools.product(range(repeats), splits, seeds)
-    return [Trial(tree, seed, split, repeat, study=study) for repeat, split, seed in cells]
+    return repeats(config, seeds, count, splits)
 
 
 def variants(configs: Mapping[str, Any], seeds: Sequence[int]) -> list[Trial]:
@@ -63,13 +61,13 @@ def neighbourhood(config: Any, settings: Sequence[Mapping[str, float]]) -> list[
     Args:
       settings: hyperparameter -> value, each.
     """
-    tree, traced = _without_models(config), markers.traced(config)
-    study = Study("neighbourhood", tree)
+    traced, study = markers.traced(config), Study("neighbourhood", _without_models(config))
     trials = []
     for seed, setting in enumerate(settings, 1):
         changed = {name: v for name, v in setting.items() if v != traced[name].value}
-        changes = {traced[name].key: value for name, value in changed.items()}
-        trials.append(Trial(replaced(tree, changes), seed, values=changed, study=study))
+        changes = [f"{traced[name].key}={json.dumps(value)}" for name, value in changed.items()]
+        tree = _without_models(reading.read(type(config), config, changes))
+        trials.append(Trial(tree, seed, values=changed, study=study))
     return trials
 
 
@@ -194,18 +192,6 @@ def _refuse_without_effect(name: str, base: Any, space: Space, where: str) -> No
     near = [key for key in keys if f".{key}".endswith(f".{name}")]
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     raise ConfigError(f"{where}: {name}: sets nothing; add key = ...{hint}")
-
-
-def replaced(tree: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Plain data with other values at keys such as "training.optimiser.l2"."""
-    changed = json.loads(json.dumps(tree))
-    for key, value in changes.items():
-        *parents, last = key.split(".")
-        branch = changed
-        for name in parents:
-            branch = branch.setdefault(name, {})
-        branch[last] = value
-    return changed
 
 
 def _without_models(config: Any) -> dict[str, Any]:
