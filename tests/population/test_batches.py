@@ -82,19 +82,6 @@ def test_parts_add_up_to_the_whole(task: Task, micro: int) -> None:
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5), cut, whole)
 
 
-def test_every_part_has_draws_of_its_own() -> None:
-    """Dies if all parts of a batch use one key: gradients that are draws would not change."""
-
-    def loss(params: Any, carry: Any, batch: Batch, key: Any, hparams: Any) -> tuple:
-        return jnp.sum(params["out"]) * jax.random.uniform(key), carry
-
-    task = dataclasses.replace(toy.TASK, loss=loss)
-    cut, whole = (
-        _trained([toy.member(1)], task, micro_batch=micro)[0]["out"] for micro in (4, None)
-    )
-    assert np.abs(cut - whole).max() > 1e-4
-
-
 @pytest.mark.parametrize(("mode", "micro"), [("map", 5), ("vmap", None)])
 def test_members_with_batch_sizes_of_their_own(mode: str, micro: int | None) -> None:
     """Dies if a member takes a step or a row more, less, or of another; if its warm-up is counted

@@ -139,15 +139,6 @@ def test_evaluated_now_and_then(tmp_path: Path) -> None:
     assert (ended[members[1]].status, ended[members[1]].epochs) == ("diverged", 1)
 
 
-def test_resumed_with_other_members_and_lanes(truth: tuple, tmp_path: Path) -> None:
-    """Dies if a resumed member needs its old lane or its old companions."""
-    _, ended = _run(tmp_path / "c", MEMBERS, stop=2)
-    rest = [MEMBERS[4], toy.member(55), MEMBERS[2]]
-    _, later = _run(tmp_path / "c", [m for m in rest if m not in ended], lanes=2)
-    for who in (MEMBERS[4], MEMBERS[2]):
-        assert {**ended, **later}[who] == truth[1][who]
-
-
 def test_records_come_before_the_checkpoint(tmp_path: Path) -> None:
     """Dies if an epoch whose records failed is checkpointed as done."""
 

@@ -86,17 +86,6 @@ def test_only_fresh_lanes_are_filled(mode: lanes.Mode) -> None:
         assert (best[2] == params[2]).all()
 
 
-def test_only_better_parameters_are_kept() -> None:
-    """Dies if a lane keeps parameters that are not its best, or loses those that are."""
-    programs, arguments = _programs(toy.problem())
-    best, params, _ = arguments["keep"]
-    params = jax.tree.map(lambda leaf: np.full_like(leaf, np.nan), params)
-    better = np.arange(S) == 3
-    kept = jax.device_get(programs.keep(programs.shared, best, params, better))
-    for leaf in jax.tree.leaves(kept):
-        assert np.isnan(leaf[better]).all() and (leaf[~better] == 0).all()
-
-
 def test_an_evaluation_is_traced_once_a_bucket() -> None:
     """Dies if the shapes of counts are found by a tracing of their own."""
     problem, traced = toy.problem(), []

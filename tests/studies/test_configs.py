@@ -5,13 +5,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from jaxeval import studies
-from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError
-from jaxeval.studies import cohorts, costs, padding, plan, prepared, proposers, saved
+from jaxeval.studies import cohorts, costs, padding, plan, prepared, proposers
 
 sweep = importlib.import_module("jaxeval.sweep")  # of the package, it is the function
 train = importlib.import_module("jaxeval.train")
@@ -132,33 +130,3 @@ def test_the_last_configs_are_remembered(monkeypatch: pytest.MonkeyPatch) -> Non
     loader.prepare(third)
     loader.prepare(second)
     assert loader.prepare(first) is not known
-
-
-@pytest.mark.parametrize("data", ["", " "])
-def test_an_empty_data_path_is_refused(data: str) -> None:
-    """Dies if --data of a shell variable that is not set trains on the generated corpus."""
-    with pytest.raises(ConfigError, match=r"--data: got .*a shell variable"):
-        train.main(["--data", data, "--dry-run"])
-
-
-def _both_ways(*changes: str) -> tuple[studies.Prepared, studies.Prepared]:
-    """A config prepared for the given split and for random ones."""
-    config = studies.read(None, ["data.train_sentences=30", *changes])
-    as_it_stands, random = (studies.prepare(config, random_splits=r) for r in (False, True))
-    return as_it_stands, random
-
-
-def test_other_parameters_are_another_experiment(tmp_path: Path) -> None:
-    """Dies if random splits, whose vocabulary is larger, write over the given split's files."""
-    frozen = ["model.words.trained=false", "training.save_models=true"]
-    both = _both_ways(*frozen)
-    assert both[0].record.id != both[1].record.id
-    for of, split in zip(both, (0, 1), strict=True):
-        (trial,) = proposers.seeds_by_splits(of.config, [1], [split])
-        entry = cohorts.Entry(trial, of, of.record)
-        saved.save(tmp_path, entry, of.config, Member(1, split), {"bias": np.zeros(2)}, 0.5)
-        folder = saved.path_of(tmp_path, entry).parent
-        with np.load(folder / "tables.npz") as tables:
-            np.testing.assert_array_equal(tables["vectors"], of.data.table.vectors)
-    sizes = [len(of.data.table.vectors) for of in both]
-    assert sizes[0] < sizes[1]

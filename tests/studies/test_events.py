@@ -88,18 +88,6 @@ def test_closing_saves_and_the_same_call_continues(
     assert _rows(tmp_path) == truth
 
 
-def test_closing_before_the_first_epoch_leaves_nothing(
-    store: runs.Store, tmp_path: Path, truth: tuple
-) -> None:
-    """Dies if a state without an epoch is saved, or the cohort stays locked."""
-    happening = studies.run(TRIALS, store, tmp_path)
-    next(event for event in happening if isinstance(event, events.Compiling))
-    happening.close()
-    assert runs.load_curves(tmp_path) == []
-    list(studies.run(TRIALS, store, tmp_path))
-    assert _rows(tmp_path) == truth
-
-
 def test_what_another_process_has_just_ended_is_not_trained_again(
     store: runs.Store, tmp_path: Path, truth: tuple, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,18 +123,3 @@ def test_one_program_is_compiled_once(store: runs.Store, tmp_path: Path) -> None
     with runs.open_store(tmp_path / "alone") as another:
         alone = list(studies.run(others, another, tmp_path / "alone"))
     assert "Compiling" in _names(alone) and _scores(alone) == _scores(happened)
-
-
-def test_another_width_is_another_program(store: runs.Store, tmp_path: Path) -> None:
-    """Dies if lanes that were not compiled for are called, or `lanes` does not fix the width."""
-    session = studies.Session()
-
-    def compiles(seeds: tuple[int, ...], lanes: int | None) -> bool:
-        trials = toy_kind.trials(seeds)
-        happened = list(studies.run(trials, store, tmp_path, session=session, lanes=lanes))
-        return any(isinstance(event, events.Compiling) for event in happened)
-
-    assert compiles((1, 2, 3, 4), None)  # a lane on each of four devices
-    assert compiles((5, 6, 7, 8, 9), None)
-    assert not compiles((10,), 4)
-    assert not compiles((11, 12, 13, 14, 15, 16), 4)

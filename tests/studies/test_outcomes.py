@@ -11,7 +11,6 @@ import pytest
 
 from jaxeval import observe, runs, studies
 from jaxeval.data import buckets
-from jaxeval.errors import ConfigError, RunError
 from jaxeval.population import epoch as epochs
 from jaxeval.population import member
 from jaxeval.runs import records
@@ -143,18 +142,3 @@ def test_rows_stand_where_the_source_says(mode: Any, tmp_path: Path) -> None:
         counted = outcomes.counts[:, outcomes.names.index("right")]
         assert counted.tolist() == [right[position] for position in sorted(right)]
         assert _sums(outcomes)["right"] / len(counted) == rows[number].test
-
-
-def test_what_ended_without_outcomes_is_not_passed_over(tmp_path: Path) -> None:
-    """Dies if --outputs does nothing for members that have ended, if --again trains others too, or
-    if a score depends on outcomes."""
-    before = observe.train(toy_kind.trials((1, 2)), tmp_path)
-    with pytest.raises(RunError, match=r"--outputs: 2 members .* outcomes .*seed 1, 2\); --again"):
-        observe.train(toy_kind.trials(), tmp_path, outputs=True)
-    assert _outcomes(tmp_path, "test") == []
-    with pytest.raises(ConfigError, match="--again goes with"):
-        observe.train(toy_kind.trials(), tmp_path, again=True)
-    after = observe.train(toy_kind.trials(), tmp_path, again=True, outputs=True)
-    assert [row.test for row in after[:2]] == [row.test for row in before]
-    assert [of_seed.seed for of_seed in _outcomes(tmp_path, "dev")] == [1, 2, 3]
-    assert observe.train(toy_kind.trials(), tmp_path, again=True, outputs=True) == after

@@ -157,15 +157,6 @@ def test_a_saved_model_says_what_it_is(tmp_path: Path) -> None:
     assert parameter_files.arrays(folder / "tables.npz")["shift"].tolist() == [0.0] * 3
 
 
-def test_a_metric_that_the_task_lacks_ends_at_once(tmp_path: Path) -> None:
-    """Dies if members without a score are trained for ever, or for nothing."""
-    cohort = toy_kind.cohort(TRIALS)
-    odd = dataclasses.replace(toy.TASK, metric=toy.TASK.metric._replace(name="f1"))
-    cohort = cohort._replace(problem=cohort.problem._replace(task=odd))
-    with pytest.raises(ConfigError, match="the task's metric: expected one of accuracy, got 'f1'"):
-        observe.train_cohorts([cohort], tmp_path)
-
-
 def _untrained(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The members that would be trained, in vain."""
     trained: list[Any] = []

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from jaxeval import observe, runs, studies
@@ -124,14 +123,3 @@ def test_files_that_do_not_fit_are_trained_in_several_programs(
         vectors_of = [{member.vectors for member in cohort.members} for cohort in planned]
         assert sorted(map(len, vectors_of)) == [1, 2]
     assert names[0] == names[1]
-
-
-def test_a_file_of_another_width_has_its_own_program(tmp_path: Path) -> None:
-    """Dies if tables of different widths are stacked."""
-    configs = _configs("pair", tmp_path)
-    wide = vectors(tmp_path / "w.txt", _words("pair")[:9], 3, 7)
-    configs.append(studies.read(configs[0], [f"data.vectors={wide}"]))
-    planned = cohorts.by_program(cohorts.entries(_trials(configs), prepared.Loader()))
-    assert [len(cohort.members) for cohort in planned] == [4, 2]
-    shapes = [np.shape(cohort.problem.corpus.shared["vectors"]) for cohort in planned]
-    assert [len(shape) for shape in shapes] == [3, 2]
