@@ -159,6 +159,18 @@ def _train(
         feed=host.CLOSED if feed is None else _feed(feed, cohort, recorder),
         steps=cohort.steps,
     )
+    yield from _events(epochs, recorded)
+
+
+def _events(
+    epochs: Generator[loop.Compilation | host.Report, None, None],
+    recorded: Mapping[Entry, runs.MemberResult],
+) -> Iterator[events.Event]:
+    """What happens in a population, as events.
+
+    Args:
+      recorded: of those that ended with the last report.
+    """
     compiling: set[str] = set()
     with contextlib.closing(epochs):  # which saves the state, if this generator is closed
         for report in epochs:

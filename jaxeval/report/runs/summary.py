@@ -73,10 +73,10 @@ def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> Experim
     shown = independent(rows)
     if kind == "tuning":
         shown = [row._replace(test=None) for row in shown]
-    scored = [row for row in shown if row.dev is not None]
-    dev = [row.dev for row in scored if row.dev is not None]
+    dev = [row.dev for row in shown if row.dev is not None]
     test = [row.test for row in shown if row.test is not None]
     sign = 1 if first.higher_is_better else -1
+    scored = [row for row in shown if row.dev is not None]
     best = max(scored, key=lambda r: (sign * (r.dev or 0.0), -r.seed, -r.split), default=None)
     both = [(row.dev or 0.0, row.test) for row in scored if row.test is not None]
     rho, note = stats.spearman([dev for dev, _ in both], [test for _, test in both])
