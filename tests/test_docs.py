@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from jaxeval import ablation, cli, studies
+from jaxeval import ablation, cli, parsers, studies
 from jaxeval.__main__ import VERBS
 from jaxeval.compare import options
 from jaxeval.config import reading, shipped
@@ -78,7 +78,11 @@ def _shell_blocks(text: str) -> str:
 
 def _help(verb: str) -> str:
     """The examples in a verb's help."""
-    parser = importlib.import_module(VERBS[verb][0]).parser()
+    module = importlib.import_module(VERBS[verb][0])
+    if hasattr(module, "COMMANDS"):
+        commands = [parsers.of_function(verb, each) for each in module.COMMANDS.values()]
+        return "\n\n".join(textwrap.indent(each.epilog or "", "  ") for each in commands)
+    parser = module.parser()
     return f"{parser.description}\n\n{parser.epilog}"
 
 
@@ -116,8 +120,13 @@ def _check(words: list[str]) -> None:
     if (verb, words[:1]) == ("compare", ["options"]):
         options.parser().parse_args(words[1:])
         return
-    parser = importlib.import_module(VERBS[verb][0]).parser()
-    _read(_parsed(parser, words))
+    module = importlib.import_module(VERBS[verb][0])
+    if hasattr(module, "COMMANDS"):
+        name = words.pop(0) if words and words[0] in module.COMMANDS else ""
+        function = module.COMMANDS[name]
+        _read(parsers._parsed(parsers.of_function(verb, function), function, words))
+        return
+    _read(_parsed(module.parser(), words))
 
 
 def _parsed(parser: Any, words: list[str]) -> Any:
