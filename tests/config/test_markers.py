@@ -185,4 +185,3 @@ def test_later_keys_count_only_where_they_change_anything() -> None:
     whole: Any = studies.read(None)
     keys = {*markers.unchanged(whole)}
     assert keys >= {"model.encoder", "model.window", "data.without_vector"}
-    assert "training.optimiser.l2_parameters" in keys
