@@ -80,8 +80,8 @@ def _help(verb: str) -> str:
     """The examples in a verb's help."""
     module = importlib.import_module(VERBS[verb][0])
     if hasattr(module, "COMMANDS"):
-        commands = [parsers.of_function(verb, each) for each in module.COMMANDS.values()]
-        return "\n\n".join(textwrap.indent(each.epilog or "", "  ") for each in commands)
+        of = (parsers.described(function).examples for function in module.COMMANDS.values())
+        return "\n\n".join(of)
     parser = module.parser()
     return f"{parser.description}\n\n{parser.epilog}"
 
