@@ -139,7 +139,7 @@ def _parsed(parser: Any, words: list[str]) -> Any:
 
 def _read(arguments: Any) -> None:
     """Reads the config files that arguments name, and the keys that they change."""
-    if "changes" in arguments and not _stands_for_one(arguments.config):
+    if "config" in arguments and not _stands_for_one(arguments.config):
         studies.read(arguments.config, arguments.changes, arguments.data)
     if getattr(arguments, "space", None) and not _stands_for_one(arguments.space):
         space.read(arguments.space)
