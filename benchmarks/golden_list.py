@@ -18,26 +18,24 @@ all that lies below, and the first that fits counts:
 from string import Template
 
 # (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
-_IDS = "ids of experiments are hashes of other text"
+_KEYS = "keys of words stand before those of a task's data"
 RENAMED: list[tuple] = [
     *((f"json.{name}.sd", None, "n - 1", "trained: *") for name in ("first", "five", "slow")),
     *((f"json.{name}.sd", None, "n - 1", "trained: *") for name in ("six", "sweep", "train")),
     *(
-        (f"json.{name}.{k}.{key}", None, why, "trained: *")
+        (f"json.{name}.{k}.sd", None, "n - 1", "trained: *")
         for name in ("report", "report_slow")
         for k in range(4)
-        for key, why in (("sd", "n - 1"), ("experiment", _IDS))
     ),
     *(
         (f"json.{name}.{k}", f"json.{name}.experiments.{k}", "an object", "trained: *")
         for name in ("report", "report_slow")
         for k in range(4)
     ),
-    ("json.*.experiment", None, _IDS, "trained: *"),
-    ("json.ablation.source", None, _IDS),
-    *((f"files.*.{name}", None, _IDS) for name in ("experiment", "config_hash", "config")),
     ("json.list", None, "the summaries of report", "trained: *"),
     ("json.configs.*", "json.configs.configs.*", "an object", "about: configs"),
+    ("files.keys_txt", None, _KEYS, "about: configs"),
+    ("files.*_txt", None, _KEYS, "about: dry runs"),
     ("json.logit", None, "no logits any more", "select: table"),
     ("exit.1", None, "no logits any more", "select: table"),
     ("json.j", None, "no replay with replacement", "select: table, lower is better"),
@@ -63,10 +61,9 @@ RENAMED: list[tuple] = [
 # (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
 ADDED: list[tuple] = [
     ("json.*.location", "an object", "trained: *"),
-    ("json.*experiment", _IDS, "trained: *"),
-    ("json.ablation.source", _IDS),
-    *((f"files.*.{name}*", _IDS, "trained: *") for name in ("experiment", "config")),
     ("json.list.*", "the summaries of report", "trained: *"),
+    ("files.keys_txt*", _KEYS, "about: configs"),
+    ("files.*_txt*", _KEYS, "about: dry runs"),
     ("json.*", "every selection has all keys", "select: *"),
     ("json.*", "every selection has all keys", "trained: bags, selected"),
     ("json.selected.*", "every selection has all keys", "trained: bags, whole life"),

@@ -24,7 +24,7 @@ import pytest
 from jaxeval import ablation, cli, parsers, studies
 from jaxeval.__main__ import VERBS
 from jaxeval.compare import options
-from jaxeval.config import reading, shipped
+from jaxeval.config import reading, toml
 from jaxeval.errors import ConfigError
 from jaxeval.space import space
 from jaxeval.studies import sweeps
@@ -178,8 +178,8 @@ def test_commands_of_help(verb: str, tmp_path: Path) -> None:
 def test_commands_of_shipped_configs(tmp_path: Path) -> None:
     """Dies if the command in a config's comment does not train that config."""
     calls = 0
-    for name in shipped.names():
-        text = re.sub(r"^# ?", "", shipped.read_text(name), flags=re.MULTILINE)
+    for name in toml.shipped_names():
+        text = re.sub(r"^# ?", "", toml.read_text(name), flags=re.MULTILINE)
         for call in _calls(text, tmp_path) if CALL.search(text) else ():
             _check(call)
             assert name in call
@@ -236,7 +236,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         words = "".join(f"{part[:2]}{c}\tx {c} y\n" for c in "abcdefgh")
         (folder / "g2p2021" / f"geo_{part}.tsv").write_text(words)
     for name in ("georgian_attentive_lstm_small", "georgian_transformer_small"):
-        text = shipped.read_text(f"wiemerslage2024/{name}")
+        text = toml.read_text(f"wiemerslage2024/{name}")
         small = re.sub(r"^(embedding|hidden|epochs|batch_size) = .*", r"\1 = 4", text, flags=re.M)
         (folder / "wiemerslage2024").mkdir(exist_ok=True)
         (folder / "wiemerslage2024" / name).write_text(small)

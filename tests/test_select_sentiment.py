@@ -12,7 +12,7 @@ import pytest
 
 from jaxeval import runs
 from jaxeval.bandits import TopTwoThompson
-from jaxeval.config import shipped
+from jaxeval.config import toml
 from jaxeval.population import engine
 from jaxeval.select import training
 from tests import processes
@@ -34,7 +34,7 @@ def test_a_killed_selection_ends_as_one_that_was_not(
     compiled, original = list[Any](), engine.compile_all
     monkeypatch.setattr(engine, "compile_all", lambda *of: (compiled.append(of), original(*of))[1])
     clipped = tmp_path / "clipped.toml"  # differs in what is compiled
-    text = shipped.read_text("baselines/bag").replace('"none"', '"global_norm"')
+    text = toml.read_text("baselines/bag").replace('"none"', '"global_norm"')
     clipped.write_text(text.replace('name = "bag"', 'name = "clipped"', 1))
     models = ["baselines/bag", str(clipped)]
     arms = training.arms(models, TINY)

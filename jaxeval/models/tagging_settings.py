@@ -67,7 +67,7 @@ class TaggerDropout:
     ] = 0.25
     layer_input: Annotated[
         fields.Rate,
-        markers.dropout("dropout_layer_input", revision=1),  # once it dropped nothing
+        markers.dropout("dropout_layer_input"),
         fields.about("rate on the input of every BiLSTM layer, by direction (UKPLab)"),
     ] = 0.0
     state: Annotated[
@@ -123,12 +123,9 @@ class TaggerSettings:
     casing_dimension: Annotated[fields.Size, fields.about("size of a casing embedding")] = 10
     encoder: Annotated[
         Literal["bilstm", "window"],
-        markers.LATER,
         fields.about("bilstm, or a perceptron over a window of words"),
     ] = "bilstm"
-    window: Annotated[WindowSettings, markers.LATER, fields.about("window: its sizes")] = (
-        WindowSettings()
-    )
+    window: Annotated[WindowSettings, fields.about("window: its sizes")] = WindowSettings()
     layers: Annotated[
         tuple[fields.Size, ...],
         pydantic.Field(min_length=1, max_length=3, description="bilstm: H by layer"),

@@ -10,7 +10,7 @@ import pydantic
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams, Task, Tree, weighted_rows
 from jaxeval.data import pairs as data
-from jaxeval.data import word_tables
+from jaxeval.data import word_table
 from jaxeval.data.pairs import PairData
 from jaxeval.models import pairs as models
 from jaxeval.models.pairs import PairModel
@@ -62,5 +62,5 @@ KIND = kind.Kind(
     data.build,
     lambda config, paired: (_source(config, paired), _task(config, paired)),
     word_vectors.for_random_splits,
-    joining=kind.Joining(word_vectors.program_key, word_tables.joined),
+    joining=kind.Joining(word_vectors.program_key, word_table.joined),
 )

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from jaxeval.contracts import Array, Batch, Hparams, Tree
-from jaxeval.data import pair_lookup, pair_sources
-from jaxeval.data.pair_lookup import SavedVocabulary
-from jaxeval.data.pair_sources import Row
+from jaxeval.data import pair_files
+from jaxeval.data import pairs as data
+from jaxeval.data.pair_files import Row
+from jaxeval.data.pairs import SavedVocabulary
 from jaxeval.models import pairs as models
 from jaxeval.tasks import class_prediction, pairs, prediction, word_vectors
 from jaxeval.tasks.class_prediction import Classes, Encoded
@@ -26,7 +27,7 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
       DataError, ConfigError: see `Kind.predict`.
     """
     options.refuse_others("pairs")
-    rows = pair_sources.read_unlabelled(file)
+    rows = pair_files.read_unlabelled(file)
     by_model = prediction.of_each(saved, lambda model: _program(model, rows, file))
     items = ({"premise": row.first, "hypothesis": row.second} for row in rows)
     return class_prediction.lines(items, by_model, options.vote)
@@ -36,8 +37,7 @@ def _program(model: SavedModel, rows: Sequence[Row], file: Path) -> PredictionPr
     config = model.config
     vocabulary = prediction.checked(SavedVocabulary, model.vocabulary, model.meanings)
     size = config.training.evaluation_batch_size
-    read = pair_lookup.in_words(config.data, rows, file)
-    encoded = pair_lookup.encode(config.data, vocabulary, read, size)
+    encoded = data.encode(config.data, vocabulary, rows, file, size)
     trained = config.model.words.trained
     vectors, known = word_vectors.of_saved(model, _WORDS, trained, vocabulary.rows)
     sizes = models.Sizes(len(vocabulary.labels), known)

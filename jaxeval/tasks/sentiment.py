@@ -14,7 +14,7 @@ import pydantic
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams, Task, Tree
 from jaxeval.data import sentiment as data
-from jaxeval.data import word_tables
+from jaxeval.data import word_table
 from jaxeval.data.sentiment import SentimentData
 from jaxeval.errors import ConfigError
 from jaxeval.models import sentiment as models
@@ -117,5 +117,5 @@ KIND = kind.Kind(
     data.build,
     lambda config, classified: (_source(config, classified), build(config, classified)),
     word_vectors.for_random_splits,
-    joining=kind.Joining(word_vectors.program_key, word_tables.joined),
+    joining=kind.Joining(word_vectors.program_key, word_table.joined),
 )

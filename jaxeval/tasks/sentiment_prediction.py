@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from jaxeval.contracts import Array, Batch, Hparams, Tree
-from jaxeval.data import sentiment_lookup
+from jaxeval.data import sentiment as data
+from jaxeval.data import sentiment_files
 from jaxeval.data.labelled_text import LabelledText
-from jaxeval.data.sentiment_lookup import SavedVocabulary
+from jaxeval.data.sentiment import SavedVocabulary
 from jaxeval.models import sentiment as models
 from jaxeval.models.sentiment_settings import SentimentModel
 from jaxeval.tasks import class_prediction, prediction, sentiment, word_vectors
@@ -28,7 +29,9 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     """
     options.refuse_others("sentiment")
     vocabulary = prediction.checked(SavedVocabulary, saved[0].vocabulary, saved[0].meanings)
-    texts = sentiment_lookup.read(saved[0].config.data, vocabulary, file)
+    targeted, tokenised = vocabulary.targeted, vocabulary.tokenised
+    source = saved[0].config.data.source
+    texts = sentiment_files.read_unlabelled(source, file, vocabulary.labels, targeted, tokenised)
     by_model = prediction.of_each(saved, lambda model: _program(model, texts))
     return class_prediction.lines(_targets(texts, vocabulary.targeted), by_model, options.vote)
 
@@ -45,7 +48,7 @@ def _program(model: SavedModel, texts: Sequence[LabelledText]) -> PredictionProg
     config = model.config
     vocabulary = prediction.checked(SavedVocabulary, model.vocabulary, model.meanings)
     size = config.training.evaluation_batch_size
-    encoded = sentiment_lookup.encode(config.data, vocabulary, texts, size)
+    encoded_rows, encoded = data.encode(config.data, vocabulary, texts, size)
     vectors, rows = _vectors(model, vocabulary)
     longest = sentiment.longest_target(encoded.columns)
     sizes = models.Sizes(len(vocabulary.labels), rows, longest)
@@ -54,13 +57,13 @@ def _program(model: SavedModel, texts: Sequence[LabelledText]) -> PredictionProg
         return models.logits(config.model, sizes, params, batch, hparams)
 
     def of_targets(of_rows: Sequence[np.ndarray]) -> np.ndarray:
-        each = zip(of_rows, encoded.rows, strict=True)
+        each = zip(of_rows, encoded_rows, strict=True)
         return np.concatenate([of_row[: len(row.targets)] for of_row, row in each])
 
     return class_prediction.program(
         model,
         vocabulary.labels,
-        Encoded(encoded.shared, encoded.numbers, encoded.columns),
+        Encoded(*encoded),
         vectors,
         sentiment.task_of(config.model, config.scoring, sizes),
         logits,

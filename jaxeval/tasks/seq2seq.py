@@ -19,7 +19,7 @@ from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
 from jaxeval.data import seq2seq as data
 from jaxeval.data import symbols
 from jaxeval.data.seq2seq import Seq2SeqData
-from jaxeval.data.seq2seq_vocabularies import Vocabularies
+from jaxeval.data.symbols import Vocabularies
 from jaxeval.models import decoding, hash_random, seq2seq, seq2seq_settings, seq2seq_sizes
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.population import optimisers

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxeval.contracts import Batch, Hparams, Tree
-from jaxeval.data import seq2seq_lookup, symbols
-from jaxeval.data.seq2seq_lookup import SavedVocabulary
-from jaxeval.data.seq2seq_vocabularies import SequencePair
+from jaxeval.data import seq2seq as data
+from jaxeval.data import symbols
+from jaxeval.data.symbols import SavedVocabulary, SequencePair
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.models import seq2seq as models
 from jaxeval.population import member
@@ -37,7 +37,7 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     if options.n_best and options.beam and options.beam < options.n_best:
         narrow, wanted = argument("beam", options.beam), argument("n_best", options.n_best)
         raise ConfigError(f"{narrow}: less than {wanted}")
-    sources = seq2seq_lookup.read(saved[0].config.data, file)
+    sources = data.read_sources(saved[0].config.data, file)
     predictions = prediction.of_each(saved, lambda model: _program(model, sources.pairs, options))
     for line, *each in zip(sources.lines, *predictions, strict=True):
         if options.n_best:
@@ -55,7 +55,7 @@ def _program(
     if vocabulary.specials != symbols.SPECIALS:
         raise DataError("vocabulary of another version of jaxeval", model.meanings)
     vocabularies, size = vocabulary.vocabularies, config.training.evaluation_batch_size
-    numbers, columns = seq2seq_lookup.encode(config.data, vocabularies, pairs, size)
+    numbers, columns = data.encode(config.data, vocabularies, pairs, size)
     width = max(options.beam or config.model.beam, options.n_best or 1)
     generate = seq2seq.hypotheses(width, (options.max_length or config.data.max_length) + 1)  # END
     sizes = len(vocabularies.source_names), len(vocabularies.target)

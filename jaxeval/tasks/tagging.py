@@ -15,7 +15,7 @@ import pydantic
 
 from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Table, Task, Tree, weighted_rows
-from jaxeval.data import schemes, word_tables, words
+from jaxeval.data import schemes, word_table, words
 from jaxeval.data import tagging as data
 from jaxeval.data.tagging import TaggingData
 from jaxeval.errors import ConfigError
@@ -222,5 +222,5 @@ KIND = kind.Kind(
         build(config.model, config.scoring, tagged),
     ),
     word_vectors.for_random_splits,
-    joining=kind.Joining(word_vectors.program_key, word_tables.joined),
+    joining=kind.Joining(word_vectors.program_key, word_table.joined),
 )

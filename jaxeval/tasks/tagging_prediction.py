@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxeval.contracts import Batch, Hparams, Task, Tree
-from jaxeval.data import schemes, tagging_lookup, untagged, words
-from jaxeval.data.tagging_lookup import SavedVocabulary
+from jaxeval.data import schemes, tagging_files, words
+from jaxeval.data import tagging as data
+from jaxeval.data.tagging import SavedVocabulary
 from jaxeval.models import tagging as models
 from jaxeval.population import member
 from jaxeval.tasks import prediction, tagging, word_vectors
@@ -31,11 +32,11 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     options.refuse_others("tagging")
     vocabulary = prediction.checked(SavedVocabulary, saved[0].vocabulary, saved[0].meanings)
     known = schemes.possible_tags(vocabulary.labels, vocabulary.scheme)
-    source = untagged.read(saved[0].config.data.source, file, known)
+    source = tagging_files.read_untagged(saved[0].config.data.source, file, known)
     tags = prediction.of_each(saved, lambda model: _program(model, source.sentences))
     if options.vote:
         tags = [[_majority(votes) for votes in zip(*tags, strict=True)]]
-    yield from untagged.with_columns(source, tags)
+    yield from tagging_files.with_columns(source, tags)
 
 
 def _majority(votes: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -46,7 +47,7 @@ def _program(model: SavedModel, sentences: Sequence[Sequence[str]]) -> Predictio
     config = model.config
     vocabulary = prediction.checked(SavedVocabulary, model.vocabulary, model.meanings)
     size = config.training.evaluation_batch_size
-    encoded = tagging_lookup.encode(config.data, vocabulary, sentences, size)
+    encoded = data.encode(config.data, vocabulary, sentences, size)
     vectors, vocabulary_rows = word_vectors.of_saved(
         model, _WORDS, model.config.model.words.trained, vocabulary.rows
     )

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from jaxeval.data import word_tables
 from jaxeval.errors import DataError
 from jaxeval.tasks import kind
 from jaxeval.tasks.prediction import SavedModel
@@ -20,13 +19,13 @@ def program_key(config: Any, data: Any) -> list[int]:
     The number of rows too, where all rows of a trained table are added up (a global norm, the mean
     of all vectors): zeros among them could change last bits.
     """
-    vocabulary, outside, dimension = word_tables.size(data)
+    vocabulary, (rows, dimension) = data.table.vocabulary, data.table.vectors.shape
     words = config.model.words
     summed = (
         config.training.optimiser.clip == "global_norm"
         or getattr(words, "initialiser", "") == "normal"
     )
-    return [dimension, vocabulary, outside] if words.trained and summed else [dimension]
+    return [dimension, vocabulary, rows - vocabulary] if words.trained and summed else [dimension]
 
 
 def source(config: Any, data: Any, rows: str, **facts: Any) -> kind.Source:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import jax
 
 from jaxeval import files, observe, runs
-from jaxeval.config import writing
+from jaxeval.config import listing
 from jaxeval.report import render, text
 from jaxeval.report.sweep import plan
 from jaxeval.report.tuning import as_json, progress
@@ -158,7 +158,7 @@ def _retrained(
     """The best setting with fresh seeds, as `train` would train its config; which is written."""
     config = target.config(best.values)
     config = dataclasses.replace(config, name=f"{config.name}_tuned")
-    files.write_text(best_path(place.state_of(target)), writing.to_toml(config))
+    files.write_text(best_path(place.state_of(target)), listing.to_toml(config))
     if not count:
         return None
     if not quiet:

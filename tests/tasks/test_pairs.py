@@ -12,8 +12,8 @@ import pytest
 from jaxeval import runs, studies
 from jaxeval.config import reading
 from jaxeval.contracts import Batch
-from jaxeval.data import generated_pairs, pair_lookup
-from jaxeval.data.labelled_pairs import LabelledPair
+from jaxeval.data import generated_texts, pair_files
+from jaxeval.data import pairs as pair_data
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.models import pairs as models
 from jaxeval.models.pairs import PairModel
@@ -110,9 +110,9 @@ def test_padding_that_is_read() -> None:
         length = np.minimum(before[f"{side}_length"], 5)
         assert ((after[side] > 0).sum(axis=1) == length).all() and length.min() < 5
     words = ("a", "b", "c", "d")
-    saved = reading.from_dict(pair_lookup.SavedVocabulary, data.vocabulary(0))
-    pair = LabelledPair(words, words[:1], "")
-    (columns,) = pair_lookup.encode(data.settings, saved, [pair], 1).columns
+    saved = reading.from_dict(pair_data.SavedVocabulary, data.vocabulary(0))
+    row = pair_files.Row(1, " ".join(words), words[0])
+    (columns,) = pair_data.encode(data.settings, saved, [row], Path("own"), 1).columns
     assert columns["premise"].tolist() == [[1, 2, 3, 4, 0]]
     assert columns["hypothesis"].tolist() == [[1, 0, 0, 0, 0]]
     assert columns["hypothesis_length"].tolist() == [5]
@@ -140,7 +140,7 @@ def test_predictions_are_those_that_were_scored(
 ) -> None:
     """Dies if sentences change places, a word gets another number than in training, a pair of
     unknown words is refused, or pairs are mixed up."""
-    dev = generated_pairs.parts(137)["dev"]
+    dev = generated_texts.pairs(137)["dev"]
     texts = [(" ".join(pair.premise), " ".join(pair.hypothesis)) for pair in dev]
     file, out = tmp_path / f"own.{suffix}", tmp_path / "out"
     lines = [

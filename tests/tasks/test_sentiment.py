@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from jaxeval import runs, studies
-from jaxeval.config import shipped
+from jaxeval.config import toml
 from jaxeval.contracts import Batch
 from jaxeval.data import buckets
 from jaxeval.errors import ConfigError, DataError
@@ -169,7 +169,7 @@ def test_models_of_targets_need_targets(tmp_path: Path) -> None:
 
 def test_all_shipped_configs_are_read() -> None:
     """Dies if a key of a shipped config is unknown, or a variant does not fit its model."""
-    names = [n for n in shipped.names() if 'task = "sentiment"' in shipped.read_text(n)]
+    names = [n for n in toml.shipped_names() if 'task = "sentiment"' in toml.read_text(n)]
     configs = [studies.read(name) for name in names]
     assert {c.model.architecture for c in configs} == {
         *("majority", "bag", "cnn", "lstm", "tdlstm", "tclstm", "atae", "ian")

@@ -1,21 +1,43 @@
-"""The embedded corpus of targets: restaurant-like sentences from a stochastic grammar and a seed.
+"""The embedded corpora of targets and of pairs: opinions from a stochastic grammar and a seed.
 
-Every sentence praises exactly one target and runs down exactly one other; a third target, of
-which nothing is said, is neutral in two sentences of five. A model that does not know which target
-it is asked about can therefore not do better than to name one class for all. What it is made of:
+Targets: every restaurant-like sentence praises exactly one target and runs down exactly one other;
+a third target, of which nothing is said, is neutral in two sentences of five. A model that does
+not know which target it is asked about can therefore not do better than to name one class for all.
 
 * the order of praise and blame, and the targets that they are of, are drawn independently;
 * opinions stand before or behind their target, are negated one time in five, and are also uttered
   about things that are no targets (the weather, a friend);
 * targets have one or two words; three in ten of those of dev and test stand nowhere in train;
 * one label in fifty is drawn at random.
+
+Pairs: a premise and a hypothesis have an opinion on a dish each. Of the same dish the second is
+entailed by a first of the same polarity and contradicted by one of the other; of another dish it
+is neutral. Which words are synonyms a model must learn from the pairs, or know from vectors. Most
+premises praise, and most are of food: as in pairs that people wrote, a hypothesis by itself tells
+something.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from jaxeval.data import splits
 from jaxeval.data.labelled_text import LabelledText, Target
+
+
+class LabelledPair(NamedTuple):
+    """Two sentences in words, what the first is to the second, and the line in a file; 0: none."""
+
+    premise: tuple[str, ...]
+    hypothesis: tuple[str, ...]
+    label: str
+    line: int = 0
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Of both."""
+        return self.premise + self.hypothesis
 
 
 def _list(words: str) -> list[str]:
@@ -78,11 +100,19 @@ _ADVERBS = _list("really very quite so rather")
 _CONNECTORS = ["but", "while", "and", ", yet", ";", "although"]
 _NEGATIONS, _THIRD, _DISTRACTED, _MISLABELLED, _NEW = 0.2, 0.4, 0.5, 0.02, 0.3
 LABELS = ("negative", "neutral", "positive")
+_THINGS = _list("food pizza soup coffee")
+_WORDS = {
+    True: _list("great good lovely superb tasty perfect"),
+    False: _list("bad awful bland terrible horrible dreadful"),
+}
+_FRAMES = ("the {thing} was {word}", "they have {word} {thing}", "{word} {thing} again today")
+_MOST = 0.75  # of premises
+_PAIRS = {"train": 1000, "dev": 200, "test": 300}
 
 Generator = np.random.Generator
 
 
-def parts(seed: int = 1, sentences: int = 400) -> dict[str, list[LabelledText]]:
+def texts(seed: int = 1, sentences: int = 400) -> dict[str, list[LabelledText]]:
     """Train sentences and half as many of dev and of test; equal for equal seeds.
 
     Words and punctuation are parted by blanks.
@@ -142,3 +172,26 @@ def _clause(generator: Generator, polarity: str) -> tuple[list[str], list[str]]:
 
 def _pick(generator: Generator, choices: Sequence[str]) -> str:
     return choices[int(generator.integers(len(choices)))]
+
+
+def pairs(seed: int) -> dict[str, list[LabelledPair]]:
+    """Train, dev and test pairs; equal for equal seeds."""
+    generators = {part: np.random.default_rng([seed, n]) for n, part in enumerate(splits.PARTS)}
+    return {part: [_pair(generators[part]) for _ in range(n)] for part, n in _PAIRS.items()}
+
+
+def _pair(draw: np.random.Generator) -> LabelledPair:
+    label = str(draw.choice(["contradiction", "entailment", "neutral"]))
+    first = _THINGS[0] if draw.random() < _MOST else str(draw.choice(_THINGS))
+    other = str(draw.choice([topic for topic in _THINGS if topic != first]))
+    likes = bool(draw.random() < _MOST)
+    second = other if label == "neutral" else first
+    same = bool(draw.integers(2)) if label == "neutral" else label == "entailment"
+    opinions = ((first, likes), (second, likes == same))
+    premise, hypothesis = (_opinion(draw, topic, like) for topic, like in opinions)
+    return LabelledPair(premise, hypothesis, label)
+
+
+def _opinion(draw: np.random.Generator, topic: str, likes: bool) -> tuple[str, ...]:
+    frame, word = str(draw.choice(_FRAMES)), str(draw.choice(_WORDS[likes]))
+    return tuple(frame.format(thing=topic, word=word).split())

@@ -1,4 +1,4 @@
-"""Finds and reads the pairs of sentences that a config names: SNLI, three columns, PPDB."""
+"""Pairs of sentences that a config names: SNLI, three columns, PPDB; and pairs of any file."""
 
 import json
 import math
@@ -10,8 +10,8 @@ from typing import Annotated, Literal, NamedTuple
 import pydantic
 
 from jaxeval.config import fields, reading
-from jaxeval.data import folders, generated_pairs, splits, text, tokens, tsv
-from jaxeval.data.labelled_pairs import LabelledPair
+from jaxeval.data import checks, folders, generated_texts, splits, text, words
+from jaxeval.data.generated_texts import LabelledPair
 from jaxeval.errors import DataError, parsing
 
 _UNDECIDED = "-"  # SNLI's label where annotators did not agree
@@ -32,9 +32,9 @@ class PairSource:
             "ppdb: scored phrases; auto: by .jsonl, .json, .tsv, .txt"
         ),
     ] = "auto"
-    train: Annotated[str, pydantic.Field(description="file name pattern")] = "*train*"
-    dev: Annotated[str, pydantic.Field(description="file name pattern")] = "*dev*"
-    test: Annotated[str, pydantic.Field(description="file name pattern")] = "*test*"
+    train: fields.FilePattern = "*train*"
+    dev: fields.FilePattern = "*dev*"
+    test: fields.FilePattern = "*test*"
     test_pairs: Annotated[fields.Count, pydantic.Field(description="one file: drawn for test")] = (
         4000
     )
@@ -45,13 +45,18 @@ class PairSource:
         fields.Natural, pydantic.Field(description="of drawn parts, of the generated corpus")
     ] = 137
 
+    def format_of(self, file: Path) -> str:
+        """As named, or as the file's name tells."""
+        auto = self.format == "auto"
+        return folders.format_of(file, _SUFFIXES, _READERS) if auto else self.format
+
 
 class PairParts(NamedTuple):
-    """Pairs by part, in words, lines on what became of the files, and warnings about them."""
+    """Pairs by part, the file of each, and what became of the files."""
 
     parts: Mapping[str, Sequence[LabelledPair]]
-    remarks: Sequence[str] = ()
-    warnings: Sequence[str] = ()
+    files: Mapping[str, str | Path]
+    findings: checks.Findings
 
 
 def read(source: PairSource) -> PairParts:
@@ -61,37 +66,30 @@ def read(source: PairSource) -> PairParts:
       DataError: no such file, a line that is no pair, too few pairs to draw from.
     """
     if source.path is None:
-        return PairParts(generated_pairs.parts(source.seed))
-    path = Path(source.path)
-    if path.is_dir() and len(folders.names(path)) == 1:
-        path = path / folders.names(path)[0]
-    if path.is_file():
-        pairs, undecided = _read_file(source, path)
-        drawn = (
+        files: Mapping[str, str | Path] = dict.fromkeys(splits.PARTS, "generated corpus")
+        return PairParts(generated_texts.pairs(source.seed), files, checks.Findings())
+    patterns = {part: getattr(source, part) for part in splits.PARTS}
+    found = folders.parts(source.path, patterns, "data.source", alone=True)
+    parts, remarks = dict[str, list[LabelledPair]](), []
+    for part, file in found.items():
+        rows = [*_READERS[source.format_of(file)](file)]
+        at_blanks = source.format_of(file) == "ppdb"
+        decided = [row for row in rows if row.label != _UNDECIDED or at_blanks]
+        if not decided:
+            raise DataError("no pair with a label found", file)
+        parts[part] = [in_words(row, at_blanks, file) for row in decided]
+        if left_out := len(rows) - len(decided):
+            remarks.append(f"{file.name}: {left_out} pairs without a gold label left out")
+    separated = [part for part, file in found.items() if source.format_of(file) == "tsv"]
+    warnings = _headers({part: parts[part] for part in separated})
+    if len(parts) == 1:
+        remarks.append(
             f"drawn by data.source.seed {source.seed}: {source.test_pairs:,} pairs for test, "
             f"{source.dev_fraction:.0%} of the rest for dev"
         )
-        warnings = _headers(source, {"train": path}, {"train": pairs})
-        return PairParts(deal(source, pairs), [*_dropped(path, undecided), drawn], warnings)
-    if not path.is_dir():
-        raise text.no_file(path, "no such file or folder; expected one that holds pairs")
-    parts, remarks, files = {}, [], {}
-    for part in splits.PARTS:
-        files[part] = folders.only(path, getattr(source, part), part, f"data.source.{part}")
-        parts[part], undecided = _read_file(source, files[part])
-        remarks += _dropped(files[part], undecided)
-    return PairParts(parts, remarks, _headers(source, files, parts))
-
-
-def file_of(source: PairSource, part: str) -> Path | None:
-    """The file that a part was read, or drawn, from; None: it is generated."""
-    path = Path(source.path or "")
-    if source.path is None or path.is_file():
-        return path if source.path else None
-    names = folders.names(path)
-    if len(names) == 1:
-        return path / names[0]
-    return folders.only(path, getattr(source, part), part, f"data.source.{part}")
+        parts = deal(source, parts["train"])
+    files = {part: found.get(part, found["train"]) for part in splits.PARTS}
+    return PairParts(parts, files, checks.Findings({}, remarks, warnings))
 
 
 def deal(source: PairSource, pairs: Sequence[LabelledPair]) -> dict[str, list[LabelledPair]]:
@@ -118,44 +116,12 @@ def deal(source: PairSource, pairs: Sequence[LabelledPair]) -> dict[str, list[La
     return {"train": rest[count:], "dev": rest[:count], "test": test}
 
 
-def _dropped(file: Path, undecided: int) -> list[str]:
-    return [f"{file.name}: {undecided} pairs without a gold label left out"] if undecided else []
-
-
-def _read_file(source: PairSource, file: Path) -> tuple[list[LabelledPair], int]:
-    """The pairs of a file, and how many were left out as undecided.
-
-    Raises:
-      DataError: no pair is left, or a format that its name does not tell.
-    """
-    name = _format(source, file)
-    rows = [*_READERS[name](file)]
-    pairs = [
-        in_words(row, name == "ppdb", file)
-        for row in rows
-        if row.label != _UNDECIDED or name == "ppdb"
-    ]
-    if not pairs:
-        raise DataError("no pair with a label found", file)
-    return pairs, len(rows) - len(pairs)
-
-
-def _format(source: PairSource, file: Path) -> str:
-    if source.format != "auto":
-        return source.format
-    return folders.format_of(file, _SUFFIXES, _READERS)
-
-
-def _headers(
-    source: PairSource, files: Mapping[str, Path], parts: Mapping[str, Sequence[LabelledPair]]
-) -> list[str]:
+def _headers(parts: Mapping[str, Sequence[LabelledPair]]) -> list[str]:
     """Warnings about files of columns; a header that names SNLI's columns is no pair."""
-    columns = [part for part, file in files.items() if _format(source, file) == "tsv"]
     first = {}
-    for part in columns:
-        pair = parts[part][0]
-        first[part] = (" ".join(pair.premise), " ".join(pair.hypothesis), pair.label)
-    return tsv.headers(first, {part: [pair.label for pair in parts[part]] for part in columns})
+    for part, pairs in parts.items():
+        first[part] = (" ".join(pairs[0].premise), " ".join(pairs[0].hypothesis), pairs[0].label)
+    return checks.headers(first, {part: [pair.label for pair in of] for part, of in parts.items()})
 
 
 class Row(NamedTuple):
@@ -176,13 +142,13 @@ def in_words(row: Row, at_blanks: bool, file: Path) -> LabelledPair:
     Raises:
       DataError: a sentence without words.
     """
-    split = tokens.split_at_blanks if at_blanks else tokens.split
-    sentences = [
+    split = words.split_at_blanks if at_blanks else words.split
+    premise, hypothesis = (
         tuple(s[span.start : span.end] for span in split(s)) for s in (row.first, row.second)
-    ]
-    if not all(sentences):
+    )
+    if not (premise and hypothesis):
         raise DataError("expected two sentences with words in them", file, row.number)
-    return LabelledPair(sentences[0], sentences[1], row.label)
+    return LabelledPair(premise, hypothesis, row.label, row.number)
 
 
 def read_unlabelled(path: Path) -> list[Row]:
@@ -193,13 +159,20 @@ def read_unlabelled(path: Path) -> list[Row]:
     Raises:
       DataError: a line that is no pair, or none at all.
     """
-    if Path(path.name.removesuffix(".gz")).suffix in (".json", ".jsonl"):
+    if _SUFFIXES.get(folders.suffix_of(path)) == "snli":
         rows = [*_read_snli(path, _SENTENCES)]
     else:
-        rows = [*(_read_ppdb(path) if _is_ppdb(path) else _read_tsv(path, _SENTENCES))]
+        first = _first_line(path)
+        ppdb = len(first) > 3 and _score(first[0]) is not None and first[1][:1] == "["
+        rows = [*(_read_ppdb(path) if ppdb else _read_tsv(path, _SENTENCES))]
     if not rows:
         raise DataError("no pair found; expected two sentences a line, or JSON lines", path)
     return rows
+
+
+def _first_line(file: Path) -> list[str]:
+    """The columns of the first line that is not empty."""
+    return next((line for line in text.iterate_lines(file) if line), "").split("\t")
 
 
 def _read_snli(file: Path, keys: Sequence[str] = _SNLI) -> Iterator[Row]:
@@ -219,27 +192,18 @@ def _read_tsv(file: Path, keys: Sequence[str] = _SNLI) -> Iterator[Row]:
     head = next(iter(text.iterate_lines(file)), "").split("\t")
     named = all(name in head for name in keys)
     columns = {name: (head.index(name) if named else n) + 1 for n, name in enumerate(keys)}
-    for number, row in tsv.read(file, columns):
+    for number, row in text.columns(file, columns):
         if number > 1 or not named:
             first, second, *label = (row[name] for name in keys)
             yield Row(number, first, second, *(each.strip() for each in label))
 
 
-def _is_ppdb(file: Path) -> bool:
-    """Whether the first line is one of PPDB's scored pairs; the score may be out of its range."""
-    columns = next((line for line in text.iterate_lines(file) if line), "").split("\t")
-    if len(columns) < 4:
-        return False
-    score, label = columns[:2]
-    return not math.isnan(_score(score)) and label.startswith("[") and label.endswith("]")
-
-
-def _score(column: str) -> float:
-    """NaN: it is no number."""
+def _score(column: str) -> float | None:
+    """A score of PPDB, which may be out of its range; None: it is no number."""
     try:
-        return float(column)
+        return None if math.isnan(float(column)) else float(column)
     except ValueError:
-        return math.nan
+        return None
 
 
 def _read_ppdb(file: Path) -> Iterator[Row]:
@@ -247,15 +211,14 @@ def _read_ppdb(file: Path) -> Iterator[Row]:
 
     The class is the score rounded up, 1 to 5, and 0 is 1 (VecEval).
     """
-    if next((line for line in text.iterate_lines(file) if line), "").count("\t") < 3:
+    if len(_first_line(file)) < 4:
         expected = "expected lines of PPDB: a score, a label in brackets and two phrases, by tabs"
         raise DataError(f"{expected}; {folders.OTHER_FORMAT}", file)
-    for number, row in tsv.read(file, {"score": 1, "first": 3, "second": 4}):
+    for number, row in text.columns(file, {"score": 1, "first": 3, "second": 4}):
         score = _score(row["score"])
-        if not 0 <= score <= 5:
-            raise DataError(
-                f"expected a mean score from 0 to 5 first, found {row['score']!r}", file, number
-            )
+        if score is None or not 0 <= score <= 5:
+            found = f"expected a mean score from 0 to 5 first, found {row['score']!r}"
+            raise DataError(found, file, number)
         yield Row(number, row["first"], row["second"], str(max(math.ceil(score), 1)))
 
 

@@ -1,4 +1,4 @@
-"""A small data set made with tensorflow-datasets, read back without TensorFlow."""
+"""Sets prepared by tensorflow-datasets: tagged sentences and texts, read without TensorFlow."""
 
 import sys
 from collections.abc import Iterator
@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import pytest
 import tensorflow_datasets as tfds
 
-from jaxeval.data import tfds_source
-from jaxeval.data.sentences import Sentence
+from jaxeval.data import tfds as sets
+from jaxeval.data.schemes import Sentence
 from jaxeval.errors import DataError
 
 EXAMPLES = {
@@ -61,7 +61,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_a_prepared_folder_without_tensorflow(prepared: str) -> None:
     """Dies if words stay bytes, tags stay numbers, an empty sentence stays, or TF is loaded."""
-    parts = tfds_source.read(prepared)
+    parts = sets.sentences(prepared)
     assert sorted(parts["train"]) == [
         Sentence(("Hi",), ("O",)),
         Sentence(("Zoë", "runs"), ("B-PER", "O")),
@@ -71,34 +71,10 @@ def test_a_prepared_folder_without_tensorflow(prepared: str) -> None:
     assert "tensorflow" not in sys.modules
 
 
-def test_what_tfds_leaves_lies_with_the_tests(
-    prepared: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Dies if preparing a set for a whole module leaves folders in the system's temporary one."""
-    assert [*tmp_path_factory.getbasetemp().glob("temporary*/*tfds")]
-
-
-def test_the_tag_feature_is_chosen(prepared: str) -> None:
-    """Dies if the argument is ignored, or tags that are text are looked up as numbers."""
-    assert tfds_source.read(prepared, "chunks")["test"][0].tags == ("she", "left")
-
-
 def test_a_missing_feature_names_those_there(prepared: str) -> None:
     """Dies if a KeyError reaches the user, or another feature is taken instead."""
     with pytest.raises(DataError, match=r"no feature.*among pos; it has .*chunks"):
-        tfds_source.read(prepared, "pos")
-
-
-def test_a_missing_part_names_those_there(tmp_path: Path) -> None:
-    """Dies if test sentences stand in for absent dev sentences."""
-    with pytest.raises(DataError, match="no split dev or validation; it has train, test"):
-        tfds_source.read(_prepare(NoDev, tmp_path))
-
-
-def test_a_folder_that_was_not_prepared(tmp_path: Path) -> None:
-    """Dies if an error of tfds reaches the user."""
-    with pytest.raises(DataError, match="not a prepared tfds folder"):
-        tfds_source.read(f"tfds:{tmp_path}")
+        sets.sentences(prepared, "pos")
 
 
 @pytest.mark.timeout(30)
@@ -108,32 +84,68 @@ def test_not_prepared_fails_at_once_with_the_command(
     """Dies if a download is tried, or conll2003, hidden without TensorFlow, is not found."""
     monkeypatch.setattr(tfds.core.constants, "DATA_DIR", str(tmp_path))
     with pytest.raises(DataError, match=r"not prepared.*run: python -c .*download_and_prepare"):
-        tfds_source.read("tfds:conll2003")
+        sets.sentences("tfds:conll2003")
 
 
-@pytest.mark.parametrize("name", ["tfds:no_such_set", "tfds:/no/such/folder", "tfds:../x"])
-def test_unknown_names(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if an error of tfds' registry or parser reaches the user."""
-    here = tmp_path / "here"
-    here.mkdir()
-    monkeypatch.chdir(here)  # where no folder x is beside
-    with pytest.raises(DataError, match="no such set"):
-        tfds_source.read(name)
+class TinyNumbers(tfds.core.GeneratorBasedBuilder):
+    """Seven numbers in order."""
+
+    VERSION = tfds.core.Version("1.0.0")
+
+    def _info(self) -> Any:
+        features = tfds.features.FeaturesDict({"text": tfds.features.Text()})
+        return tfds.core.DatasetInfo(builder=self, features=features, disable_shuffling=True)
+
+    def _split_generators(self, dl_manager: Any) -> Any:
+        return {"train": self._generate_examples()}
+
+    def _generate_examples(self) -> Iterator[tuple[int, dict[str, str]]]:
+        for key in range(7):
+            yield key, {"text": str(key)}
 
 
-def test_a_set_that_needs_another_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if a missing library (tfds:huggingface:... without it) is a traceback."""
-
-    def builder(*args: object, **options: object) -> None:
-        raise ModuleNotFoundError("No module named 'huggingface_hub'")
-
-    monkeypatch.setattr(tfds, "builder", builder)
-    with pytest.raises(DataError, match=r"cannot open it here.*huggingface_hub"):
-        tfds_source.read("tfds:huggingface:x")
+def _prepare_many(folder: Path) -> Path:
+    prepared = TinyNumbers(data_dir=folder, file_format="array_record")
+    prepared.download_and_prepare()
+    return Path(prepared.data_dir)
 
 
-def test_a_missing_name_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if `tfds:` alone is read as the working folder."""
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(DataError, match="expected a name"):
-        tfds_source.read("tfds:")
+def _read_many(folder: Path) -> list[int]:
+    return [int(line) for line in sets.texts(f"tfds:{folder}")["train"]]
+
+
+@pytest.mark.parametrize("block", [1, 3, 7, 100])
+def test_blocks_leave_no_trace(
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if examples at the border of two blocks are lost, doubled or out of order."""
+    monkeypatch.setattr(sets, "_BLOCK", block)
+    assert _read_many(_prepare_many(tmp_path)) == list(range(7))
+
+
+def test_a_format_that_needs_tensorflow(tmp_path: Path) -> None:
+    """Dies if the error of tfds, of many lines, reaches the user."""
+    folder = _prepare_many(tmp_path)
+    info = folder / "dataset_info.json"
+    info.write_text(info.read_text().replace("array_record", "tfrecord"))
+    for file in folder.glob("*array_record*"):
+        file.rename(folder / file.name.replace("array_record", "tfrecord"))
+    with pytest.raises(DataError, match=r"prepared as tfrecord, which needs TensorFlow; prepare"):
+        _read_many(folder)
+
+
+def test_a_file_of_the_set_is_missing(tmp_path: Path) -> None:
+    """Dies if the RuntimeError of array_record reaches the user."""
+    folder = _prepare_many(tmp_path)
+    next(folder.glob("*array_record*")).unlink()
+    with pytest.raises(DataError, match=r"tiny_numbers.*: cannot be read"):
+        _read_many(folder)
+
+
+def test_a_damaged_description_of_the_set(tmp_path: Path) -> None:
+    """Dies if an exception of tfds' own parser reaches the user."""
+    folder = _prepare_many(tmp_path)
+    info = folder / "dataset_info.json"
+    info.write_text(info.read_text()[:-20])
+    with pytest.raises(DataError, match=r"not a prepared tfds folder \(Failed to load JSON"):
+        _read_many(folder)
