@@ -20,13 +20,22 @@ from string import Template
 # (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
 _KEYS = "keys of words stand before those of a task's data"
 RENAMED: list[tuple] = [
-    *((f"json.{name}.sd", None, "n - 1", "trained: *") for name in ("first", "five", "slow")),
-    *((f"json.{name}.sd", None, "n - 1", "trained: *") for name in ("six", "sweep", "train")),
-    *(
-        (f"json.{name}.{k}.sd", None, "n - 1", "trained: *")
-        for name in ("report", "report_slow")
-        for k in range(4)
+    ("json.*.sd", None, "n - 1", "trained: *"),
+    *((f"json.report.{k}.sd", None, "n - 1", "trained: *") for k in range(4)),
+    ("json.report_slow.0.sd", None, "n - 1", "trained: *"),
+    ("json.sweep.measured", None, "no plan asks earlier runs", "about: dry runs"),
+    (
+        "json.compared.primary.level",
+        "json.compared.primary.level",
+        "",
+        "trained: bags, whole life",
     ),
+    ("json.dev.primary.level", "json.dev.primary.level", "", "trained: bags, whole life"),
+    ("figures.page*", None, "a page only with --save", "trained: bags, whole life"),
+    ("figures.*dev_test.axes.0.texts", None, "no seeds in the figure", "trained: *"),
+    ("figures.g/id1_*", "figures.g/*", "one experiment", "trained: bags, sweep"),
+    ("figures.f/id1_*", "figures.f/*", "one experiment", "trained: tagging, softmax, map"),
+    ("figures.page4.axes.0.texts", None, "no seeds in the figure", "trained: seq2seq*"),
     *(
         (f"json.{name}.{k}", f"json.{name}.experiments.{k}", "an object", "trained: *")
         for name in ("report", "report_slow")
@@ -35,6 +44,7 @@ RENAMED: list[tuple] = [
     ("json.list", None, "the summaries of report", "trained: *"),
     ("json.configs.*", "json.configs.configs.*", "an object", "about: configs"),
     ("files.keys_txt", None, _KEYS, "about: configs"),
+    ("files.language_txt", None, _KEYS, "about: configs"),
     ("files.*_txt", None, _KEYS, "about: dry runs"),
     ("json.logit", None, "no logits any more", "select: table"),
     ("exit.1", None, "no logits any more", "select: table"),
@@ -61,6 +71,11 @@ RENAMED: list[tuple] = [
 # (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
 ADDED: list[tuple] = [
     ("json.*.location", "an object", "trained: *"),
+    ("figures.page*", "a page only with --save", "trained: bags, whole life"),
+    ("figures.page*", "a page beside the figures", "trained: tagging, softmax, map"),
+    ("figures.page4.axes.0.texts", "no seeds in the figure", "trained: seq2seq*"),
+    ("files.language_txt*", _KEYS, "about: configs"),
+    ("figures.*dev_test.axes.0.texts", "no seeds in the figure", "trained: *"),
     ("json.list.*", "the summaries of report", "trained: *"),
     ("files.keys_txt*", _KEYS, "about: configs"),
     ("files.*_txt*", _KEYS, "about: dry runs"),
