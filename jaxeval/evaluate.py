@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,9 +24,9 @@ examples:
   python -m jaxeval.evaluate CONFIG --data DIR --part dev         # models of any task
   python -m jaxeval.evaluate CONFIG --data DIR --input FILE       # your own, with labels
   python -m jaxeval.evaluate --out RUNS --experiment 3f2a         # all seeds that are saved of it
-  python -m jaxeval.evaluate CONFIG --data DIR --seeds 4          # batch 1, and that of training
+  python -m jaxeval.evaluate CONFIG --data DIR --seeds 4          # one stream, and those of training
   python -m jaxeval.evaluate CONFIG --data DIR --temperature search
-  python -m jaxeval.evaluate CONFIG --data DIR --mean arithmetic --samples 200 --rate-factor 0.8
+  python -m jaxeval.evaluate CONFIG --data DIR --mean arithmetic --samples 200
   python -m jaxeval.evaluate CONFIG --data DIR --dynamic --json scores.json
 
 Temperatures are searched on dev; try rates of dynamic evaluation with --part dev. What --json
@@ -34,17 +34,10 @@ writes is a score table that `python -m jaxeval.compare` reads.
 """
 
 
-_DEFAULTS = {  # None until it is known whether they were given
-    "samples": 20,
-    "rate_factor": 0.8,
-    "dynamic_rate": 0.001,
-    "dynamic_decay": 0.02,
-    "dynamic_epsilon": 1.0,
-}
 _OF_LANGUAGE = {  # the option that they go with -> options
-    "": ("batch", "temperature", "mean", "dynamic"),
-    "mean": ("samples", "rate_factor"),
-    "dynamic": ("dynamic_rate", "dynamic_decay", "dynamic_epsilon"),
+    "": ("streams", "temperature", "mean", "dynamic"),
+    "mean": ("samples",),
+    "dynamic": ("dynamic_rate",),
 }
 
 
@@ -65,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
         "--input", metavar="FILE", help="scored instead: a file like those trained on, with labels"
     )
     verb.add_argument(
-        "--batch", type=_batches, metavar="A,B,..", help="streams (1 and as many as in training)"
+        "--streams", type=_streams, metavar="A,B,..", help="(1 and as many as in training)"
     )
     verb.add_argument("--temperature", type=_temperature, metavar="T", help="a number, or search")
     verb.add_argument(
@@ -73,30 +66,13 @@ def parser() -> argparse.ArgumentParser:
     )
     verb.add_argument("--samples", type=cli.positive, metavar="K", help="masks of a mean (20)")
     verb.add_argument(
-        "--rate-factor",
-        type=cli.number(0),
-        metavar="F",
-        help="of a mean's rates (0.8)",
-    )
-    _add_dynamic(verb)
-    return verb
-
-
-def _add_dynamic(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument(
         "--dynamic", action="store_true", help="dynamic evaluation (Krause et al. 2018)"
     )
     verb.add_argument("--dynamic-rate", type=cli.number(0, 1000), metavar="R", help="(0.001)")
-    verb.add_argument("--dynamic-decay", type=cli.number(0, 1), metavar="D", help="(0.02)")
-    verb.add_argument(
-        "--dynamic-epsilon",
-        type=cli.number(0),
-        metavar="E",
-        help="of the mean root mean square (1)",
-    )
+    return verb
 
 
-def _batches(text: str) -> list[int]:
+def _streams(text: str) -> list[int]:
     return list(dict.fromkeys(cli.positive(part) for part in text.split(",")))
 
 
@@ -127,9 +103,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     config = studies.read(source or args.config, args.changes, args.data)
     outputs.refuse_replaced([args.json], inputs.files_of(config))
     _refuse_readings(args, config.task)
-    vars(args).update({k: v for k, v in _DEFAULTS.items() if getattr(args, k) is None})
-    if args.mean:
-        _refuse_rates(markers.active(config.model), args.rate_factor)
+    if args.mean and not markers.active(config.model):
+        raise ConfigError(
+            "--mean: the config has no dropout, so there are no masks to average over"
+        )
     trials = proposers.seeds_by_splits(config, cli.seeds_of(args))
     (cohort,) = cohorts.by_program(cohorts.entries(trials, studies.Session().loader))
     models = evaluation.load(cohort, Path(args.out))
@@ -218,19 +195,6 @@ def _refuse_readings(args: argparse.Namespace, task: str) -> None:
                 raise ConfigError(f"{flag}: goes with --{goes_with}")
 
 
-def _refuse_rates(rates: Mapping[str, float], factor: float) -> None:
-    """Raises ConfigError where a mean over masks would drop nothing, or everything."""
-    if not any(rates.values()) or not factor:
-        raise ConfigError(
-            "--mean: the config has no dropout, so there are no masks to average over"
-        )
-    if factor * max(rates.values()) >= 1:
-        raise ConfigError(
-            f"--rate-factor: {factor:g} times {max(rates.values()):g} is not a dropout rate; "
-            "expected less than 1"
-        )
-
-
 def _conditions(
     args: argparse.Namespace, models: "evaluation.Models"
 ) -> "Iterator[evaluation.Condition | None]":
@@ -242,24 +206,23 @@ def _conditions(
         yield None
         return
     from jaxeval.studies import evaluation
-    from jaxeval.tasks.dynamic_evaluation import Dynamic
-    from jaxeval.tasks.language_averaging import Averaging
+    from jaxeval.tasks.language_evaluation import Averaging
 
-    batches = args.batch or sorted({1, models.prepared.config.training.batch_size})
-    for rows in batches:
+    training = models.prepared.config.training
+    streams = args.streams or sorted({1, training.batch_size})
+    for rows in streams:
         yield evaluation.Condition(rows)
-    first = evaluation.Condition(batches[0])
+    first = evaluation.Condition(streams[0])
     if args.temperature == "search":
-        most = models.prepared.config.training.evaluation_batch_size
-        yield first._replace(temperature=evaluation.best_temperature(models, most))
+        best = evaluation.best_temperature(models, training.evaluation_batch_size)
+        yield first._replace(temperature=best)
     elif args.temperature is not None:
         yield first._replace(temperature=args.temperature)
     for mean in dict.fromkeys(args.mean or []):
-        averaging = Averaging(mean, args.samples)
-        yield first._replace(averaging=averaging, rate_factor=args.rate_factor)
+        yield first._replace(averaging=Averaging(mean, args.samples or 20))
     if args.dynamic:
-        how = Dynamic(args.dynamic_rate, args.dynamic_decay, args.dynamic_epsilon)
-        yield first._replace(dynamic=how)
+        rate = 0.001 if args.dynamic_rate is None else args.dynamic_rate
+        yield first._replace(dynamic=rate)
 
 
 if __name__ == "__main__":

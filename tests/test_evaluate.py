@@ -47,7 +47,7 @@ def test_any_task_is_evaluated(
     capsys.readouterr()
     for flags in (["--part", "dev"], ["--input", str(mine)]):
         if corpus is tiny_corpora.text:
-            flags += ["--batch", "1"]
+            flags += ["--streams", "1"]
         assert evaluate.main([*words, *flags, "--json", "-"]) == 0
         rows = json.loads(capsys.readouterr().out)
         assert {row["seed"]: row["score"] for row in rows} == pytest.approx(recorded, rel=1e-6)

@@ -17,10 +17,12 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxeval.models import lstm, module, ragged, recurrence, unroll
+from jaxeval.models import lstm, ragged, recurrence
 from jaxeval.models.dropout import HashedDropout
+from jaxeval.models.parameters import Module, Weights
 from jaxeval.models.ragged import RaggedAxis
-from jaxeval.models.seq2seq import Live, Seq2SeqShape, Weights
+from jaxeval.models.recurrence import Blocks, Tap
+from jaxeval.models.seq2seq import Live, Seq2SeqShape
 
 Array = jax.Array
 _GATES = 4
@@ -102,7 +104,7 @@ def _initial_state(key: Array, axes: _Axes) -> Weights:
     return {name: ragged.uniform(k, None, axes.hidden, 0.0, 1.0) for name, k in names}
 
 
-class AttentiveLstm(module.Module):
+class AttentiveLstm(Module):
     """See the module; methods as in `seq2seq.Model`."""
 
     rows_axis: ClassVar[int] = 0  # of the decoder's state
@@ -156,7 +158,7 @@ class AttentiveLstm(module.Module):
     def teacher_forced(self, memory: EncodedSource, target: Array, drop: HashedDropout) -> Array:
         """Logits [B, Tt, V] of the symbol after each of the gold ones [B, Tt]."""
         x = drop.at(TARGET).apply(self.target[target.T], 1)
-        _, hidden = unroll.unroll(
+        _, hidden = recurrence.unroll(
             _step,
             self._kernels(),
             self._step_weights(memory),
@@ -223,7 +225,11 @@ def _run(weights: Weights, x: Array, valid: Array, direction: str) -> Array:
 
 
 def _step(
-    tap: unroll.Tap, weights: Weights, attention_bias: Array, state: tuple, inputs: unroll.Blocks
+    tap: Tap,
+    weights: Weights,
+    attention_bias: Array,
+    state: tuple,
+    inputs: Blocks,
 ) -> Any:
     """One step of the decoder; gates in the order of `lstm.LSTMCell`."""
     hidden, cell = state

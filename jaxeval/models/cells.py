@@ -9,7 +9,6 @@ deviation sqrt(1 / fan-in) of that tile, biases random (their text says nothing 
 """
 
 import functools
-from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import jax
@@ -17,7 +16,9 @@ import jax.numpy as jnp
 from flax import linen as nn
 
 from jaxeval.contracts import Array, Tree
-from jaxeval.models import module, recurrence, unroll
+from jaxeval.models import recurrence
+from jaxeval.models.parameters import Module, Weights
+from jaxeval.models.recurrence import Blocks, Tap
 
 State = Tree  # (h, c), or s of a highway
 Kind = Literal["lstm", "rhn", "nas"]
@@ -84,13 +85,8 @@ def start(cell: Cell, rows: int, hidden: int) -> State:
     return zero if cell.kind == "rhn" else (zero, zero)
 
 
-def lstm_step(
-    cell: Cell,
-    tap: unroll.Tap,
-    weights: Mapping[str, Array],
-    masks: Masks,
-    state: State,
-    inputs: unroll.Blocks,
+def _lstm_step(
+    cell: Cell, tap: Tap, weights: Weights, masks: Masks, state: State, inputs: Blocks
 ) -> tuple[State, Array]:
     """One step of the LSTM: state (h, c); inputs: their part of the gates, a block a gate."""
     hidden, memory = state
@@ -120,13 +116,8 @@ def lstm_step(
     return (hidden, memory), hidden
 
 
-def rhn_step(
-    cell: Cell,
-    tap: unroll.Tap,
-    weights: Mapping[str, Array],
-    masks: Masks,
-    state: State,
-    inputs: unroll.Blocks,
+def _rhn_step(
+    cell: Cell, tap: Tap, weights: Weights, masks: Masks, state: State, inputs: Blocks
 ) -> tuple[Array, Array]:
     """One step of the recurrent highway (Zilly et al. 2017): L levels on one state s [B, H]."""
     for level in range(cell.depth):
@@ -144,13 +135,8 @@ def rhn_step(
     return state, state
 
 
-def nas_step(
-    cell: Cell,
-    tap: unroll.Tap,
-    weights: Mapping[str, Array],
-    masks: Masks,
-    state: State,
-    inputs: unroll.Blocks,
+def _nas_step(
+    cell: Cell, tap: Tap, weights: Weights, masks: Masks, state: State, inputs: Blocks
 ) -> tuple[State, Array]:
     """One step of the NAS cell (Zoph & Le 2017): state (h, c), inputs in 8 blocks; no biases."""
     del weights, cell
@@ -166,7 +152,7 @@ def nas_step(
     return (hidden, memory), hidden
 
 
-STEPS = {"lstm": lstm_step, "rhn": rhn_step, "nas": nas_step}
+_STEPS = {"lstm": _lstm_step, "rhn": _rhn_step, "nas": _nas_step}
 
 
 def _dropped(x: Array, mask: Array | None) -> Array:
@@ -180,7 +166,7 @@ def _layer_norm(x: Array, scale: Array, shift: Array) -> Array:
     return centred / deviation * scale[None] + shift[None]
 
 
-class Layer(module.Module):
+class Layer(Module):
     """One layer of a cell over a window of time."""
 
     cell: Cell
@@ -201,19 +187,18 @@ class Layer(module.Module):
         cell, units = self.cell, self.cell.blocks * self.width
         kernel = self.param("kernel", _tiles, (inputs.shape[-1], units))
         projected = recurrence.project(inputs, kernel, 0)
-        levels = cell.depth if cell.kind == "rhn" else 1
-        names = [f"recurrent_{k}" for k in range(levels)] if cell.kind == "rhn" else ["recurrent"]
-        square = (self.width, units)
-        kernels = {name: self.param(name, _tiles, square) for name in names}
-        weights = self._vectors(levels)
-        step = functools.partial(STEPS[cell.kind], cell)
-        return unroll.unroll(step, kernels, weights, masks, projected, state)
+        names = ["recurrent"]
+        if cell.kind == "rhn":
+            names = [f"recurrent_{level}" for level in range(cell.depth)]
+        kernels = {name: self.param(name, _tiles, (self.width, units)) for name in names}
+        step = functools.partial(_STEPS[cell.kind], cell)
+        return recurrence.unroll(step, kernels, self._vectors(), masks, projected, state)
 
-    def _vectors(self, levels: int) -> dict[str, Array]:
+    def _vectors(self) -> Weights:
         """Biases, and scales and shifts of layer normalisation."""
         cell, width = self.cell, self.width
         if cell.kind == "rhn":
-            names = [f"bias_{level}" for level in range(levels)]
+            names = [f"bias_{level}" for level in range(cell.depth)]
             return {name: self.param(name, _biases, cell, width) for name in names}
         if cell.kind == "nas":
             return {}

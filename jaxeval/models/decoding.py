@@ -46,13 +46,6 @@ def greedy(step: Step, state: Tree, rows: int, steps: int, begin: int, end: int)
     return lax.while_loop(unfinished, generate, (jnp.int32(0), first, state, sequences))[-1]
 
 
-def beam(
-    step: Step, state: Tree, rows: int, steps: int, begin: int, end: int, width: int, axis: int
-) -> Array:
-    """The most probable of the sequences that `beams` finds: [B, T] int32; arguments as there."""
-    return beams(step, state, rows, steps, begin, end, width, axis)[0][:, 0]
-
-
 def beams(
     step: Step, state: Tree, rows: int, steps: int, begin: int, end: int, width: int, axis: int
 ) -> tuple[Array, Array]:

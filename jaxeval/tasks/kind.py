@@ -54,8 +54,6 @@ class Joining(NamedTuple):
 class Kind(NamedTuple):
     """A kind of task; `tasks/<stem>.py` exports its KIND, and `tasks.registry` lists them.
 
-    `tasks/<stem>_prediction.py` exports `predict`, which needs the task and is added there.
-
     Laws: `read(*arguments(config))` is the data of a config, and depends on nothing else: configs
     with equal arguments share it. `build` is cheap beside it. Keys marked `markers.IMMATERIAL`
     change no score; traced ones cause no compilation.

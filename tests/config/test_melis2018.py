@@ -11,7 +11,8 @@ import pytest
 from jaxeval import studies
 from jaxeval.config import markers
 from jaxeval.errors import ConfigError
-from jaxeval.models import budget
+from jaxeval.models import language
+from jaxeval.models.language import LanguageShape
 from jaxeval.space import distributions, space
 from jaxeval.studies import prepared, proposers
 
@@ -55,20 +56,13 @@ def test_a_config_spends_its_budget(name: str) -> None:
     limit = int(size.removesuffix("m")) * 1_000_000
     model = _read(name).model
     shape = model.shape(VOCABULARIES[text])
-    count = budget.parameter_count(shape, model.cell())
+    count = shape.parameters(model.cell())
     assert model.kind == cell and 0.99 * limit < count <= limit
     if model.hidden is None:
         assert model.budget == limit
     else:
-        solved = budget.solve(
-            VOCABULARIES[text],
-            limit,
-            model.cell(),
-            layers=model.layers,
-            tied=model.tied,
-            ratio=TUNED[name],
-        )
-        assert shape == solved
+        like = LanguageShape(VOCABULARIES[text], 1, 1, model.layers, model.tied)
+        assert shape == language.solve(like, limit, model.cell(), TUNED[name])
     depth = re.search(r"_d(\d)$", name)
     expected = int(depth[1]) if depth else {"nas": 4 if text == "enwik8" else 1}.get(cell, 1)
     assert model.layers == expected and model.depth == (5 if cell == "rhn" else 1)
@@ -94,7 +88,9 @@ def test_a_tuned_setting_is_solved_for_another_depth_and_budget() -> None:
     unset = ["model.hidden=", "model.embedding=null", "model.budget=10_000_000"]
     config = studies.read(path, [*unset, "model.layers=1", "model.ratio=1.3"])
     shape = config.model.shape(33_279)
-    assert shape == budget.solve(33_279, 10_000_000, config.model.cell())
+    assert shape == language.solve(
+        LanguageShape(33_279, 1, 1), 10_000_000, config.model.cell()
+    )
     tuned = markers.active(studies.read(path).model)
     assert markers.active(config.model) == {
         name: tuned[name] for name in ("dropout_input", "dropout_state", "dropout_output")
@@ -136,7 +132,7 @@ def test_every_setting_of_a_space_is_a_config_within_its_budget(name: str) -> No
         values = space.at(of, dict.fromkeys((p.name for p in of.parameters), quantile))
         config = proposers.configured(source, changes, of, values)
         shape = config.model.shape(vocabulary)
-        count = budget.parameter_count(shape, cell)
+        count = shape.parameters(cell)
         assert 0.95 * config.model.budget < count <= config.model.budget
         rates, before = markers.active(config), markers.active(base)
         changed = {key for key, value in rates.items() if before.get(key) != value}

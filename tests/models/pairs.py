@@ -10,8 +10,7 @@ import pytest
 from jax import lax
 
 from jaxeval.models.dropout import HashedDropout
-from jaxeval.models.seq2seq import Seq2SeqShape
-from jaxeval.models.seq2seq_sizes import Architecture, Seq2SeqSizes
+from jaxeval.models.seq2seq import Architecture, Seq2SeqShape, Seq2SeqSizes
 from tests import quick
 
 Array = jax.Array

@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxeval.contracts import Batch
 from jaxeval.models import sentiment
-from jaxeval.models.sentiment_settings import SentimentModel
+from jaxeval.models.sentiment import SentimentModel
 from tests import quick
 
 FORMS, TABLE, VOCABULARY, SIZE = 12, 11, 9, 4

@@ -63,7 +63,7 @@ def _compiled(table: Any, steps: int, width: int | None, axis: int) -> Any:
     if width is None:
         return decoding.greedy(step, _state(rows, axis), ROWS, steps, BEGIN, END)
     state = _state(jnp.repeat(rows, width), axis)
-    return decoding.beam(step, state, ROWS, steps, BEGIN, END, width, axis)
+    return decoding.beams(step, state, ROWS, steps, BEGIN, END, width, axis)[0][:, 0]
 
 
 def _greedy(table: np.ndarray, steps: int) -> np.ndarray:
@@ -154,7 +154,7 @@ def test_stops_when_all_have_ended(width: int, longest: int, taken: int) -> None
     if width == 1:
         actual = decoding.greedy(step, state, ROWS, longest, BEGIN, END)
     else:
-        actual = decoding.beam(step, state, ROWS, longest, BEGIN, END, width, 0)
+        actual = decoding.beams(step, state, ROWS, longest, BEGIN, END, width, 0)[0][:, 0]
     jax.effects_barrier()
     assert sorted(positions) == list(range(taken))
     assert actual.shape == (ROWS, longest)

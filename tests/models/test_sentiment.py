@@ -9,8 +9,8 @@ import pytest
 
 from jaxeval.config import markers, reading
 from jaxeval.models import sentiment
-from jaxeval.models.initialisers import Initial
-from jaxeval.models.sentiment_settings import SITES, TARGETED, SentimentModel
+from jaxeval.models.parameters import Initial
+from jaxeval.models.sentiment import SITES, TARGETED, SentimentModel
 from tests import quick
 from tests.models import sentences
 
@@ -185,9 +185,10 @@ def test_every_rate_drops_something(name: str, kind: str) -> None:
     batch = sentences.batch(train=True)
     params = sentences.params(choices, batch)
     model = sentiment.Classifier(choices, sentences.SIZES)
-    assert {*choices.rates} == sites and {*choices.rates.values()} <= {*markers.active(choices)}
+    rates = [f"dropout_{site}" for site in sites]
+    assert {*rates} <= {*markers.active(choices)}
     run = quick.jit(lambda rates, key: model.apply({"params": params}, batch, rates, key))
-    none = dict.fromkeys(choices.rates.values(), jnp.float32(0))
+    none = dict.fromkeys(rates, jnp.float32(0))
     plain = run(none, jax.random.key(1))
     reference = sentences.Reference(choices, params, batch).logits(0)
     np.testing.assert_allclose(plain[0], reference, rtol=2e-4, atol=2e-5)

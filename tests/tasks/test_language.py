@@ -12,10 +12,10 @@ import pytest
 from jaxeval.config import markers
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Task
 from jaxeval.data import language as data
-from jaxeval.models import budget
+from jaxeval.models import language as models
 from jaxeval.models.cells import Cell
-from jaxeval.models.language_settings import LanguageDropout
-from jaxeval.models.language_settings import LanguageModelSettings as Settings
+from jaxeval.models.language import LanguageDropout
+from jaxeval.models.language import LanguageModelSettings as Settings
 from jaxeval.population import engine, member, optimisers
 from jaxeval.population.problem import Problem
 from jaxeval.population.settings import Training
@@ -23,7 +23,7 @@ from jaxeval.tasks import language as tasks
 from tests import conformance
 from tests.population import toy
 
-SHAPE = budget.LanguageShape(12, 8, 8)
+SHAPE = models.LanguageShape(12, 8, 8)
 
 
 def _corpus(folder: Path, streams: int = 3, window: int = 4) -> data.Text:
@@ -209,7 +209,7 @@ def test_the_laws_of_a_task(tmp_path: Path, cell: Cell) -> None:
     ):
         (tmp_path / f"x.{part}.txt").write_text(f"{line}\n" * 12)
     text = data.build(data.LanguageData(path=str(tmp_path), window=6, steps_per_epoch=5), 6, 6)
-    shape = budget.LanguageShape(text.vocabulary, 16, 12)
+    shape = models.LanguageShape(text.vocabulary, 16, 12)
     task = tasks.build(tasks.Language(shape, cell, 6, text.tokens["train"]))
     rows = {n: np.asarray(c[text.rows["dev"][:6]]) for n, c in text.corpus.buckets[0].items()}
     tokens = jnp.asarray(text.corpus.shared["tokens"])

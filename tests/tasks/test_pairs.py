@@ -85,10 +85,10 @@ def test_logits_are_those_computed_word_by_word() -> None:
     split = {"known": np.arange(7) != 4}
     batch = jax.tree.map(jnp.asarray, Batch(rows, np.ones(4), shared, split))
     choices, sizes = PairModel(hidden=5, layer=4), models.Sizes(3, 7)
-    init = models.PairClassifier(choices, sizes).init
-    shapes = jax.eval_shape(init, jax.random.key(0), batch, {}, None)["params"]
+    model = models.PairClassifier(choices, sizes)
+    shapes = jax.eval_shape(model.init, jax.random.key(0), batch, {}, None)["params"]
     params = jax.tree.map(lambda s: draw.normal(size=s.shape).astype(np.float32), shapes)
-    values = quick.jit(lambda p: models.logits(choices, sizes, p, batch, {}))(params)
+    values = quick.jit(lambda p: model.apply({"params": p}, batch, {}, None))(params)
     for pair in range(4):
         states = []
         for side, (forms, length) in sides.items():

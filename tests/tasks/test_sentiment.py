@@ -94,7 +94,8 @@ def _logits(prepared: studies.Prepared, params: Any) -> list[np.ndarray]:
     """[targets, Y] of every row of a corpus of sentences."""
     choices, sizes = prepared.config.model, sentiment.sizes_of(prepared.data)
     of_row: dict[int, np.ndarray] = {}
-    compiled = quick.jit(lambda params, batch: models.logits(choices, sizes, params, batch, {}))
+    model = models.Classifier(choices, sizes)
+    compiled = quick.jit(lambda params, batch: model.apply({"params": params}, batch, {}, None))
     for number, positions in enumerate(prepared.data.positions):
         batch = _batch(prepared, np.arange(len(positions)), number)
         logits = np.asarray(compiled(params, batch))

@@ -13,7 +13,7 @@ from jaxeval.contracts import Batch
 from jaxeval.data import symbols
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.tasks import seq2seq as tasks
-from jaxeval.tasks.edit_distance import edit_distance
+from jaxeval.tasks.scoring import edit_distance
 from tests import conformance, quick
 from tests.tasks import tiny_pairs
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from seqeval.metrics.sequence_labeling import get_entities
 
-from jaxeval.tasks import spans
+from jaxeval.tasks import scoring as spans
 from tests import quick
 
 GOLDEN = [  # gold, prediction, F1 by: repair to O, repair to B, conlleval, strict (the reference)
@@ -16,7 +16,7 @@ GOLDEN = [  # gold, prediction, F1 by: repair to O, repair to B, conlleval, stri
 def _count(names: list[str], rule: spans.Rule, *arrays: np.ndarray) -> dict[str, float]:
     """Of labels, predictions, valid positions and weights."""
     table = spans.label_table(names)
-    actual = quick.jit(lambda *arrays: spans.count(*arrays, table, rule))(*arrays)
+    actual = quick.jit(lambda *arrays: spans.count_spans(*arrays, table, rule))(*arrays)
     return {name: float(value) for name, value in actual.items()}
 
 
