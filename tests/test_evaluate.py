@@ -105,10 +105,9 @@ def test_a_test_part_drawn_from_train_cannot_be_replaced(tmp_path: Path) -> None
     ("words", "task", "said"),
     [
         ("--samples 3", "sentiment", "--samples: for language models only"),
-        ("--rate-factor 0", "tagging", "--rate-factor: for language models only"),
         ("--dynamic-rate .5", "sentiment", "--dynamic-rate: for language models only"),
         ("--samples 3 --dynamic", "language", "--samples: goes with --mean"),
-        ("--dynamic-decay 0 --mean geometric", "language", "--dynamic-decay: goes with --dynamic"),
+        ("--dynamic-rate 0 --mean geometric", "language", "--dynamic-rate: goes with --dynamic"),
     ],
 )
 def test_options_of_another_evaluation_are_refused(words: str, task: str, said: str) -> None:

@@ -21,18 +21,13 @@ def greedy(step: Step, state: Tree, rows: int, steps: int, begin: int, end: int)
 
     Args:
       state: before the first step.
-      rows: B.
-      steps: T; a row that has not ended by then is cut.
+      rows, steps: B, T; a row that has not ended by then is cut.
       begin: symbol that stands before the first.
       end: symbol that ends a row; it is generated once and repeated to the end.
 
     Returns:
       [B, T] int32.
     """
-
-    def unfinished(running: tuple) -> Array:
-        position, last, *_ = running
-        return (position < steps) & jnp.any(last != end)
 
     def generate(running: tuple) -> tuple:
         position, last, state, sequences = running
@@ -43,7 +38,7 @@ def greedy(step: Step, state: Tree, rows: int, steps: int, begin: int, end: int)
 
     first = jnp.full(rows, begin, jnp.int32)
     sequences = jnp.full((rows, steps), end, jnp.int32)
-    return lax.while_loop(unfinished, generate, (jnp.int32(0), first, state, sequences))[-1]
+    return _until_ended(generate, (jnp.int32(0), first, state, sequences), steps, end)[-1]
 
 
 def beams(
@@ -61,10 +56,6 @@ def beams(
     Returns:
       [B, K, T] int32, and the sums of their log probabilities [B, K]; -inf where there are fewer.
     """
-
-    def unfinished(running: tuple) -> Array:
-        position, last, *_ = running
-        return (position < steps) & jnp.any(last != end)
 
     def generate(running: tuple) -> tuple:
         position, last, total, state, sequences = running
@@ -87,5 +78,15 @@ def beams(
     total = jnp.broadcast_to(first_only, (rows, width))
     sequences = jnp.full((rows, width, steps), end, jnp.int32)
     start = (jnp.int32(0), first, total, state, sequences)
-    _, _, total, _, sequences = lax.while_loop(unfinished, generate, start)
+    _, _, total, _, sequences = _until_ended(generate, start, steps, end)
     return sequences, total
+
+
+def _until_ended(generate: Callable, start: tuple, steps: int, end: int) -> tuple:
+    """Steps from (position, last symbols, ...) until all rows have ended, or so many."""
+
+    def unfinished(running: tuple) -> Array:
+        position, last, *_ = running
+        return (position < steps) & jnp.any(last != end)
+
+    return lax.while_loop(unfinished, generate, start)

@@ -91,8 +91,7 @@ class PairClassifier(Module):
         drop = KeyedDropout(dropout.rates(hparams), key, variational=variational)
         table = None
         if choices.words.trained:
-            as_read = word_vectors.vocabulary(batch, self.sizes.words)
-            table = self.param("words", word_vectors.initial_table, word_vectors.uniform, *as_read)
+            table = word_vectors.parameter(self, "words", batch, self.sizes.words)
         states = []
         for side in ("premise", "hypothesis"):
             encoder = sentences.LastState(choices.hidden, initial, name=side)
@@ -109,10 +108,8 @@ class PairClassifier(Module):
 def _sentences(batch: Batch, side: str, table: Array | None, training: bool) -> Sentences:
     """One sentence of each pair; nothing in it is a target."""
     rows = word_vectors.known_rows(batch, batch.rows[side].T)
-    if table is None:
-        words, frozen = word_vectors.vectors(batch, rows), word_vectors.size(batch)
-    else:
-        words, frozen = word_vectors.look_up(table, batch, rows, training), 0
+    words = word_vectors.look_up(table, batch, rows, training)
+    frozen = word_vectors.size(batch) if table is None else 0
     length = batch.rows[f"{side}_length"]
     nowhere = jnp.zeros_like(length)
     return Sentences(words, length, nowhere, nowhere, words[:1], None, frozen)

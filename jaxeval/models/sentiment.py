@@ -186,14 +186,13 @@ class Words(Module):
         forms, length = batch.rows["forms"], batch.rows["length"]
         start, end = batch.rows["start"].reshape(-1), batch.rows["end"].reshape(-1)
         of_targets = _target_forms(forms, start, self.sizes.longest_target)
-        table = other = self._table("words", batch) if trained else None
+        like = batch, self.sizes.words, self._draw(batch)
+        table = other = word_vectors.parameter(self, "words", *like) if trained else None
         if choices.words.target_table and trained:
-            other = self._table("target_words", batch)
+            other = word_vectors.parameter(self, "target_words", *like)
 
         def look_up(table: Array | None, forms: Array) -> Array:
             rows = word_vectors.known_rows(batch, forms)
-            if table is None:
-                return word_vectors.vectors(batch, rows)
             return word_vectors.look_up(table, batch, rows, training)
 
         size = word_vectors.size(batch)
@@ -202,12 +201,6 @@ class Words(Module):
         words, of_target = look_up(table, forms.T), look_up(other, of_targets)
         frozen = 0 if trained else size
         return Sentences(words, length, start, end, of_target, empty, frozen)
-
-    def _table(self, name: str, batch: Batch) -> Array:
-        """The trained vectors [Sizes.words, D]."""
-        as_read = word_vectors.vocabulary(batch, self.sizes.words)
-        table: Array = self.param(name, word_vectors.initial_table, self._draw(batch), *as_read)
-        return table
 
     def _draw(self, batch: Batch) -> word_vectors.Draw:
         """How vectors of words without one begin."""

@@ -177,10 +177,9 @@ class Features(Module):
         rate = self.choices.words.unknown_rate
         if rate and drop.key is not None:
             rows = word_vectors.unknown_at_random(drop.next_key(), rate, batch.split["once"], rows)
-        if not self.choices.words.trained:
-            return word_vectors.vectors(batch, rows)
-        as_read = word_vectors.vocabulary(batch, self.sizes.words)
-        table = self.param("words", word_vectors.initial_table, word_vectors.uniform, *as_read)
+        table = None
+        if self.choices.words.trained:
+            table = word_vectors.parameter(self, "words", batch, self.sizes.words)
         return word_vectors.look_up(table, batch, rows, training=drop.key is not None)
 
     def _characters(self, spelling: Array, forms: Array, drop: KeyedDropout) -> Array:

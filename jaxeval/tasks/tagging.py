@@ -156,7 +156,7 @@ def sentence_losses(
         else:
             chosen = jnp.take_along_axis(log_probs, labels.T[..., None], axis=-1)[..., 0]
         return -jnp.sum(jnp.where(valid.T, chosen, 0.0), axis=0)
-    return _by_sentence(crf.negative_log_likelihood, logits, labels, valid)
+    return _by_sentence(crf.nll, logits, labels, valid)
 
 
 def decode(logits: models.TaggerLogits, length: Array) -> Array:

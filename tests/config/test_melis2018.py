@@ -76,8 +76,8 @@ def test_an_untuned_config_has_the_rates_that_it_says(name: str) -> None:
     assert of is not None and of[1] in TUNED
     config, tuned = _read(name), _read(of[1])
     assert (config.data, config.training) == (tuned.data, tuned.training)
-    model = dataclasses.replace(config.model.dropout, inter_layer=None)
-    assert model == dataclasses.replace(tuned.model.dropout, inter_layer=None)
+    model = dataclasses.replace(config.model.dropout, inter_layer=0.0)
+    assert model == dataclasses.replace(tuned.model.dropout, inter_layer=0.0)
     # the tuned ratio, which is what the solver is given
     assert config.model.ratio == TUNED[of[1]]
 
@@ -88,9 +88,7 @@ def test_a_tuned_setting_is_solved_for_another_depth_and_budget() -> None:
     unset = ["model.hidden=", "model.embedding=null", "model.budget=10_000_000"]
     config = studies.read(path, [*unset, "model.layers=1", "model.ratio=1.3"])
     shape = config.model.shape(33_279)
-    assert shape == language.solve(
-        LanguageShape(33_279, 1, 1), 10_000_000, config.model.cell()
-    )
+    assert shape == language.solve(LanguageShape(33_279, 1, 1), 10_000_000, config.model.cell())
     tuned = markers.active(studies.read(path).model)
     assert markers.active(config.model) == {
         name: tuned[name] for name in ("dropout_input", "dropout_state", "dropout_output")

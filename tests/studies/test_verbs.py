@@ -82,7 +82,9 @@ def test_kept_models_are_evaluated_in_other_ways(
     for condition, scores in scored.items():
         assert by_condition[str(condition)] == [each["perplexity"] for each in scores]
     table = tmp_path / "rows.json"
-    table.write_text(json.dumps([row for row in rows if row["condition"] in ("1 stream", "2 streams")]))
+    table.write_text(
+        json.dumps([row for row in rows if row["condition"] in ("1 stream", "2 streams")])
+    )
     assert compare.main(["--table", str(table), "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["higher_is_better"] is False
     of_dev = ["--part", "dev", "--streams", "2", "--temperature", "search", "--json", "-"]
