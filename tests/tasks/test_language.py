@@ -1,5 +1,6 @@
 """The language task: exact token accounting, carried state, streams, forgetting; the laws."""
 
+import functools
 import math
 from pathlib import Path
 from typing import Any
@@ -91,14 +92,16 @@ def test_a_model_that_has_diverged_has_no_perplexity() -> None:
 
 def test_the_released_highway_drops_no_inputs() -> None:
     """Dies if the switch does nothing, or reaches a depth of one or another site."""
-    rates = LanguageDropout(input=0.5, state=0.25)
-    for depth, sites in ((1, {"dropout_input", "dropout_state"}), (2, {"dropout_state"})):
-        model = Settings(kind="rhn", depth=depth, dropout=rates, released_highway=True)
-        assert set(markers.active(model)) == sites
-    assert set(markers.active(Settings(kind="rhn", depth=2, dropout=rates))) == {
-        "dropout_input",
-        "dropout_state",
-    }
+    rates, rhn = LanguageDropout(input=0.5, state=0.25), functools.partial(Settings, kind="rhn")
+    both = {"dropout_input", "dropout_state"}
+    for depth, released, sites in (
+        (1, True, both),
+        (2, True, {"dropout_state"}),
+        (2, False, both),
+    ):
+        assert {
+            *markers.active(rhn(depth=depth, dropout=rates, released_highway=released))
+        } == sites
 
 
 @pytest.mark.parametrize("streams", [1, 3, 7])

@@ -21,6 +21,7 @@ from jaxeval.predict import main as predict
 from jaxeval.studies import prepared as preparing
 from jaxeval.train import main as train
 from tests import conformance, quick
+from tests.models import sentences
 
 SMALL = [
     *("task=pairs", "data.dimension=8", "data.max_widths=1", "model.hidden=8", "model.layer=8"),
@@ -56,21 +57,6 @@ def test_laws() -> None:
     )
 
 
-def _lstm(weights: Any, inputs: np.ndarray) -> np.ndarray:
-    """The last state, word by word: gates in the order input, output, candidate, forget."""
-
-    def sigmoid(x: np.ndarray) -> np.ndarray:
-        return 1 / (1 + np.exp(-x))
-
-    hidden = memory = np.zeros(len(weights["recurrent"]))
-    for x in inputs:
-        gates = x @ weights["kernel"] + hidden @ weights["recurrent"] + weights["biases"].sum(0)
-        i, o, c, f = np.split(gates, 4)
-        memory = sigmoid(f) * memory + sigmoid(i) * np.tanh(c)
-        hidden = sigmoid(o) * np.tanh(memory)
-    return hidden
-
-
 def test_logits_are_those_computed_word_by_word() -> None:
     """Dies if both sentences share an LSTM, change places, or padding is read."""
     draw = np.random.default_rng(0)
@@ -93,7 +79,7 @@ def test_logits_are_those_computed_word_by_word() -> None:
         states = []
         for side, (forms, length) in sides.items():
             words = [1 if word == 4 else word for word in forms[pair, : length[pair]]]
-            states.append(_lstm(params[side]["lstm"], params["words"][words]))
+            states.append(sentences.states(params[side]["lstm"], params["words"][words])[-1])
         layer, last = params["layer"], params["logits"]
         hidden = np.tanh(np.concatenate(states) @ layer["kernel"] + layer["bias"])
         expected = hidden @ last["kernel"] + last["bias"]

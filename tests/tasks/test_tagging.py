@@ -174,24 +174,6 @@ def test_softmax_loss_and_gradient_are_those_of_numpy(selected: bool) -> None:
     np.testing.assert_allclose(pull(jnp.ones(3))[0], gradient, rtol=1e-4, atol=1e-6)
 
 
-def test_unknown_words_share_a_vector() -> None:
-    """Dies if a word that train does not know is looked up by its own row."""
-    prepared = _prepared(["data.min_count=2", *PLAIN])
-    batch = _batch(prepared.data, 0, np.arange(4))
-    task = prepared.problem.task
-    params = _init(task, 0, batch)
-    table = params["features"]["words"]
-    unknown = ~np.asarray(batch.split["known"])
-    assert unknown.sum() > 5
-    moved, rows = table.copy(), np.flatnonzero(unknown)
-    moved[rows[rows < len(table)]] += 100
-    other = {**params, "features": {"words": moved}}
-    hparams = dict(preparing.member_of(prepared).hparams)
-    predict = jax.jit(task.predict)
-    actual = [predict(p, (), batch, jax.random.key(0), hparams)[0] for p in (params, other)]
-    assert np.array_equal(*actual)
-
-
 def test_legal_labels_only_when_masked() -> None:
     """Dies if mask_illegal does not reach decoding."""
     prepared = _prepared([*PLAIN, "model.mask_illegal=true"])
