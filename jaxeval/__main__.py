@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from jaxeval import cli
+from jaxeval import cli, parsers
 from jaxeval.errors import ConfigError
 from jaxeval.version import VERSION
 
@@ -73,6 +73,8 @@ def main(words: Sequence[str] | None = None) -> int:
         hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(VERBS)}"
         raise ConfigError(f"{verb}: no such verb; {hint}")
     module = importlib.import_module(VERBS[verb][0])
+    if hasattr(module, "COMMANDS"):
+        return parsers.main(verb, module.COMMANDS, words[1:])
     status: int = module.main(words[1:])
     return status
 

@@ -132,7 +132,8 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, as all errors are said, without the usage before it."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"error: {message}; --help lists the arguments\n")
+        line = _in_a_line(f"{message}; --help lists the arguments")
+        self.exit(2, f"error: {line}\n")
 
 
 def parser(verb: str, description: str, epilog: str) -> argparse.ArgumentParser:
@@ -142,16 +143,21 @@ def parser(verb: str, description: str, epilog: str) -> argparse.ArgumentParser:
       verb: its name, "" for the command that takes a verb.
       description, epilog: with examples that begin with `python -m jaxeval.VERB`.
     """
-    called = _called()
+    prefix = called()
     return _Parser(
-        f"{called}{verb}".strip(" ."),
-        description=description.replace(_MODULE, called),
-        epilog=epilog.replace(_MODULE, called),
+        f"{prefix}{verb}".strip(" ."),
+        description=description.replace(_MODULE, prefix),
+        epilog=epilog.replace(_MODULE, prefix),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
 
 
-def _called() -> str:
+def words(given: Sequence[str] | None) -> list[str]:
+    """The words of a command: these, or those of the process."""
+    return list(sys.argv[1:] if given is None else given)
+
+
+def called() -> str:
     """How the user calls verbs, up to the verb, as told by what runs in this process."""
     program = Path(sys.argv[0])
     if program.stem == "jaxeval":  # the console script
@@ -279,7 +285,8 @@ def number(low: float, high: float = math.inf) -> Callable[[str], float]:
 
 def _numbers(text: str) -> list[int]:
     parts = text.split(",")
-    if not all(part.strip().isdecimal() and int(part) < 2**32 for part in parts):
+    # Python's int refuses thousands of digits
+    if not all(p.strip().isdecimal() and len(p) < 20 and int(p) < 2**32 for p in parts):
         raise argparse.ArgumentTypeError(
             f"expected whole numbers below 2^32, such as 3,5,8, got {text!r}"
         )

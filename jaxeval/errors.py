@@ -12,6 +12,7 @@ _CONTROL = re.compile(
 )
 # None: a verb was called; of a function of Python: see `in_python`
 _OF_PYTHON: ContextVar[Mapping[str, str] | None] = ContextVar("_OF_PYTHON", default=None)
+_SHELL: ContextVar[bool] = ContextVar("_SHELL", default=False)
 
 
 def printable(name: str) -> str:
@@ -65,6 +66,21 @@ def in_python(**names: str) -> Iterator[None]:
         _OF_PYTHON.reset(before)
 
 
+@contextlib.contextmanager
+def called_from_shell() -> Iterator[None]:
+    """Within, messages name arguments as flags: `--seeds 0`."""
+    token = _SHELL.set(True)
+    try:
+        yield
+    finally:
+        _SHELL.reset(token)
+
+
+def called_from_python() -> contextlib.AbstractContextManager[None]:
+    """Within, messages name arguments as a function has them, unless a shell called."""
+    return contextlib.nullcontext() if _SHELL.get() else in_python()
+
+
 class JaxevalError(Exception):
     """Parent of all errors whose message is meant for the user; a traceback is a bug.
 
@@ -88,23 +104,28 @@ def parsing(
     path: str | Path,
     line: int | None = None,
     error: type[JaxevalError] = DataError,
+    passing: tuple[type[Exception], ...] = (JaxevalError, OSError, MemoryError),
+    then: str = "",
 ) -> Iterator[None]:
     """Makes whatever a parser raises of damaged input one error for the user.
 
     Which exceptions these are nobody knows: numpy's reader of .npy raises those of Python's
-    tokenizer, deep nesting a RecursionError, long numbers a ValueError. Errors for the user, of
-    files (OSError) and of memory pass.
+    tokenizer, deep nesting a RecursionError, long numbers a ValueError.
 
     Args:
       what: was expected, or found: "not valid TOML".
+      passing: what is no matter of the parser's.
+      then: what to do, behind the reason.
     """
     try:
         yield
-    except (JaxevalError, OSError, MemoryError):
+    except passing:
         raise
     except Exception as wrong:
-        reason = printable(str(wrong).strip().partition("\n")[0])[:200] or type(wrong).__name__
-        said = f"{what} ({reason})"
+        deep = "nested too deeply" if isinstance(wrong, RecursionError) else None
+        text = deep or getattr(wrong, "strerror", None) or str(wrong)
+        reason = printable(text.strip().partition("\n")[0])[:200] or type(wrong).__name__
+        said = f"{what} ({reason}){then}"
         if error is DataError:
             raise DataError(said, path, line) from None
         raise error(f"{printable(str(path))}: {said}") from None

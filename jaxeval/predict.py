@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from jaxeval import cli, files, outputs
 from jaxeval.errors import DataError
+from jaxeval.runs import arguments as given
 
 if TYPE_CHECKING:
     from jaxeval.studies.predicting import Choice, Which
@@ -36,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     parser = cli.parser("predict", _DESCRIPTION, _EXAMPLES)
     parser.add_argument("folder", metavar="RUNS", help="runs folder")
     parser.add_argument("--experiment", metavar="ID", help="its id, the id's begin, or its name")
-    parser.add_argument("--seed", type=_seed, metavar="N", help="models of this seed only")
+    parser.add_argument("--seed", type=given.seed, metavar="N", help="models of this seed only")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--best", action="store_true", help="the best model of dev (default)")
     which.add_argument("--all", action="store_true", help="all models, a column each")
@@ -61,12 +62,6 @@ def parser() -> argparse.ArgumentParser:
         "--whole", action="store_true", help="language: the whole text instead of each line"
     )
     return parser
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal() or not int(text) < 2**32:
-        raise argparse.ArgumentTypeError(f"expected a whole number below 2^32, got {text!r}")
-    return int(text)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

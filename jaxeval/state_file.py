@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxeval import files
+from jaxeval import errors, files
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 
@@ -52,11 +52,9 @@ class StateFile:
 
     def _parts(self) -> tuple[dict[str, dict[str, Json]], Any]:
         """The head and what stands beside it."""
-        try:
+        with self.parsing():
             tree = json.loads(self.path.read_text(encoding="utf-8"))
             return {part: dict(tree[part]) for part in self.head}, tree["state"]
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            raise self.damaged(error) from None
 
     def write(self, body: Json) -> None:
         """Replaces the file by one with this state."""
@@ -84,13 +82,17 @@ class StateFile:
             f"{argument('state')}, or delete this file"
         )
 
-    def damaged(self, error: Exception) -> ConfigError:
-        """What to raise where the file cannot be read."""
+    def parsing(self) -> contextlib.AbstractContextManager[None]:
+        """Makes what is raised where the file cannot be read a ConfigError."""
         of_command = "command" in self.head.get("evaluator", {})
         after = "the command then runs again" if of_command else RECORDED
-        return ConfigError(
-            f"{self.path}: not the state of a {self.work} ({error}); give another "
-            f"{argument('state')}, or delete this one if it was damaged: {after}"
+        return errors.parsing(
+            f"not the state of a {self.work}",
+            self.path,
+            error=ConfigError,
+            passing=(MemoryError,),
+            then=f"; give another {argument('state')}, "
+            f"or delete this one if it was damaged: {after}",
         )
 
 

@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
         "--runs", type=cli.positive, default=24, metavar="N", help="runs 1 .. N (24)"
     )
     parser.add_argument(
-        "--seed", type=arguments.count, default=1, metavar="S", help="of the draws (1)"
+        "--seed", type=arguments.seed, default=1, metavar="S", help="of the draws (1)"
     )
     parser.add_argument(
         "--most-cohorts",

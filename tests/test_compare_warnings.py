@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from jaxeval.compare import __main__ as compare
+from jaxeval.errors import DataError
 from tests import comparing
 
 
@@ -100,3 +102,18 @@ def test_counts_that_differ_between_data_sets_are_told(
     assert means["weak"]["estimate"] == pytest.approx(70.175, abs=0.05)
     assert means["strong"]["estimate"] == pytest.approx(71.2)
     assert np.mean(tree["across_datasets"]["means"]["weak"]) == pytest.approx(70.175)
+
+
+def test_a_model_of_one_score_ends_no_comparison_of_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if two models are not compared as a third has one finished run, or it is not said."""
+    path = tmp_path / "t.csv"
+    rows = [f"{m},{k},0.{k}{j},finished" for j, m in enumerate("AB", 1) for k in range(1, 6)]
+    rows += ["C,1,0.5,finished", "C,2,,failed"]
+    path.write_text("\n".join(["model,seed,score,status", *rows]))
+    tree = comparing.json_of(capsys, "--table", path)
+    assert len(tree["pairs"]) == 1
+    assert "left out, as they have one score each: C" in tree["warnings"]
+    with pytest.raises(DataError, match="C: 1 score, which says nothing"):
+        compare.main(["--table", str(path), "A", "B", "C"])

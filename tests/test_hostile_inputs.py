@@ -1,5 +1,6 @@
 """Damaged, endless and hostile inputs: one short line, exit code 2, nothing obeyed."""
 
+import csv
 import gzip
 import io
 import json
@@ -13,10 +14,11 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from jaxeval import __main__ as verbs
 from jaxeval import cli, files
 from jaxeval.config import changes, reading
 from jaxeval.data import semeval, text, vectors
-from jaxeval.errors import ConfigError, DataError, JaxevalError, parsing
+from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsing
 from jaxeval.population import parameter_files
 from jaxeval.report import figures, latex_markdown, tables
 from jaxeval.runs import imported
@@ -96,6 +98,16 @@ def test_whatever_a_parser_raises_is_one_error() -> None:
         parsing("odd", "f", 3),
     ):
         raise LookupError("line one\nline two")
+    with (
+        pytest.raises(JaxevalError, match=r"^f: odd \(nested too deeply\); delete it$"),
+        parsing("odd", "f", error=RunError, then="; delete it"),
+    ):
+        json.loads("[" * 100_000)
+    with (
+        pytest.raises(DataError, match=r"^f: odd \(Is a directory\)$"),
+        parsing("odd", "f", passing=()),
+    ):
+        Path("/").read_text()
     for error in (MemoryError(), OSError("disk"), DataError("known")):
         with pytest.raises(type(error)), parsing("odd", "f"):
             raise error
@@ -105,8 +117,13 @@ def test_a_terminal_of_few_letters() -> None:
     """Dies if a letter that the terminal lacks is a traceback."""
     code = "from jaxeval import cli\ndef main():\n    print('± é')\n    return 0\ncli.run(main)"
     env = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=False)
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, env=env, capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"\\xb1 \\xe9\n", b"")
+    words = [sys.executable, "-m", "jaxeval", "compare", "--é\x1b"]
+    done = subprocess.run(words, env=env, capture_output=True, check=False)
+    said = b"error: unrecognized arguments: --\\xe9\\x1b; --help lists the arguments\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, b"", said)
 
 
 def test_error_lines_are_short_and_plain(capsys: pytest.CaptureFixture) -> None:
@@ -120,6 +137,27 @@ def test_error_lines_are_short_and_plain(capsys: pytest.CaptureFixture) -> None:
     said = capsys.readouterr().err
     assert stop.value.code == 2 and said.count("\n") == 1 and len(said) < 320
     assert said.startswith(f"error: {_ESCAPED} x") and said.endswith("; expected a number\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("compare --bad\x1b[31m", r"unrecognized arguments: --bad\x1b[31m"),
+        (f"compare --alpha {'1' * 5000}", "--alpha: expected a number between 0 and 1, got '11"),
+        (f"train --seed-list 3,{'1' * 5000}", "--seed-list: expected whole numbers below 2^32"),
+        (f"predict --seed {'1' * 5000}", "--seed: expected a whole number from 0 to 4294967295"),
+        ("select --simulate 99999999999", "--simulate: expected a whole number from 1 to 1000000"),
+        ("tune --retries 99999999999", "--retries: expected a whole number from 0 to 1000000"),
+        ("compare --rows 10000001", "--rows: expected a whole number from 1 to 10000000"),
+    ],
+)
+def test_arguments_in_a_line(words: str, said: str, capsys: pytest.CaptureFixture) -> None:
+    """Dies if an argument moves the cursor, fills the screen, or asks for what never ends."""
+    with pytest.raises(SystemExit) as stop:
+        verbs.main(words.split(" "))
+    line = capsys.readouterr().err
+    assert stop.value.code == 2 and said in line and "\x1b" not in line
+    assert line.endswith("; --help lists the arguments\n") and len(line) < 320
 
 
 def test_limits() -> None:
@@ -140,16 +178,26 @@ def test_a_device_is_no_file() -> None:
         reading.read_toml("/dev/zero")
     with pytest.raises(DataError, match="/dev/zero: a device or a pipe; expected a file"):
         next(text.iterate_lines("/dev/zero"))
+    for words in (
+        ["train", "--dry-run", "--data", "/dev/zero"],
+        ["train", "--dry-run", "moss2019/tdlstm_small", "--data", "/dev/zero"],
+        ["compare", "--log", "/dev/zero"],
+    ):
+        with pytest.raises(DataError, match="/dev/zero: a device or a pipe; expected a file"):
+            verbs.main(words)
 
 
 def test_a_few_bytes_that_are_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if what unpacks to more rows than the memory holds is read to its end."""
-    monkeypatch.setattr(imported, "_MOST_ROWS", 1000)
+    monkeypatch.setattr(imported, "MOST_ROWS", 1000)
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"A,B\n" + b"1,2\n" * 100_000))
     with pytest.raises(DataError, match="expected at most 1,000 rows; --rows N reads the first N"):
         imported.read(path)
     assert len(imported.read(path, rows=10)) == 10
+    monkeypatch.setattr(csv, "reader", None)  # nothing is kept before
+    with pytest.raises(DataError, match="expected at most 1,000 rows"):
+        imported.read(path)
     lines = tmp_path / "t.jsonl"
     lines.write_text('{"model": "A", "score": 1}\n' * 1001)
     with pytest.raises(DataError, match="expected at most 1,000 rows"):

@@ -18,6 +18,7 @@ SHARED = {
     "backend",
     "config",
     "machine",
+    "parameters",
     "version",
 }
 ROOMS = [  # downstream only
@@ -25,7 +26,7 @@ ROOMS = [  # downstream only
     *("data", "models", "population", "tasks", "runs", "space", "studies", "stats", "vectors"),
     *("bandits", "tuning", "sensitivity", "report"),
 ]
-OF_VERBS = {"observe", "results", "cli", "outputs"}  # what the verbs share
+OF_VERBS = {"observe", "results", "cli", "outputs", "parsers"}  # what the verbs share
 OF_ROOMS_VERBS = {("__main__.py",), ("options.py",), ("judge_options.py",)}
 API = {"__init__", "api"}  # of `import jaxeval`, which imports none of it before its first use
 FOR_TESTS = {"testing"}  # of others

@@ -15,7 +15,6 @@ from jaxeval import state_file
 from jaxeval.bandits import state as states
 from jaxeval.bandits.rules import Rule
 from jaxeval.bandits.state import Numbered, State
-from jaxeval.errors import DataError
 from jaxeval.files import Json
 
 _FREE = {"batch_size"}  # may differ when a selection goes on
@@ -86,11 +85,9 @@ def _read(file: state_file.StateFile, fresh: State) -> Saved | None:
     tree = file.read(_FREE | _END)
     if tree is None:
         return None
-    try:
+    with file.parsing():
         state = states.from_dict(tree)
         recorded = states.numbered_from_dict(tree.get("recorded", {}))
-    except DataError as error:
-        raise file.damaged(error) from None
     file.refuse_other("models", sorted(fresh.models), sorted(state.models))
     if file.changed("rule") & _END:
         return Saved(file, fresh, _merged(recorded, state.by_model))

@@ -1,6 +1,7 @@
 """`python -m jaxeval.compare`: is model A really better than B?"""
 
 import argparse
+import dataclasses
 import itertools
 import sys
 from collections.abc import Sequence
@@ -84,7 +85,7 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
     rules.add_argument(
         "--resamples", type=arguments.whole, default=9999, help="permutations, bootstraps (9999)"
     )
-    rules.add_argument("--seed", type=arguments.count, default=0, help="of the resamples (0)")
+    rules.add_argument("--seed", type=arguments.seed, default=0, help="of the resamples (0)")
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
@@ -119,6 +120,11 @@ def main(words: Sequence[str] | None = None) -> int:
         models = [*models, args.control]
     with cli.waiting("reading the scores"):
         table, trained = arguments.scores_and_items(args, models)
+    if left := single_runs.left_out(table, trained, args):
+        kept = [model for model in table.models if model not in left]
+        table, trained = arguments.scores_and_items(args, kept)
+        note = f"left out, as they have one score each: {', '.join(left)}"
+        table = dataclasses.replace(table, warnings=(*table.warnings, note))
     over_items = single_runs.study(table, trained, args) if trained else None
     if over_items is not None:
         logs.write(over_items, args)

@@ -44,6 +44,21 @@ def study(
     return studies.study(paired._replace(notes=notes), rules, table.source)
 
 
+def left_out(
+    table: "ScoreTable", trained: "Sequence[TrainedModel] | None", args: argparse.Namespace
+) -> list[str]:
+    """The models of one score each that do not end the comparison of two or more others.
+
+    Models that are named, or of several data sets, stay, and the comparison says what they lack;
+    those whose one run is all they had may be compared over items.
+    """
+    if args.models or args.control or len(set(table.axes.get("dataset", ()))) > 1:
+        return []
+    alone = [model for model in table.models if len(table.scores_of(model)) == 1]
+    left = [model for model in alone if not trained or _failed(table, model)]
+    return left if len(table.models) - len(alone) >= 2 else []
+
+
 def _failed(table: "ScoreTable", model: str) -> bool:
     from jaxeval.runs.headers import FAILED
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from jaxeval.errors import ConfigError
 
 MOST = 1_000_000  # members, runs ... of a command or call
-_SEEDS = 2**32
+MOST_ROWS = 10_000_000  # of a table, which is in memory
+SEEDS = 2**32
 # such as {"model.classifier": "softmax"}, or its pairs; None: an absent key
 Changes = Mapping[str, object] | Iterable[tuple[str, object]]
 
@@ -56,7 +57,7 @@ def numbered(name: str, count: int | Sequence[int]) -> list[int]:
             return [*range(1, number + 1)]
     try:
         distinct = list(dict.fromkeys(map(_whole, count)))  # type: ignore[arg-type]
-        if not distinct or min(distinct) < 0 or max(distinct) >= _SEEDS:
+        if not distinct or min(distinct) < 0 or max(distinct) >= SEEDS:
             raise ValueError
     except (TypeError, ValueError):
         expected = f"a whole number from 1 to {MOST}, or several below 2^32"
@@ -75,7 +76,7 @@ def counts(**named: int | None) -> None:
             whole(name, count, 1, MOST)
 
 
-def whole(name: str, value: object, least: int, most: int = _SEEDS - 1) -> int:
+def whole(name: str, value: object, least: int, most: int = SEEDS - 1) -> int:
     """A whole number, numpy's too, as a plain one.
 
     Raises:

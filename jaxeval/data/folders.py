@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 
+from jaxeval.data import text
 from jaxeval.errors import DataError
 
 # for a line that is not of the format that a config names
@@ -22,7 +23,7 @@ def existing(path: str | Path) -> Path:
     if folder.is_file():
         raise DataError(f"a file; expected the folder of the corpus' files: {folder.parent}", path)
     if not folder.is_dir():
-        raise DataError("no such folder; expected one that holds the corpus' files", path)
+        raise text.no_file(path, "no such folder; expected one that holds the corpus' files")
     return folder
 
 
@@ -46,7 +47,7 @@ def at_most_one(folder: Path, pattern: str, part: str, key: str) -> Path | None:
     """
     if Path(pattern).is_absolute():
         if not Path(pattern).is_file():
-            raise DataError(f"no such file; {key} names it as the {part} part", pattern)
+            raise text.no_file(pattern, f"no such file; {key} names it as the {part} part")
         return Path(pattern)
     fitting = [name for name in names(folder) if fnmatch(name, pattern)]
     if len(fitting) > 1:

@@ -1,7 +1,8 @@
 """Classified text in JSON lines: `text`, `label`, and `target` or `span` where it has one.
 
 Lines of NewsMTSC (Hamborg & Donnay 2021) are read too: `sentence_normalized` and `targets`, each
-with `from`, `to`, `mention` and `polarity` (2, 4, 6: negative, neutral, positive).
+with `from`, `to`, `mention` and `polarity` (2, 4, 6: negative, neutral, positive). So are those of
+its later form, on Hugging Face: a target a line, its keys beside `sentence`; -1, 0, 1.
 """
 
 import dataclasses
@@ -20,7 +21,9 @@ from jaxeval.errors import DataError, parsing
 
 _KEYS = ("text", "label", "target", "span")
 _NEWS = ("sentence_normalized", "targets")
-_POLARITIES = {2: "negative", 4: "neutral", 6: "positive"}  # of NewsMTSC
+_FLAT_NEWS = ("sentence", "from", "to", "polarity")
+_CLASSES = ("negative", "neutral", "positive")
+_POLARITIES = dict(zip((2, 4, 6, -1, 0, 1), _CLASSES * 2, strict=True))  # of NewsMTSC
 _EXPECTED = 'such as {"text": "...", "target": "...", "label": "..."}, or span: [0, 4]'
 _Place = Annotated[int, pydantic.Field(ge=0)]
 
@@ -83,6 +86,8 @@ def _lines(path: str | Path, labelled: bool) -> Iterator[tuple[int, Line]]:
             tree = json.loads(raw)
         if not isinstance(tree, dict):
             raise DataError(f"expected a JSON object {_EXPECTED}", path, number)
+        if all(key in tree for key in _FLAT_NEWS):
+            tree = {"sentence_normalized": tree["sentence"], "targets": [tree]}
         news = all(key in tree for key in _NEWS)
         for known in _of_news(tree, path, number) if news else (tree,):
             line = _line(known, path, number)
@@ -101,7 +106,7 @@ def _line(tree: Mapping[str, Any], path: str | Path, number: int) -> Line:
     try:
         return _LINE.validate_json(json.dumps(known))
     except pydantic.ValidationError as error:
-        key = str(error.errors()[0]["loc"][0])
+        key = str([*error.errors()[0]["loc"], "text"][0])  # none: half a character
         found = json.dumps(known[key])[:40] if key in known else "none"
         expected = f"expected {_KINDS.get(key, 'no such key')}, found {found}"
         raise DataError(f"{key}: {expected}; {_EXPECTED}", path, number) from None
@@ -117,7 +122,7 @@ def _of_news(tree: Mapping[str, Any], path: str | Path, number: int) -> Iterator
             place = [target["from"], target["to"]]
             label = _POLARITIES[target["polarity"]]
         except (KeyError, TypeError):
-            expected = "from, to, mention and polarity, which is 2, 4 or 6"
+            expected = "from, to, mention and polarity, which is 2, 4, 6 or -1, 0, 1"
             raise DataError(f"targets: expected {expected}", path, number) from None
         words = {"target": target["mention"]} if "mention" in target else {}
         yield {"text": tree["sentence_normalized"], "span": place, "label": label, **words}

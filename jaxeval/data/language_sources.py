@@ -61,7 +61,7 @@ def _files(source: TextSource) -> Iterator[tuple[str, Path]]:
         for part, pattern in source.patterns.items():
             yield part, folders.only(path, pattern, part, f"data.{part}")
     else:
-        raise DataError("no such file or folder", path)
+        raise text.no_file(path)
 
 
 def _refuse_folder_of_one(folder: Path, patterns: Mapping[str, str]) -> None:

@@ -12,7 +12,7 @@ import pydantic
 from jaxeval.config import fields, reading
 from jaxeval.data import folders, generated_pairs, splits, text, tokens, tsv
 from jaxeval.data.labelled_pairs import LabelledPair
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, parsing
 
 _UNDECIDED = "-"  # SNLI's label where annotators did not agree
 _SENTENCES = ("sentence1", "sentence2")
@@ -74,7 +74,7 @@ def read(source: PairSource) -> PairParts:
         warnings = _headers(source, {"train": path}, {"train": pairs})
         return PairParts(deal(source, pairs), [*_dropped(path, undecided), drawn], warnings)
     if not path.is_dir():
-        raise DataError("no such file or folder; expected one that holds pairs", path)
+        raise text.no_file(path, "no such file or folder; expected one that holds pairs")
     parts, remarks, files = {}, [], {}
     for part in splits.PARTS:
         files[part] = folders.only(path, getattr(source, part), part, f"data.source.{part}")
@@ -206,15 +206,11 @@ def _read_snli(file: Path, keys: Sequence[str] = _SNLI) -> Iterator[Row]:
     for number, line in enumerate(text.iterate_lines(file), 1):
         if not line.strip():
             continue
-        try:
+        with parsing(f"expected a JSON object with the texts {', '.join(keys)}", file, number):
             tree = json.loads(line)
             texts = [tree[key] for key in keys]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            texts = [None]
-        if not all(isinstance(each, str) for each in texts):
-            raise DataError(
-                f"expected a JSON object with the texts {', '.join(keys)}", file, number
-            )
+            if not all(isinstance(each, str) for each in texts):
+                raise TypeError("not a text")
         yield Row(number, *texts)
 
 

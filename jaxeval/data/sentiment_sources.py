@@ -16,6 +16,7 @@ from jaxeval.data import (
     labelled_lines,
     semeval,
     splits,
+    text,
     three_line,
     tsv,
 )
@@ -131,7 +132,7 @@ def _files(source: SentimentSource) -> Iterator[tuple[str, Path]]:
         yield "train", path
         return
     if not path.is_dir():
-        raise DataError("no such file or folder; expected one that holds the corpus", path)
+        raise text.no_file(path, "no such file or folder; expected one that holds the corpus")
     yield "train", folders.only(path, source.train, "train", "data.source.train")
     for part, pattern in (("dev", source.dev), ("test", source.test)):
         file = pattern and folders.at_most_one(path, pattern, part, f"data.source.{part}")
@@ -162,7 +163,7 @@ def _format(source: SentimentSource, file: Path) -> str:
 
 def _headers(files: Mapping[str, LabelledTexts]) -> list[str]:
     """Warnings about tab-separated files, by part; each text has one label."""
-    labels = {part: [text.targets[0].label for text in of.texts] for part, of in files.items()}
+    labels = {part: [each.targets[0].label for each in of.texts] for part, of in files.items()}
     first = {part: (of.texts[0].text, labels[part][0]) for part, of in files.items()}
     return tsv.headers(first, labels)
 

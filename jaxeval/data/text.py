@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import io
 import json
+import os
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -181,6 +182,12 @@ def _open(path: Path) -> io.BufferedIOBase:
     if start.startswith(_GZIP):
         return gzip.open(path, "rb")
     return zstd.opened(path) if start == zstd.MAGIC else path.open("rb")
+
+
+def no_file(path: str | Path, said: str = "no such file or folder") -> DataError:
+    """What to raise where neither a file nor a folder is; a device, which is there, is none."""
+    there = os.path.exists(path)  # False of a name that is too long for a path
+    return DataError("a device or a pipe; expected a file or a folder" if there else said, path)
 
 
 def refuse_pointer(path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, parsing
 
 Example = Mapping[str, Any]  # feature -> what tfds decodes it to
 
@@ -73,16 +73,15 @@ def examples(builder: "DatasetBuilder", split: str, name: str) -> Iterator[Examp
       DataError: prepared in a format that needs TensorFlow, or files are missing.
     """
     try:
-        source = builder.as_data_source(split=split)
-        for begin in range(0, len(source), _BLOCK):  # four times as fast as one by one
-            yield from source.__getitems__(range(begin, min(begin + _BLOCK, len(source))))
+        with parsing("cannot be read", name, passing=(NotImplementedError, MemoryError)):
+            source = builder.as_data_source(split=split)
+            for begin in range(0, len(source), _BLOCK):  # four times as fast as one by one
+                yield from source.__getitems__(range(begin, min(begin + _BLOCK, len(source))))
     except NotImplementedError:
         raise DataError(
             f"{name}: prepared as {builder.info.file_format.value}, which needs TensorFlow; "
             f"prepare it anew with file_format='array_record' ({builder.data_dir})"
         ) from None
-    except (OSError, RuntimeError) as error:  # array_record raises RuntimeError
-        raise DataError(f"{name}: cannot be read ({str(error).splitlines()[0]})") from None
 
 
 @contextlib.contextmanager
@@ -100,10 +99,8 @@ def _temporary_files_removed() -> Iterator[None]:
 def _in_folder(folder: str) -> "DatasetBuilder":
     import tensorflow_datasets as tfds
 
-    try:
+    with parsing("not a prepared tfds folder", folder, passing=(MemoryError,)):
         return tfds.builder_from_directory(folder)
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"not a prepared tfds folder ({error})", folder) from None
 
 
 def _by_name(path: str, name: str) -> "DatasetBuilder":
@@ -117,11 +114,10 @@ def _by_name(path: str, name: str) -> "DatasetBuilder":
         except ImportError:
             continue
     try:
-        with _temporary_files_removed():
+        passing = (ImportError, OSError, MemoryError)
+        with parsing("tfds knows no such set", name, passing=passing), _temporary_files_removed():
             builder = tfds.builder(path, try_gcs=False, file_format="array_record")
-    except (tfds.core.registered.DatasetNotFoundError, ValueError) as error:
-        raise DataError(f"{name}: tfds knows no such set ({str(error).splitlines()[0]})") from None
-    except ImportError as error:
+    except (ImportError, OSError) as error:
         raise DataError(f"{name}: tfds cannot open it here ({error})") from None
     if not Path(builder.data_dir).is_dir():
         raise DataError(

@@ -5,14 +5,11 @@ import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from jaxeval.errors import RunError, printable_lines
 from jaxeval.report import glyphs
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
+from jaxeval.report.document import Figure
 
 _OF_PAGE = {  # what is drawn in a colour, as page.html.jinja has it
     "#000000": "currentColor",
@@ -29,17 +26,6 @@ _UNSAID: Any = {
     ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
     ".png": {"Software": None},
 }
-
-
-class Figure(NamedTuple):
-    """A drawn figure with the words that say the same."""
-
-    name: str
-    title: str
-    caption: str
-    drawing: "Drawing"
-    columns: Sequence[str]  # the numbers behind it
-    rows: Sequence[Sequence[object]]
 
 
 def _lay_out(figure: Figure) -> None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from jaxeval.errors import printable, printable_lines
+from jaxeval.report.document import Bold
 
 _LATEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
@@ -17,10 +18,6 @@ _MINUS = re.compile(r"(?<![\w.-])-(?=\.?\d)|(?<=\de)-(?=\d)")  # of numbers, not
 _MARKDOWN = re.compile(r"[\\|*_`<$~&]|(?<=\])[(\[:]|^[#>]|^\[(?=[ xX]\])")
 
 Row = Sequence[str]
-
-
-class Bold(str):
-    """A cell in bold letters."""
 
 
 def latex_table(head: Row, rows: Sequence[Row]) -> str:

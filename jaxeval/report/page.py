@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from jaxeval.errors import printable_lines
 from jaxeval.report import figures
+from jaxeval.report.document import Bold, Figure
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -13,7 +14,7 @@ _WIDE = 9.0  # inches; from here a figure gets the width of the page
 _SMALLEST = 0.6  # of its size: a figure scrolls where it would be smaller, as its letters would be
 
 
-def drawn(figure: figures.Figure, salt: str) -> dict[str, object]:
+def drawn(figure: Figure, salt: str) -> dict[str, object]:
     """A figure as the macro `drawn` takes it.
 
     Args:
@@ -35,6 +36,7 @@ def render(template: str, **values: object) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["breakable"] = _breakable
+    environment.tests["bold"] = lambda cell: isinstance(cell, Bold)
     return printable_lines(environment.get_template(template).render(**values))
 
 

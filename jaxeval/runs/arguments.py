@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from jaxeval.config.arguments import MOST, MOST_ROWS, SEEDS
 from jaxeval.errors import ConfigError, argument, printable
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def add_source(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument(
         "--runs", action=Once, metavar="DIR", help="a runs folder or database URL instead"
     )
-    group.add_argument("--rows", type=whole, metavar="N", help="only the first N rows")
+    group.add_argument("--rows", type=rows, metavar="N", help="only the first N rows")
     group.add_argument(
         "--missing",
         choices=("error", "drop", "zero"),
@@ -269,17 +270,28 @@ def names(words: Sequence[str]) -> list[str]:
 
 def whole(text: str) -> int:
     """A whole number from 1."""
-    return _whole(text, 1)
+    return _whole(text, 1, MOST)
 
 
 def count(text: str) -> int:
     """A whole number from 0."""
-    return _whole(text, 0)
+    return _whole(text, 0, MOST)
 
 
-def _whole(text: str, least: int) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) >= least):
-        expected = f"expected a whole number from {least}, got {text[:40]!r}"
+def rows(text: str) -> int:
+    """A number of rows."""
+    return _whole(text, 1, MOST_ROWS)
+
+
+def seed(text: str) -> int:
+    """A seed."""
+    return _whole(text, 0, SEEDS - 1)
+
+
+def _whole(text: str, least: int, most: int) -> int:
+    # Python's int refuses thousands of digits
+    if not (text.isdecimal() and len(text) < 20 and least <= int(text) <= most):
+        expected = f"expected a whole number from {least} to {most}, got {text!r}"
         raise argparse.ArgumentTypeError(expected)
     return int(text)
 

@@ -10,11 +10,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from jaxeval.config.arguments import MOST_ROWS
 from jaxeval.data import text
-from jaxeval.errors import DataError, argument, parsing, printable
+from jaxeval.errors import DataError, JaxevalError, argument, parsing, printable
 from jaxeval.files import Json
 
-_MOST_ROWS = 10_000_000
 _EXPECTED_JSON = (
     'expected {model: [scores]} or a list of records such as [{"model": "A", "score": 0.9}]'
 )
@@ -93,6 +93,8 @@ def read(path: str | Path, rows: int | None = None) -> Columns:
       DataError: naming the file, the row, and what was expected.
     """
     suffix = Path(Path(path).name.removesuffix(".gz")).suffix.lower()
+    if suffix != ".parquet" and rows is None:
+        _refuse_many_unpacked(path)
     if suffix == ".parquet":
         table = _read_parquet(path, rows)
     elif suffix == ".json":
@@ -148,11 +150,18 @@ def _read_delimited(path: str | Path, rows: int | None) -> Columns:
     return Columns(str(path), dict(zip(header, columns, strict=True)), numbers)
 
 
+def _refuse_many_unpacked(path: str | Path) -> None:
+    """Before any is kept: a few compressed bytes can be more rows than the memory holds."""
+    lines = (raw for raw in text.raw_lines(path) if raw.strip())
+    if next(lines, b"") and text.most_bytes(path) > Path(path).stat().st_size:
+        for number, _ in enumerate(lines, 1):
+            _refuse_many(number, path)
+
+
 def _refuse_many(rows: int, path: str | Path) -> None:
-    """A few compressed bytes can be more rows than the memory holds."""
-    if rows > _MOST_ROWS:
+    if rows > MOST_ROWS:
         first = argument("rows", "N")
-        raise DataError(f"expected at most {_MOST_ROWS:,} rows; {first} reads the first N", path)
+        raise DataError(f"expected at most {MOST_ROWS:,} rows; {first} reads the first N", path)
 
 
 def _filled_rows(reader: Iterable[list[str]]) -> Iterator[list[str]]:
@@ -223,22 +232,14 @@ def _is_object(line: str) -> bool:
 
 
 def _parsed(content: str, path: str | Path, line: int | None = None) -> Json:
-    try:
+    with parsing("not valid JSON", path, line):
         return json.loads(content, object_pairs_hook=_object)
-    except _TwiceError as error:
-        raise DataError(f"the key {error.args[0]!r} occurs twice", path, line) from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"not valid JSON ({error})", path, line) from None
-
-
-class _TwiceError(Exception):
-    """A key that an object has twice."""
 
 
 def _object(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
     tree = dict(pairs)
     if len(tree) < len(pairs):
-        raise _TwiceError(_twice(name for name, _ in pairs))
+        raise ValueError(f"the key {_twice(name for name, _ in pairs)!r} occurs twice")
     return tree
 
 
@@ -269,7 +270,8 @@ def _read_parquet(path: str | Path, rows: int | None) -> Columns:
     except ImportError:
         raise DataError("Parquet needs pyarrow; pip install pyarrow", path) from None
     try:
-        with parsing("not a Parquet file", path):
+        passing = (JaxevalError, FileNotFoundError, MemoryError)
+        with parsing("not a Parquet file", path, passing=passing):
             _refuse_many(parquet.read_metadata(path).num_rows if rows is None else rows, path)
             table = parquet.read_table(path)
             table = table if rows is None else table.slice(0, rows)
@@ -277,5 +279,3 @@ def _read_parquet(path: str | Path, rows: int | None) -> Columns:
             return Columns(str(path), values, range(1, table.num_rows + 1))
     except FileNotFoundError:
         raise DataError("no such file", path) from None
-    except OSError as error:
-        raise DataError(f"not a Parquet file ({str(error).splitlines()[0]})", path) from None

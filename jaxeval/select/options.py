@@ -55,7 +55,7 @@ def add_rule(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--logit", action="store_true", help="take log(x / (1 - x)) of scores first"
     )
-    group.add_argument("--seed", type=arguments.count, default=0, help="of the rule's draws (0)")
+    group.add_argument("--seed", type=arguments.seed, default=0, help="of the rule's draws (0)")
 
 
 def _add_prior(group: argparse._ArgumentGroup) -> None:

@@ -54,7 +54,7 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
 
 def add_rows(parser: argparse.ArgumentParser) -> None:
     """Which runs count."""
-    parser.add_argument("--rows", type=arguments.whole, metavar="N", help="only the first N rows")
+    parser.add_argument("--rows", type=arguments.rows, metavar="N", help="only the first N rows")
     parser.add_argument(
         "--missing",
         choices=("error", "drop", "zero"),
@@ -100,7 +100,7 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
         type=arguments.count,
         help="of the intervals of a sweep (1000 for one or two sweeps, none for more)",
     )
-    parser.add_argument("--seed", type=arguments.count, default=0, help="of the resamples (0)")
+    parser.add_argument("--seed", type=arguments.seed, default=0, help="of the resamples (0)")
 
 
 def _ks(text: str) -> tuple[int, ...]:

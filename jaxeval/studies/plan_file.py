@@ -1,12 +1,13 @@
 """The file of a sweep: all draws and cohorts, written before the first run trains."""
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from jaxeval import files
-from jaxeval.errors import RunError, argument
+from jaxeval.errors import RunError, argument, parsing
 from jaxeval.runs import Experiment
 from jaxeval.state_file import RECORDED
 from jaxeval.studies import costs, timing
@@ -32,12 +33,8 @@ def planned(
       RunError: the file is damaged, or holds other draws.
     """
     groups, rows, known = _load(path, runs)
-    try:
+    with _parsing(path):
         before = costs.as_grouped(jobs, sizes, machine, groups, rows)
-    except (ValueError, IndexError) as error:
-        raise RunError(
-            f"{path}: not the plan of this sweep ({error}); delete it: {RECORDED}"
-        ) from None
     new = costs.plan(jobs[known:], sizes, machine, most)
     return before + [
         estimate._replace(jobs=tuple(number + known for number in estimate.jobs))
@@ -49,17 +46,13 @@ def _load(path: Path, runs: Sequence[Trial]) -> tuple[list[list[int]], list[int]
     """Groups and micro-batches of a plan, and how many runs it holds; none before the first."""
     if not path.exists():
         return [], [], 0
-    try:
+    with _parsing(path):
         tree = json.loads(path.read_text(encoding="utf-8"))
         groups = [[int(n) - 1 for n in cohort["runs"]] for cohort in tree["cohorts"]]
         rows = [int(cohort["micro_batch"]) for cohort in tree["cohorts"]]
         values = [dict(run) for run in tree["runs"]]
         if sorted(number for group in groups for number in group) != list(range(len(values))):
             raise ValueError("a run that is in no cohort, or in two")
-    except (OSError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError) as error:
-        raise RunError(
-            f"{path}: not the plan of a sweep ({error}); delete it: {RECORDED}"
-        ) from None
     if len(values) > len(runs):
         asked = argument("runs")
         raise RunError(f"{path}: holds {len(values)} runs; ask for as many ({asked}), or more")
@@ -69,6 +62,11 @@ def _load(path: Path, runs: Sequence[Trial]) -> tuple[list[list[int]], list[int]
             + argument("out")
         )
     return groups, rows, len(values)
+
+
+def _parsing(path: Path) -> contextlib.AbstractContextManager[None]:
+    then = f"; delete it: {RECORDED}"
+    return parsing("not the plan of this sweep", path, None, RunError, (MemoryError,), then)
 
 
 def save(

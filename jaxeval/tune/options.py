@@ -65,7 +65,7 @@ def add_search(group: argparse._ArgumentGroup) -> None:
         help="a setting that is evaluated before any other; may be repeated",
     )
     group.add_argument(
-        "--seed", type=arguments.count, default=0, metavar="S", help="of the proposals (0)"
+        "--seed", type=arguments.seed, default=0, metavar="S", help="of the proposals (0)"
     )
     group.add_argument(
         "--dry-run", action="store_true", help="show the first batch, and stop; nothing is written"

@@ -87,7 +87,7 @@ def opened(
 
 
 def _read(file: state_file.StateFile, tree: Any, search: Search, higher_is_better: bool) -> Saved:
-    try:
+    with file.parsing():
         history = histories.from_dict(tree)
         searches.refuse_others(search.space, history)
         if history.higher_is_better != higher_is_better:
@@ -97,5 +97,3 @@ def _read(file: state_file.StateFile, tree: Any, search: Search, higher_is_bette
             for setting, results in tree["fresh"].items()
         }
         return Saved(file, history, fresh, float(tree["seconds"]), int(tree.get("workers", 1)))
-    except (DataError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise file.damaged(error) from None

@@ -98,7 +98,7 @@ def _add_files(parser: argparse.ArgumentParser, about: str) -> None:
     parser.add_argument(
         "--resamples", type=arguments.whole, default=9999, help="of the bootstrap (9999)"
     )
-    parser.add_argument("--seed", type=arguments.count, default=0, help="of the resamples (0)")
+    parser.add_argument("--seed", type=arguments.seed, default=0, help="of the resamples (0)")
     parser.add_argument("--json", metavar="PATH", help="everything as JSON, - for stdout")
 
 

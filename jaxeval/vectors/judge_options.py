@@ -87,7 +87,7 @@ def _add_rules(rules: "argparse._ArgumentGroup") -> None:
         "--resamples", type=arguments.whole, default=9999, help="of bootstraps (9999)"
     )
     rules.add_argument(
-        "--resample-seed", type=arguments.count, default=0, help="of the resamples (0)"
+        "--resample-seed", type=arguments.seed, default=0, help="of the resamples (0)"
     )
 
 

@@ -22,7 +22,7 @@ def add_svd(parser: argparse.ArgumentParser) -> None:
         "--processes", type=cli.positive, default=machine.cores(), help="that count (all cores)"
     )
     parser.add_argument(
-        "--seed", type=arguments.count, default=0, help="of windows and dropped words (0)"
+        "--seed", type=arguments.seed, default=0, help="of windows and dropped words (0)"
     )
     parser.add_argument(
         "--scratch", metavar="DIR", help="for the pairs of words, 12 bytes each (the system's)"

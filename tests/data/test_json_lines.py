@@ -78,6 +78,10 @@ def test_lines_of_newsmtsc(tmp_path: Path) -> None:
         Target(0, 3, "positive"),
         Target(10, 13, "negative"),
     ]
+    flat = ({**first, "polarity": 1}, {**second, "polarity": -1})
+    assert read == _read(
+        tmp_path, *({"sentence": "Ann beats Bob.", "id": "1", **of} for of in flat)
+    )
     wrong = {**line, "targets": [{**targets[0], "polarity": 3}]}
     with pytest.raises(DataError, match=":1: targets: expected from, to, mention and polarity"):
         _read(tmp_path, wrong)
@@ -100,6 +104,7 @@ GOOD = {"text": "the bar", "target": "bar", "label": "x"}
         ({**GOOD, "label": None}, ":2: label: expected a text or a whole number, found null"),
         ({**GOOD, "label": 2.0}, ":2: label: expected a text or a whole number, found 2.0"),
         ({"label": "x"}, ":2: text: expected a text, found none"),
+        ({**GOOD, "text": "\ud800"}, ":2: text: expected a text, found "),
         ({**GOOD, "span": [1]}, r":2: span: expected two whole numbers, .* found \[1\]"),
         ({**GOOD, "span": [-3, 7]}, r":2: span: expected two whole numbers"),
         ({**GOOD, "span": [4, 70]}, r":2: expected 'bar' in characters 4 to 70 \(it has 7\)"),

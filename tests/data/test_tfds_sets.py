@@ -65,3 +65,12 @@ def test_a_file_of_the_set_is_missing(tmp_path: Path) -> None:
     next(folder.glob("*array_record*")).unlink()
     with pytest.raises(DataError, match="tfds:tiny: cannot be read"):
         _read(folder)
+
+
+def test_a_damaged_description_of_the_set(tmp_path: Path) -> None:
+    """Dies if an exception of tfds' own parser reaches the user."""
+    folder = _prepare(tmp_path)
+    info = folder / "dataset_info.json"
+    info.write_text(info.read_text()[:-20])
+    with pytest.raises(DataError, match=r"not a prepared tfds folder \(Failed to load JSON"):
+        _read(folder)

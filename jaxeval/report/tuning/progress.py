@@ -95,8 +95,9 @@ def named(setting: Setting) -> str:
 
 
 def after(stopped: Stopped | None) -> str:
-    """How short a training was that halving stopped; "" of a whole one."""
-    return "" if stopped is None else f", stopped after {stopped.epochs} of {stopped.of} epochs"
+    """How short a training was that halving stopped; "" of a whole one. Of configs a step is an
+    epoch."""
+    return "" if stopped is None else f", stopped after {stopped.epochs} of {stopped.of} steps"
 
 
 def values(of: Mapping[str, Json]) -> str:

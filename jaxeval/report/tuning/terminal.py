@@ -66,7 +66,7 @@ class Scored(NamedTuple):
 
     Attributes:
       scores: of all its seeds.
-      stopped: epochs that it had, of how many, where halving stopped it.
+      stopped: steps that it had, of how many, where halving stopped it.
     """
 
     number: int
@@ -92,16 +92,16 @@ def scored(tree: Result) -> list[Scored]:
 
 
 def table(tree: Result) -> tuple[Sequence[str], list[Sequence[str]]]:
-    """Head, and a row for each of the best settings; their epochs where they were stopped."""
+    """Head, and a row for each of the best settings; their steps where they were stopped."""
     chosen = scored(tree)[:_MOST_SHOWN]
     names = [name for name in _names(tree) if any(name in of.values for of in chosen)]
-    epochs = ["epochs"] if any(of.stopped for of in chosen) else []
-    head = ["setting", "seeds", *epochs, scores.label(tree["metric"], tree["unit"]), *names]
+    steps = ["steps"] if any(of.stopped for of in chosen) else []
+    head = ["setting", "seeds", *steps, scores.label(tree["metric"], tree["unit"]), *names]
     rows: list[Sequence[str]] = [
         [
             str(of.number),
             str(len(of.scores)),
-            *("{} of {}".format(*of.stopped) if of.stopped else "all" for _ in epochs),
+            *("{} of {}".format(*of.stopped) if of.stopped else "all" for _ in steps),
             scores.shown(statistics.fmean(of.scores), tree["unit"]),
             *(progress.value(of.values.get(name, "-")) for name in names),
         ]
@@ -149,12 +149,12 @@ def notes(tree: Result) -> Iterator[str]:
 def _stopped(tree: Result) -> Iterator[str]:
     """How many settings had not their whole training."""
     evaluations = cast(Sequence[Mapping[str, Any]], tree["evaluations"])
-    epochs = [e["stopped"][0] for e in evaluations if "stopped" in e]
-    if epochs:
-        after = " to ".join(map(str, sorted({min(epochs), max(epochs)})))
-        said = text.counted(len(epochs), "setting")
+    steps = [e["stopped"][0] for e in evaluations if "stopped" in e]
+    if steps:
+        after = " to ".join(map(str, sorted({min(steps), max(steps)})))
+        said = text.counted(len(steps), "setting")
         taken = "" if tree["best"] is None or tree["best"]["stopped"] else ", and cannot be taken"
-        yield f"{said} stopped early by halving (epoch {after}){taken}"
+        yield f"{said} stopped early by halving (step {after}){taken}"
 
 
 def causes(failures: Mapping[str, int]) -> list[tuple[int, str]]:
@@ -190,11 +190,11 @@ def sentence(tree: Result) -> str:
 
 
 def _halved(best: Best) -> str:
-    """Of how few epochs its score is, where no setting had its whole training."""
+    """Of how few steps its score is, where no setting had its whole training."""
     if best["stopped"] is None:
         return ""
-    epochs, of = best["stopped"]
-    return f" after {epochs} of {of} epochs, as halving stopped every setting"
+    steps, of = best["stopped"]
+    return f" after {steps} of {of} steps, as halving stopped every setting"
 
 
 def _fresh(tree: Result) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from jaxeval.data import text
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, JaxevalError, parsing
 from jaxeval.runs.logs import helm, inspect_logs, lm_eval, openai_evals, predictions, tables
 from jaxeval.runs.logs.records import Keys, Notes, Reader, Record, Source
 from jaxeval.runs.logs.tables import LogTable
@@ -64,11 +64,8 @@ def files(paths: Sequence[str], any_lines: bool = False) -> list[Path]:
 
 
 def _records(source: Source, reader: Reader, keys: Keys, notes: Notes) -> Iterator[Record]:
-    try:
+    with parsing("cannot be read", source.path, passing=(JaxevalError, MemoryError)):
         yield from reader(source, keys, notes)
-    except OSError as error:
-        message = f"cannot be read ({error.strerror or error})"
-        raise DataError(message, source.path) from None
 
 
 def _sources(argument: str, any_lines: bool) -> list[Source]:
@@ -92,7 +89,7 @@ def _sources(argument: str, any_lines: bool) -> list[Source]:
             raise DataError(f"no log of an evaluation; expected {_EXPECTED}", path)
         return [Source(path, "", model)]
     if not path.is_dir():
-        raise DataError("no such file or folder", path)
+        raise text.no_file(path)
     files = [*itertools.islice(_files(path), _MOST_FILES + 1)]
     if len(files) > _MOST_FILES:
         raise DataError(f"more than {_MOST_FILES} files; name a smaller folder", path)
@@ -146,8 +143,5 @@ def _is_named(path: Path) -> bool:
 
 
 def _head(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_HEAD)
-    except OSError as error:
-        raise DataError(f"cannot be read ({error.strerror or error})", path) from None
+    with parsing("cannot be read", path, passing=(MemoryError,)), path.open("rb") as file:
+        return file.read(_HEAD)

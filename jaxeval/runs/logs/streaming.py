@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from jaxeval.data import text
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, parsing
 from jaxeval.files import Json
 
 _CHUNK = 1 << 20
@@ -33,10 +33,8 @@ def objects(path: Path) -> Iterator[tuple[int, Mapping[str, Json]]]:
     for number, line in enumerate(text.iterate_lines(path), 1):
         if not line.strip():
             continue
-        try:
+        with parsing("not valid JSON", path, number):
             tree = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"not valid JSON ({_said(error)})", path, number) from None
         if not isinstance(tree, dict):
             raise DataError("expected a JSON object in each line", path, number)
         yield number, tree
@@ -104,14 +102,15 @@ class _Scanner:
         """The next value, which is passed."""
         self.peek()
         while True:
-            try:
-                tree, end = self._decoder.raw_decode(self._text, self._at)
-                if end + _EXPONENT < len(self._text) or self._ended:
-                    self._at = end
-                    return tree
-            except (ValueError, RecursionError) as error:
-                if self._ended or not isinstance(error, json.JSONDecodeError):
-                    raise DataError(f"not valid JSON ({_said(error)})", self._path) from None
+            with parsing("not valid JSON", self._path):
+                try:
+                    tree, end = self._decoder.raw_decode(self._text, self._at)
+                    if end + _EXPONENT < len(self._text) or self._ended:
+                        self._at = end
+                        return tree
+                except json.JSONDecodeError:  # perhaps as it goes on
+                    if self._ended:
+                        raise
             self._more()
 
     def elements(self) -> Iterator[Json]:
@@ -128,11 +127,5 @@ class _Scanner:
             raise DataError(f"a JSON value of more than {_LARGEST >> 20} MiB", self._path)
         raw = self._stream.read(max(_CHUNK, len(rest)))
         self._ended = not raw
-        try:
+        with parsing("not UTF-8", self._path):
             self._text, self._at = rest + self._bytes.decode(raw, self._ended), 0
-        except UnicodeDecodeError:
-            raise DataError("not UTF-8", self._path) from None
-
-
-def _said(error: Exception) -> str:
-    return "nested too deeply" if isinstance(error, RecursionError) else str(error)[:100]

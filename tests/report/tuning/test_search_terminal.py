@@ -234,13 +234,13 @@ def test_settings_that_were_stopped_are_not_told_as_whole_ones() -> None:
     tree = _tree(_stopped(_history([[0.5], [0.4]]), [0.9, 0.8]))
     head, rows = terminal.table(tree)
     assert [row[0] for row in rows] == ["0", "1"] and "epochs" not in head
-    assert "2 settings stopped early by halving (epoch 1), and cannot be taken" in terminal.losses(
+    assert "2 settings stopped early by halving (step 1), and cannot be taken" in terminal.losses(
         tree
     )
     assert tree["best_so_far"] == [0.5, 0.5, 0.5, 0.5]
     only = _tree(_stopped(History(), [0.3, 0.9]))
     head, rows = terminal.table(only)
-    assert head[2] == "epochs" and [row[2] for row in rows] == ["1 of 5", "1 of 5"]
+    assert head[2] == "steps" and [row[2] for row in rows] == ["1 of 5", "1 of 5"]
     assert only["best_so_far"] == [0.3, 0.9]
 
 
@@ -311,14 +311,14 @@ def test_a_score_of_few_epochs_is_told_as_such() -> None:
     """Dies if halving's best of epoch 1 passes for the score of a whole training."""
     only = _stopped(History(), [0.3, 0.9])
     tree = _tree(only, best=1)
-    assert "score 0.9 in the search after 1 of 5 epochs, as halving stopped every setting; " in (
+    assert "score 0.9 in the search after 1 of 5 steps, as halving stopped every setting; " in (
         terminal.sentence(tree)
     )
-    assert [*terminal.losses(tree)] == ["2 settings stopped early by halving (epoch 1)"]
+    assert [*terminal.losses(tree)] == ["2 settings stopped early by halving (step 1)"]
     said = progress.progress(Search(SPACE, "random"), only, 8, Metric(), "")
-    assert said.endswith("best score 0.9 (setting 1, stopped after 1 of 5 epochs)")
+    assert said.endswith("best score 0.9 (setting 1, stopped after 1 of 5 steps)")
     both = _stopped(_history([[0.5]]), [0.9])
-    assert "epochs" not in terminal.sentence(_tree(both))
+    assert "steps" not in terminal.sentence(_tree(both))
     said = progress.progress(Search(SPACE, "random"), both, 8, Metric(), "")
     assert said.endswith("best score 0.5 (setting 0)")
 

@@ -1,0 +1,83 @@
+"""What a verb returns: numbers, and a document that says them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jaxeval import files
+from jaxeval.errors import ConfigError
+from jaxeval.files import Json
+from jaxeval.report import plain
+from jaxeval.report.document import Document
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+ENDINGS = (".json", ".html", ".md", ".tex")
+
+
+class Result:
+    """The parent of what verbs return, frozen dataclasses whose fields are the numbers."""
+
+    exit_code = 0  # of the verb
+
+    def document(self) -> Document:
+        """What is said of the numbers."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Json]:
+        """The numbers as plain data, as --json writes them."""
+        return plain.record(self)
+
+    def plot(self, name: str = "") -> "Drawing":
+        """A figure by its name; without one, the first.
+
+        Raises:
+          ConfigError: there is no such figure.
+        """
+        drawn = {figure.name: figure.drawing for figure in self.document().figures()}
+        name = name or next(iter(drawn), "")
+        if name not in drawn:
+            has = f"expected one of {', '.join(drawn)}" if drawn else "there are no figures"
+            raise ConfigError(f"plot: {has}, got {name!r}")
+        return drawn[name]
+
+    def save(self, path: str | Path) -> list[Path]:
+        """Writes the result; the ending of the path says how.
+
+        Args:
+          path: .json, .html (a page), .md or .tex (tables to paste); anything else is a folder,
+            which gets all figures as SVG, PDF and PNG.
+
+        Returns:
+          The files.
+
+        Raises:
+          RunError: a file cannot be written.
+        """
+        from jaxeval.report import figures, render
+
+        path = Path(path)
+        if path.suffix == ".json":
+            files.write_json(str(path), self.to_dict())
+        elif path.suffix in ENDINGS:
+            written = {".html": render.to_page, ".md": render.to_markdown, ".tex": render.to_latex}
+            files.write_text(path, written[path.suffix](self.document()))
+        else:
+            return figures.save_all(self.document().figures(), path)
+        return [path]
+
+    def print(self, details: bool = False) -> None:
+        """Prints the answer, tables and notes; with details all that was computed."""
+        from jaxeval.report import render
+
+        render.to_terminal(self.document(), details)
+
+    def __repr__(self) -> str:
+        from jaxeval.report import render
+
+        return render.to_text(self.document())
+
+    def _repr_html_(self) -> str:
+        from jaxeval.report import render
+
+        return render.to_notebook(self.document())

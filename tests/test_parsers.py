@@ -1,0 +1,188 @@
+"""A verb's function as a command: words become arguments, results are printed and saved."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from jaxeval import cli, parameters, parsers
+from jaxeval.errors import ConfigError
+from jaxeval.parameters import Changes, Count, Positive, Probability, Seeds
+from jaxeval.report import document
+from jaxeval.report.result import Result
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class _Found(Result):
+    arguments: Mapping[str, object]
+
+    def document(self) -> document.Document:
+        table = document.Table(("name", "value"), [("a <b>", "1"), ("c & d", "2")], "Values.", 1)
+        return document.Document(
+            ("A is better.",), (table,), details=("All of it.",), signature="jaxeval"
+        )
+
+
+@parameters.verb
+def _search(
+    config: "str | Path | Mapping[str, object] | None" = None,
+    changes: Changes = (),
+    *,
+    seeds: Seeds = 8,
+    trials: Count | None = None,
+    alpha: Probability = 0.05,
+    margin: Positive | None = None,
+    method: Literal["gp", "random"] = "gp",
+    column: Mapping[str, str] | None = None,
+    ignore: Sequence[str] = (),
+    lower_is_better: bool | None = None,
+    again: bool = False,
+    quiet: parameters.Quiet = False,
+) -> _Found:
+    """Searches 100 % of a space.
+
+    Args:
+      config: TOML file.
+      changes: keys of the config.
+      trials: how many,
+        in all.
+      alpha, margin: level and size.
+
+    Examples:
+      jaxeval.search CONFIG --trials 3
+
+    Raises:
+      ConfigError: always.
+    """
+    return _Found({k: v for k, v in locals().items() if k != "quiet"})
+
+
+@parameters.verb
+def _list(*files: str) -> str:
+    """Lists files."""
+    return "\n".join([*files, ""])
+
+
+COMMANDS = {"": _search, "list": _list}
+
+
+def _called(tmp_path: Path, *words: str) -> dict[str, object]:
+    target = tmp_path / "out.json"
+    assert parsers.main("search", COMMANDS, [*words, "--json", str(target)]) == 0
+    found: dict[str, object] = json.loads(target.read_text())["arguments"]
+    return found
+
+
+def test_words_become_the_arguments_of_python(tmp_path: Path) -> None:
+    words = (
+        "task.toml a.b=1 --seeds 3,5 c=x --alpha .1 --margin 2 --method random --column m=arch "
+        "--column s=f1 --ignore a,b --ignore c --no-lower-is-better --again --trials 7"
+    )
+    assert _called(tmp_path, *words.split()) == {
+        "config": "task.toml",
+        "changes": ["a.b=1", "c=x"],
+        "seeds": [3, 5],
+        "trials": 7,
+        "alpha": 0.1,
+        "margin": 2.0,
+        "method": "random",
+        "column": {"m": "arch", "s": "f1"},
+        "ignore": ["a", "b", "c"],
+        "lower_is_better": False,
+        "again": True,
+    }
+
+
+def test_defaults_are_those_of_the_function(tmp_path: Path) -> None:
+    found = _called(tmp_path)
+    assert found == json.loads(json.dumps(_search().to_dict()["arguments"]))
+    assert _called(tmp_path, "a.b=1")["changes"] == ["a.b=1"]  # dies if it is taken for a config
+    assert _search(changes={"a": {"b": [1, "x"]}}).arguments["changes"] == ['a.b=[1, "x"]']
+
+
+@pytest.mark.parametrize(
+    ("words", "named", "expected"),
+    [
+        ("--seeds 0", {"seeds": 0}, "a whole number from 1 to 1000000"),
+        ("--seeds 3,x", {"seeds": [3, "x"]}, "a whole number from 1 to 1000000"),
+        ("--trials 1.5", {"trials": 1.5}, "a whole number from 1 to 1000000"),
+        ("--trials 10000000", {"trials": 10**7}, "a whole number from 1 to 1000000"),
+        ("--alpha 1", {"alpha": 1}, "a number between 0 and 1"),
+        ("--alpha nan", {"alpha": float("nan")}, "a number between 0 and 1"),
+        ("--margin 0", {"margin": 0}, "a number above 0"),
+        ("--margin inf", {"margin": float("inf")}, "a number above 0"),
+    ],
+)
+def test_numbers_are_checked_in_both_languages(
+    words: str, named: dict[str, object], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ((name, value),) = named.items()
+    with pytest.raises(SystemExit) as stopped:
+        parsers.main("search", COMMANDS, words.split())
+    assert stopped.value.code == 2
+    said = capsys.readouterr().err
+    assert f"--{name}: expected {expected}" in said and said.count("\n") == 1
+    with pytest.raises(ConfigError, match=f"^{name}: expected {expected}.*got "):
+        _search(**{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ({"method": "grid"}, "method: expected gp or random, got 'grid'"),
+        ({"again": 1}, "again: expected True or False"),
+        ({"ignore": "a"}, "ignore: expected a list"),
+        ({"changes": ["a"]}, "changes: expected key -> value"),
+        ({"trials": True}, "trials: expected a whole number"),
+    ],
+)
+def test_python_is_told_what_was_expected(named: dict[str, object], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        _search(**named)  # type: ignore[arg-type]
+
+
+def test_help_is_the_docstring(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parsers.main("search", COMMANDS, ["--help"])
+    said = capsys.readouterr().out
+    for words in (
+        "Searches 100 % of a space.",
+        "how many, in all",
+        "search list --help",
+        "(0.05)",
+    ):
+        assert words in said
+    assert "--trials 3" in said and "Raises" not in said and "--quiet" not in said
+
+
+def test_subcommands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert parsers.main("search", COMMANDS, ["list", "a", "--", "--b"]) == 0
+    assert capsys.readouterr().out == "a\n--b\n"
+    assert parsers.main("search", {"list": _list}, []) == 2
+    assert "Lists files" in capsys.readouterr().out
+
+
+def test_results_are_printed_and_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page, table, text = (tmp_path / name for name in ("p.html", "t.tex", "t.md"))
+    words = ["--save", str(page), "--save", str(table), "--save", str(text)]
+    assert parsers.main("search", COMMANDS, words) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("A is better.") and "a <b>" in said and "All of it" not in said
+    assert "a &lt;b&gt;" in page.read_text() and "All of it." in page.read_text()
+    assert r"c \& d" in table.read_text() and "% A is better." in table.read_text()
+    assert "| c \\& d | 2 |" in text.read_text()
+    parsers.main("search", COMMANDS, ["--details"])
+    assert "All of it." in capsys.readouterr().out
+    parsers.main("search", COMMANDS, ["--json", "-"])
+    assert json.loads(capsys.readouterr().out)["arguments"]["seeds"] == 8
+
+
+def test_an_input_is_not_replaced(tmp_path: Path) -> None:
+    config = tmp_path / "a.json"
+    config.write_text("{}")
+    with pytest.raises(ConfigError, match="would be replaced"):
+        parsers.main("search", COMMANDS, [str(config), "--json", str(config)])
+    assert cli.words(["a"]) == ["a"]
