@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from jaxeval import tuning
     from jaxeval.api.comparing import compare, read_scores
     from jaxeval.api.searching import select, tune
-    from jaxeval.api.training import predict, sweep, train
+    from jaxeval.api.training import sweep, train
     from jaxeval.errors import JaxevalError
+    from jaxeval.evaluate import evaluate
+    from jaxeval.predict import predict
     from jaxeval.results import Comparison, Runs, Selection, Tuned, load
 
 __version__ = VERSION
@@ -32,6 +34,7 @@ __all__ = [
     "Selection",
     "Tuned",
     "compare",
+    "evaluate",
     "load",
     "predict",
     "read_scores",
@@ -44,7 +47,8 @@ __all__ = [
 _ROOMS = ("tuning",)
 _MODULES = {  # name -> where it is defined
     **dict.fromkeys(("Comparison", "Runs", "Selection", "Tuned", "load"), "jaxeval.results"),
-    **dict.fromkeys(("predict", "sweep", "train"), "jaxeval.api.training"),
+    **{verb: f"jaxeval.{verb}" for verb in ("evaluate", "predict")},
+    **dict.fromkeys(("sweep", "train"), "jaxeval.api.training"),
     **dict.fromkeys(("compare", "read_scores"), "jaxeval.api.comparing"),
     **dict.fromkeys(("select", "tune"), "jaxeval.api.searching"),
     "JaxevalError": "jaxeval.errors",

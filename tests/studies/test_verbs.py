@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from jaxeval import ablation, evaluate, neighbourhood, noise, runs, studies
+from jaxeval import ablation, neighbourhood, noise, runs, studies
 from jaxeval.compare import __main__ as compare
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError
+from jaxeval.evaluate import Evaluation
+from jaxeval.evaluate import main as evaluate
 from jaxeval.report.runs import conditions
 from jaxeval.studies import evaluation, running
 from jaxeval.tasks.language_evaluation import Averaging
@@ -66,10 +68,10 @@ def test_kept_models_are_evaluated_in_other_ways(
     monkeypatch.setattr(evaluation, "scores", noted)
     words = [*_words(tmp_path), "--seeds", "2"]
     with pytest.raises(RunError, match="save_models=true"):
-        evaluate.main(words)
+        evaluate(words)
     assert train.main([*words, "training.save_models=true", "--json", "-"]) == 0
     trained = json.loads(capsys.readouterr().out)
-    assert evaluate.main([*words, *OTHER_WAYS, "--json", "-"]) == 0
+    assert evaluate([*words, *OTHER_WAYS, "--json", "-"]) == 0
     shown = capsys.readouterr()
     by_condition = _by_condition(rows := json.loads(shown.out))
     assert len(by_condition) == 6 and all(len(scores) == 2 for scores in by_condition.values())
@@ -88,7 +90,7 @@ def test_kept_models_are_evaluated_in_other_ways(
     assert compare.main(["--table", str(table), "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["higher_is_better"] is False
     of_dev = ["--part", "dev", "--streams", "2", "--temperature", "search", "--json", "-"]
-    assert evaluate.main([*words, *of_dev]) == 0
+    assert evaluate([*words, *of_dev]) == 0
     dev = json.loads(capsys.readouterr().out)
     assert sum(_by_condition(dev)["2 streams"]) / 2 == pytest.approx(
         trained["dev"]["mean"], rel=1e-6
@@ -99,7 +101,7 @@ def test_kept_models_are_evaluated_in_other_ways(
 def test_dynamic_evaluation_is_of_language_models() -> None:
     """Dies if a flag that a task does not read is passed over in silence."""
     with pytest.raises(ConfigError, match="--dynamic: for language models only"):
-        evaluate.main(["--dynamic"])
+        evaluate(["--dynamic"])
 
 
 def test_what_diverges_is_left_out_and_said(capsys: pytest.CaptureFixture) -> None:
@@ -113,7 +115,7 @@ def test_what_diverges_is_left_out_and_said(capsys: pytest.CaptureFixture) -> No
         }.items()
         for seed, score in enumerate(scores, 1)
     ]
-    conditions.show(rows)
+    Evaluation(rows).print()
     text = capsys.readouterr().out
     assert "fast: 2 of 3 diverged and are left out" in text
     assert [line.split() for line in text.splitlines() if line.startswith(("fast ", "wild "))] == [

@@ -136,7 +136,9 @@ def test_predictions_are_those_that_were_scored(
         for first, second in [*texts, ("quux", "Zwölf Boxkämpfer jagen ihn quer")]
     ]
     file.write_text("\n".join(lines) + "\n")
-    assert predict([str(trained), "--all", "--input", str(file), "--output", str(out)]) == 0
+    assert (
+        predict([str(trained), "--which", "all", "--input", str(file), "--output", str(out)]) == 0
+    )
     *predictions, unknown = map(json.loads, out.read_text().splitlines())
     assert [(line["premise"], line["hypothesis"]) for line in predictions] == texts
     members = sorted(runs.load(trained), key=lambda row: (-(row.dev or 0), row.seed))

@@ -206,7 +206,7 @@ def test_predictions_are_those_that_were_scored(tdlstm: tuple[Path, list], corpu
         (line["text"], *line["span"]): line["label"]
         for line in map(json.loads, (corpus / "dev.jsonl").read_text().splitlines())
     }
-    lines = _predicted(folder, corpus / "dev.jsonl", "--all")
+    lines = _predicted(folder, corpus / "dev.jsonl", "--which", "all")
     assert len(lines) == len((corpus / "dev.jsonl").read_text().splitlines())
     best_first = sorted(members, key=lambda member: (-member.dev, member.seed))
     for column, member in enumerate(best_first):
@@ -223,8 +223,8 @@ def test_one_model_a_vote_and_words_never_seen(tdlstm: tuple[Path, list], tmp_pa
     folder, _ = tdlstm
     file = tmp_path / "mine.jsonl"
     file.write_text('{"text": "zyzzyva was xylograph but qat", "target": "qat"}\n')
-    (best,), (vote,) = _predicted(folder, file), _predicted(folder, file, "--vote")
-    (both,) = _predicted(folder, file, "--all")
+    (best,), (vote,) = _predicted(folder, file), _predicted(folder, file, "--which", "vote")
+    (both,) = _predicted(folder, file, "--which", "all")
     assert best["span"] == [26, 29] and best["label"] == both["label"][0]
     assert best["probability"] == both["probability"][0]
     assert vote["label"] == both["label"][0] and isinstance(vote["probability"], float)
