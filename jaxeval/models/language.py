@@ -65,13 +65,6 @@ class LanguageModelSettings:
     )
     tied: bool = Field(True, description="input and output share the embedding")
     clip: float | None = Field(None, gt=0, description="of lstm's memory")
-    layer_norm: bool = Field(False, description="lstm")
-    forget_bias: float = Field(1.0, ge=-100, le=100, description="lstm")
-    carry_bias: float = Field(1.0, ge=-100, le=100, description="rhn")
-    released_highway: bool = Field(
-        False,
-        description="rhn: no input dropout at depths from 2, as in the authors' released code",
-    )
     state_reset_probability: float = Field(
         0.01, ge=0, lt=1, description="of a stream, that its state is zeroed before a window"
     )
@@ -83,10 +76,8 @@ class LanguageModelSettings:
             raise ValueError("rhn: gates are untied or tied, and layers is 1; set depth instead")
         if self.kind != "rhn" and self.depth > 1:
             raise ValueError(f"{self.kind}: depth is for rhn only; set layers instead")
-        if self.kind != "rhn" and self.released_highway:
-            raise ValueError(f"{self.kind}: released_highway is for rhn only")
-        if self.kind != "lstm" and (self.clip is not None or self.layer_norm):
-            raise ValueError(f"{self.kind}: clip and layer_norm are for lstm only")
+        if self.kind != "lstm" and self.clip is not None:
+            raise ValueError(f"{self.kind}: clip is for lstm only")
         if self.kind == "nas" and (self.dropout.update or self.gates is not None):
             raise ValueError("nas: takes neither dropout.update nor gates")
         if self.hidden is not None and (self.budget is not None or self.ratio is not None):
@@ -108,16 +99,14 @@ class LanguageModelSettings:
             projects = self.embedding not in (None, self.hidden)
         else:  # but for ratios that rounding makes 1
             projects = self.ratio is not None and self.ratio < 1
-        sites = {"input"} if self.released_highway and self.depth > 1 else set()
-        sites |= {"inter_layer"} if self.layers == 1 else set()
+        sites = {"inter_layer"} if self.layers == 1 else set()
         sites |= set() if projects else {"projected"}
         return frozenset(map(dropout.rate_name, sites))
 
     def cell(self) -> Cell:
         """The cell of every layer."""
         gates = self.gates or ("capped" if self.kind == "lstm" else "untied")
-        numbers = self.clip, self.layer_norm, self.forget_bias, self.carry_bias, self.depth
-        return Cell(self.kind, gates, *numbers)
+        return Cell(self.kind, gates, self.clip, self.depth)
 
     def shape(self, vocabulary: int) -> "LanguageShape":
         """The sizes, given or solved.

@@ -4,9 +4,8 @@ Notation: T positions, B sentences, K targets of a sentence, R = B K rows, one a
 b K + k), W words of the longest target, D size of a word vector, P of a position's, H hidden
 units, N filters. Sequences are time-major.
 
-The input of an LSTM over words with a target beside each of them, [x(t); target], times its kernel
-is x(t) times the first rows of the kernel, computed once a sentence, and the target times the
-others, once a target: [T, R, 2 D] is never formed.
+Of an LSTM over words with a target beside each of them, [x(t); target], the kernel's first rows
+are multiplied once a sentence, the others once a target: [T, R, 2 D] is never formed.
 """
 
 from typing import NamedTuple

@@ -28,6 +28,7 @@ from jaxeval.models.parameters import Module
 
 Array = jax.Array
 _GLOROT = nn.initializers.glorot_uniform()
+_CASING = 10  # size of a casing embedding
 _PATTERNS = 5  # of capitals; padding has none
 
 
@@ -102,7 +103,6 @@ class TaggerSettings:
         description="casing feature; embedding is trained; capitals: one of five patterns (Nayak "
         "et al. 2016)",
     )
-    casing_dimension: fields.Size = Field(10, description="size of a casing embedding")
     encoder: Literal["bilstm", "window"] = Field(
         "bilstm", description="bilstm, or a perceptron over a window of words"
     )
@@ -167,7 +167,7 @@ class Features(Module):
         elif casing == "one_hot":
             parts.append(jax.nn.one_hot(batch.shared["casing"][forms], self.sizes.casings))
         elif casing == "embedding":
-            shape = (self.sizes.casings, self.choices.casing_dimension)
+            shape = (self.sizes.casings, _CASING)
             table = self.param("casing", nn.initializers.uniform(0.1), shape)
             parts.append(table[batch.shared["casing"][forms]])
         return jnp.concatenate(parts, axis=-1)

@@ -18,7 +18,7 @@ def program_key(config: Any, data: Any) -> list[int]:
     """What word tables must have in common for members of both in one program: D.
 
     The number of rows too, where all rows of a trained table are added up (a global norm, the mean
-    of all vectors): zeros among them could change last bits.
+    of all vectors): zeros could change last bits.
     """
     vocabulary, outside, dimension = word_tables.size(data)
     words = config.model.words

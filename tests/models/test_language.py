@@ -59,7 +59,7 @@ def _model(shape: LanguageShape, cell: Cell) -> tuple[language.LanguageModel, An
 
 CELLS = [
     *(Cell(), Cell(gates="tied"), Cell("rhn", "untied"), Cell("rhn", "tied", depth=2)),
-    *(Cell("nas", "untied"), Cell(layer_norm=True)),
+    Cell("nas", "untied"),
 ]
 
 

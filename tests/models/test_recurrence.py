@@ -159,7 +159,6 @@ KINDS = [
     Cell("lstm", "tied"),
     Cell("lstm", "capped"),
     Cell("lstm", "capped", clip=0.2),
-    Cell("lstm", "capped", layer_norm=True),
     Cell("rhn", "untied"),
     Cell("rhn", "tied", depth=3),
     Cell("nas", "untied"),
@@ -168,12 +167,6 @@ KINDS = [
 
 def _relu(x: np.ndarray) -> np.ndarray:
     return np.maximum(x, 0)
-
-
-def _norm(x: np.ndarray, groups: int, scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    parts = x.reshape(len(x), groups, -1)
-    actual = (parts - parts.mean(-1, keepdims=True)) / np.sqrt(parts.var(-1, keepdims=True) + 1e-5)
-    return actual.reshape(x.shape) * scale + shift
 
 
 def _cell_loop(
@@ -214,16 +207,13 @@ def _nas_step(cell: Cell, p: dict, row: np.ndarray, state: Any, drop: Any, new: 
 def _lstm_step(cell: Cell, p: dict, row: np.ndarray, state: Any, drop: Any, new: Any) -> Any:
     h, c = state
     z = row @ p["kernel"] + p["bias"] + (h * drop) @ p["recurrent"]
-    if cell.layer_norm:
-        z = _norm(z, cell.blocks, p["gate_scale"], p["gate_shift"])
     j, o, f, *i = np.split(z, cell.blocks, axis=1)
     f = _sigmoid(f)
     input_gate = 1 - f if cell.gates == "tied" else _sigmoid(i[0])
     if cell.gates == "capped":
         input_gate = np.minimum(1 - f, input_gate)
     c = f * c + input_gate * np.tanh(j) * new
-    memory = _norm(c, 1, p["memory_scale"], p["memory_shift"]) if cell.layer_norm else c
-    h = _sigmoid(o) * np.tanh(memory)
+    h = _sigmoid(o) * np.tanh(c)
     return h, c if cell.clip is None else np.clip(c, -cell.clip, cell.clip)
 
 

@@ -1,6 +1,5 @@
 """The language task: exact token accounting, carried state, streams, forgetting; the laws."""
 
-import functools
 import math
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,6 @@ from jaxeval.contracts import Batch, Corpus, Member, Metric, Task
 from jaxeval.data import language as data
 from jaxeval.models import language as models
 from jaxeval.models.cells import Cell
-from jaxeval.models.language import LanguageDropout
-from jaxeval.models.language import LanguageModelSettings as Settings
 from jaxeval.population import engine, member, optimisers
 from jaxeval.population.problem import Problem
 from jaxeval.population.settings import Training
@@ -88,20 +85,6 @@ def test_a_model_that_has_diverged_has_no_perplexity() -> None:
     for nats in (math.nan, math.inf, 1e5):
         actual = task.score({"nats": nats, "tokens": 10.0})
         assert not math.isfinite(actual["perplexity"]) and not math.isfinite(actual["bits"])
-
-
-def test_the_released_highway_drops_no_inputs() -> None:
-    """Dies if the switch does nothing, or reaches a depth of one or another site."""
-    rates, rhn = LanguageDropout(input=0.5, state=0.25), functools.partial(Settings, kind="rhn")
-    both = {"dropout_input", "dropout_state"}
-    for depth, released, sites in (
-        (1, True, both),
-        (2, True, {"dropout_state"}),
-        (2, False, both),
-    ):
-        assert {
-            *markers.active(rhn(depth=depth, dropout=rates, released_highway=released))
-        } == sites
 
 
 @pytest.mark.parametrize("streams", [1, 3, 7])
