@@ -59,10 +59,9 @@ def _program(saved: SavedModel, rows: Sequence[Row], file: Path) -> PredictionPr
     size = config.training.evaluation_batch_size
     read = pair_lookup.in_words(config.data, rows, file)
     encoded = pair_lookup.encode(config.data, vocabulary, read, size)
-    vectors, known = word_vectors.of_saved(saved, "words", trained, vocabulary.rows)
+    table = "words", trained, vocabulary.rows
+    of_rows, known = word_vectors.rows_of_saved(saved, encoded, *table)
     model = models.PairClassifier(config.model, models.Sizes(len(vocabulary.labels), known))
-    tables = word_vectors.tables(encoded.shared, vectors)
-    of_rows = prediction.Rows(encoded.numbers, encoded.columns, *tables)
     return classification.program(saved, model, of_rows, vocabulary.labels, np.stack)
 
 

@@ -118,19 +118,19 @@ def _program(saved: SavedModel, texts: Sequence[LabelledText]) -> PredictionProg
     vocabulary = prediction.checked(SavedVocabulary, saved.vocabulary, saved.meanings)
     size = config.training.evaluation_batch_size
     encoded = sentiment_lookup.encode(config.data, vocabulary, texts, size)
-    vectors, known = np.zeros((vocabulary.rows, 1), np.float32), vocabulary.rows
-    if choices.architecture != "majority":  # which reads no word
-        trained = choices.words.trained
-        vectors, known = word_vectors.of_saved(saved, "embedding/words", trained, known)
+    if choices.architecture == "majority":  # which reads no word
+        none = np.zeros((vocabulary.rows, 1), np.float32)
+        saved = saved._replace(tables={"vectors": none})
+    trained = choices.words.trained and choices.architecture != "majority"
+    table = "embedding/words", trained, vocabulary.rows
+    rows, known = word_vectors.rows_of_saved(saved, encoded, *table)
     longest = _longest_target(encoded.columns)
     model = models.Classifier(choices, models.Sizes(len(vocabulary.labels), known, longest))
-    tables = word_vectors.tables(encoded.shared, vectors)
 
     def of_targets(of_rows: list[np.ndarray]) -> np.ndarray:
         each = zip(of_rows, encoded.rows, strict=True)
         return np.concatenate([of_row[: len(row.targets)] for of_row, row in each])
 
-    rows = prediction.Rows(encoded.numbers, encoded.columns, *tables)
     return classification.program(saved, model, rows, vocabulary.labels, of_targets)
 
 

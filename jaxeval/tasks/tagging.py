@@ -203,7 +203,7 @@ def _program(saved: SavedModel, sentences: Sequence[Sequence[str]]) -> Predictio
     size = config.training.evaluation_batch_size
     encoded = tagging_lookup.encode(config.data, vocabulary, sentences, size)
     trained = config.model.words.trained
-    vectors, known = word_vectors.of_saved(saved, _WORDS, trained, vocabulary.rows)
+    rows, known = word_vectors.rows_of_saved(saved, encoded, _WORDS, trained, vocabulary.rows)
     alphabet = len(vocabulary.characters) + words.UNKNOWN + 1
     sizes = models.Sizes(len(vocabulary.labels), alphabet, len(words.CASINGS), known)
     entities = vocabulary.scheme != "none"
@@ -222,8 +222,6 @@ def _program(saved: SavedModel, sentences: Sequence[Sequence[str]]) -> Predictio
             for of_words, sentence in zip(numbers, sentences, strict=True)
         ]
 
-    tables = word_vectors.tables(encoded.shared, vectors)
-    rows = prediction.Rows(encoded.numbers, encoded.columns, *tables)
     return prediction.program(saved, task.init, run, rows, read)
 
 
