@@ -1,0 +1,153 @@
+"""What differs between two recordings of golden_commands.py that golden_list.py does not allow."""
+
+import difflib
+import fnmatch
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from golden_list import ADDED, DROPPED_FIGURES, RENAMED
+
+_NUMBER = re.compile(r"(?<![\w.])-?\d*\.?\d+(?:e[+-]?\d+)?")
+_PAPER = r"_(tex|md|xml)$"  # files with captions
+_SHOWN_IN = r"\.(title|left_title|label|ticks|texts|legends?)(\.|$)"  # of a figure
+_SHOWN = 12  # differences of a kind and command
+
+
+def flat(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """The leaves of a tree by path: keys with dots between them, places in lists as numbers."""
+    items = list(enumerate(tree)) if isinstance(tree, list) else tree
+    if isinstance(items, dict):
+        items = [(k.removesuffix(".json").replace(".", "_"), of) for k, of in items.items()]
+    if not isinstance(tree, dict | list) or not items:
+        yield path, tree
+        return
+    for key, of in items:
+        yield from flat(of, f"{path}.{key}" if path else str(key))
+
+
+def renamed(leaves: dict[str, Any], command: str) -> dict[str, Any]:
+    """Leaves of a recording by the paths that they have now; those dropped on purpose left out."""
+    rules = [(*rule[:2], rule[3] if len(rule) > 3 else "*") for rule in RENAMED]
+    rules += [(f"figures.{of}", None, "*") for of, _ in DROPPED_FIGURES]
+    mine = [
+        (re.compile(re.escape(old).replace(r"\*\*", "(.+)").replace(r"\*", "([^.]+)")), new)
+        for old, new, commands in rules
+        if old and fnmatch.fnmatch(command, commands)
+    ]
+    after: dict[str, Any] = {}
+    for path, leaf in leaves.items():
+        for old, new in mine:  # the first that fits; it also moves all that is below
+            if (found := re.fullmatch(f"{old.pattern}(\\..*)?", path)) is not None:
+                *parts, rest = found.groups()
+                for part in parts if new else ():
+                    new = re.sub(r"\*\*|\*", lambda _, part=part: part, new, count=1)
+                path = None if new is None else new + (rest or "")
+                break
+        while path in after:  # of two that are one now, both must be as they were
+            path += ", again"
+        if path is not None:
+            after[path] = leaf
+    return after
+
+
+def is_added(path: str, command: str) -> bool:
+    """Whether a leaf that the recording lacks is there on purpose."""
+    return any(
+        fnmatch.fnmatch(path, of) and fnmatch.fnmatch(command, (*more, "*")[0])
+        for of, _, *more in ADDED
+    )
+
+
+def differences(command: str, before: dict, after: dict) -> Iterator[tuple[str, str]]:
+    """Kind (exit, json, figures, files, words, numbers in words, text) and what differs."""
+    kinds = ("exit", "json", "figures", "files", "text")
+    old, new = (dict(flat({k: of[k] for k in kinds if of[k]})) for of in (before, after))
+    old = renamed(old, command)
+    for side, leaves, others in (("lost", old, new), ("new", new, old)):
+        for path, count in _alone(leaves, others, side == "new" and command):
+            leaf = json.dumps(leaves[path])[:80] if path in leaves else f"{count} leaves"
+            yield path.partition(".")[0], f"{side} {path}: {leaf}"
+    for path in old:
+        if path in new and repr(old[path]) != repr(new[path]):
+            yield _kind(path, old[path], new[path]), f"{path}: {_said(old[path], new[path])}"
+
+
+def _alone(leaves: dict, others: dict, command: str | bool) -> Iterator[tuple[str, int]]:
+    """The shortest paths of which the others have nothing, and how many leaves are there."""
+    known = {path[:k] for path in others for k in _ends(path)}
+    counts: dict[str, int] = {}
+    for path in leaves:
+        if path not in others and not (command and is_added(path, str(command))):
+            shortest = next((path[:k] for k in _ends(path) if path[:k] not in known), path)
+            counts[shortest] = counts.get(shortest, 0) + 1
+    return iter(counts.items())
+
+
+def _ends(path: str) -> list[int]:
+    return [*(k for k, letter in enumerate(path) if letter == "."), len(path)]
+
+
+def _said(old: Any, new: Any) -> str:
+    if isinstance(old, str) and isinstance(new, str) and "\n" in old + new:
+        lines = difflib.unified_diff(old.splitlines(), new.splitlines(), "", "", "", "", 0)
+        return "\n      ".join(["", *(line for line in [*lines][2:40] if line[:2] != "@@")])
+    return f"{json.dumps(old)} -> {json.dumps(new)}"
+
+
+def _kind(path: str, old: Any, new: Any) -> str:
+    """Words may change on purpose: sentences, and what stands in figures and captions."""
+    kind = path.partition(".")[0]
+    if kind == "text" or not (isinstance(old, str) and isinstance(new, str)):
+        return kind
+    equal = _NUMBER.findall(old) == _NUMBER.findall(new)
+    if kind == "files":
+        return "words" if equal and re.search(_PAPER, path) else kind
+    if kind == "figures":
+        return ("words" if equal else "numbers in words") if re.search(_SHOWN_IN, path) else kind
+    if kind == "json" and all(
+        re.search(r"[a-z]{2,}.* ", t) and t[0] not in "[{" for t in (old, new)
+    ):
+        return "words" if equal else "numbers in words"
+    return kind
+
+
+def check(before: dict, after: Iterator[tuple[str, dict]], text: bool, whole: bool) -> int:
+    """Prints what differs; how much of it counts.
+
+    Args:
+      before: what was recorded of the commands that are run.
+      text: words too.
+      whole: all of it.
+    """
+    left = {*before}
+    failed, total = 0, dict.fromkeys(("numbers in words", "words", "text"), 0)
+    for name, of in after:
+        left.discard(name)
+        if name not in before:
+            print(f"{name}: not recorded")
+            failed += 1
+            continue
+        by_kind: dict[str, list[str]] = {}
+        for kind, said in differences(name, before[name], of):
+            by_kind.setdefault(kind, []).append(said)
+        counts = ", ".join(f"{len(said)} {kind}" for kind, said in by_kind.items())
+        print(f"{name}: {counts or 'equal'} ({of['seconds']} s)", flush=True)
+        for kind, said in by_kind.items():
+            counted = kind in total
+            if counted:
+                total[kind] += len(said)
+            else:
+                failed += len(said)
+            if not counted or text:
+                most = len(said) if whole else _SHOWN
+                print(*(f"    {kind}: {of}" for of in said[:most]), sep="\n")
+                if len(said) > most:
+                    print(f"    ... and {len(said) - most} more (--all)")
+    for name in sorted(left):
+        print(f"{name}: recorded, and no command any more")
+    failed += len(left)
+    told = ", ".join(f"{count} {kind}" for kind, count in total.items())
+    print(f"{failed} differences; told apart: {told}")
+    return failed
