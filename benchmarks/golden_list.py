@@ -364,9 +364,9 @@ trained: bags, whole life
     compare five slow --runs runs --score dev --json out/dev.json
     select --runs runs --json out/selected.json
     evaluate --out runs --experiment five --part dev --json out/evaluated.json
-    predict runs --experiment five --vote --input in/targets.jsonl --output
+    predict runs --experiment five --which vote --input in/targets.jsonl --output
         out/votes.jsonl
-    predict runs --experiment slow --all --input in/targets.jsonl --output out/all.jsonl
+    predict runs --experiment slow --which all --input in/targets.jsonl --output out/all.jsonl
     predict runs --experiment slow --seed 2 --input in/targets.jsonl --output
         out/two.jsonl
 trained: bags, random splits
@@ -430,8 +430,8 @@ trained: texts and pairs
 trained: default tagger
     train data.train_sentences=120 data.max_widths=1 training.epochs=3
         training.save_models=true --seeds 2 --json out/train.json
-    predict runs --input in/words.txt --output out/tags.txt --all
-    predict runs --input in/words.txt --vote > out/vote.txt
+    predict runs --input in/words.txt --output out/tags.txt --which all
+    predict runs --input in/words.txt --which vote > out/vote.txt
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
 trained: pairs of letters
@@ -440,7 +440,7 @@ trained: pairs of letters
         training.epochs=25 $RATE=0.02 model.beam=2 training.save_models=true --seeds 2 --json
         out/train.json
     predict runs --input in/golden/pairs/test.txt --n-best 3 --beam 4 --output out/best.txt
-    predict runs --input in/golden/pairs/test.txt --vote --max-length 3 --output out/vote.txt
+    predict runs --input in/golden/pairs/test.txt --which vote --max-length 3 --output out/vote.txt
     evaluate --out runs --experiment seq2seq --input in/golden/pairs/dev.txt --json
         out/evaluated.json
 """
@@ -471,8 +471,8 @@ tagging, splits
     compare --runs runs --json out/refused.json
     noise --by split,seed --runs runs --json out/of_runs.json
 language, evaluate
-    predict runs --input in/golden/text/test.txt --output out/lines.tsv --all
-    predict runs --input in/golden/text/test.txt --output out/whole.tsv --whole --vote
+    predict runs --input in/golden/text/test.txt --output out/lines.tsv --which all
+    predict runs --input in/golden/text/test.txt --output out/whole.tsv --whole --which vote
 language, ablation
     report runs --json out/report.json --figures out/f
     compare --runs runs --json out/compared.json --details

@@ -70,17 +70,6 @@ def test_logits_are_those_computed_word_by_word(name: str) -> None:
         np.testing.assert_allclose(actual, expected, rtol=2e-4, atol=2e-5)
 
 
-@pytest.mark.parametrize("name", ["tclstm apart", "ian"])
-def test_a_row_a_target_or_a_sentence_is_the_same(name: str) -> None:
-    """Dies if a row of one target is another program than one of several."""
-    choices, batch = _choices(name), sentences.batch()
-    params = sentences.params(choices, batch)
-    together = sentences.logits(choices, params, batch)
-    apart = sentences.logits(choices, params, sentences.target_at_a_time(batch))
-    real = np.arange(2)[None] < np.asarray(batch.rows["targets"])[:, None]
-    np.testing.assert_allclose(together[real], apart[:, 0], rtol=1e-5, atol=1e-6)
-
-
 @pytest.mark.parametrize("name", ["ian weighted"])
 def test_targets_without_words_give_numbers(name: str) -> None:
     """Dies if padding's empty target makes the gradients of all others nan."""
@@ -97,77 +86,6 @@ def test_targets_without_words_give_numbers(name: str) -> None:
 
     leaves = jax.tree.leaves(quick.jit(jax.grad(total))(params))
     assert all(np.isfinite(leaf).all() for leaf in leaves)
-
-
-def test_targets_are_ordered_by_their_places() -> None:
-    """Dies if the LSTM over targets reads them in the order of the columns."""
-    choices, batch = _choices("tdlstm between"), sentences.batch()
-    params = sentences.params(choices, batch)
-    turned = {
-        name: np.flip(np.asarray(column), 1) if name in ("start", "end") else column
-        for name, column in batch.rows.items()
-    }
-    logits = sentences.logits(choices, params, batch)
-    other = sentences.logits(choices, params, batch._replace(rows=turned))
-    for sentence in (0, 2, 3):  # of two targets
-        np.testing.assert_allclose(logits[sentence], other[sentence][::-1], rtol=1e-5)
-
-
-def test_the_target_cancels_in_the_published_attention() -> None:
-    """Dies if `attention.target = false` is not Wang et al. (2016, equations 4 to 7).
-
-    M = tanh([W_h H; W_v t]) there, of which the second half is the same at all words.
-    """
-    attention = {"target": False, "bias": False}
-    tree = {"architecture": "atae", "hidden": 5, "attention": attention}
-    choices = reading.from_dict(SentimentModel, tree)
-    batch = sentences.batch()
-    params = sentences.params(choices, batch)
-    reference = sentences.Reference(choices, params, batch)
-    encoder, draw = reference.encoder, np.random.default_rng(3)
-    of_target, scores_of_target = draw.normal(size=(4, 4)), draw.normal(size=4)
-    words = reference.vectors("words", np.asarray(batch.rows["forms"])[0, :7])
-    target = np.mean(words[4:7], axis=0)
-    hidden = sentences.states(encoder["text"]["lstm"], [np.r_[w, target] for w in words])
-    keys = [np.tanh(np.r_[h @ encoder["attention"]["kernel"], target @ of_target]) for h in hidden]
-    scores = np.array([np.r_[encoder["attention_vector"], scores_of_target] @ m for m in keys])
-    weights = np.exp(scores) / np.exp(scores).sum()
-    read = weights @ np.array(hidden)
-    h = np.tanh(
-        read @ encoder["projection"]["kernel"] + hidden[-1] @ encoder["last_projection"]["kernel"]
-    )
-    expected = h @ reference.tree["logits"]["kernel"] + reference.tree["logits"]["bias"]
-    actual = sentences.logits(choices, params, batch)[0, 0]
-    np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("name", ["cnn", "tdlstm apart", "ae"])
-def test_fixed_vectors_need_no_gradient(name: str) -> None:
-    """Dies if a kernel's gradient is lost with that of the vectors, which is not computed."""
-    tree = {**MODELS[name], "words": {"trained": False}}
-    choices = reading.from_dict(SentimentModel, {"hidden": 5, **tree})
-    batch = sentences.batch()
-    params = jax.device_get(sentences.params(choices, batch))
-    model = sentiment.Classifier(choices, sentences.SIZES)
-
-    def total(tree: Any, vectors: Any) -> Any:
-        of = batch._replace(shared={**batch.shared, "vectors": vectors})
-        return jnp.sum(jnp.sin(model.apply({"params": tree}, of, {}, None)[0]))
-
-    vectors, structure = batch.shared["vectors"], jax.tree.structure(params)
-    gradient = quick.jit(jax.value_and_grad(total, argnums=(0, 1)))
-    grads, of_vectors = jax.device_get(gradient(params, vectors)[1])
-    draw = np.random.default_rng(0)
-    direction = [draw.normal(size=leaf.shape) for leaf in jax.tree.leaves(params)]
-    direction = jax.tree.unflatten(structure, direction)
-    ahead, behind = (
-        float(gradient(jax.tree.map(lambda p, d, s=s: p + s * d, params, direction), vectors)[0])
-        for s in (0.01, -0.01)
-    )
-    slopes = jax.tree.map(lambda g, d: float(np.sum(g * d)), grads, direction)
-    expected = (ahead - behind) / 0.02
-    assert sum(jax.tree.leaves(slopes)) == pytest.approx(expected, rel=0.02, abs=2e-3)
-    assert name == "ae" or not np.any(of_vectors)  # the mean of a target is no kernel's input
 
 
 def test_a_variational_mask_is_the_same_at_all_words() -> None:

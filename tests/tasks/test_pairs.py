@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 from jaxeval import runs, studies
-from jaxeval.config import reading
 from jaxeval.contracts import Batch
-from jaxeval.data import generated_pairs, pair_lookup
-from jaxeval.data.labelled_pairs import LabelledPair
+from jaxeval.data import generated_pairs
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.models import pairs as models
 from jaxeval.models.pairs import PairModel
@@ -84,24 +82,6 @@ def test_logits_are_those_computed_word_by_word() -> None:
         hidden = np.tanh(np.concatenate(states) @ layer["kernel"] + layer["bias"])
         expected = hidden @ last["kernel"] + last["bias"]
         np.testing.assert_allclose(values[pair], expected, rtol=2e-4, atol=2e-5)
-
-
-def test_padding_that_is_read() -> None:
-    """Dies if padding is masked though it is to be read, is a word, or a sentence is not cut; or
-    if a pair to be classified is read in another way."""
-    plain, data = (_prepared(*changes).data for changes in ([], ["data.padded_to=5"]))
-    before, after = plain.corpus.buckets[0], data.corpus.buckets[0]
-    for side in ("premise", "hypothesis"):
-        assert (after[f"{side}_length"] == 5).all() and after[side].shape[1] == 5
-        length = np.minimum(before[f"{side}_length"], 5)
-        assert ((after[side] > 0).sum(axis=1) == length).all() and length.min() < 5
-    words = ("a", "b", "c", "d")
-    saved = reading.from_dict(pair_lookup.SavedVocabulary, data.vocabulary(0))
-    pair = LabelledPair(words, words[:1], "")
-    (columns,) = pair_lookup.encode(data.settings, saved, [pair], 1).columns
-    assert columns["premise"].tolist() == [[1, 2, 3, 4, 0]]
-    assert columns["hypothesis"].tolist() == [[1, 0, 0, 0, 0]]
-    assert columns["hypothesis_length"].tolist() == [5]
 
 
 @pytest.fixture(scope="module")
