@@ -8,8 +8,7 @@ Notation: A heads that are computed, D = E / A units of each; K positions that a
 
 The layers of a stack are one loop over stacked weights: eight compile as fast as two. Members of
 one program may use fewer layers (a loop's step that does nothing) and fewer heads: a head is then
-a group of the computed ones, whose scores are added up before the softmax
-(`models.ragged` says the rest).
+a group of the computed ones, whose scores are added up before the softmax (`models.ragged`).
 """
 
 from collections.abc import Callable, Sequence
@@ -30,9 +29,6 @@ Array = jax.Array
 SOURCE, ENCODER, TARGET, DECODER = range(4)  # dropout sites
 # ... and those of a layer: attention weights, and what is added to x
 WEIGHTS, ADDED, INNER, CROSS_WEIGHTS, ADDED_CROSS, ADDED_INNER = range(6)
-# keys of the parameter tree, which saved models have too
-SELF_ATTENTION, CROSS_ATTENTION, FEED_FORWARD = "own", "across", "feed_forward"
-QKV, OUTPUT_PROJECTION = "inner", "outer"  # of an attention
 
 
 class SourceKeyValues(NamedTuple):
@@ -81,9 +77,9 @@ class Transformer(Module):
         self.source = self.param("source", _embeddings, shape.source, axes.model)
         self.target = self.param("target", _embeddings, shape.target, axes.model)
         layers = shape.encoder_layers, live.encoder_layers
-        self.encoder = self.param("encoder", _stack, *layers, (SELF_ATTENTION,), axes)
+        self.encoder = self.param("encoder", _stack, *layers, ("self_attention",), axes)
         layers = shape.decoder_layers, live.decoder_layers
-        attentions = SELF_ATTENTION, CROSS_ATTENTION
+        attentions = "self_attention", "cross_attention"
         self.decoder = self.param("decoder", _stack, *layers, attentions, axes)
         self.output = self.param("output", ragged.linear, axes.model, ragged.axis(shape.target))
 
@@ -99,7 +95,7 @@ class Transformer(Module):
 
         x = _through(layer, self.encoder["layers"], x, self.live.encoder_layers)
         encoded = ragged.layer_norm(x, self.encoder["norm"], self.axes.model)
-        qkv = self.decoder["layers"][CROSS_ATTENTION][QKV]
+        qkv = self.decoder["layers"]["cross_attention"]["in_projection"]
         width = self.shape.embedding
         of_source = {name: leaf[..., width:] for name, leaf in qkv.items()}
 
@@ -143,13 +139,13 @@ class Transformer(Module):
         def layer(number: Array, inputs: tuple, running: tuple) -> tuple:
             x, cache = running
             weights, *source = inputs
-            queries, *new = self._qkv(weights[SELF_ATTENTION], x)
+            queries, *new = self._qkv(weights["self_attention"], x)
             place = (number, 0, 0, position, 0)
             pairs = zip(cache, new, strict=True)
             cache = Cache(*(lax.dynamic_update_slice(c, n[None], place) for c, n in pairs))
             keys, values = (lax.dynamic_index_in_dim(c, number, keepdims=False) for c in cache)
             attended = self._attend(queries, keys, values, past[None, None, None], none)
-            x = x + self._output_projection(weights[SELF_ATTENTION], attended, none)
+            x = x + self._output_projection(weights["self_attention"], attended, none)
             x = x + self._cross_attention(weights, x, source, memory.attention_bias, none)
             return x + self._feed_forward(weights, x, none), cache
 
@@ -177,11 +173,11 @@ class Transformer(Module):
     def _qkv(self, weights: Weights, x: Array) -> list[Array]:
         """Queries, keys and values [B, A, T, D] of x [B, T, E]."""
         normed = ragged.layer_norm(x, weights["norm"], self.axes.model)
-        qkv = ragged.affine(weights[QKV], normed)
+        qkv = ragged.affine(weights["in_projection"], normed)
         return [self._by_head(part) for part in jnp.split(qkv, 3, axis=-1)]
 
     def _self_attention(self, layer: Weights, x: Array, bias: Array, drop: HashedDropout) -> Array:
-        weights = layer[SELF_ATTENTION]
+        weights = layer["self_attention"]
         queries, keys, values = self._qkv(weights, x)
         attended = self._attend(queries, keys, values, bias, drop.at(WEIGHTS))
         return self._output_projection(weights, attended, drop.at(ADDED))
@@ -195,8 +191,8 @@ class Transformer(Module):
         drop: HashedDropout,
     ) -> Array:
         """Attention to keys and values of the source."""
-        weights, width = layer[CROSS_ATTENTION], self.shape.embedding
-        of_queries = {name: leaf[..., :width] for name, leaf in weights[QKV].items()}
+        weights, width = layer["cross_attention"], self.shape.embedding
+        of_queries = {name: leaf[..., :width] for name, leaf in weights["in_projection"].items()}
         normed = ragged.layer_norm(x, weights["norm"], self.axes.model)
         queries = self._by_head(ragged.affine(of_queries, normed))
         bias = attention_bias[:, None, None]
@@ -228,10 +224,10 @@ class Transformer(Module):
         """[B, A, T, D] -> [B, T, E]."""
         rows, _, steps, _ = attended.shape
         concatenated = attended.transpose(0, 2, 1, 3).reshape(rows, steps, -1)
-        return drop.apply(ragged.affine(weights[OUTPUT_PROJECTION], concatenated))
+        return drop.apply(ragged.affine(weights["out_projection"], concatenated))
 
     def _feed_forward(self, layer: Weights, x: Array, drop: HashedDropout) -> Array:
-        weights = layer[FEED_FORWARD]
+        weights = layer["feed_forward"]
         normed = ragged.layer_norm(x, weights["norm"], self.axes.model)
         inner = drop.at(INNER).apply(jax.nn.relu(ragged.affine(weights["inner"], normed)))
         return drop.at(ADDED_INNER).apply(ragged.affine(weights["outer"], inner))
@@ -280,7 +276,7 @@ def _stack(
         named = zip(attentions, keys, strict=True)
         weights = {name: _initial_attention(k, axes) for name, k in named}
         inner, outer = jax.random.split(key_of)
-        weights[FEED_FORWARD] = {
+        weights["feed_forward"] = {
             "inner": ragged.linear(inner, axes.model, axes.hidden),
             "outer": ragged.linear(outer, axes.hidden, axes.model),
             "norm": ragged.layer_norm_weights(axes.model),
@@ -298,7 +294,7 @@ def _initial_attention(key: Array, axes: _Axes) -> Weights:
     kernel = ragged.uniform(qkv_key, axes.model, axes.qkv, -bound, bound)
     output = ragged.linear(output_key, axes.heads, axes.model)
     return {
-        QKV: {"kernel": kernel, "bias": jnp.zeros(len(axes.qkv))},
-        OUTPUT_PROJECTION: {**output, "bias": jnp.zeros_like(output["bias"])},
+        "in_projection": {"kernel": kernel, "bias": jnp.zeros(len(axes.qkv))},
+        "out_projection": {**output, "bias": jnp.zeros_like(output["bias"])},
         "norm": ragged.layer_norm_weights(axes.model),
     }

@@ -238,8 +238,8 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     if options.n_best and len(saved) > 1:
         raise ConfigError(f"{argument('n_best')}: for a single model, got {len(saved)}")
     if options.n_best and options.beam and options.beam < options.n_best:
-        narrow, wanted = argument("beam", options.beam), argument("n_best", options.n_best)
-        raise ConfigError(f"{narrow}: less than {wanted}")
+        narrow, asked = argument("beam", options.beam), argument("n_best", options.n_best)
+        raise ConfigError(f"{narrow}: less than {asked}")
     sources = seq2seq_lookup.read(saved[0].config.data, file)
     predictions = prediction.of_each(saved, lambda model: _program(model, sources.pairs, options))
     for line, *each in zip(sources.lines, *predictions, strict=True):

@@ -134,11 +134,12 @@ def _lstm(p: Any) -> None:
 
 def _transformer(p: Any) -> None:
     encoder, decoder = (p[name]["layers"] for name in ("encoder", "decoder"))
-    attentions = [encoder["own"], decoder["own"], decoder["across"]]
+    attentions = [encoder["self_attention"], decoder["self_attention"], decoder["cross_attention"]]
     for weights in attentions:
-        _bounded(weights["inner"]["kernel"], (6 / (4 * 24)) ** 0.5)
-        _bounded(weights["outer"]["kernel"], 24**-0.5)
-        assert not np.any(weights["inner"]["bias"]) and not np.any(weights["outer"]["bias"])
+        _bounded(weights["in_projection"]["kernel"], (6 / (4 * 24)) ** 0.5)
+        _bounded(weights["out_projection"]["kernel"], 24**-0.5)
+        for name in ("in_projection", "out_projection"):
+            assert not np.any(weights[name]["bias"])
     for layer in (encoder, decoder):
         for name, size in (("inner", 24), ("outer", 36)):
             for leaf in layer["feed_forward"][name].values():

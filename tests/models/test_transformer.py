@@ -35,7 +35,10 @@ def _attention(w: dict, x: np.ndarray, y: np.ndarray, causal: bool, masks: Any) 
     """Of x [T, E] to y [K, E], head by head; heads are contiguous blocks of the units."""
     heads, width = len(masks), x.shape[1] // len(masks)
     q, k, v = (
-        _affine({name: np.split(leaf, 3, axis=-1)[part] for name, leaf in w["inner"].items()}, z)
+        _affine(
+            {name: np.split(leaf, 3, axis=-1)[part] for name, leaf in w["in_projection"].items()},
+            z,
+        )
         for part, z in enumerate((x, y, y))
     )
     attended = []
@@ -45,7 +48,7 @@ def _attention(w: dict, x: np.ndarray, y: np.ndarray, causal: bool, masks: Any) 
         if causal:
             scores = np.where(np.tri(len(x), dtype=bool), scores, -np.inf)
         attended.append((pairs.softmax(scores) * masks[head][: len(x), : len(y)]) @ v[:, own])
-    return _affine(w["outer"], np.concatenate(attended, axis=1))
+    return _affine(w["out_projection"], np.concatenate(attended, axis=1))
 
 
 def _embedded(table: np.ndarray, symbols: np.ndarray) -> np.ndarray:
@@ -60,17 +63,24 @@ def _embedded(table: np.ndarray, symbols: np.ndarray) -> np.ndarray:
 
 def _stack(stack: dict, x: np.ndarray, memory: Any, mask: Any) -> np.ndarray:
     """All layers and the last norm; `mask(layer, site)` gives [heads, T, K] or [T, units]."""
-    for layer in range(len(stack["layers"]["own"]["norm"]["scale"])):
+    for layer in range(len(stack["layers"]["self_attention"]["norm"]["scale"])):
         w = jax.tree.map(lambda leaf, layer=layer: leaf[layer], stack["layers"])
         steps = len(x)
-        normed = _norm(w["own"]["norm"], x)
+        normed = _norm(w["self_attention"]["norm"], x)
         own = _attention(
-            w["own"], normed, normed, memory is not None, mask(layer, transformer.WEIGHTS)
+            w["self_attention"],
+            normed,
+            normed,
+            memory is not None,
+            mask(layer, transformer.WEIGHTS),
         )
         x = x + own * mask(layer, transformer.ADDED)[:steps]
         if memory is not None:
-            normed, drops = _norm(w["across"]["norm"], x), mask(layer, transformer.CROSS_WEIGHTS)
-            across = _attention(w["across"], normed, memory, False, drops)
+            normed, drops = (
+                _norm(w["cross_attention"]["norm"], x),
+                mask(layer, transformer.CROSS_WEIGHTS),
+            )
+            across = _attention(w["cross_attention"], normed, memory, False, drops)
             x = x + across * mask(layer, transformer.ADDED_CROSS)[:steps]
         feed_forward = w["feed_forward"]
         inner = np.maximum(_affine(feed_forward["inner"], _norm(feed_forward["norm"], x)), 0)
