@@ -18,9 +18,16 @@ all that lies below, and the first that fits counts:
 from string import Template
 
 # (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
-RENAMED: list[tuple] = []
+RENAMED: list[tuple] = [
+    *(
+        (f"files.*.config.*.model.{key}", None, "1, or 10, whatever the model: no config set it")
+        for key in ("casing_dimension", "carry_bias", "forget_bias", "layer_norm")
+    ),
+    ("files.*.config.*.model.released_highway", None, "no config set it"),
+    ("json.evaluate.*.condition", None, "1 stream, was: batch 1"),
+]
 # (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
-ADDED: list[tuple] = []
+ADDED: list[tuple] = [("json.evaluate.*.condition", "1 stream, was: batch 1")]
 # (path below "figures.", reason)
 DROPPED_FIGURES: list[tuple[str, str]] = []
 
