@@ -88,7 +88,7 @@ def test_python_gets_the_lines_of_the_verb(tags: Trained, tmp_path: Path) -> Non
         (unsaved, {}, "no saved model of these runs"),
         (tmp_path / "none", {}, "no such folder"),
         (tmp_path, {}, r"no saved model; train with training\.save_models=true"),
-        (None, {}, "expected a path"),
+        (None, {}, "runs: expected"),
     ):
         with pytest.raises(JaxevalError, match=said):
             lines(of, **options)
