@@ -96,6 +96,8 @@ def evaluate(
     """
     others = {"streams": streams, "temperature": temperature, "mean": mean, "dynamic": dynamic}
     others |= {"samples": samples, "dynamic_rate": dynamic_rate}
+    if input is not None and part == "dev":
+        raise ConfigError(f"{argument('input')}: expected no {argument('part', part)} beside it")
     means = _means(mean)
     ways = _streams(streams), _temperature(temperature), means, samples or 20
     backend.prepare()
@@ -113,12 +115,25 @@ def evaluate(
     (cohort,) = cohorts.by_program(cohorts.entries(trials, studies.Session().loader))
     models = evaluation.load(cohort, Path(out))
     models = models if input is None else evaluation.on_file(models, str(input))
-    rows: list[dict[str, Json]] = []
+    asked: Iterator[Condition | None] = iter([None])  # as in training
     if whole.task == "language":
-        rate = (0.001 if dynamic_rate is None else dynamic_rate) if dynamic else None
-        asked = _conditions(models, *ways, rate)
-    else:
-        asked = iter([None])
+        rate = 0.001 if dynamic_rate is None else dynamic_rate
+        asked = _conditions(models, *ways, rate if dynamic else None)
+    return Evaluation(_scored(models, asked, part, input, quiet))
+
+
+def _scored(
+    models: "evaluation.Models",
+    asked: "Iterator[Condition | None]",
+    part: Literal["test", "dev"],
+    input: str | Path | None,
+    quiet: bool,
+) -> list[dict[str, Json]]:
+    """The rows of all conditions, each of which is said as soon as it is known."""
+    from jaxeval.report.runs import conditions
+    from jaxeval.studies import evaluation
+
+    rows: list[dict[str, Json]] = []
     for condition in asked:
         described = "as in training" if condition is None else str(condition)
         if not quiet:
@@ -127,12 +142,10 @@ def evaluate(
             scores = evaluation.as_trained(models, part)
         else:
             scores = evaluation.scores(models, condition, part)
-        rows += _rows(models, scores, described, part if input is None else str(input))
+        rows += _rows(models, scores, described, str(input or part))
         if not quiet:
-            from jaxeval.report.runs import conditions
-
             print(conditions.line(rows, described), file=sys.stderr, flush=True)
-    return Evaluation(rows)
+    return rows
 
 
 def _experiment(

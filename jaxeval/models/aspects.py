@@ -12,13 +12,13 @@ from flax import linen as nn
 from pydantic import Field
 
 from jaxeval.config import fields, reading
+from jaxeval.contracts import Array
 from jaxeval.models import recurrence
 from jaxeval.models import sentences as texts
 from jaxeval.models.dropout import KeyedDropout
 from jaxeval.models.parameters import Initial, Module
 from jaxeval.models.sentences import Sentences
 
-Array = jax.Array
 _NEVER = -1e30  # score of padding; not -inf: where all is padding, weights stay numbers
 
 

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxeval.contracts import Array
 from jaxeval.models import lstm, ragged, recurrence
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.models.parameters import Module, Weights
@@ -24,7 +25,6 @@ from jaxeval.models.ragged import RaggedAxis
 from jaxeval.models.recurrence import Blocks, Tap
 from jaxeval.models.seq2seq import Live, Seq2SeqShape
 
-Array = jax.Array
 _GATES = 4
 _CELL = lstm.LSTMCell(lstm.LSTMVariant())
 _DIRECTIONS = ("forward", "backward")

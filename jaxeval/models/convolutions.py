@@ -14,10 +14,9 @@ from jax import lax
 from pydantic import Field
 
 from jaxeval.config import fields, reading
+from jaxeval.contracts import Array
 from jaxeval.models.dropout import KeyedDropout
 from jaxeval.models.parameters import Module
-
-Array = jax.Array
 
 
 @reading.settings

@@ -13,7 +13,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-Array = jax.Array
+from jaxeval.contracts import Array
+
 IMPOSSIBLE = -1e4  # finite, so that a sentence with an illegal gold path has a finite loss
 
 

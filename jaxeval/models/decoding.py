@@ -9,9 +9,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxeval.contracts import Tree
+from jaxeval.contracts import Array, Tree
 
-Array = jax.Array
 # (state, tokens [B], position []) -> (logits [B, V], state); leaves of a state are [.., B, ..]
 Step = Callable[[Tree, Array, Array], tuple[Array, Tree]]
 

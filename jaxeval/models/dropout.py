@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxeval.config import fields, markers
+from jaxeval.contracts import Array
 from jaxeval.models import hash_random
 
-Array = jax.Array
 _PREFIX = "dropout_"  # of a rate among hyperparameters, the name of its site behind it
 _LEVELS = 1 << 16  # of a rate
 _HASHED_LEVELS = 1 << 24

@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-Array = jax.Array
+from jaxeval.contracts import Array
+
 _GOLDEN = np.uint32(0x9E3779B9)
 
 

@@ -9,20 +9,18 @@ import functools
 from collections.abc import Mapping
 from typing import Annotated, Literal, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from flax import linen as nn
 from pydantic import Field, model_validator
 
 from jaxeval.config import fields, markers, reading
-from jaxeval.contracts import Tree
+from jaxeval.contracts import Array, Tree
 from jaxeval.errors import ConfigError
 from jaxeval.models import cells, dropout
 from jaxeval.models.cells import Cell, Masks
 from jaxeval.models.dropout import KeyedDropout
 from jaxeval.models.parameters import Module
 
-Array = jax.Array
 SITES = ("input", "inter_layer", "state", "update", "output", "projected")  # of dropout
 _BUDGET = 1_000_000
 

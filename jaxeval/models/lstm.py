@@ -12,10 +12,9 @@ from flax import linen as nn
 from pydantic import Field
 
 from jaxeval.config import reading
+from jaxeval.contracts import Array
 from jaxeval.models import recurrence
 from jaxeval.models.parameters import Module
-
-Array = jax.Array
 
 
 @reading.settings

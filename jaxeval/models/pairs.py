@@ -14,19 +14,16 @@ holds
 
 from typing import Literal, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from flax import linen as nn
 from pydantic import Field
 
 from jaxeval.config import fields, reading
-from jaxeval.contracts import Batch, Hparams
+from jaxeval.contracts import Array, Batch, Hparams
 from jaxeval.models import dropout, sentences, word_vectors
 from jaxeval.models.dropout import KeyedDropout
 from jaxeval.models.parameters import Initial, Module
 from jaxeval.models.sentences import Sentences
-
-Array = jax.Array
 
 
 @reading.settings

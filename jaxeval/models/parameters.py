@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
-Array = jax.Array
+from jaxeval.contracts import Array
+
 Weights = dict[str, Any]  # arrays by name, or of a part by its name
 Kind = Literal["keras", "torch", "uniform"]
 _GATES = 4  # of an LSTM: input, output, candidate, forget

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxeval.contracts import Array
 from jaxeval.models import hash_random
 
-Array = jax.Array
 Bound = Array | float
 
 

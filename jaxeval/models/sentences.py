@@ -14,11 +14,11 @@ import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
+from jaxeval.contracts import Array
 from jaxeval.models import lstm, recurrence
 from jaxeval.models.dropout import KeyedDropout
 from jaxeval.models.parameters import Initial, Module, Weights
 
-Array = jax.Array
 _CELL = lstm.LSTMCell(lstm.LSTMVariant())
 
 

@@ -14,19 +14,17 @@ hidden units, Y classes, F word forms, V rows of the word table. A batch holds
 from collections.abc import Mapping
 from typing import Annotated, Literal, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from flax import linen as nn
 from pydantic import Field, model_validator
 
 from jaxeval.config import fields, markers, reading
-from jaxeval.contracts import Batch, Hparams
+from jaxeval.contracts import Array, Batch, Hparams
 from jaxeval.models import aspects, dropout, parameters, recurrence, sentences, word_vectors
 from jaxeval.models.dropout import KeyedDropout
 from jaxeval.models.parameters import Initial, Module
 from jaxeval.models.sentences import Sentences
 
-Array = jax.Array
 Architecture = Literal["majority", "bag", "cnn", "lstm", "tdlstm", "tclstm", "atae", "ian"]
 TARGETED = frozenset({"tdlstm", "tclstm", "atae", "ian"})  # which read the target
 SITES: Mapping[Architecture, frozenset[str]] = {  # of dropout

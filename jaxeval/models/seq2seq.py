@@ -9,14 +9,12 @@ import dataclasses
 import math
 from typing import Annotated, ClassVar, Literal, NamedTuple, Protocol
 
-import jax
 from pydantic import Field, model_validator
 
 from jaxeval.config import fields, markers, reading
-from jaxeval.contracts import Hparams, Tree
+from jaxeval.contracts import Array, Hparams, Tree
 from jaxeval.models.dropout import HashedDropout
 
-Array = jax.Array
 Architecture = Literal["attentive_lstm", "transformer"]
 
 

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-Array = jax.Array
+from jaxeval.contracts import Array
+
 SLICE = 1 << 23  # of the [N, V] logits so many exist at once, 32 MB a member
 
 

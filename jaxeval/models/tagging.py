@@ -21,12 +21,11 @@ from flax import linen as nn
 from pydantic import Field, model_validator
 
 from jaxeval.config import fields, markers, reading
-from jaxeval.contracts import Batch, Hparams
+from jaxeval.contracts import Array, Batch, Hparams
 from jaxeval.models import convolutions, crf, dropout, lstm, word_vectors
 from jaxeval.models.dropout import KeyedDropout
 from jaxeval.models.parameters import Module
 
-Array = jax.Array
 _GLOROT = nn.initializers.glorot_uniform()
 _CASING = 10  # size of a casing embedding
 _PATTERNS = 5  # of capitals; padding has none

@@ -18,14 +18,13 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxeval.contracts import Tree
+from jaxeval.contracts import Array, Tree
 from jaxeval.models import ragged
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.models.parameters import Module, Weights
 from jaxeval.models.ragged import RaggedAxis
 from jaxeval.models.seq2seq import Live, Seq2SeqShape
 
-Array = jax.Array
 SOURCE, ENCODER, TARGET, DECODER = range(4)  # dropout sites
 # ... and those of a layer: attention weights, and what is added to x
 WEIGHTS, ADDED, INNER, CROSS_WEIGHTS, ADDED_CROSS, ADDED_INNER = range(6)

@@ -14,10 +14,9 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
-from jaxeval.contracts import Batch
+from jaxeval.contracts import Array, Batch
 from jaxeval.models.parameters import Module
 
-Array = jax.Array
 Draw = Callable[[Array, tuple[int, ...]], Array]  # (key, consumed, and shape) -> vectors
 UNKNOWN = 1  # row of words that are not known
 _FIRST = UNKNOWN + 1  # of a word

@@ -15,12 +15,12 @@ ukp        as UKPLab/emnlp2017-bilstm-cnn-crf scores: IOBES is read as BIO (S as
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-Array = jax.Array
+from jaxeval.contracts import Array
+
 Rule = Literal["conlleval", "strict", "ukp"]
 OUTSIDE, BEGIN, INSIDE, END, SINGLE = range(5)
 _PREFIXES = {"O": OUTSIDE, "B": BEGIN, "I": INSIDE, "E": END, "S": SINGLE}
