@@ -72,14 +72,15 @@ def _case(name: str, reverse: bool, groups: int) -> tuple:
     return layer, drawn, inputs, lengths, valid, masks
 
 
-def _pairwise(groups: list) -> pytest.MarkDecorator:
-    """Each variant with each kind of mask, in turns forwards and backwards."""
-    combinations = itertools.product(enumerate(VARIANTS), enumerate(groups))
-    cases = [(name, (i + j) % 2 == 1, group) for (i, name), (j, group) in combinations]
-    return pytest.mark.parametrize(("name", "reverse", "groups"), cases)
+CASES = [  # each variant with each kind of mask, in turns forwards and backwards
+    (name, (i + j) % 2 == 1, groups)
+    for (i, name), (j, groups) in itertools.product(
+        enumerate(VARIANTS), enumerate((None, 1, "gates"))
+    )
+]
 
 
-@_pairwise([None, 1, "gates"])
+@pytest.mark.parametrize(("name", "reverse", "groups"), CASES)
 def test_layers_and_their_gradients(name: str, reverse: bool, groups: Any) -> None:
     """Dies if a gate, mask, peephole, start state or the handling of padding is wrong, or the
     hand-written backward pass misses a path: a plain loop and finite differences."""
@@ -290,17 +291,12 @@ def test_initial_values_follow_the_public_code() -> None:
     """Dies if tiles or biases start with another spread."""
     layer = cells.Layer(Cell("lstm", "capped"), 64)
     start = cells.start(Cell(), 2, 64)
-    params = _initial(layer, np.zeros((2, 2, 400), np.float32), start)
+    init = quick.jit(lambda key: layer.init(key, np.zeros((2, 2, 400)), start, Masks())["params"])
+    params = jax.device_get(init(jax.random.key(1)))
     assert params["kernel"].std() == pytest.approx(400**-0.5, rel=0.02)
     assert params["recurrent"].std() == pytest.approx(64**-0.5, rel=0.02)
     _, output_gate, forget, _ = np.split(params["bias"], 4)
     assert forget.mean() == pytest.approx(1.0, abs=0.06)
     assert output_gate.std() == pytest.approx(64**-0.5, rel=0.3)
-    rhn = cells.Layer(Cell("rhn", "tied", depth=2), 8)
-    rhn_params = _initial(rhn, np.zeros((2, 2, 4), np.float32), np.zeros((2, 8), np.float32))
-    np.testing.assert_array_equal(rhn_params["bias_1"], [0] * 8 + [1] * 8)
-
-
-def _initial(layer: Any, x: np.ndarray, state: Any) -> Any:
-    init = quick.jit(lambda key: layer.init(key, x, state, Masks())["params"])
-    return jax.device_get(init(jax.random.key(1)))
+    rhn = cells._biases(jax.random.key(1), Cell("rhn", "tied", depth=2), 8)
+    assert rhn.tolist() == [0] * 8 + [1] * 8
