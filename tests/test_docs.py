@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from jaxeval import ablation, cli, studies
+from jaxeval import ablation, cli, parsers, studies
 from jaxeval.__main__ import VERBS
 from jaxeval.compare import options
 from jaxeval.config import reading, shipped
@@ -78,7 +78,11 @@ def _shell_blocks(text: str) -> str:
 
 def _help(verb: str) -> str:
     """The examples in a verb's help."""
-    parser = importlib.import_module(VERBS[verb][0]).parser()
+    module = importlib.import_module(VERBS[verb][0])
+    if hasattr(module, "COMMANDS"):
+        of = (parsers.described(function).examples for function in module.COMMANDS.values())
+        return "\n\n".join(of)
+    parser = module.parser()
     return f"{parser.description}\n\n{parser.epilog}"
 
 
@@ -116,7 +120,13 @@ def _check(words: list[str]) -> None:
     if (verb, words[:1]) == ("compare", ["options"]):
         options.parser().parse_args(words[1:])
         return
-    parser = importlib.import_module(VERBS[verb][0]).parser()
+    module = importlib.import_module(VERBS[verb][0])
+    if hasattr(module, "COMMANDS"):
+        name = words[0] if words[:1] and words[0] in module.COMMANDS else ""
+        function = parsers.of_function(verb, module.COMMANDS[name])
+        function.parse_intermixed_args(words[1:] if name else words)
+        return
+    parser = module.parser()
     _read(_parsed(parser, words))
 
 
