@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from jaxeval import tuning
     from jaxeval.api.comparing import compare, read_scores
     from jaxeval.api.searching import tune
-    from jaxeval.api.training import predict
     from jaxeval.errors import JaxevalError
+    from jaxeval.evaluate import evaluate
+    from jaxeval.predict import predict
     from jaxeval.report.selection import Selection
     from jaxeval.results import Comparison, Runs, Tuned, load
     from jaxeval.select.__main__ import select, select_table
@@ -37,6 +38,7 @@ __all__ = [
     "Selection",
     "Tuned",
     "compare",
+    "evaluate",
     "load",
     "predict",
     "read_scores",
@@ -52,8 +54,7 @@ __all__ = [
 _ROOMS = ("tuning",)
 _MODULES = {  # name -> where it is defined
     **dict.fromkeys(("Comparison", "Runs", "Tuned", "load"), "jaxeval.results"),
-    **{verb: f"jaxeval.{verb}" for verb in ("train", "sweep")},
-    "predict": "jaxeval.api.training",
+    **{verb: f"jaxeval.{verb}" for verb in ("evaluate", "predict", "sweep", "train")},
     **dict.fromkeys(("compare", "read_scores"), "jaxeval.api.comparing"),
     **dict.fromkeys(("select", "select_table"), "jaxeval.select.__main__"),
     **dict.fromkeys(("select_command", "select_functions"), "jaxeval.select.commands"),

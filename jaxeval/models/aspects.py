@@ -1,20 +1,122 @@
-"""Attention over a sentence for a target: ATAE-LSTM (Wang et al. 2016), IAN (Ma et al. 2017).
+"""Encoders that read a target: TD-LSTM and TC-LSTM (Tang et al. 2016), ATAE-LSTM (Wang et al.
+2016), IAN (Ma et al. 2017).
 
-Notation as in `sentence_lstm`; A units of an attention's hidden layer.
+Notation as in `sentences`.
 """
+
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
 from flax import linen as nn
+from pydantic import Field
 
-from jaxeval.models import module, recurrence, sentence_lstm
+from jaxeval.config import fields, reading
+from jaxeval.contracts import Array
+from jaxeval.models import recurrence
+from jaxeval.models import sentences as texts
 from jaxeval.models.dropout import KeyedDropout
-from jaxeval.models.initialisers import Initial
-from jaxeval.models.sentence_lstm import Sentences
-from jaxeval.models.sentiment_settings import AttentionSettings, TargetSettings
+from jaxeval.models.parameters import Initial, Module
+from jaxeval.models.sentences import Sentences
 
-Array = jax.Array
 _NEVER = -1e30  # score of padding; not -inf: where all is padding, weights stay numbers
+
+
+@reading.settings
+class TargetSettings:
+    """What a model makes of a target and of its place."""
+
+    include: bool = Field(True, description="tdlstm, tclstm: both sides hold the target")
+    encoder: Literal["mean", "lstm"] = Field(
+        "mean", description="atae: mean of its vectors, or an LSTM's last state"
+    )
+    position: Literal["none", "weighting", "embedding"] = Field(
+        "none",
+        description="atae, ian: states of words weigh 1 - distance / length, or words have a "
+        "vector of their distance",
+    )
+    position_size: fields.Size = Field(30, description="embedding: its size")
+    max_distance: fields.Length = Field(100, description="embedding: the longest distance")
+    inter_aspect: fields.Size | None = Field(
+        None,
+        description="units of an LSTM over a sentence's targets; needs data.rows = sentences",
+    )
+
+
+@reading.settings
+class AttentionSettings:
+    """The attention of atae."""
+
+    target: bool = Field(True, description="its hidden layer reads the target too")
+    bias: bool = Field(True, description="its hidden layer has a bias")
+    projection: Literal["none", "linear", "tanh"] = Field(
+        "tanh",
+        description="after it: r alone, W r + V h_N, or the tanh of that (Wang et al. 2016)",
+    )
+
+
+class ContextLSTM(Module):
+    """The last states of an LSTM from the left and of one from the right: [R, 2 H].
+
+    Tang et al. (2016, sections 3.2, 3.3): the left one reads the words up to the target, the right
+    one those from the end of the sentence back to it, as published both with the target's words.
+    Without these a side may have no word, for which then one learned vector stands.
+
+    The words stay where they are, and a state is held where a side has none: nothing is copied.
+
+    Attributes:
+      connected: TC-LSTM: the target's mean vector stands beside every word.
+      include: both sides hold the target's words.
+    """
+
+    hidden: int
+    initial: Initial
+    connected: bool
+    include: bool
+
+    @nn.compact
+    def __call__(self, sentences: Sentences, drop: KeyedDropout) -> Array:
+        """The features of all targets."""
+        target = None
+        if self.connected:
+            words = drop.steps("input", sentences.target_words)
+            target = texts.mean(words, sentences.valid_target)
+        left = self._side(sentences, target, drop, reverse=False)[-1]
+        right = self._side(sentences, target, drop, reverse=True)[0]
+        return jnp.concatenate([left, right], axis=-1)
+
+    def _side(
+        self, sentences: Sentences, target: Array | None, drop: KeyedDropout, reverse: bool
+    ) -> Array:
+        """Hidden states [T, R, H] of one side."""
+        size = sentences.words.shape[-1]
+        inputs = size if target is None else 2 * size
+        name = "right" if reverse else "left"
+        weights = self.param(name, self.initial.lstm, inputs, self.hidden)
+        words = drop.steps("input", sentences.words)
+        gates = texts.input_gates(weights["kernel"], sentences, words, target)
+        gates = sentences.by_target(gates)
+        valid = self._valid(sentences, reverse)
+        if not self.include:
+            assert sentences.empty is not None
+            rows = jnp.broadcast_to(sentences.empty, (gates.shape[1], size))
+            empty = drop.elements("input", rows) @ weights["kernel"][:size]
+            if target is not None:
+                empty = empty + target @ weights["kernel"][size:]
+            # one word in sides that have none
+            none = ~jnp.any(valid, axis=0)
+            gates = gates.at[0].set(jnp.where(none[:, None], empty, gates[0]))
+            valid = valid.at[0].set(valid[0] | none)
+        return texts.run(weights, gates, valid, reverse)
+
+    def _valid(self, sentences: Sentences, reverse: bool) -> Array:
+        """[T, R] true at the words of a side."""
+        start, end = sentences.start, sentences.end
+        if not reverse:
+            return sentences.positions < (end if self.include else start)[None]
+        first = start if self.include else end
+        after = sentences.positions >= first[None]
+        return after & (sentences.positions < sentences.lengths[None])
 
 
 def attend(scores: Array, states: Array, valid: Array) -> Array:
@@ -32,7 +134,7 @@ def attend(scores: Array, states: Array, valid: Array) -> Array:
     return jnp.sum(weights[..., None] * states[:, :, None], axis=0)
 
 
-class TextLSTM(module.Module):
+class TextLSTM(Module):
     """States of an LSTM over the words, with what is known of the target's place.
 
     Position weighting multiplies state i of n by 1 - d / n, d its distance from the target (Chen
@@ -59,8 +161,8 @@ class TextLSTM(module.Module):
             position = self.param("position", self.initial.table, rows, size)
             inputs += size
         weights = self.param("lstm", self.initial.lstm, inputs, self.hidden)
-        gates = sentence_lstm.input_gates(weights["kernel"], sentences, words, target, position)
-        states = sentence_lstm.run(weights, gates, _valid(sentences, gates))
+        gates = texts.input_gates(weights["kernel"], sentences, words, target, position)
+        states = texts.run(weights, gates, _valid(sentences, gates))
         states = drop.steps("hidden", states)
         if self.choices.position != "weighting":
             return states
@@ -74,7 +176,7 @@ def _valid(sentences: Sentences, like: Array) -> Array:
     return valid if like.shape[1] == valid.shape[1] else sentences.by_target(valid)
 
 
-class TargetLSTM(module.Module):
+class TargetLSTM(Module):
     """States [W, R, H] of an LSTM over the words [W, R, D] of targets."""
 
     hidden: int
@@ -85,10 +187,10 @@ class TargetLSTM(module.Module):
         """The states of all targets."""
         weights = self.param("lstm", self.initial.lstm, words.shape[-1], self.hidden)
         gates = recurrence.project(words, weights["kernel"], sentences.frozen)
-        return sentence_lstm.run(weights, gates, sentences.valid_target)
+        return texts.run(weights, gates, sentences.valid_target)
 
 
-class Atae(module.Module):
+class Atae(Module):
     """ATAE-LSTM: features [R, H] by attention over states of [word; target].
 
     Wang et al. (2016, equations 4 to 7): a = softmax(w . M), r = the mean of the states h_i
@@ -106,24 +208,27 @@ class Atae(module.Module):
     @nn.compact
     def __call__(self, sentences: Sentences, drop: KeyedDropout) -> Array:
         """The features of all targets."""
-        target = self._target(sentences, drop)
-        beside = target
-        if self.target.encoder == "mean":
+        words = drop.steps("input", sentences.target_words)
+        if self.target.encoder == "mean":  # [R, D], or [R, H] of an LSTM
+            target = texts.mean(words, sentences.valid_target)
             beside = drop.elements("input", target)
+        else:
+            of_target = TargetLSTM(self.hidden, self.initial, name="target")(sentences, words)
+            target = beside = drop.elements("hidden", of_target[-1])
         text = TextLSTM(self.hidden, self.initial, self.target, name="text")
         states = text(sentences, drop, beside)
         scores = self._scores(states, target, drop)
         valid = sentences.by_target(sentences.valid)
         read = attend(scores[..., None], states, valid)[:, 0]
-        return self._projected(read, states, sentences.lengths)
-
-    def _target(self, sentences: Sentences, drop: KeyedDropout) -> Array:
-        """[R, D] the mean of its words, or [R, H] the last state of an LSTM over them."""
-        words = drop.steps("input", sentences.target_words)
-        if self.target.encoder == "mean":
-            return sentence_lstm.mean(words, sentences.valid_target)
-        states = TargetLSTM(self.hidden, self.initial, name="target")(sentences, words)
-        return drop.elements("hidden", states[-1])
+        if self.attention.projection == "none":
+            return read
+        lengths = sentences.lengths
+        last = states[lengths - 1, jnp.arange(len(lengths))]  # weighted by position as the others
+        sizes = (self.hidden, self.hidden, False)
+        of_read = self.param("projection", self.initial.linear, *sizes)
+        of_last = self.param("last_projection", self.initial.linear, *sizes)
+        features = read @ of_read["kernel"] + last @ of_last["kernel"]
+        return jnp.tanh(features) if self.attention.projection == "tanh" else features
 
     def _scores(self, states: Array, target: Array, drop: KeyedDropout) -> Array:
         """w . M_i: [T, R]."""
@@ -140,18 +245,8 @@ class Atae(module.Module):
         keys = drop.steps("attention", jnp.tanh(keys))
         return jnp.sum(keys * vector[None, None], axis=-1)
 
-    def _projected(self, read: Array, states: Array, lengths: Array) -> Array:
-        if self.attention.projection == "none":
-            return read
-        last = states[lengths - 1, jnp.arange(len(lengths))]  # weighted by position as the others
-        sizes = (self.hidden, self.hidden, False)
-        of_read = self.param("projection", self.initial.linear, *sizes)
-        of_last = self.param("last_projection", self.initial.linear, *sizes)
-        features = read @ of_read["kernel"] + last @ of_last["kernel"]
-        return jnp.tanh(features) if self.attention.projection == "tanh" else features
 
-
-class InteractiveAttention(module.Module):
+class InteractiveAttention(Module):
     """IAN: features [R, 2 H]: text read for the target, beside the target read for the text.
 
     Ma et al. (2017, equations 2 to 7): the weight of state h_i is softmax(tanh(m W h_i + b)), m
@@ -170,8 +265,8 @@ class InteractiveAttention(module.Module):
         target = TargetLSTM(self.hidden, self.initial, name="target")(sentences, words)
         target = drop.steps("hidden", target)
         valid = _valid(sentences, text)
-        mean_target = sentence_lstm.mean(target, sentences.valid_target)
-        mean_text = sentences.by_target(sentence_lstm.mean(text, valid)[None])[0]
+        mean_target = texts.mean(target, sentences.valid_target)
+        mean_text = sentences.by_target(texts.mean(text, valid)[None])[0]
         of_text = self._read("text_attention", text, valid, mean_target)
         of_target = self._read("target_attention", target, sentences.valid_target, mean_text)
         return jnp.concatenate([of_text, of_target], axis=-1)

@@ -1,23 +1,40 @@
-"""How the weights of a classifier begin: as in Keras, as in PyTorch, or uniform within a scale.
+"""Parameters of models: the base class of all modules, and how the weights of a classifier begin.
 
 Notation: D inputs, H hidden units, N outputs. A key is consumed.
 """
 
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
-Array = jax.Array
-Weights = dict[str, Array]
+from jaxeval.contracts import Array
+
+Weights = dict[str, Any]  # arrays by name, or of a part by its name
 Kind = Literal["keras", "torch", "uniform"]
 _GATES = 4  # of an LSTM: input, output, candidate, forget
 _SMALL = 0.01  # bound of an attention's vector
 
 
+class Module(nn.Module):
+    """A Flax module that does not trace an initialiser where nothing is initialised."""
+
+    def param(self, name: str, init_fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """A parameter, as Flax declares it.
+
+        Where it exists, Flax compares its shape with what the initialiser would give, and traces
+        the initialiser for that: a quarter of the time in which a transformer is traced. The
+        shapes of our parameters come from the initialisers of the same module.
+        """
+        if not self.is_initializing() and self.has_variable("params", name):
+            return self.get_variable("params", name)
+        return super().param(name, init_fn, *args, **kwargs)
+
+
 class Initial(NamedTuple):
-    """The choice of an initialisation.
+    """How weights begin: as in Keras, as in PyTorch, or uniform within a scale.
 
     Attributes:
       scale: of uniform; traced.
@@ -31,10 +48,11 @@ class Initial(NamedTuple):
     def linear(self, key: Array, inputs: int, outputs: int, biased: bool = True) -> Weights:
         """Kernel [D, N] and, if biased, bias [N] of a linear layer."""
         kernel_key, bias_key = jax.random.split(key)
-        kernel = self._matrix(kernel_key, inputs, outputs)
-        if not biased:
-            return {"kernel": kernel}
-        return {"kernel": kernel, "bias": self._bias(bias_key, (outputs,), inputs)}
+        if self.kind == "keras":
+            weights = {"kernel": _glorot(kernel_key, inputs, outputs)}
+        else:
+            weights = {"kernel": self._uniform(kernel_key, (inputs, outputs), inputs)}
+        return weights | ({"bias": self._bias(bias_key, (outputs,), inputs)} if biased else {})
 
     def lstm(self, key: Array, inputs: int, width: int) -> Weights:
         """Kernel [D, 4 H], recurrent [H, 4 H] and biases [n, 4 H], which are added up.
@@ -45,12 +63,12 @@ class Initial(NamedTuple):
         units = _GATES * width
         if self.kind == "keras":
             bias = jnp.zeros((1, units)).at[:, 3 * width :].set(1.0)  # remembers at first
-            kernel = self._xavier(first, inputs, units)
+            kernel = _glorot(first, inputs, units)
             recurrent = nn.initializers.orthogonal()(second, (width, units))
             return {"kernel": kernel, "recurrent": recurrent, "biases": bias}
         return {
-            "kernel": self._symmetric(first, (inputs, units), width),
-            "recurrent": self._symmetric(second, (width, units), width),
+            "kernel": self._uniform(first, (inputs, units), width),
+            "recurrent": self._uniform(second, (width, units), width),
             "biases": self._bias(third, (2 if self.kind == "torch" else 1, units), width),
         }
 
@@ -60,29 +78,24 @@ class Initial(NamedTuple):
 
     def table(self, key: Array, rows: int, size: int) -> Array:
         """Embeddings [rows, size], Glorot uniform, as in AllenNLP."""
-        if self.kind == "uniform":
-            return self._symmetric(key, (rows, size), 1)
-        return self._xavier(key, rows, size)
+        uniform = self.kind == "uniform"
+        return self._uniform(key, (rows, size), 1) if uniform else _glorot(key, rows, size)
 
     def vector(self, key: Array, size: int) -> Array:
         """A vector [size] of an attention, U(-.01, .01)."""
         if self.kind == "uniform":
-            return self._symmetric(key, (size,), 1)
+            return self._uniform(key, (size,), 1)
         return jax.random.uniform(key, (size,), minval=-_SMALL, maxval=_SMALL)
 
-    def _matrix(self, key: Array, inputs: int, outputs: int) -> Array:
-        if self.kind == "keras":
-            return self._xavier(key, inputs, outputs)
-        return self._symmetric(key, (inputs, outputs), inputs)
-
     def _bias(self, key: Array, shape: tuple[int, ...], inputs: int) -> Array:
-        if self.kind == "keras" or self.zero_biases:
-            return jnp.zeros(shape)
-        return self._symmetric(key, shape, inputs)
+        zero = self.kind == "keras" or self.zero_biases
+        return jnp.zeros(shape) if zero else self._uniform(key, shape, inputs)
 
-    def _xavier(self, key: Array, inputs: int, outputs: int) -> Array:
-        return nn.initializers.glorot_uniform()(key, (inputs, outputs))
-
-    def _symmetric(self, key: Array, shape: tuple[int, ...], inputs: int) -> Array:
+    def _uniform(self, key: Array, shape: tuple[int, ...], inputs: int) -> Array:
         bound = self.scale if self.kind == "uniform" else inputs**-0.5
         return jax.random.uniform(key, shape, minval=-bound, maxval=bound)
+
+
+def _glorot(key: Array, inputs: int, outputs: int) -> Array:
+    drawn: Array = nn.initializers.glorot_uniform()(key, (inputs, outputs))
+    return drawn

@@ -1,4 +1,4 @@
-"""Counts of exact entity spans on the device, by a named rule.
+"""Counts on the device: exact entity spans by a named rule, and edit distances.
 
 Notation: B sentences, T positions, Y labels. A span is right if its first word, last word and type
 are those of a gold span. What is a span in an *invalid* label sequence is the rule's matter:
@@ -15,12 +15,12 @@ ukp        as UKPLab/emnlp2017-bilstm-cnn-crf scores: IOBES is read as BIO (S as
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-Array = jax.Array
+from jaxeval.contracts import Array
+
 Rule = Literal["conlleval", "strict", "ukp"]
 OUTSIDE, BEGIN, INSIDE, END, SINGLE = range(5)
 _PREFIXES = {"O": OUTSIDE, "B": BEGIN, "I": INSIDE, "E": END, "S": SINGLE}
@@ -101,7 +101,7 @@ def _total(flags: Array, weight: Array) -> Array:
     return jnp.sum(jnp.sum(flags, axis=1) * weight)
 
 
-def count(
+def count_spans(
     gold: Array, predicted: Array, valid: Array, weight: Array, table: LabelTable, rule: Rule
 ) -> dict[str, Array]:
     """Additive counts of a batch.
@@ -149,3 +149,29 @@ def _f1(gold: float, predicted: float, right: float) -> dict[str, float]:
     recall = right / gold if gold else 0.0
     total = gold + predicted
     return {"precision": precision, "recall": recall, "f1": 2 * right / total if total else 0.0}
+
+
+def edit_distance(output: Array, length: Array, gold: Array, gold_length: Array) -> Array:
+    """Fewest insertions, deletions and substitutions that make one sequence the other.
+
+    Args:
+      output: [B, T] int32, the first `length` [B] of each row count.
+      gold: [B, G] int32, likewise.
+
+    Returns:
+      [B] int32.
+    """
+    columns = jnp.arange(gold.shape[1] + 1)[None]
+    first = jnp.broadcast_to(columns, (len(gold), columns.shape[1]))
+
+    def next_row(above: Array, numbered: tuple[Array, Array]) -> tuple[Array, None]:
+        number, symbol = numbered
+        replaced = above[:, :-1] + (gold != symbol[:, None])
+        row = jnp.minimum(above + 1, jnp.pad(replaced, ((0, 0), (1, 0)), constant_values=1 << 20))
+        # what is still to be inserted along the row: a running minimum of row[j] - j
+        row = lax.cummin(row - columns, axis=1) + columns
+        return jnp.where((number < length)[:, None], row, above), None
+
+    numbers = jnp.arange(output.shape[1])
+    last, _ = lax.scan(next_row, first, (numbers, output.T))
+    return jnp.take_along_axis(last, gold_length[:, None], axis=1)[:, 0]
