@@ -101,7 +101,62 @@ _OF_PLANS: list[tuple[str, str, str]] = [
     ("runs_of_models", "runs", "shorter"),
 ]
 # (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
+_KEYS = "keys of words stand before those of a task's data"
 RENAMED: list[tuple] = [
+    ("json.neighbourhood.sd", "json.neighbourhood.sd", "as it was"),
+    ("json.*.sd", None, "n - 1", "trained: *"),
+    *((f"json.report.{k}.sd", None, "n - 1", "trained: *") for k in range(4)),
+    ("json.report_slow.0.sd", None, "n - 1", "trained: *"),
+    ("json.sweep.measured", None, "no plan asks earlier runs", "about: dry runs"),
+    (
+        "json.compared.primary.level",
+        "json.compared.primary.level",
+        "",
+        "trained: bags, whole life",
+    ),
+    ("json.dev.primary.level", "json.dev.primary.level", "", "trained: bags, whole life"),
+    ("figures.page*", None, "a page only with --save", "trained: bags, whole life"),
+    ("figures.*dev_test.axes.0.texts", None, "no seeds in the figure", "trained: *"),
+    ("figures.g/id1_*", "figures.g/*", "one experiment", "trained: bags, sweep"),
+    ("figures.f/id1_*", "figures.f/*", "one experiment", "trained: tagging, softmax, map"),
+    ("figures.page4.axes.0.texts", None, "no seeds in the figure", "trained: seq2seq*"),
+    *(
+        (f"json.{name}.{k}", f"json.{name}.experiments.{k}", "an object", "trained: *")
+        for name in ("report", "report_slow")
+        for k in range(4)
+    ),
+    ("json.list", None, "the summaries of report", "trained: *"),
+    ("json.configs.*", "json.configs.configs.*", "an object", "about: configs"),
+    ("files.keys_txt", None, _KEYS, "about: configs"),
+    ("files.language_txt", None, _KEYS, "about: configs"),
+    ("files.*_txt", None, _KEYS, "about: dry runs"),
+    *(
+        (f"files.*.config.*.model.{key}", None, "1, or 10, whatever the model: no config set it")
+        for key in ("casing_dimension", "carry_bias", "forget_bias", "layer_norm")
+    ),
+    ("files.*.config.*.model.released_highway", None, "no config set it"),
+    ("json.evaluate.*.condition", None, "1 stream, was: batch 1"),
+    ("json.logit", None, "no logits any more", "select: table"),
+    ("exit.1", None, "no logits any more", "select: table"),
+    ("json.j", None, "no replay with replacement", "select: table, lower is better"),
+    ("json.batch", None, "no --min-evaluations", "select: table, rules"),
+    ("json.j", None, "blocks have 20 items", "select: race over items"),
+    ("json.j", None, "no --pairing", "select: table, kept pairs"),
+    *(
+        (f"json.**{old}", f"json.**{new}" if new else None, why, commands)
+        for commands in ("select: *", "trained: bags, selected", "trained: bags, whole life")
+        for old, new, why in (
+            (".level", ".undecided", "a word that says it"),
+            (".replay.recorded", ".recorded", "all else of a replay is fixed"),
+            (".replay", None, "all else of a replay is fixed"),
+            (".rule.alpha", ".rule.prior", "alpha is a level elsewhere"),
+            (".rule.logit", None, "no logits any more"),
+            (".rule.logit_guard", None, "no logits any more"),
+            (".rule.epsilon", None, "no indifference any more"),
+            (".rule.min_evaluations", None, "what the prior needs"),
+            (".guarded", None, "no logits any more"),
+        )
+    ),
     *(
         (f"{before}.{then}", now and f"{after}.{now}", why, command)
         for before, after, command in (
@@ -221,6 +276,19 @@ RENAMED: list[tuple] = [
 ]
 # (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
 ADDED: list[tuple] = [
+    ("json.*.location", "an object", "trained: *"),
+    ("figures.page*", "a page only with --save", "trained: bags, whole life"),
+    ("figures.page*", "a page beside the figures", "trained: tagging, softmax, map"),
+    ("figures.page4.axes.0.texts", "no seeds in the figure", "trained: seq2seq*"),
+    ("files.language_txt*", _KEYS, "about: configs"),
+    ("figures.*dev_test.axes.0.texts", "no seeds in the figure", "trained: *"),
+    ("json.list.*", "the summaries of report", "trained: *"),
+    ("files.keys_txt*", _KEYS, "about: configs"),
+    ("files.*_txt*", _KEYS, "about: dry runs"),
+    ("json.evaluate.*.condition", "1 stream, was: batch 1"),
+    ("json.*", "every selection has all keys", "select: *"),
+    ("json.*", "every selection has all keys", "trained: bags, selected"),
+    ("json.selected.*", "every selection has all keys", "trained: bags, whole life"),
     *(
         (f"json.*.pairs.*.{name}*", "one pair of runs and of items", _RUNS)
         for name in (
@@ -273,6 +341,7 @@ _TRAIN = "PYTHON in/train.py rate={rate} cell={cell} peephole={peephole} seed={s
 NAMES = {
     "TABLES": "--save out/t.tex --save out/t.md",
     "FIESTA": "--table data/scores/fiesta2019/test_f1.json",
+    "FIESTA_FILE": "data/scores/fiesta2019/test_f1.json",
     "REIMERS": "--table data/scores/reimers2017/hyperparameter_results.csv.gz",
     "SWEEPS": "data/scores/wiemerslage2024",
     "EVERY": " ".join(
@@ -286,7 +355,7 @@ NAMES = {
     "LSTM": "--hyperparameters batch_size,learning_rate,dropout,scheduler,factor",
     "ORDER": "--order scheduler=None,reduceonplateau,warmupinvsqrt "
     "--when factor:scheduler=reduceonplateau",
-    "ASK": '--command "PYTHON in/ask.py {model} {split}" --json-field test.f1',
+    "ASK": '"PYTHON in/ask.py {model} {split}" --json-field test.f1',
     "TUNE": f'tune --space in/space.toml --command "{_TRAIN}" --retrain 3',
     "HALVED": f'tune --space in/space.toml --command "{_TRAIN} steps=9" --halving 3 --steps 9 '
     "--trials 10",
@@ -432,39 +501,32 @@ plan: pilots
     plan logs in/logs/lm_eval --difference .05 --model org/new --minus org/old --task
         arc --json out/arc.json
 select: table
-    select $FIESTA --json out/j.json --details
-    select --table in/many.csv --logit --epsilon .02 --json out/logit.json
+    select table $FIESTA_FILE --json out/j.json --details
 select: table, kept pairs
-    select --table in/splits.csv --pairing kept --delta .2 --seed 2 --json out/j.json
-        --details
+    select table in/splits.csv --delta .2 --seed 2 --details
 select: table, lower is better
-    select --table in/perplexity.csv --replay with --budget 60 --json out/j.json
-    select --table in/failed.csv --missing drop --json out/failed.json
+    select table in/perplexity.csv --budget 60
+    select table in/failed.csv --missing drop --json out/failed.json
 select: table, rules
-    select $FIESTA --rule top-two --delta .1 --budget 96 --json out/top-two.json --details
-    select $FIESTA --rule batch --prior 0 --min-evaluations 4 --budget 96 --json
-        out/batch.json --details
-    select $FIESTA --rule non-adaptive --budget 96 --json out/non-adaptive.json --details
-    select $FIESTA --rule sequential-halving --budget 96 --json out/sequential-halving.json
+    select table $FIESTA_FILE --rule top-two --delta .1 --budget 96 --json out/top-two.json
         --details
-select: table, simulated
-    select $FIESTA --rule top-two --delta .2 --batch 4 --simulate 40 --json out/top-two.json
-    select $FIESTA --rule batch --batch 4 --delta .2 --simulate 40 --json out/batch.json
-    select $FIESTA --rule non-adaptive --delta .2 --simulate 40 --json out/non-adaptive.json
-    select $FIESTA --rule sequential-halving --budget 96 --simulate 40 --json
-        out/sequential-halving.json
+    select table $FIESTA_FILE --rule batch --prior 0 --budget 96 --details
+    select table $FIESTA_FILE --rule non-adaptive --budget 96 --json out/non-adaptive.json
+        --details
+    select table $FIESTA_FILE --rule sequential-halving --budget 96 --json
+        out/sequential-halving.json --details
 select: command
-    select good fair $ASK --budget 14 --json out/begun.json
-    select good fair $ASK --budget 40 --json out/resumed.json --details
-    select good fair broken $ASK --rule non-adaptive --budget 15 --state broken.json --json
-        out/broken.json
-    select good fair poor $ASK --rule sequential-halving --budget 18 --state halving.json
+    select command $ASK good fair --budget 14 --json out/begun.json
+    select command $ASK good fair --budget 40 --json out/resumed.json --details
+    select command $ASK good fair broken --rule non-adaptive --budget 15 --state broken.json
+        --json out/broken.json
+    select command $ASK good fair poor --rule sequential-halving --budget 18 --state halving.json
         --json out/halving.json
-    select good fair poor $ASK --rule batch --batch 3 --budget 15 --state batch.json --json
-        out/batch.json
+    select command $ASK good fair poor --rule batch --batch 3 --budget 15 --state batch.json
+        --json out/batch.json
 select: race over items
-    select good fair poor --command "PYTHON in/ask.py {model} {items}" --json-field test.f1
-        --race 60 --block 10 --json out/j.json
+    select command "PYTHON in/ask.py {model} {items}" good fair poor --json-field test.f1
+        --items 60
 sensitivity: one
     sensitivity $SWEEPS/albanian-attentive_lstm-sig-2017-inflection.tsv
         $PUBLISHED $LSTM $ORDER --resamples 200 --json out/default.json --details --convention
@@ -541,8 +603,8 @@ about: configs
     configs --json out/configs.json
     configs moss2019/atae_small > out/atae.toml
     configs wiemerslage2024/space_transformer_small > out/space.toml
-    train --help-config > out/keys.txt
-    train --help-config task=language > out/language.txt
+    configs keys > out/keys.txt
+    configs keys language > out/language.txt
 about: dry runs
     train --dry-run > out/default.txt
     train reimers2017/wnut17_ner --data data/wnut17 data.vectors=$GLOVE --dry-run >
@@ -556,7 +618,7 @@ about: dry runs
     train nayak2016/sentiment_fixed --data data/sst --dry-run > out/sst.txt
     train nayak2016/nli_tuned --data data/ppdb_nli --dry-run > out/ppdb.txt
     sweep wiemerslage2024/georgian_transformer_small --space
-        wiemerslage2024/space_transformer_small --data data/g2p2021 --runs 12 --dry-run --json
+        wiemerslage2024/space_transformer_small --data data/g2p2021 --trials 12 --dry-run --json
         out/sweep.json > out/sweep.txt
     tune wiemerslage2024/albanian_attentive_lstm_small --space
         wiemerslage2024/space_attentive_lstm_small --data data/sigmorphon2017 --dry-run >
@@ -591,15 +653,15 @@ trained: bags, whole life
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
     runs list runs --json out/list.json
-    report runs --json out/report.json --html out/report.html --figures out/f --details
+    report runs --json out/report.json --save out/report.html --save out/f --details
     report runs --experiment slow --json out/report_slow.json
     compare runs --json out/compared.json --save out/t.tex --details
     compare runs five slow --score dev --json out/dev.json
-    select --runs runs --json out/selected.json
+    select table runs --json out/selected.json
     evaluate --out runs --experiment five --part dev --json out/evaluated.json
-    predict runs --experiment five --vote --input in/targets.jsonl --output
+    predict runs --experiment five --which vote --input in/targets.jsonl --output
         out/votes.jsonl
-    predict runs --experiment slow --all --input in/targets.jsonl --output out/all.jsonl
+    predict runs --experiment slow --which all --input in/targets.jsonl --output out/all.jsonl
     predict runs --experiment slow --seed 2 --input in/targets.jsonl --output
         out/two.jsonl
 trained: bags, random splits
@@ -614,17 +676,17 @@ trained: bags, random splits
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
 trained: bags, sweep
-    sweep $BAG --space in/bag_space.toml --runs 6 --json out/six.json
-    sweep $BAG --space in/bag_space.toml --runs 12 --json out/sweep.json
+    sweep $BAG --space in/bag_space.toml --trials 6 --json out/six.json
+    sweep $BAG --space in/bag_space.toml --trials 12 --json out/sweep.json
     sensitivity runs --json out/sensitivity.json --ks 2,5 --resamples 50 --details --figures
         out/f
-    report runs --json out/report.json --figures out/g
+    report runs --json out/report.json --save out/g
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
 trained: bags, selected
     select in/bag.toml in/bag_slow.toml $PLAIN --delta .1 --batch 2 --budget 12 --json
         out/j.json --details
-    select in/bag.toml in/bag_slow.toml $PLAIN --rule sequential-halving --budget 8 --splits own
+    select in/bag.toml in/bag_slow.toml $PLAIN --rule sequential-halving --budget 8 --own-splits
         --part dev --json out/halving.json
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
@@ -647,7 +709,7 @@ trained: targets
     train moss2019/tdlstm_small $SMALL --seeds 2 --json out/tdlstm.json
     train moss2019/atae_small $SMALL --seeds 2 --json out/atae.json
     train moss2019/ian_small $SMALL --seeds 2 --json out/ian.json
-    compare --runs runs --json out/compared.json
+    compare runs --json out/compared.json
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
 trained: texts and pairs
@@ -663,8 +725,8 @@ trained: texts and pairs
 trained: default tagger
     train data.train_sentences=120 data.max_widths=1 training.epochs=3
         training.save_models=true --seeds 2 --json out/train.json
-    predict runs --input in/words.txt --output out/tags.txt --all
-    predict runs --input in/words.txt --vote > out/vote.txt
+    predict runs --input in/words.txt --output out/tags.txt --which all
+    predict runs --input in/words.txt --which vote > out/vote.txt
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
 trained: pairs of letters
@@ -673,7 +735,7 @@ trained: pairs of letters
         training.epochs=25 $RATE=0.02 model.beam=2 training.save_models=true --seeds 2 --json
         out/train.json
     predict runs --input in/golden/pairs/test.txt --n-best 3 --beam 4 --output out/best.txt
-    predict runs --input in/golden/pairs/test.txt --vote --max-length 3 --output out/vote.txt
+    predict runs --input in/golden/pairs/test.txt --which vote --max-length 3 --output out/vote.txt
     evaluate --out runs --experiment seq2seq --input in/golden/pairs/dev.txt --json
         out/evaluated.json
 """
@@ -699,19 +761,19 @@ def _read(text: str) -> dict[str, list[str]]:
 _MORE = """\
 tagging, softmax, map
     runs list runs --json out/list.json
-    report runs --json out/report.json --html out/report.html --figures out/f --details
+    report runs --json out/report.json --save out/report.html --save out/f --details
 tagging, splits
-    compare --runs runs --json out/refused.json
+    compare runs --json out/refused.json
     noise --by split,seed --runs runs --json out/of_runs.json
 language, evaluate
-    predict runs --input in/golden/text/test.txt --output out/lines.tsv --all
-    predict runs --input in/golden/text/test.txt --output out/whole.tsv --whole --vote
+    predict runs --input in/golden/text/test.txt --output out/lines.tsv --which all
+    predict runs --input in/golden/text/test.txt --output out/whole.tsv --whole --which vote
 language, ablation
-    report runs --json out/report.json --figures out/f
-    compare --runs runs --json out/compared.json --details
+    report runs --json out/report.json --save out/f
+    compare runs --json out/compared.json --details
 seq2seq, ragged sweep
     sensitivity runs --json out/sensitivity.json --figures out/f --ks 2 --resamples 20 --details
-    report runs --json out/report.json --html out/report.html
+    report runs --json out/report.json --save out/report.html
     runs list runs
 """
 
