@@ -5,6 +5,7 @@ covers far less than it says below some hundred items (Brown, Cai & DasGupta 200
 Aitchison & Ivanova 2025).
 """
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -35,6 +36,21 @@ def proportion(
         raise DataError(f"right: expected at most n, found {right} of {n}")
     low, high = limits(np.asarray(right / n), np.asarray(float(n)), confidence, method)
     return Interval(float(low), float(high), confidence, method.replace("_", "-").title())
+
+
+def difference(
+    first: tuple[int, int], second: tuple[int, int], *, confidence: float = 0.95
+) -> Interval:
+    """Of the difference of two independent proportions (Newcombe 1998, part 2, method 10).
+
+    Args:
+      first, second: how many are right, of how many.
+    """
+    a, b = (proportion(*of, method="wilson", confidence=confidence) for of in (first, second))
+    p, q = first[0] / first[1], second[0] / second[1]
+    low = p - q - math.hypot(p - a.low, b.high - q)
+    high = p - q + math.hypot(a.high - p, q - b.low)
+    return Interval(low, high, confidence, "Newcombe 1998, of Wilson's")
 
 
 def limits(

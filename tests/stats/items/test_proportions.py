@@ -5,6 +5,7 @@ from scipy import stats
 
 from jaxeval.errors import DataError
 from jaxeval.stats import items
+from jaxeval.stats.items import proportions
 
 
 @pytest.mark.parametrize("right", [0, 1, 13, 30])
@@ -43,3 +44,25 @@ def test_published_intervals_of_27_of_30() -> None:
     for method, limits in expected.items():
         interval = items.proportion(27, 30, method=method)  # type: ignore[arg-type]
         assert interval[:2] == pytest.approx(limits, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "published"),
+    [
+        ((56, 70), (48, 80), (0.0524, 0.3339)),
+        ((9, 10), (3, 10), (0.1705, 0.8090)),
+        ((6, 7), (2, 7), (0.0582, 0.8062)),
+        ((5, 56), (0, 29), (-0.0381, 0.1926)),
+        ((0, 10), (0, 20), (-0.1611, 0.2775)),
+        ((0, 10), (0, 10), (-0.2775, 0.2775)),
+        ((10, 10), (0, 20), (0.6791, 1.0)),
+        ((10, 10), (0, 10), (0.6075, 1.0)),
+    ],
+)
+def test_differences_as_published(
+    first: tuple[int, int], second: tuple[int, int], published: tuple[float, float]
+) -> None:
+    """Dies if it is not method 10 of Newcombe (1998, part 2, table II), or does not mirror."""
+    interval = proportions.difference(first, second)
+    assert interval[:2] == pytest.approx(published, abs=5e-5)
+    assert proportions.difference(second, first)[:2] == pytest.approx((-interval[1], -interval[0]))
