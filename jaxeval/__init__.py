@@ -18,24 +18,38 @@ from jaxeval.version import VERSION
 
 if TYPE_CHECKING:
     from jaxeval import tuning
-    from jaxeval.api.comparing import compare, read_scores
     from jaxeval.api.searching import tune
-    from jaxeval.api.training import predict, sweep, train
+    from jaxeval.compare import compare, compare_items, compare_logs, compare_options
+    from jaxeval.comparisons import Comparison, ItemComparison
     from jaxeval.errors import JaxevalError
+    from jaxeval.evaluate import evaluate
+    from jaxeval.plan import plan, plan_items, plan_logs
+    from jaxeval.predict import predict
     from jaxeval.report.selection import Selection
-    from jaxeval.results import Comparison, Runs, Tuned, load
+    from jaxeval.results import Runs, Tuned, load
     from jaxeval.select.__main__ import select, select_table
     from jaxeval.select.commands import select_command, select_functions
+    from jaxeval.sources import read_scores
+    from jaxeval.sweep import sweep
+    from jaxeval.train import train
 
 __version__ = VERSION
 __all__ = [
     "Comparison",
+    "ItemComparison",
     "JaxevalError",
     "Runs",
     "Selection",
     "Tuned",
     "compare",
+    "compare_items",
+    "compare_logs",
+    "compare_options",
+    "evaluate",
     "load",
+    "plan",
+    "plan_items",
+    "plan_logs",
     "predict",
     "read_scores",
     "select",
@@ -49,12 +63,17 @@ __all__ = [
 ]
 _ROOMS = ("tuning",)
 _MODULES = {  # name -> where it is defined
-    **dict.fromkeys(("Comparison", "Runs", "Tuned", "load"), "jaxeval.results"),
-    **dict.fromkeys(("predict", "sweep", "train"), "jaxeval.api.training"),
-    **dict.fromkeys(("compare", "read_scores"), "jaxeval.api.comparing"),
+    **dict.fromkeys(("Comparison", "ItemComparison"), "jaxeval.comparisons"),
+    **dict.fromkeys(("Runs", "Tuned", "load"), "jaxeval.results"),
+    **{verb: f"jaxeval.{verb}" for verb in ("evaluate", "predict", "sweep", "train")},
+    **dict.fromkeys(
+        ("compare", "compare_items", "compare_logs", "compare_options"), "jaxeval.compare"
+    ),
+    **dict.fromkeys(("plan", "plan_items", "plan_logs"), "jaxeval.plan"),
     **dict.fromkeys(("select", "select_table"), "jaxeval.select.__main__"),
     **dict.fromkeys(("select_command", "select_functions"), "jaxeval.select.commands"),
     "Selection": "jaxeval.report.selection",
+    "read_scores": "jaxeval.sources",
     "tune": "jaxeval.api.searching",
     "JaxevalError": "jaxeval.errors",
 }

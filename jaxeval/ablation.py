@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import pydantic
 
-from jaxeval import cli, files, outputs
+from jaxeval import cli, files
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
@@ -69,9 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     backend.prepare()
     from jaxeval import observe, studies
-    from jaxeval.compare import studying
-    from jaxeval.runs import layout, tables
-    from jaxeval.studies import cohorts, inputs, proposers
+    from jaxeval.compare import compare
+    from jaxeval.studies import cohorts, proposers
 
     cli.say_default(args)
     changes = {"": (), **{variant.name: variant.changes for variant in variants}}
@@ -82,7 +81,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         config = studies.read(args.config, [*args.changes, *changed], args.data, origin)
         whole = f"{config.name}, {name}" if name else config.name
         configs[whole] = dataclasses.replace(config, name=whole)
-    outputs.refuse_replaced([args.json], inputs.files_of(*configs.values()))
     session = studies.Session()
     trials = proposers.variants(configs, cli.seeds_of(args))
     entries = cohorts.entries(trials, session.loader)  # all are checked before one is trained
@@ -97,9 +95,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     table = Path(args.out) / "ablations" / f"{entries[0].record.id}.json"
     files.write_json(str(table), records)
-    scores = tables.read(str(table), layout.Layout(models=[*configs]))
-    destinations = studying.Destinations(json=args.json, figures=args.figures)
-    studying.write(studying.study(scores), destinations)
+    found = compare(table, *configs)
+    if args.json:
+        files.write_json(args.json, found.to_dict())
+    if args.json != "-":
+        found.print()
+    if args.figures:
+        found.save(args.figures)
     return 0
 
 

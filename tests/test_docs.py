@@ -23,7 +23,6 @@ import pytest
 
 from jaxeval import ablation, cli, parsers, studies
 from jaxeval.__main__ import VERBS
-from jaxeval.compare import options
 from jaxeval.config import reading, toml
 from jaxeval.errors import ConfigError
 from jaxeval.space import space
@@ -117,17 +116,13 @@ def _check(words: list[str]) -> None:
     assert verb in VERBS
     if "--help" in words or words[-1:] == ["..."]:
         return
-    if (verb, words[:1]) == ("compare", ["options"]):
-        options.parser().parse_args(words[1:])
-        return
     module = importlib.import_module(VERBS[verb][0])
     if hasattr(module, "COMMANDS"):
-        name = words[0] if words[:1] and words[0] in module.COMMANDS else ""
-        function = parsers.of_function(verb, module.COMMANDS[name])
-        function.parse_intermixed_args(words[1:] if name else words)
+        name = words.pop(0) if words and words[0] in module.COMMANDS else ""
+        function = module.COMMANDS[name]
+        _read(parsers._parsed(parsers.of_function(verb, function), function, words))
         return
-    parser = module.parser()
-    _read(_parsed(parser, words))
+    _read(_parsed(module.parser(), words))
 
 
 def _parsed(parser: Any, words: list[str]) -> Any:
@@ -140,7 +135,7 @@ def _parsed(parser: Any, words: list[str]) -> Any:
 
 def _read(arguments: Any) -> None:
     """Reads the config files that arguments name, and the keys that they change."""
-    if "changes" in arguments and not _stands_for_one(arguments.config):
+    if "config" in arguments and not _stands_for_one(arguments.config):
         studies.read(arguments.config, arguments.changes, arguments.data)
     if getattr(arguments, "space", None) and not _stands_for_one(arguments.space):
         space.read(arguments.space)

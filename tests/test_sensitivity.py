@@ -45,8 +45,6 @@ def test_json_has_the_fixed_names(tmp_path: Path, capsys: pytest.CaptureFixture)
         assert {"rho", "maxima", "mean_change"} <= set(tree["by_hyperparameter"][name])
     assert tree["by_hyperparameter"]["scheduler"]["maxima"] is None
     assert "by_hyperparameter.rate.rho" in tree["intervals"]
-    short = _json(capsys, _sweep(tmp_path, "a.tsv"), *WORDS, "--rows", "20")
-    assert short["n"] == 20
 
 
 def test_columns_that_nothing_reads_are_named(
@@ -122,10 +120,6 @@ def test_two_sweeps_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture) 
         (["S", *WORDS, "--order", "warm=1"], "warm: no such hyperparameter"),
         (["S", *WORDS, "--when", "factor"], "expected NAME:OTHER=A,B"),
         (["S", "S", *WORDS], "expected once, got twice"),
-        (
-            ["S", "--score", "rate", "--rows", "2"],
-            "s.tsv: column rate: expected at least 3 scores, found 2",
-        ),
         (
             ["P", "--hyperparameters", "rate"],
             "p.csv: row 3, column score: expected fractions from 0 to 1, found 85.645; divide",

@@ -9,7 +9,7 @@ import numpy as np
 from jaxeval.config.markers import Range
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.stats.multiple import adjust_p_values
-from jaxeval.stats.rank_correlation import spearman
+from jaxeval.stats.ranks import spearman
 
 LEAST = 5  # scores; with fewer nothing can be said of a trend
 

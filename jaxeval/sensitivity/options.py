@@ -54,7 +54,6 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
 
 def add_rows(parser: argparse.ArgumentParser) -> None:
     """Which runs count."""
-    parser.add_argument("--rows", type=arguments.rows, metavar="N", help="only the first N rows")
     parser.add_argument(
         "--missing",
         choices=("error", "drop", "zero"),
@@ -116,7 +115,6 @@ def request(args: argparse.Namespace) -> "Request":
         score=args.score,
         hyperparameters=arguments.names(args.hyperparameters),
         declared=_declared(args),
-        rows=args.rows,
         missing=args.missing,
         experiments=args.experiment,
         space=space.read(args.space) if args.space else None,

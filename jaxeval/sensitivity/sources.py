@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.runs import checks, directions, imported, names, native, rows
+from jaxeval.runs import checks, directions, imported, names, native, steps
 from jaxeval.runs import experiments as held
 from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Missing
@@ -27,7 +27,6 @@ class Request:
       score: column; None: "score" of a table, "dev" of a recorded sweep.
       hyperparameters: columns; none: those of the recorded space.
       declared: before what a space says.
-      rows: only the first so many.
       space: of the tables' columns; a recorded sweep has its own.
       file_name: pattern of labels (`labels.of_file_name`).
       experiments: names or ids, of runs folders only; none: all sweeps there.
@@ -36,7 +35,6 @@ class Request:
     score: str | None
     hyperparameters: Sequence[str]
     declared: Declared
-    rows: int | None
     missing: Missing
     experiments: Sequence[str]
     space: Space | None = None
@@ -126,7 +124,7 @@ def _read(location: str, request: Request) -> list[SweepScores]:
     if not _is_of_runs(location):
         if request.experiments:
             raise ConfigError(f"--experiment: expected runs folders, got the table {location}")
-        return [_of_table(location, imported.read(location, request.rows), request)]
+        return [_of_table(location, imported.read(location), request)]
     table = _chosen(native.columns(location), request.experiments)
     configs = {
         experiment: (config, name)
@@ -138,12 +136,12 @@ def _read(location: str, request: Request) -> list[SweepScores]:
     if not any(spaces.values()):
         if len(spaces) > 1 or request.score is None:
             raise ConfigError(f"{location}: no random sweep here; {_experiments(table)}")
-        return [_of_table(location, imported.head(table, request.rows), request)]
+        return [_of_table(location, table, request)]
     plain = [configs[id_][1] for id_, space in spaces.items() if space is None]
     if plain and request.experiments:
         raise ConfigError(f"--experiment {plain[0]}: it is not a sweep, but others are")
     return [
-        _of_sweep(location, imported.head(_of(table, id_), request.rows), space, request)._replace(
+        _of_sweep(location, _of(table, id_), space, request)._replace(
             location=location, beside=plain
         )
         for id_, space in spaces.items()
@@ -185,7 +183,7 @@ def _of(table: Columns, experiment: str) -> Columns:
 
 
 def _of_table(location: str, table: Columns, request: Request) -> SweepScores:
-    rows.refuse_history(table)
+    steps.refuse_history(table)
     column = request.score or "score"
     _refuse_losses(location, table, column)
     scores, keep, unusable = checks.usable(table, column, request.missing)
@@ -245,7 +243,7 @@ def _unread(table: Columns, read: Collection[str], every: bool) -> list[str]:
     return [
         name
         for name, column in table.values.items()
-        if name not in read and len({*column}) > 1 and (every or names.is_of_models(name))
+        if name not in read and len({*column}) > 1 and (every or names.role(name) == "model")
     ]
 
 
@@ -280,7 +278,7 @@ def _of_sweep(location: str, table: Columns, of: Space, request: Request) -> Swe
     cut = imported.pick(table, keep.tolist())
     drawn = recorded.values(of, cut.texts("hparams"))
     chosen = {n: drawn[n] for n in request.hyperparameters or drawn if n in drawn}
-    planned = recorded.planned(location, experiment) if request.rows is None else None
+    planned = recorded.planned(location, experiment)
     return SweepScores(
         name=name,
         details=[experiment[:8], table.source, f"{table.source}, {experiment[:8]}"],

@@ -2,22 +2,20 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
-
-import jax
 
 from jaxeval import errors, runs
 from jaxeval.config import markers, reading
-from jaxeval.contracts import Member, Task, Tree
+from jaxeval.contracts import Member, Task
 from jaxeval.errors import ConfigError, argument
-from jaxeval.population import member
-from jaxeval.population.problem import Problem
+from jaxeval.population.member import Problem
 from jaxeval.studies.trial import Study
 from jaxeval.tasks import registry
 from jaxeval.tasks.kind import Kind, Source
 
 _REMEMBERED = 32  # configs
+_LISTED = 8  # members in a message
 
 
 class Prepared(NamedTuple):
@@ -166,20 +164,18 @@ def _record(config: Any, source: Source, task: Task) -> runs.Experiment:
     )
 
 
-def record_of(of: Prepared, study: Study) -> runs.Experiment:
+def record_of(base: runs.Experiment, study: Study) -> runs.Experiment:
     """The record of a study of a config: the config's, under an id of its own."""
-    base = of.record
-    if not study.design:
-        digest = reading.digest(f"{base.id} {study.name}")
-        return dataclasses.replace(base, id=digest, name=f"{base.name}, {study.name}")
-    tree = {**json.loads(base.config), study.name: dict(study.design)}
-    design = reading.canonical(tree[study.name])
+    design = reading.canonical([study.name, dict(study.design)])
+    tree = json.loads(base.config)
+    if study.design:
+        tree[study.name] = dict(study.design)
     return dataclasses.replace(
         base,
-        id=reading.digest(f"{base.id} {design}"),
+        id=reading.digest(base.id + design),
         name=f"{base.name}, {study.name}",
         config=reading.canonical(tree),
-        config_hash=reading.digest(reading.canonical(tree)),
+        config_hash=reading.digest(base.config_hash + design),
     )
 
 
@@ -189,30 +185,17 @@ def member_of(prepared: Prepared, seed: int = 1) -> Member:
     return Member(seed, 0, tuple(sorted(hparams.items())))
 
 
-def parameter_shapes(problem: Problem, who: Member) -> Tree:
-    """Shapes and types of a member's parameters."""
-    return member.parameter_shapes(problem.program, problem.corpus, problem.split(0), who)
-
-
-def parameters(problem: Problem, who: Member) -> int:
-    """Number of trained parameters of a member."""
-    return sum(leaf.size for leaf in jax.tree.leaves(parameter_shapes(problem, who)))
-
-
-def listed(members: Sequence[tuple[int, int]], most: int = 8) -> str:
+def listed(members: Iterable[tuple[int, int]]) -> str:
     """Seeds, and splits other than the given one; the first of them where there are many.
 
     Args:
       members: (split, seed) each.
     """
-    by_split: dict[int, list[str]] = {}
-    for split, seed in dict.fromkeys(members[:most]):
-        by_split.setdefault(split, []).append(str(seed))
     shown = [
-        f"seed {', '.join(seeds)}" + (f" of split {split}" if split else "")
-        for split, seeds in by_split.items()
+        f"seed {seed}{f' of split {split}' if split else ''}"
+        for split, seed in dict.fromkeys(members)
     ]
-    return "; ".join(shown) + (" ..." if len(members) > most else "")
+    return ", ".join(shown[:_LISTED]) + (" ..." if len(shown) > _LISTED else "")
 
 
 def at(tree: Mapping[str, Any], key: str) -> Any:

@@ -100,7 +100,7 @@ def test_a_model_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     config = studies.read(None, ["data.train_sentences=20", "model.layers=[50]"])
     trials = proposers.seeds_by_splits(config, [1])
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
-    count = prepared.parameters(cohort.problem, cohort.members[0])
+    count = memory.parameters(cohort.problem, cohort.members[0])
     monkeypatch.setattr(memory, "_bytes", lambda: 12.0 * count)
     running.refuse_impossible([cohort])
     monkeypatch.setattr(memory, "_bytes", lambda: 12.0 * count - 1)

@@ -8,7 +8,8 @@ import pytest
 
 from jaxeval import studies
 from jaxeval.config import markers
-from jaxeval.models import budget
+from jaxeval.models import language
+from jaxeval.models.language import LanguageShape
 from jaxeval.space import space
 from jaxeval.studies import proposers
 
@@ -21,6 +22,13 @@ TUNED = {  # released: their sizes follow from budget and ratio
     "enwik8_lstm_27m_d4": 1.0,
     "enwik8_lstm_46m_d4": 1.0,
 }
+ROWS = {
+    *(f"{text}_lstm_{size}_d{depth}" for text in ("ptb", "wikitext2") for size in ("10m", "24m")
+      for depth in (1, 2, 4)),
+    *(f"{text}_{cell}_{size}" for text in ("ptb", "wikitext2") for size in ("10m", "24m")
+      for cell in ("rhn", "nas")),
+    *(f"enwik8_{cell}_{size}" for cell in ("lstm", "rhn", "nas") for size in ("27m", "46m")),
+}  # fmt: skip
 
 
 def _read(name: str) -> Any:
@@ -32,6 +40,12 @@ def _names() -> list[str]:
     return [name for name in names if not name.endswith("_small") and not name.startswith("space")]
 
 
+def test_every_row_has_a_config() -> None:
+    """Dies if a cell, a depth or a budget of the tables is missing."""
+    rows = {name.removesuffix("_d4") if "enwik8" in name else name for name in _names()}
+    assert rows == ROWS
+
+
 @pytest.mark.parametrize("name", _names())
 def test_a_config_spends_its_budget(name: str) -> None:
     """Dies if a model is larger than its budget, or clearly smaller than it could be."""
@@ -39,20 +53,13 @@ def test_a_config_spends_its_budget(name: str) -> None:
     limit = int(size.removesuffix("m")) * 1_000_000
     model = _read(name).model
     shape = model.shape(VOCABULARIES[text])
-    count = budget.parameter_count(shape, model.cell())
+    count = shape.parameters(model.cell())
     assert model.kind == cell and 0.99 * limit < count <= limit
     if model.hidden is None:
         assert model.budget == limit
     else:
-        solved = budget.solve(
-            VOCABULARIES[text],
-            limit,
-            model.cell(),
-            layers=model.layers,
-            tied=model.tied,
-            ratio=TUNED[name],
-        )
-        assert shape == solved
+        like = LanguageShape(VOCABULARIES[text], 1, 1, model.layers, model.tied)
+        assert shape == language.solve(like, limit, model.cell(), TUNED[name])
     depth = re.search(r"_d(\d)$", name)
     expected = int(depth[1]) if depth else {"nas": 4 if text == "enwik8" else 1}.get(cell, 1)
     assert model.layers == expected and model.depth == (5 if cell == "rhn" else 1)
@@ -83,7 +90,7 @@ def test_every_setting_of_a_space_is_a_config_within_its_budget(name: str) -> No
         values = space.at(of, dict.fromkeys((p.name for p in of.parameters), quantile))
         config = proposers.configured(source, changes, of, values)
         shape = config.model.shape(vocabulary)
-        count = budget.parameter_count(shape, cell)
+        count = shape.parameters(cell)
         assert 0.95 * config.model.budget < count <= config.model.budget
         rates, before = markers.active(config), markers.active(base)
         changed = {key for key, value in rates.items() if before.get(key) != value}

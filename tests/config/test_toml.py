@@ -1,5 +1,6 @@
 """Configs that come with jaxeval: by name, from any folder, installed or not."""
 
+import json
 import tomllib
 from pathlib import Path
 
@@ -62,3 +63,19 @@ def test_an_installed_wheel_has_its_own(tmp_path: Path, monkeypatch: pytest.Monk
     installed.mkdir(parents=True)
     monkeypatch.setattr(toml, "_PACKAGE", tmp_path / "jaxeval")
     assert toml.shipped_folder() == installed
+
+
+def test_the_verb_lists_and_prints(capsys: pytest.CaptureFixture) -> None:
+    """Dies if a file is missing in the list, or printed otherwise than it is."""
+    assert configs.main([]) == 0
+    shown = capsys.readouterr().out
+    assert {line.split()[0] for line in shown.splitlines() if "/" in line} >= {
+        *toml.shipped_names()
+    }
+    (line,) = [line for line in shown.splitlines() if line.startswith("melis2018/ablations/small")]
+    assert "--variants" in line and "Table 4" in line
+    assert configs.main([NAME]) == 0
+    assert capsys.readouterr().out == (ROOT / "configs" / f"{NAME}.toml").read_text()
+    assert configs.main(["--json", "-"]) == 0
+    entries = json.loads(capsys.readouterr().out)["configs"]
+    assert [entry["name"] for entry in entries] == [*toml.shipped_names()]
