@@ -12,7 +12,7 @@ import json
 import os
 from pathlib import Path
 
-from jaxeval.vectors import analogies, lookup, similarity
+from jaxeval.vectors import analogies, scored, similarity
 from jaxeval.vectors.scored import Resampling
 
 _RHOS = {  # file -> correlation, pairs covered, pairs
@@ -36,7 +36,7 @@ def main() -> None:
     home = os.environ.get("JAXEVAL_DATA")
     parser.add_argument("--data", type=Path, default=home, required=home is None)
     data = Path(parser.parse_args().data)
-    read = lookup.read(data / "glove" / "glove.6B.100d.head.txt")
+    read = scored.read(data / "glove" / "glove.6B.100d.head.txt")
     sets = [similarity.read(data / "wordsim" / name) for name in _RHOS]
     once = Resampling(resamples=1)
     for result in similarity.evaluate(sets, {"v": read}, resampling=once):

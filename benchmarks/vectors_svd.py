@@ -1,7 +1,7 @@
 """How long does a PPMI-SVD baseline of 17 million tokens take, and in how much memory?
 
 Without --corpus, Zipf's law gives one: words k = 1, 2, ... of probability 1 / (k + 2.7), in lines
-of 25. Seconds by step, peak memory of the process and of the largest of its children, and the
+of 25. Seconds, peak memory of the process and of the largest of its children, and the
 size of the counts. The options are those of the verb, with its defaults otherwise.
 
     python benchmarks/vectors_svd.py --tokens 17000000 --window 2 --dimension 100
@@ -50,7 +50,6 @@ def main() -> None:
             {
                 "benchmark": "vectors_svd",
                 **summary._asdict(),
-                "seconds": {step: round(value, 1) for step, value in summary.seconds.items()},
                 "wall_seconds": round(wall, 1),
                 "cpu_seconds_with_corpus": round(cpu, 1),
                 "peak_mib": round(own.ru_maxrss / 1024),

@@ -1,11 +1,13 @@
 """`jaxeval vectors`: judges word vectors, by themselves and by tasks; makes a baseline."""
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli, files, machine, outputs, parameters, parsers
+from jaxeval import cli, machine, outputs, parameters, parsers
 from jaxeval.errors import ConfigError, argument
+from jaxeval.judge import judge_vectors
 from jaxeval.parameters import Count, Natural
 from jaxeval.vectors.similarity import Unknown
 
@@ -49,23 +51,22 @@ def similarity(
       python -m jaxeval.vectors similarity glove.txt SimLex-999.txt --score-column 4
     """
     from jaxeval.report.vectors import VectorScores
-    from jaxeval.vectors import lookup
+    from jaxeval.vectors import scored
     from jaxeval.vectors import similarity as ranked
-    from jaxeval.vectors.scored import Resampling
 
     if score_column < 3:
         expected = "expected 3 or more; the first two hold the words"
         raise ConfigError(f"{argument('score_column', score_column)}: {expected}")
-    named, sets = _named([vectors, *against], "vectors"), list[ranked.Pairs]()
-    for name, path in _named(pairs, "pairs").items():
+    named, sets = scored.named([vectors, *against], "vectors"), list[ranked.Pairs]()
+    for name, path in scored.named(pairs, "pairs").items():
         sets.append(ranked.read(path, score_column)._replace(name=name))
     words = {word for of in sets for word in (*of.first, *of.second)}
     looked_up = {}
     for name, path in named.items():
         with cli.waiting(f"reading {path}"):
-            looked_up[name] = lookup.read(path, words, lower_case=not keep_case)
+            looked_up[name] = scored.read(path, words, lower_case=not keep_case)
     with cli.waiting("resampling"):
-        results = ranked.evaluate(sets, looked_up, unknown, Resampling(resamples, seed))
+        results = ranked.evaluate(sets, looked_up, unknown, scored.Resampling(resamples, seed))
     zeros = {name: of.zeros for name, of in looked_up.items()}
     headers = {of.name: of.header for of in sets if of.header}
     return VectorScores(named, zeros, not keep_case, resamples, seed, results, unknown, headers)
@@ -104,18 +105,18 @@ def analogies(
     """
     from jaxeval.report.vectors import VectorScores
     from jaxeval.vectors import analogies as asked
-    from jaxeval.vectors import lookup, scored
+    from jaxeval.vectors import scored
 
-    named = _named([vectors, *against], "vectors")
+    named = scored.named([vectors, *against], "vectors")
     sets = [
         asked.read(path)._replace(name=name)
-        for name, path in _named(questions, "questions").items()
+        for name, path in scored.named(questions, "questions").items()
     ]
     cases = [(of, method, dict[str, asked.Answered]()) for of in sets for method in asked.METHODS]
     zeros = {}
     for name, path in named.items():  # one file in memory at a time
         with cli.waiting(f"reading {path}"):
-            read = lookup.read(path, lower_case=not keep_case)
+            read = scored.read(path, lower_case=not keep_case)
         zeros[name] = read.zeros
         for of, method, answered in cases:
             with cli.waiting(f"answering {of.name} with {name}, {method}"):
@@ -164,40 +165,21 @@ def svd(
     if str(output) == "-":
         raise ConfigError(f"{argument('output', '-')}: expected a file")
     outputs.refuse_unwritable(str(output), reads=[corpus])
-    counted = baseline.make(
-        corpus,
-        output,
-        window=window,
-        dimension=dimension,
-        min_count=min_count,
-        lower_case=lower_case,
-        processes=machine.cores(),
-        waiting=cli.waiting,
-    )
-    return Baseline(str(output), window, dimension, min_count, lower_case, counted)
+    how = {"window": window, "dimension": dimension, "min_count": min_count}
+    with cli.waiting(f"counting {corpus}"):
+        counted = baseline.make(
+            corpus, output, **how, lower_case=lower_case, processes=machine.cores()
+        )
+    return Baseline(str(output), **how, lower_case=lower_case, counted=counted)
 
 
-def _named(paths: Sequence[str | Path], what: str) -> dict[str, str]:
-    """Path of every file by the shortest name that tells them apart.
-
-    Raises:
-      ConfigError: none, or a file named twice, by whatever path.
-    """
-    if not paths:
-        raise ConfigError(f"expected a file of {what}")
-    known: dict[Path, str] = {}
-    for path in map(str, paths):
-        place = files.resolved(Path(path))
-        if place in known:
-            message = f"{known[place]} and {path} are the same file of {what}"
-            raise ConfigError(f"{message}; expected different ones")
-        known[place] = path
-    names = [Path(path).name for path in known.values()]
-    distinct = len({*names}) == len(names)
-    return dict(zip(names if distinct else known.values(), known.values(), strict=True))
-
-
-COMMANDS: parsers.Commands = {"similarity": similarity, "analogies": analogies, "svd": svd}
+COMMANDS: parsers.Commands = {
+    "judge": judge_vectors,
+    "similarity": similarity,
+    "analogies": analogies,
+    "svd": svd,
+}
+main = functools.partial(parsers.main, "vectors", COMMANDS)
 
 if __name__ == "__main__":
     parsers.start("vectors", COMMANDS)

@@ -23,8 +23,7 @@ from jaxeval.errors import DataError
 from jaxeval.stats import resampled
 from jaxeval.stats.results import Interval
 from jaxeval.vectors import scored
-from jaxeval.vectors.lookup import Lookup
-from jaxeval.vectors.scored import Resampling, Scored
+from jaxeval.vectors.scored import Lookup, Resampling, Scored
 
 Method = Literal["3CosAdd", "3CosMul"]
 METHODS: tuple[Method, ...] = ("3CosAdd", "3CosMul")
@@ -79,16 +78,6 @@ class Accuracy(NamedTuple):
     covered: int
     total: int
 
-    @property
-    def of_covered(self) -> float | None:
-        """Share of right answers of the questions covered."""
-        return self.right / self.covered if self.covered else None
-
-    @property
-    def of_all(self) -> float:
-        """The same of all questions."""
-        return self.right / self.total
-
 
 @dataclasses.dataclass(frozen=True)
 class Score:
@@ -103,11 +92,6 @@ class Score:
     def covered(self) -> int:
         """Questions."""
         return self.overall.covered
-
-
-def files_of(path: str | Path) -> list[Path]:
-    """The files that `read` reads: the one, or the sections of BATS in their order."""
-    return sorted(Path(path).glob("*/*.txt")) if Path(path).is_dir() else [Path(path)]
 
 
 def read(path: str | Path) -> Questions:
@@ -155,7 +139,8 @@ def _google(path: Path) -> _Read:
 
 
 def _bats(path: Path) -> _Read:
-    units, asked, files = list[Unit](), list[tuple[int, int]](), files_of(path)
+    units, asked = list[Unit](), list[tuple[int, int]]()
+    files = sorted(path.glob("*/*.txt"))
     for section, file in enumerate(files):
         before = len(units)
         for number, line in enumerate(text.iterate_lines(file), 1):
@@ -214,10 +199,7 @@ def solve(unit: np.ndarray, triples: np.ndarray, method: Method) -> np.ndarray:
             def improve(
                 part: slice, start: int = start, near: np.ndarray = near, far: np.ndarray = far
             ) -> None:
-                scores = _scores(near, far, method, where[part])
-                for column in (triples[part] - start).T:
-                    inside = np.flatnonzero((column >= 0) & (column < scores.shape[1]))
-                    scores[inside, column[inside]] = -np.inf
+                scores = _scores(near, far, method, where[part], triples[part] - start)
                 column = scores.argmax(axis=1)
                 highest = scores[np.arange(len(column)), column]
                 better = highest > best[part]
@@ -228,8 +210,15 @@ def solve(unit: np.ndarray, triples: np.ndarray, method: Method) -> np.ndarray:
     return answer
 
 
-def _scores(near: np.ndarray, far: np.ndarray, method: Method, asked: np.ndarray) -> np.ndarray:
-    """The scores [q, block] of questions [q, 3], rows of what is added and taken [W, block]."""
+def _scores(
+    near: np.ndarray, far: np.ndarray, method: Method, asked: np.ndarray, columns: np.ndarray
+) -> np.ndarray:
+    """The scores [q, block] of candidates, -inf of a question's own words.
+
+    Args:
+      near, far: [W, block] of what b and c add, and what a takes.
+      asked, columns: [q, 3] rows of a, b and c in these, and their columns, maybe outside.
+    """
     a, b, c = asked.T
     scores = near[b]
     if method == "3CosAdd":
@@ -238,6 +227,9 @@ def _scores(near: np.ndarray, far: np.ndarray, method: Method, asked: np.ndarray
     else:
         scores *= near[c]
         scores *= far[a]
+    for column in columns.T:
+        inside = np.flatnonzero((column >= 0) & (column < scores.shape[1]))
+        scores[inside, column[inside]] = -np.inf
     return np.asarray(scores)
 
 
@@ -248,41 +240,32 @@ def evaluate(
     resampling: Resampling = Resampling(),  # noqa: B008 (a NamedTuple does not change)
 ) -> Scored[Score]:
     """Accuracies of every file, and differences of any two on questions that all files cover."""
-    how = resampling._replace(items="pairs of words within sections (pigeonhole)")
+    first, second = questions.first, questions.second
 
     def draws(names: Sequence[str], chosen: np.ndarray) -> np.ndarray:
         right = np.stack([answered[name].right[chosen] for name in names])
-        used, where = np.unique(
-            np.concatenate([questions.first[chosen], questions.second[chosen]]),
-            return_inverse=True,
-        )
-        first, second = np.split(where, 2)
+        units = np.concatenate([first[chosen], second[chosen]])
+        used, where = np.unique(units, return_inverse=True)
+        sides = np.split(where, 2)
         return resampled.crossed_draws(
-            right, first, second, questions.strata[used], resamples=how.resamples, seed=how.seed
+            right, sides[0], sides[1], questions.strata[used], **resampling._asdict()
         )
 
     def share(name: str, chosen: np.ndarray) -> float | None:
         return float(answered[name].right[chosen].mean()) if chosen.any() else None
 
-    scores = {}
-    for name, of in answered.items():
-        interval = how.interval(draws([name], of.covered)[:, 0]) if of.covered.any() else None
-        scores[name] = _score(questions, of, interval)
+    def score(name: str, interval: Interval | None) -> Score:
+        def accuracy(part: np.ndarray) -> Accuracy:
+            right, covered = answered[name].right[part], answered[name].covered[part]
+            return Accuracy(int(right.sum()), int(covered.sum()), int(part.sum()))
+
+        section = questions.strata[first]
+        group = np.array(questions.groups)[section]
+        groups = {of: accuracy(group == of) for of in dict.fromkeys(questions.groups)}
+        sections = {of: accuracy(section == k) for k, of in enumerate(questions.sections)}
+        return Score(accuracy(section >= 0), interval, groups, sections)
+
     covered = {name: of.covered for name, of in answered.items()}
-    compared = scored.compare(covered, share, draws, how)
-    return Scored(questions.name, method, len(questions.first), scores, *compared)
-
-
-def _score(questions: Questions, answered: Answered, interval: Interval | None) -> Score:
-    def accuracy(part: np.ndarray) -> Accuracy:
-        right, covered = answered.right[part], answered.covered[part]
-        return Accuracy(int(right.sum()), int(covered.sum()), int(part.sum()))
-
-    section = questions.strata[questions.first]
-    group = np.array(questions.groups)[section]
-    return Score(
-        accuracy(np.ones(len(group), bool)),
-        interval,
-        {name: accuracy(group == name) for name in dict.fromkeys(questions.groups)},
-        {name: accuracy(section == number) for number, name in enumerate(questions.sections)},
-    )
+    resamples, seed = resampling
+    items = f"pairs of words within sections (pigeonhole), {resamples} resamples, seed {seed}"
+    return scored.compare(questions.name, method, covered, share, draws, score, items)

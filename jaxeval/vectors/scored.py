@@ -1,56 +1,134 @@
-"""Scores of vector files on the same items, and their differences on resamples of the items."""
+"""What tests of word vectors share: files by name, words looked up, scores on the same items."""
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from jaxeval.data import vectors
+from jaxeval.errors import ConfigError
 from jaxeval.stats import multiple, resampled
 from jaxeval.stats.results import Effect, HypothesisTest, Interval
 
 Score = TypeVar("Score")
 _CONFIDENCE = 0.95
+_SHORT = 1e-15  # of which squares in float32 have fewer digits, or none
+_SUFFIXES = {".txt", ".gz", ".vec", ".bin", ".w2v", ".tsv", ".csv"}
+
+
+def named(paths: Sequence[str | Path], what: str) -> dict[str, str]:
+    """Path of every file by a short name: without folder and suffixes where these differ.
+
+    Raises:
+      ConfigError: none, or a file named twice, by whatever path.
+    """
+    if not paths:
+        raise ConfigError(f"expected a file of {what}")
+    known: dict[Path, str] = {}
+    for path in map(str, paths):
+        place = Path(path).resolve()
+        if place in known:
+            message = f"{known[place]} and {path} are the same file of {what}"
+            raise ConfigError(f"{message}; expected different ones")
+        known[place] = path
+    names = [_stem(path) for path in known.values()]
+    distinct = len({*names}) == len(names)
+    return dict(zip(names if distinct else known.values(), known.values(), strict=True))
+
+
+def _stem(path: str) -> str:
+    name = Path(path).name
+    while Path(name).suffix in _SUFFIXES and Path(name).stem:
+        name = Path(name).stem
+    return name
+
+
+@dataclasses.dataclass(frozen=True)
+class Lookup:
+    """Unit vectors by word; of words that lower-casing makes equal the first in the file.
+
+    A vector of zeros has no direction: its word is one without a vector.
+
+    Attributes:
+      index: word -> row.
+      unit: [V, D] float32, rows of length 1.
+      zeros: words whose vector was left out since all its numbers are 0.
+      lower_case: whether words are looked up in lower case.
+    """
+
+    index: Mapping[str, int]
+    unit: np.ndarray
+    zeros: int = 0
+    lower_case: bool = True
+
+    def rows(self, words: Iterable[str]) -> np.ndarray:
+        """Row of each word, -1 where it has none."""
+        return np.array([self.index.get(_form(w, self.lower_case), -1) for w in words], np.int64)
+
+
+class _Forms:
+    """Words of any spelling that lower-casing takes to one of a set."""
+
+    def __init__(self, words: Iterable[str], lower_case: bool):
+        self._lower = lower_case
+        self._words = frozenset(_form(word, lower_case) for word in words)
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and _form(word, self._lower) in self._words
+
+
+def read(
+    path: str | Path, words: Iterable[str] | None = None, *, lower_case: bool = True
+) -> Lookup:
+    """The vectors of a file.
+
+    Args:
+      words: only these are read; None: all.
+      lower_case: whether words of the file, and `words`, are taken in lower case.
+
+    Raises:
+      DataError: the file cannot be read, or all its vectors are 0.
+    """
+    read = vectors.read(path, None if words is None else _Forms(words, lower_case))
+    table, lengths = read.table, np.sqrt(np.einsum("vd,vd->v", read.table, read.table))
+    short = np.flatnonzero(lengths < _SHORT)
+    lengths[short] = np.linalg.norm(table[short].astype(np.float64), axis=1)
+    directed, index = (lengths > 0).tolist(), dict[str, int]()
+    for word, row in read.index.items():
+        if directed[row]:
+            index.setdefault(_form(word, lower_case), row)
+    zeros = len(table) - sum(directed)
+    if len(index) < len(table):
+        chosen = np.fromiter(index.values(), np.int64, len(index))
+        table, lengths = table[chosen], lengths[chosen]
+        index = dict(zip(index, range(len(index)), strict=True))
+    table /= lengths[:, None]  # in place: there may be no room for a second table
+    return Lookup(index, table, zeros, lower_case)
+
+
+def _form(word: str, lower_case: bool) -> str:
+    return word.lower() if lower_case else word
 
 
 class Resampling(NamedTuple):
-    """How often items are resampled, from which seed, and what they are."""
+    """How often items are resampled, and from which seed."""
 
     resamples: int = 9999
     seed: int = 0
-    items: str = "items"
-
-    @property
-    def method(self) -> str:
-        """As intervals name it."""
-        return f"bootstrap of {self.items}, {self.resamples} resamples, seed {self.seed}"
-
-    def interval(self, draws: np.ndarray) -> Interval:
-        """Of a score, from its draws [B]."""
-        return resampled.interval(draws, _CONFIDENCE, self.method)
 
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """File A's score minus file B's; p is adjusted over all differences of a verb (Holm)."""
+    """File A's score minus file B's on what both cover; p is adjusted over all of them."""
 
     a: str
     b: str
     effect: Effect
     test: HypothesisTest
     p_adjusted: float
-
-
-class LeftOut(NamedTuple):
-    """A file that the others are compared without, since it would leave nothing to compare on.
-
-    Attributes:
-      compared_on: items that all files cover, this one included: too few, or all equal.
-    """
-
-    file: str
-    compared_on: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,56 +138,48 @@ class Scored(Generic[Score]):
     Attributes:
       total: items of the set.
       scores: by file.
-      compared_on: items by which files are compared.
-      differences: of any two files on those.
+      differences: of any two files that have a score on the items that both cover.
     """
 
     name: str
     method: str
     total: int
     scores: Mapping[str, Score]
-    compared_on: int
     differences: tuple[Difference, ...]
-    left_out: tuple[LeftOut, ...]
 
 
 def compare(
+    name: str,
+    method: str,
     covered: Mapping[str, np.ndarray],
-    score: Callable[[str, np.ndarray], float | None],
+    estimate: Callable[[str, np.ndarray], float | None],
     draws: Callable[[Sequence[str], np.ndarray], np.ndarray],
-    resampling: Resampling,
-) -> tuple[int, tuple[Difference, ...], tuple[LeftOut, ...]]:
-    """Differences of any two files on the items that all files cover; p not yet adjusted.
-
-    Files without a score on these are left out one at a time, first the one that covers fewest.
+    score: Callable[[str, Interval | None], Score],
+    items: str,
+) -> Scored[Score]:
+    """Scores of all files, and differences of any two.
 
     Args:
       covered: by file, which items it covers [n] bool.
-      score: of a file on some items [n] bool; None where it has none.
-      draws: of several files on some items: their scores [B, V] on the same resamples.
+      estimate: of a file on some items [n] bool; None where it has none.
+      draws: of several files on some items: estimates [B, V] on the same resamples.
+      score: of a file with the interval of its estimate on what it covers.
+      items: what is resampled.
     """
-    names, left_out = [*covered], list[LeftOut]()
-    while True:
-        common = np.all([covered[name] for name in names], axis=0)
-        scores = [score(name, common) for name in names]
-        without = [name for name, of in zip(names, scores, strict=True) if of is None]
-        if len(names) < 2 or not without:
-            break
-        worst = min(without, key=lambda name: int(covered[name].sum()))
-        names.remove(worst)
-        left_out.append(LeftOut(worst, int(common.sum())))
-    n, found = int(common.sum()), list[Difference]()
-    drawn = draws(names, common) if len(names) > 1 else np.zeros((0, 1))
-    for a, b in itertools.combinations(range(len(names)), 2):
-        effect, test = resampled.difference(
-            (scores[a] or 0.0, scores[b] or 0.0),
-            (drawn[:, a], drawn[:, b]),
-            n,
-            method=resampling.method,
-            confidence=_CONFIDENCE,
-        )
-        found.append(Difference(names[a], names[b], effect, test, test.p_value))
-    return n, tuple(found), tuple(left_out)
+    scores, found, how = dict[str, Score](), list[Difference](), f"bootstrap of {items}"
+    for file, mine in covered.items():
+        drawn = None if estimate(file, mine) is None else draws([file], mine)[:, 0]
+        interval = None if drawn is None else resampled.interval(drawn, _CONFIDENCE, how)
+        scores[file] = score(file, interval)
+    for a, b in itertools.combinations(covered, 2):
+        both = covered[a] & covered[b]
+        of_a, of_b = estimate(a, both), estimate(b, both)
+        if of_a is not None and of_b is not None:
+            drawn, n = draws([a, b], both), int(both.sum())
+            effect, test = resampled.difference((of_a, of_b), (*drawn.T,), n, method=how)
+            found.append(Difference(a, b, effect, test, test.p_value))
+    total = len(next(iter(covered.values())))
+    return Scored(name, method, total, scores, tuple(found))
 
 
 def adjusted(results: Sequence[Scored[Score]]) -> tuple[Scored[Score], ...]:

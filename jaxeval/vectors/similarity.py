@@ -17,12 +17,11 @@ from jaxeval.errors import DataError
 from jaxeval.stats import resampled
 from jaxeval.stats.results import Interval
 from jaxeval.vectors import scored
-from jaxeval.vectors.lookup import Lookup
-from jaxeval.vectors.scored import Resampling, Scored
+from jaxeval.vectors.scored import Lookup, Resampling, Scored
 
 Unknown = Literal["skip", "zero"]
 _FEWEST = 3  # pairs that a rank correlation needs
-_NO_NAMES = ("nan", "inf", "infinity", "na", "null", "none")  # of columns, but of no score
+_NAME = re.compile(r"[^\W\d_]{2}")  # a word, which a header has in place of the score
 
 
 class Pairs(NamedTuple):
@@ -74,7 +73,8 @@ def read(path: str | Path, column: int = 3) -> Pairs:
             continue
         separator = next((s for s in ("\t", ",") if s in line), None)
         fields, begins = [f.strip() for f in line.split(separator)], not rows and not header
-        if begins and len(fields) >= column and _is_name(fields[column - 1]):
+        name = fields[column - 1] if begins and len(fields) >= column else ""
+        if _NAME.search(name) and not vector_table.is_number(name):
             header = line
             continue
         try:
@@ -100,14 +100,6 @@ def _row(fields: list[str], column: int) -> tuple[str, str, float]:
     return fields[0], fields[1], float(field)
 
 
-def _is_name(field: str) -> bool:
-    """Whether it is what a header has in place of a score: some word, [score] or 1-10 mean, and no
-    score gone wrong, as 1,5 and nan and O.5 are."""
-    words = re.split(r"[\W_]+", field)
-    named = (word for word in words if word[:2].isalpha() and word.lower() not in _NO_NAMES)
-    return any(len(word) > 1 or word == field for word in named)
-
-
 def evaluate(
     sets: Sequence[Pairs],
     files: Mapping[str, Lookup],
@@ -122,8 +114,7 @@ def evaluate(
     Args:
       unknown: which rule for words without a vector intervals and differences follow.
     """
-    how = resampling._replace(items="pairs")
-    return scored.adjusted([_on_set(pairs, files, unknown, how) for pairs in sets])
+    return scored.adjusted([_on_set(pairs, files, unknown, resampling) for pairs in sets])
 
 
 def cosines(pairs: Pairs, vectors: Lookup) -> np.ndarray:
@@ -146,21 +137,18 @@ def _on_set(
 
     def draws(names: Sequence[str], chosen: np.ndarray) -> np.ndarray:
         table = np.stack([filled[name][chosen] for name in names])
-        return resampled.spearman_draws(
-            gold[chosen], table, resamples=how.resamples, seed=how.seed
-        )
+        return resampled.spearman_draws(gold[chosen], table, **how._asdict())
 
-    scores = {}
-    for name, value in values.items():
-        known = ~np.isnan(value)
-        skip, all_pairs = _spearman(gold[known], value[known]), _spearman(gold, filled[name])
-        there = (all_pairs if zero else skip) is not None
-        interval = how.interval(draws([name], covered[name])[:, 0]) if there else None
-        scores[name] = Score(int(known.sum()), skip, all_pairs, interval)
-    compared = scored.compare(
-        covered, lambda name, chosen: _spearman(gold[chosen], filled[name][chosen]), draws, how
-    )
-    return Scored(pairs.name, "Spearman", len(gold), scores, *compared)
+    def estimate(name: str, chosen: np.ndarray) -> float | None:
+        return _spearman(gold[chosen], filled[name][chosen])
+
+    def score(name: str, interval: Interval | None) -> Score:
+        known = ~np.isnan(values[name])
+        everywhere = np.ones(len(gold), bool)
+        return Score(int(known.sum()), estimate(name, known), estimate(name, everywhere), interval)
+
+    items = f"pairs, {how.resamples} resamples, seed {how.seed}"
+    return scored.compare(pairs.name, "Spearman", covered, estimate, draws, score, items)
 
 
 def _spearman(gold: np.ndarray, values: np.ndarray) -> float | None:
