@@ -27,7 +27,7 @@ _RECORDED = ("experiment", "seed", "status", "epochs", "best_epoch", "dev", "tes
 
 
 @parameters.verb
-def judge_vectors(
+def vectors_judge(
     *files: str | Path,
     changes: Changes = (),
     data: Mapping[str, str | Path] | None = None,

@@ -13,7 +13,7 @@ import pytest
 from jaxeval import judge, parsers, runs, studies
 from jaxeval.config import toml
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.judge import judge_vectors
+from jaxeval.judge import vectors_judge
 from jaxeval.vectors.__main__ import COMMANDS
 from tests import processes, test_train, tiny_corpora
 from tests.data.test_word_tables import vectors
@@ -111,7 +111,7 @@ def test_a_file_that_is_added_trains_alone(folder: Path, tmp_path: Path) -> None
     with them; in lock step too, where words are trained."""
     changes = [*QUICK, "training.lane_mode=vmap"]
     judged = functools.partial(
-        judge_vectors, data={"ner": folder / "ner"}, changes=changes, modes="tuned", seeds=2
+        vectors_judge, data={"ner": folder / "ner"}, changes=changes, modes="tuned", seeds=2
     )
     first, out = folder / "a.txt", tmp_path / "runs"
     assert "mean of tasks" in repr(judged(first, out=out))
@@ -150,9 +150,9 @@ def test_what_cannot_be_done_is_told_before_training(
     files = [folder / "a.txt", folder / "b.txt"]
     named = {"data": {"ner": folder / "ner"}, "out": tmp_path / "runs", "modes": "fixed"} | named
     with pytest.raises(ConfigError, match=message):
-        judge_vectors(*files, **named)
+        vectors_judge(*files, **named)
     with pytest.raises(DataError, match="no such file"):
-        judge_vectors(folder / "none.txt", data={"ner": folder / "ner"})
+        vectors_judge(folder / "none.txt", data={"ner": folder / "ner"})
     assert not (tmp_path / "runs").exists()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jaxeval import cli, machine, outputs, parameters, parsers
 from jaxeval.errors import ConfigError, argument
-from jaxeval.judge import judge_vectors
+from jaxeval.judge import vectors_judge
 from jaxeval.parameters import Count, Natural
 from jaxeval.vectors.similarity import Unknown
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @parameters.verb
-def similarity(
+def vectors_similarity(
     vectors: str | Path,
     *pairs: str | Path,
     against: Sequence[str | Path] = (),
@@ -51,29 +51,28 @@ def similarity(
       python -m jaxeval.vectors similarity glove.txt SimLex-999.txt --score-column 4
     """
     from jaxeval.report.vectors import VectorScores
-    from jaxeval.vectors import scored
-    from jaxeval.vectors import similarity as ranked
+    from jaxeval.vectors import scored, similarity
 
     if score_column < 3:
         expected = "expected 3 or more; the first two hold the words"
         raise ConfigError(f"{argument('score_column', score_column)}: {expected}")
-    named, sets = scored.named([vectors, *against], "vectors"), list[ranked.Pairs]()
+    named, sets = scored.named([vectors, *against], "vectors"), list[similarity.Pairs]()
     for name, path in scored.named(pairs, "pairs").items():
-        sets.append(ranked.read(path, score_column)._replace(name=name))
+        sets.append(similarity.read(path, score_column)._replace(name=name))
     words = {word for of in sets for word in (*of.first, *of.second)}
     looked_up = {}
     for name, path in named.items():
         with cli.waiting(f"reading {path}"):
             looked_up[name] = scored.read(path, words, lower_case=not keep_case)
     with cli.waiting("resampling"):
-        results = ranked.evaluate(sets, looked_up, unknown, scored.Resampling(resamples, seed))
+        results = similarity.evaluate(sets, looked_up, unknown, scored.Resampling(resamples, seed))
     zeros = {name: of.zeros for name, of in looked_up.items()}
     headers = {of.name: of.header for of in sets if of.header}
     return VectorScores(named, zeros, not keep_case, resamples, seed, results, unknown, headers)
 
 
 @parameters.verb
-def analogies(
+def vectors_analogies(
     vectors: str | Path,
     *questions: str | Path,
     against: Sequence[str | Path] = (),
@@ -104,15 +103,18 @@ def analogies(
       python -m jaxeval.vectors analogies glove.txt BATS_3.0 --json -
     """
     from jaxeval.report.vectors import VectorScores
-    from jaxeval.vectors import analogies as asked
-    from jaxeval.vectors import scored
+    from jaxeval.vectors import analogies, scored
 
     named = scored.named([vectors, *against], "vectors")
     sets = [
-        asked.read(path)._replace(name=name)
+        analogies.read(path)._replace(name=name)
         for name, path in scored.named(questions, "questions").items()
     ]
-    cases = [(of, method, dict[str, asked.Answered]()) for of in sets for method in asked.METHODS]
+    cases = [
+        (of, method, dict[str, analogies.Answered]())
+        for of in sets
+        for method in analogies.METHODS
+    ]
     zeros = {}
     for name, path in named.items():  # one file in memory at a time
         with cli.waiting(f"reading {path}"):
@@ -120,16 +122,16 @@ def analogies(
         zeros[name] = read.zeros
         for of, method, answered in cases:
             with cli.waiting(f"answering {of.name} with {name}, {method}"):
-                answered[name] = asked.answer(of, read, method)
+                answered[name] = analogies.answer(of, read, method)
         del read
     with cli.waiting("resampling"):
         how = scored.Resampling(resamples, seed)
-        results = scored.adjusted([asked.evaluate(*case, how) for case in cases])
+        results = scored.adjusted([analogies.evaluate(*case, how) for case in cases])
     return VectorScores(named, zeros, not keep_case, resamples, seed, results)
 
 
 @parameters.verb
-def svd(
+def vectors_svd(
     corpus: str | Path,
     *,
     output: str | Path,
@@ -160,24 +162,22 @@ def svd(
       python -m jaxeval.vectors svd corpus.txt --output svd.txt --lower-case
     """
     from jaxeval.report.vectors import Baseline
-    from jaxeval.vectors import svd as baseline
+    from jaxeval.vectors import svd
 
     if str(output) == "-":
         raise ConfigError(f"{argument('output', '-')}: expected a file")
     outputs.refuse_unwritable(str(output), reads=[corpus])
     how = {"window": window, "dimension": dimension, "min_count": min_count}
     with cli.waiting(f"counting {corpus}"):
-        counted = baseline.make(
-            corpus, output, **how, lower_case=lower_case, processes=machine.cores()
-        )
+        counted = svd.make(corpus, output, **how, lower_case=lower_case, processes=machine.cores())
     return Baseline(str(output), **how, lower_case=lower_case, counted=counted)
 
 
 COMMANDS: parsers.Commands = {
-    "judge": judge_vectors,
-    "similarity": similarity,
-    "analogies": analogies,
-    "svd": svd,
+    "judge": vectors_judge,
+    "similarity": vectors_similarity,
+    "analogies": vectors_analogies,
+    "svd": vectors_svd,
 }
 main = functools.partial(parsers.main, "vectors", COMMANDS)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxeval import parsers
+from jaxeval import parsers, vectors_analogies, vectors_similarity, vectors_svd
 from jaxeval.errors import ConfigError, DataError, RunError
-from jaxeval.vectors.__main__ import COMMANDS, analogies, similarity, svd
+from jaxeval.vectors.__main__ import COMMANDS
 
 
 def _called(*words: object) -> int:
@@ -49,7 +49,7 @@ def test_similarity(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert result["scores"]["a"]["covered"] == 66
     assert result["differences"][0]["test"]["direction"] == 1
     assert tree["resamples"] == 199 and tree["files"]["b"] == str(folder / "b.txt")
-    cased = similarity(folder / "a.txt", folder / "pairs.tsv", keep_case=True, resamples=9)
+    cased = vectors_similarity(folder / "a.txt", folder / "pairs.tsv", keep_case=True, resamples=9)
     assert cased.results[0].scores["a"].covered == 0
 
 
@@ -61,7 +61,7 @@ def test_analogies(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert shown.count("90 of 91") == 8 and "3CosAdd" in shown and "3CosMul" in shown
     assert _called(*words) == 0
     assert capsys.readouterr().out.count("90 of 91") == 6
-    found = analogies(
+    found = vectors_analogies(
         folder / "a.txt", folder / "questions.txt", against=[folder / "b.txt"], resamples=99
     )
     assert [of.method for of in found.results] == ["3CosAdd", "3CosMul"]
@@ -74,7 +74,7 @@ def test_few_questions_are_told(folder: Path, words: int, few: bool) -> None:
     """Dies if intervals of few questions are not told of, or scores that have no interval are."""
     lines = (folder / "a.txt").read_text().split("\n")[:words]
     (folder / "some.txt").write_text("\n".join(lines))
-    found = analogies(folder / "some.txt", folder / "questions.txt", resamples=199)
+    found = vectors_analogies(folder / "some.txt", folder / "questions.txt", resamples=199)
     line = "fewer than 20 questions: the CI of some is too narrow"
     assert any(line in note for note in found.document().notes) == few
     without = [note for note in found.document().notes if "no CI of some" in note]
@@ -86,7 +86,7 @@ def test_sets_have_names_of_their_own(folder: Path) -> None:
     (folder / "x").mkdir()
     pairs = [str(folder / "pairs.tsv"), str(folder / "x" / "pairs.tsv")]
     Path(pairs[1]).write_text("word1\tword2\tSimLex999\n" + Path(pairs[0]).read_text())
-    found = similarity(folder / "a.txt", *pairs, resamples=9)
+    found = vectors_similarity(folder / "a.txt", *pairs, resamples=9)
     assert [result.name for result in found.results] == pairs
     assert f"{pairs[1]}: taken as a header: " in found.document().notes[0]
 
@@ -111,10 +111,10 @@ def test_svd(folder: Path, capsys: pytest.CaptureFixture) -> None:
     tree = json.loads(capsys.readouterr().out)
     assert tree["counted"]["words"] == 12 and tree["counted"]["tokens"] == 1600
     assert out.read_text().split()[:3] in (["12", "3", f"w{k}"] for k in range(12))
-    narrow = svd(corpus, output=folder / "n.txt", dimension=3, min_count=5, window=1)
+    narrow = vectors_svd(corpus, output=folder / "n.txt", dimension=3, min_count=5, window=1)
     assert narrow.counted.pairs <= tree["counted"]["pairs"]
     assert (folder / "n.txt").read_text().split()[2][0] == "W"
-    found = similarity(out, folder / "pairs.tsv", resamples=9)
+    found = vectors_similarity(out, folder / "pairs.tsv", resamples=9)
     assert found.results[0].scores["svd"].covered == 66
 
 
@@ -125,18 +125,18 @@ def test_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("link.txt").symlink_to("a.txt")
     for again in ("a.txt", "link.txt"):
         with pytest.raises(ConfigError, match=f"a.txt and {again} are the same file of vectors"):
-            similarity("a.txt", "pairs.tsv", against=[again])
+            vectors_similarity("a.txt", "pairs.tsv", against=[again])
     with pytest.raises(ConfigError, match=r"pairs\.tsv are the same file of pairs; expected"):
-        similarity("a.txt", "pairs.tsv", "pairs.tsv")
+        vectors_similarity("a.txt", "pairs.tsv", "pairs.tsv")
     with pytest.raises(ConfigError, match="expected a file of pairs"):
-        similarity("a.txt")
+        vectors_similarity("a.txt")
     with pytest.raises(ConfigError, match="score_column=2: expected 3 or more"):
-        similarity("a.txt", "pairs.tsv", score_column=2)
+        vectors_similarity("a.txt", "pairs.tsv", score_column=2)
     with pytest.raises(DataError, match="expected ': section' or four words"):
-        analogies("a.txt", "pairs.tsv")
+        vectors_analogies("a.txt", "pairs.tsv")
     with pytest.raises(ConfigError, match="output='-': expected a file"):
-        svd("none.txt", output="-")
+        vectors_svd("none.txt", output="-")
     with pytest.raises(RunError, match=r"a\.txt/v: cannot be written"):
-        svd("none.txt", output="a.txt/v")
+        vectors_svd("none.txt", output="a.txt/v")
     with pytest.raises(ConfigError, match=r"link\.txt: would be replaced, and it is read"):
-        svd("a.txt", output="link.txt")
+        vectors_svd("a.txt", output="link.txt")
