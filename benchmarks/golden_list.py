@@ -1,7 +1,8 @@
 """The commands that golden_commands.py runs, and what was renamed or dropped since the recording.
 
 A command is a name and some lines, as a user types them behind `jaxeval`, run in an empty folder
-in which `in` holds what golden_inputs.py makes and `data` the real data; $NAME stands for one of
+in which `in` holds what golden_inputs.py makes, `data` the real data, `cut` the first rows of some
+of its tables, `made` the files of MADE; $NAME stands for one of
 NAMES, PYTHON for the interpreter. All that the lines write into `out` is compared: files by their
 names, figures by theirs. `> FILE` takes what a line prints. A command is known by its name: its
 lines may be edited as flags and verbs are renamed, as long as files in `out` keep their names.
@@ -17,10 +18,54 @@ all that lies below, and the first that fits counts:
 
 from string import Template
 
+
+
+def _sensitivity(files: str, old: str, commands: str) -> list[tuple]:
+    """Rules of a sweep's metrics, which were a tree and are estimates by path.
+
+    Args:
+      old: between the file and the metrics.
+    """
+    sweep = "sweeps.*" if "*" in old else "sweeps.0"
+    metrics, by = f"json.{files}.{sweep}.metrics", "by_hyperparameter"
+    names = ("max", "mean", "share_zero", "best_equivalent", "expected_equivalent")
+    moved = [
+        *((name, f"{metrics}.{name}.value") for name in names),
+        *((f"{name}.*", f"{metrics}.{name}_*.value") for name in ("rel_at_k", "mean_at_k")),
+        ("intervals.*", f"{metrics}.*.interval"),
+        ("all_hyperparameters.n", None),
+        ("all_hyperparameters.points", None),
+        ("all_hyperparameters.*", f"{metrics}.all_hyperparameters_*.value"),
+        (f"{by}.*.n", f"json.{files}.{sweep}.with_effect.*"),
+        (f"{by}.*.points", None),
+        (f"{by}.*.*", f"{metrics}.{by}_*_*.value"),
+        *((key, None) for key in ("skipped_ks", "convention", "signature")),
+        *((key, f"json.{files}.{sweep}.{key}") for key in ("name", "n", "rope")),
+    ]
+    reason = "a metric and its interval stand together, by path; --ks, --convention are gone"
+    return [(f"json.{files}.{old}{path}", now, reason, commands) for path, now in moved]
+
+
 # (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
-RENAMED: list[tuple] = []
+_KS = "the k of Rel@k and mean@k are 25, 50, 100, 150"
+RENAMED: list[tuple] = [
+    *(
+        (f"json.{file}.sweeps.*.{of}.{k}", None, _KS, "sensitivity: made up, ragged")
+        for file in ("j", "one")
+        for of in ("rel_at_k", "mean_at_k")
+        for k in (5, 10)
+    ),
+    ("json.j", None, "the paper's convention is that of a function", "sensitivity: released, groups"),
+    *_sensitivity("*", "sweeps.*.", "sensitivity: *"),
+    *(rule for file in ("one", "default") for rule in _sensitivity(file, "", "sensitivity: *")),
+    ("json.*.difference.*.estimate", "json.*.difference.*.value", "one name", "sensitivity: *"),
+    ("json.*.groups.*.best_systems", None, "best of each sweep", "sensitivity: *"),
+]
 # (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
-ADDED: list[tuple] = []
+ADDED: list[tuple] = [
+    ("json.*.sweeps.*.best.*", "was best_systems of groups", "sensitivity: *"),
+    ("json.*.groups.*.name", "what contrasts name", "sensitivity: *"),
+]
 # (path below "figures.", reason)
 DROPPED_FIGURES: list[tuple[str, str]] = []
 
@@ -33,22 +78,38 @@ _PLAIN = (
     "data.dimension=6 data.max_widths=1 training.batch_size=16 training.epochs=5"
 )
 _TRAIN = "PYTHON in/train.py rate={rate} cell={cell} peephole={peephole} seed={seed}"
+MADE = {  # files in `made`
+    "released.toml": """\
+[scheduler]
+choices = ["None", "reduceonplateau", "warmupinvsqrt"]
+ordered = true
+[factor]
+uniform = [0.1, 0.9]
+when = { scheduler = ["reduceonplateau"] }
+""",
+    "factor.toml": """\
+[scheduler]
+choices = ["none", "plateau", "warm"]
+[factor]
+uniform = [0, 1]
+when = { scheduler = ["plateau"] }
+""",
+}
+CUT = ("scores/wiemerslage2024", 200)  # real tables of which `cut` has the first rows
 NAMES = {
     "TABLES": "--latex out/t.tex --markdown out/t.md",
     "FIESTA": "--table data/scores/fiesta2019/test_f1.json",
     "REIMERS": "--table data/scores/reimers2017/hyperparameter_results.csv.gz",
-    "SWEEPS": "data/scores/wiemerslage2024",
+    "SWEEPS": "cut/wiemerslage2024",
     "EVERY": " ".join(
-        f"data/scores/wiemerslage2024/{language}-{architecture}-{task}.tsv"
+        f"cut/wiemerslage2024/{language}-{architecture}-{task}.tsv"
         for task, languages in _EVERY.items()
         for language in languages.split()
         for architecture in ("attentive_lstm", "transformer")
     ),
-    "GROUPED": "--file-name '{dataset}-{architecture}-{task}.tsv'",
-    "PUBLISHED": "--score max_val_accuracy --rows 200 --missing zero",
+    "PUBLISHED": "--score max_val_accuracy --missing zero",
     "LSTM": "--hyperparameters batch_size,learning_rate,dropout,scheduler,factor",
-    "ORDER": "--order scheduler=None,reduceonplateau,warmupinvsqrt "
-    "--when factor:scheduler=reduceonplateau",
+    "ORDER": "--space made/released.toml",
     "ASK": '--command "PYTHON in/ask.py {model} {split}" --json-field test.f1',
     "TUNE": f'tune --space in/space.toml --command "{_TRAIN}" --retrain 3',
     "HALVED": f'tune --space in/space.toml --command "{_TRAIN} steps=9" --halving 3 --steps 9 '
@@ -234,31 +295,24 @@ select: race over items
         --race 60 --block 10 --json out/j.json
 sensitivity: one
     sensitivity $SWEEPS/albanian-attentive_lstm-sig-2017-inflection.tsv
-        $PUBLISHED $LSTM $ORDER --resamples 200 --json out/default.json --details --convention
-        default --figures out/default
-    sensitivity $SWEEPS/albanian-attentive_lstm-sig-2017-inflection.tsv
-        $PUBLISHED $LSTM $ORDER --resamples 200 --json out/published.json --details
-        --convention published --figures out/published
-    sensitivity $SWEEPS/albanian-attentive_lstm-sig-2017-inflection.tsv
-        $PUBLISHED $LSTM $ORDER --resamples 200 --json out/text.json --details --convention
-        text --figures out/text
+        $PUBLISHED $LSTM $ORDER --resamples 200 --json out/default.json --details --save
+        out/default
 sensitivity: two
     sensitivity $SWEEPS/albanian-attentive_lstm-sig-2017-inflection.tsv
         $SWEEPS/albanian-transformer-sig-2017-inflection.tsv $PUBLISHED
-        $LSTM $ORDER --resamples 200 --json out/j.json --details --figures out/f
+        $LSTM $ORDER --resamples 200 --json out/j.json --details --save out/f
 sensitivity: released, groups
-    sensitivity $EVERY $GROUPED $PUBLISHED --by task,architecture --over dataset
-        --hyperparameters batch_size,hidden_size,embedding_size --convention published --json
-        out/j.json --figures out/f --details
-    sensitivity $EVERY $GROUPED $PUBLISHED --by architecture --hyperparameters
-        batch_size,hidden_size --ks 5,25 --rope .02 --json out/architecture.json
+    sensitivity $EVERY $PUBLISHED --by part5,part2 --over part1
+        --hyperparameters batch_size,hidden_size,embedding_size --json out/default.json --save
+        out/f --details
+    sensitivity $EVERY $PUBLISHED --by part2 --over part1 --hyperparameters
+        batch_size,hidden_size --rope .02 --json out/architecture.json
 sensitivity: made up, ragged
     sensitivity in/sweep_a.tsv in/sweep_b.tsv --score acc --missing zero --space
-        in/sweep_space.toml --ks 5,10,80 --resamples 100 --seed 4 --json out/j.json --figures
-        out/f --details
+        in/sweep_space.toml --resamples 100 --seed 4 --json out/j.json --save out/f --details
     sensitivity in/sweep_a.tsv --score acc --missing drop --hyperparameters
-        rate,scheduler,factor --log rate --when factor:scheduler=plateau --resamples 0 --json
-        out/one.json --figures out/one
+        rate,scheduler,factor --space made/factor.toml --log-scale rate --resamples 0 --json
+        out/one.json --save out/one
     sensitivity in/sweep_a.tsv --score acc
 noise: of a table
     noise --by split,seed --table in/crossed.csv --model A --minus B --precision .005 --json

@@ -43,14 +43,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval import runs
     from jaxeval.report.runs import page, summary, terminal
     from jaxeval.runs import experiments
-    from jaxeval.sensitivity import recorded
+    from jaxeval.sensitivity import trials
 
     source = runs.shown(args.runs)
     rows = _chosen(runs.load(args.runs), args.experiment, source)
     points = runs.load_curves(args.runs)
     groups = experiments.by_experiment(rows)
     planned = {
-        members[0].experiment: recorded.planned(args.runs, members[0].experiment)
+        members[0].experiment: trials.planned(args.runs, members[0].experiment)
         for members in groups
     }
     summaries = [summary.of_members(rows, planned[rows[0].experiment]) for rows in groups]

@@ -89,7 +89,7 @@ def _described(members: Sequence[MemberRow]) -> str:
 
 def difference(a: MemberRow, b: MemberRow) -> str | None:
     """The keys in which the configs of two members differ, with their values; None: in no key."""
-    first, second = (dict(_leaves(json.loads(row.config))) for row in (a, b))
+    first, second = (dict(leaves(json.loads(row.config))) for row in (a, b))
     keys = [
         key
         for key in dict.fromkeys([*first, *second])
@@ -100,11 +100,11 @@ def difference(a: MemberRow, b: MemberRow) -> str | None:
     return "; ".join(f"{k}: {_cut(first, k)}, {_cut(second, k)}" for k in keys) or None
 
 
-def _leaves(tree: Json, above: str = "") -> Iterator[tuple[str, Json]]:
+def leaves(tree: Json, above: str = "") -> Iterator[tuple[str, Json]]:
     """Dotted keys and values; of an empty table the table itself."""
     if isinstance(tree, dict) and tree:
         for key, value in tree.items():
-            yield from _leaves(value, f"{above}.{key}" if above else key)
+            yield from leaves(value, f"{above}.{key}" if above else key)
     else:
         yield above, tree
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from jaxeval.report import page, scores
 from jaxeval.report.figures import Figure
 from jaxeval.report.runs import figures, summary, terminal
-from jaxeval.report.sweep import best, data, panels
 from jaxeval.report.sweep import figures as sweep_figures
 from jaxeval.runs import experiments
 from jaxeval.runs.records import CurveRow, MemberRow
+from jaxeval.sensitivity import trials
 from jaxeval.version import VERSION
 
 
@@ -60,7 +60,7 @@ def overview(groups: Sequence[Sequence[MemberRow]]) -> list[Figure]:
     drawn = []
     for metric in dict.fromkeys(members[0].metric for members in groups):
         alike = [members for members in groups if members[0].metric == metric]
-        sweeps = data.of_experiments(alike)
+        sweeps = trials.of_experiments(alike)
         seeds = [
             summary.independent(members)
             for members in alike
@@ -87,11 +87,11 @@ def of_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> l
     drawn.append(figures.curves(curve, first.metric, first.unit))
     said = "" if kind in ("seeds", "noise") else "Each member has a setting of its own. "
     drawn = [figure._replace(caption=said + figure.caption) for figure in drawn]
-    sweep = data.of_members(members)
+    sweep = trials.of_members(members)
     if sweep is None:
         return drawn
     by_hyperparameter = (
-        [best.near_best([sweep], first.margin), panels.marginals([sweep])]
+        [sweep_figures.near_best([sweep], first.margin), sweep_figures.marginals([sweep])]
         if sweep.axes  # none where no run has a score
         else []
     )

@@ -11,10 +11,9 @@ import numpy as np
 from jaxeval import stats
 from jaxeval.files import Json
 from jaxeval.report import plain
-from jaxeval.report.sweep import data
 from jaxeval.runs import experiments
 from jaxeval.runs.records import MemberRow
-from jaxeval.sensitivity import recorded
+from jaxeval.sensitivity import metrics, trials
 
 FEW = 5  # fewer scores than this: quartiles say little
 
@@ -127,7 +126,7 @@ def _mean(scores: Sequence[float | None]) -> float | None:
 
 def is_sweep(rows: Sequence[MemberRow]) -> bool:
     """Whether an experiment's members are the runs of a random sweep."""
-    return recorded.space_of(rows[0].config, rows[0].name) is not None
+    return trials.space_of(rows[0].config, rows[0].name) is not None
 
 
 def _distribution(scores: Sequence[float]) -> stats.Summary | None:
@@ -137,7 +136,7 @@ def _distribution(scores: Sequence[float]) -> stats.Summary | None:
 def _of_sweep(best: MemberRow | None, dev: Sequence[float], missing: int) -> OfSweep:
     if best is None:
         return OfSweep(None, 0, 0.0, missing)
-    near = data.near_best(np.array(dev), best.margin, best.higher_is_better)
+    near = metrics.near_best(np.array(dev), best.margin, best.higher_is_better)
     return OfSweep(json.loads(best.hparams), int(near.sum()), best.margin, missing)
 
 
