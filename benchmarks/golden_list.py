@@ -19,7 +19,6 @@ all that lies below, and the first that fits counts:
 from string import Template
 
 
-
 def _sensitivity(files: str, old: str, commands: str) -> list[tuple]:
     """Rules of a sweep's metrics, which were a tree and are estimates by path.
 
@@ -46,28 +45,68 @@ def _sensitivity(files: str, old: str, commands: str) -> list[tuple]:
     return [(f"json.{files}.{old}{path}", now, reason, commands) for path, now in moved]
 
 
-# (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
 _KS = "the k of Rel@k and mean@k are 25, 50, 100, 150"
+_OTHER_KS = [
+    (f"json.*.{of}{k}", None, _KS, "sensitivity: *")
+    for of in (
+        *(f"sweeps.*.{series}_at_k." for series in ("rel", "mean")),
+        *(f"sweeps.*.intervals.{series}_at_k_" for series in ("rel", "mean")),
+        *(f"difference.{series}_at_k_" for series in ("rel", "mean")),
+        *(
+            f"{each}.*.means.{s}_at_k_"
+            for s in ("rel", "mean")
+            for each in ("groups", "contrasts")
+        ),
+    )
+    for k in (5, 10)
+]
+_LIMITS = [
+    (f"figures.{figure}.limits", "the space knows the range of factor", f"sensitivity: {of}*")
+    for of, folder, axes in (("one", "default", 4), ("two", "f", 4), ("made", "one", 2))
+    for figure in (f"{folder}/marginals.axes.{axes}.x", f"{folder}/near_best.axes.{axes}.y")
+]
+_NO_CONVENTION = "the paper's convention is that of a function"
+_LABELS = "labels of a file's name are part1, part2 .."
+# (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
 RENAMED: list[tuple] = [
+    *_OTHER_KS,
+    *((path, None, reason, commands) for path, reason, commands in _LIMITS),
+    *((f"exit.{k}", None, _NO_CONVENTION, "sensitivity: one") for k in (1, 2)),
     *(
-        (f"json.{file}.sweeps.*.{of}.{k}", None, _KS, "sensitivity: made up, ragged")
-        for file in ("j", "one")
-        for of in ("rel_at_k", "mean_at_k")
-        for k in (5, 10)
+        (f"json.{name}", None, _NO_CONVENTION, "sensitivity: one")
+        for name in ("published", "text")
     ),
-    ("json.j", None, "the paper's convention is that of a function", "sensitivity: released, groups"),
+    ("json.j", None, _NO_CONVENTION, "sensitivity: released, groups"),
+    ("json.*.groups.*.best_systems", None, "now the best run of each sweep", "sensitivity: *"),
+    ("json.*.groups.*.labels.architecture", "json.*.groups.*.labels.part2", _LABELS, "sens*"),
+    ("json.architecture.over", None, _LABELS, "sensitivity: *"),
+    ("json.*.by_hyperparameter.scheduler.maxima", None, "is null", "sensitivity: made*"),
+    ("json.*.by_hyperparameter.scheduler.mean_change", None, "is null", "sensitivity: made*"),
+    *(("json.*.sweeps.*.intervals", None, "none", f"sensitivity: {of}*") for of in ("released",)),
+    ("json.one.intervals", None, "none", "sensitivity: made*"),
     *_sensitivity("*", "sweeps.*.", "sensitivity: *"),
     *(rule for file in ("one", "default") for rule in _sensitivity(file, "", "sensitivity: *")),
     ("json.*.difference.*.estimate", "json.*.difference.*.value", "one name", "sensitivity: *"),
-    ("json.*.groups.*.best_systems", None, "best of each sweep", "sensitivity: *"),
 ]
 # (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
 ADDED: list[tuple] = [
+    ("json.*.metrics.*.interval", "null where there is none", "sensitivity: *"),
     ("json.*.sweeps.*.best.*", "was best_systems of groups", "sensitivity: *"),
     ("json.*.groups.*.name", "what contrasts name", "sensitivity: *"),
+    *((f"json.*.{of}", "empty", "sensitivity: *") for of in ("difference", "groups", "contrasts")),
+    ("json.*.over", "empty, or a part of the name", "sensitivity: *"),
+    *((f"json.*_at_k_{k}*", _KS, "sensitivity: *") for k in (25, 50, 100, 150)),
+    *((f"{path}*", reason, commands) for path, reason, commands in _LIMITS),
+    ("json.default.*", _NO_CONVENTION, "sensitivity: released, groups"),
 ]
 # (path below "figures.", reason)
-DROPPED_FIGURES: list[tuple[str, str]] = []
+DROPPED_FIGURES: list[tuple[str, str]] = [
+    *(
+        (f"{of}/{name}", _NO_CONVENTION)
+        for of in ("published", "text")
+        for name in ("ranks", "profile", "marginals", "near_best")
+    ),
+]
 
 _EVERY = {
     "sig-2017-inflection": "albanian arabic catalan dutch haida hungarian irish romanian",
