@@ -29,7 +29,7 @@ from scipy import special
 
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Space
-from jaxeval.tuning import encoding, importance, warping
+from jaxeval.tuning import encoding, gp, importance
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import search as searches
 from jaxeval.tuning.history import History, Result
@@ -183,7 +183,8 @@ def true_indices(
     """
     settings = histories.settings(history)
     scores = np.array([-setting.scores[0] for setting in settings])
-    targets = warping.targets([s.scores for s in settings], history.higher_is_better)
+    targets = gp.fit(space, history).targets
+    assert targets is not None
     order = np.argsort(scores)
     known, warped = scores[order], targets.values[order]
     best = known[-1] + 10 * np.ptp(known)  # above the median the warp is a line

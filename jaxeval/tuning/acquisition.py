@@ -1,9 +1,11 @@
-"""Expected improvement in the logarithm, and of batches by fantasies of what still runs.
+"""Expected improvement in the logarithm, over draws of what is not known.
 
-Settings are proposed one after the other (greedy). The value of one more, x, given pending ones P
+Settings are proposed one after the other (greedy). The value of one more, x, given some settings P
 is the mean over draws of f at P of the expected improvement at x under the process conditioned on
-the draw, over the best of the incumbent and the draw: it differs from the expected improvement of
-all of P and x together by a term without x.
+the draw, over the best of the draw. P are settings that run and the best evaluated ones, of which
+scores with noise are known only (noisy expected improvement, Letham et al. 2019; of batches,
+Balandat et al. 2020): what is near them improves on them by the noise alone, which counts for
+nothing when f is drawn there.
 """
 
 import math
@@ -15,19 +17,19 @@ from scipy import linalg, special, stats
 from jaxeval.tuning import gaussian_process
 from jaxeval.tuning.gaussian_process import Model
 
-FANTASIES = 128
+FANTASIES = 64
 _LOG_2PI = math.log(2 * math.pi)
 
 
 class Pending(NamedTuple):
-    """Fantasies of settings that run.
+    """Draws of the objective at settings.
 
     Attributes:
       features: [p, D].
       solved: [n, p] as in a prediction.
       factor: [p, p] lower Cholesky factor of their posterior covariance.
       draws: [p, S] standard normal.
-      best: [S] the incumbent or the best of a draw.
+      best: [S] that of a draw.
     """
 
     features: np.ndarray
@@ -61,10 +63,8 @@ def log_expected_improvement(mean: np.ndarray, sd: np.ndarray, best: np.ndarray)
     return log_improvement((mean - best) / sd) + np.log(sd)
 
 
-def fantasise(
-    model: Model, features: np.ndarray, incumbent: float, count: int, seed: list[int]
-) -> Pending:
-    """Joint draws of pending settings [p, D].
+def fantasise(model: Model, features: np.ndarray, count: int, seed: list[int]) -> Pending:
+    """Joint draws of settings [p, D], at least one.
 
     Args:
       count: of draws, by scrambled Sobol points; 1: their posterior mean instead (the Kriging
@@ -72,22 +72,18 @@ def fantasise(
     """
     mean, factor = gaussian_process.joint(model, features)
     draws = np.zeros((len(features), count))
-    if count > 1 and len(features):
+    if count > 1:
         engine = stats.qmc.Sobol(len(features), rng=np.random.default_rng(seed))
         uniform = np.clip(engine.random(count), 1e-9, 1 - 1e-9)
         draws = special.ndtri(uniform).T
     values = mean[:, None] + factor @ draws
-    best = np.maximum(incumbent, values.max(axis=0, initial=-np.inf))
     solved = gaussian_process.predict(model, features).solved
-    return Pending(features, solved, factor, draws, best)
+    return Pending(features, solved, factor, draws, values.max(axis=0))
 
 
 def log_batch_improvement(model: Model, pending: Pending, features: np.ndarray) -> np.ndarray:
-    """log of what each of the settings [m, D] adds to the pending ones' expected improvement."""
+    """log of what each of the settings [m, D] is expected to add to the best of the draws."""
     prediction = gaussian_process.predict(model, features)
-    if not len(pending.features):
-        sd = np.sqrt(prediction.variance)
-        return log_expected_improvement(prediction.mean, sd, pending.best[:1])
     covariance = gaussian_process.between(
         model, (pending.features, pending.solved), (features, prediction.solved)
     )

@@ -37,11 +37,13 @@ class Features(NamedTuple):
       group: [D] hyperparameter of each column: columns of one share a length-scale.
       warped: [W] columns of numbers, whose places a model may warp.
       groups: number of hyperparameters, and of the budget where that is a column.
+      together: how many of these are active at once, at most.
     """
 
     group: np.ndarray
     warped: np.ndarray
     groups: int
+    together: int
 
 
 def places(space: Space, settings: Sequence[Mapping[str, Value]]) -> np.ndarray:
@@ -161,19 +163,22 @@ def features(space: Space, rows: np.ndarray) -> np.ndarray:
     return np.concatenate(columns, axis=1)
 
 
+@functools.lru_cache(maxsize=32)
 def layout(space: Space) -> Features:
     """The columns of `features`."""
     kinds = [parameter.distribution for parameter in space.parameters]
     widths = [choices(kind) if is_categorical(kind) else 1 for kind in kinds]
     group = np.repeat(np.arange(len(kinds)), widths)
     numeric = np.array([not is_categorical(kind) and choices(kind) != 1 for kind in kinds])
-    return Features(group, np.flatnonzero(numeric[group]), len(kinds))
+    drawn = from_quantiles(space, np.random.default_rng(0).random((1024, len(kinds))))
+    together = int((~np.isnan(drawn)).sum(axis=1).max())
+    return Features(group, np.flatnonzero(numeric[group]), len(kinds), together)
 
 
 def with_budget(columns: Features) -> Features:
     """The same with a last column that says how much of its training a setting had."""
     group = np.append(columns.group, columns.groups)
-    return Features(group, columns.warped, columns.groups + 1)
+    return Features(group, columns.warped, columns.groups + 1, columns.together + 1)
 
 
 def complete(columns: Features, rows: np.ndarray, budget: float = 1.0) -> np.ndarray:

@@ -65,7 +65,8 @@ class Prior(NamedTuple):
 def prior(columns: Features, warped: bool, known: bool) -> Prior:
     """Priors of [log s, log noise, log l .., log a .., log b ..].
 
-    Length-scales: mode sqrt(d) exp(sqrt 2 - 3), sd sqrt 3 (Hvarfner et al. 2024, as in BoTorch);
+    Length-scales: mode sqrt(d) exp(sqrt 2 - 3), sd sqrt 3 (Hvarfner et al. 2024, as in BoTorch),
+    with d hyperparameters active together: a branch of few of them may be as rugged as any other;
     noise: mode exp -5, sd 1 (BoTorch) beside known variances, else mode exp -2, sd 2, so that a
     score may be mostly luck (the former fits a tenth of a noise of sd .5 in scores of sd .6);
     warp: sd sqrt .75 (Snoek et al. 2014); variance: sd 1.
@@ -75,7 +76,7 @@ def prior(columns: Features, warped: bool, known: bool) -> Prior:
       known: whether the variances of targets are, so that the fitted noise is a rest.
     """
     d, w = columns.groups, 2 * len(columns.warped) * warped
-    length = math.sqrt(2.0) - 3.0 + math.log(d) / 2
+    length = math.sqrt(2.0) - 3.0 + math.log(columns.together) / 2
     noise, noise_sd = (-5.0, 1.0) if known else (-2.0, 2.0)
     mean = np.concatenate([[0.0, noise], np.full(d, length), np.zeros(w)])
     sd = np.concatenate([[1.0, noise_sd], np.full(d, math.sqrt(3.0)), np.full(w, math.sqrt(0.75))])

@@ -34,8 +34,8 @@ INITIAL = 8  # proposals by Sobol points before the first by the model
 # finds nothing better there than random search (docs/tuning_method.md)
 _LEAST_ENDED = 4
 # settings that hyperparameters are fitted to, and that the posterior is conditioned on, at most
-_FITTED, _CONDITIONED = 200, 600
-_NEAR = 4  # evaluated settings whose surroundings are searched
+_FITTED, _CONDITIONED = 120, 400
+_NEAR = 8  # best settings: their surroundings are searched, and improvement is over draws of them
 _FANTASIES, _SEARCH, _SHARING = range(3)  # streams of random numbers
 # share of the expected improvement that a setting of a running program may lack; what more costs:
 # docs/tuning_method.md
@@ -77,7 +77,8 @@ def propose(
     """The next settings, each unlike all others and those of the history.
 
     Args:
-      fantasies: draws of the results that are awaited; 1: their posterior mean (Kriging believer).
+      fantasies: draws of what runs and of the best settings; 1: their posterior mean (Kriging
+        believer).
       fitted: to the history, where that is done.
       compiled: hyperparameters whose values are compiled in. A setting that has those of one that
         runs is proposed instead of the best, where it lacks at most a share `price` of its
@@ -123,36 +124,39 @@ def fit(space: Space, history: History) -> Fitted:
     """The models of scores and of failures."""
     settings = histories.settings(history)
     scored = tuple(setting for setting in settings if setting.scores)
-    places = encoding.places(space, [setting.values for setting in scored])
+    rungs = halving.at_rungs(history)
+    values = [*(s.values for s in scored), *(history.evaluations[r.number].values for r in rungs)]
+    observed = encoding.places(space, values)
+    places = observed[: len(scored)]
     features = encoding.features(space, places)
     model, targets, budget = None, None, 1.0
     if scored:
-        rungs = halving.at_rungs(history)
         scores = [*(setting.scores for setting in scored), *((rung.score,) for rung in rungs)]
-        targets = warping.targets(scores, history.higher_is_better)
-        observed = _observed(space, history, features, scored, rungs)
-        data = Data(observed, targets.values, targets.variances, targets.shares)
+        targets = warping.targets(scores, history.higher_is_better, _weights(observed))
+        rows = _with_budgets(encoding.features(space, observed), scored, rungs)
+        data = Data(rows, targets.values, targets.variances, targets.shares)
         model, budget = _model(space, data), _supported(space, scored, rungs)
     return Fitted(model, _success(space, settings), scored, features, places, targets, budget)
 
 
-def _observed(
-    space: Space,
-    history: History,
-    features: np.ndarray,
-    scored: tuple[Setting, ...],
-    rungs: list[AtRung],
+def _weights(places: np.ndarray) -> np.ndarray:
+    """[n]: equal for branches, those of the same active hyperparameters, however often visited."""
+    _, branch, sizes = np.unique(np.isnan(places), axis=0, return_inverse=True, return_counts=True)
+    weights: np.ndarray = 1.0 / sizes[branch.ravel()]
+    return weights
+
+
+def _with_budgets(
+    features: np.ndarray, scored: tuple[Setting, ...], rungs: list[AtRung]
 ) -> np.ndarray:
-    """Features [n, D] and those of scores at rungs, with a column of budgets where some stopped.
+    """Features of settings and of scores at rungs, with a column of budgets where some stopped.
 
     So scores of few epochs say what they say of the whole training (Klein et al. 2020).
     """
     if all(setting.stopped is None for setting in scored):
         return features
-    values = [history.evaluations[rung.number].values for rung in rungs]
-    rows = np.concatenate([features, encoding.features(space, encoding.places(space, values))])
     budgets = [*(halving.budget(s.stopped) for s in scored), *(rung.budget for rung in rungs)]
-    return np.column_stack([rows, budgets])
+    return np.column_stack([features, budgets])
 
 
 def _supported(space: Space, scored: tuple[Setting, ...], rungs: list[AtRung]) -> float:
@@ -178,13 +182,10 @@ def _acquisition(
         return fitted.places, lambda rows: success.log_probability(
             fitted.success, encoding.features(space, rows)
         )
-    order = ranked(fitted, fitted.budget)
+    near = fitted.places[ranked(fitted, fitted.budget)[:_NEAR]]
     at = functools.partial(encoding.complete, model.columns, budget=fitted.budget)
-    best = float(gaussian_process.predict(model, at(fitted.features)).mean[order[0]])
-    near = fitted.places[order[:_NEAR]]
-    pending = acquisition.fantasise(
-        model, at(encoding.features(space, running)), best, fantasies, seed
-    )
+    unknown = encoding.features(space, np.vstack([near, running]))
+    pending = acquisition.fantasise(model, at(unknown), fantasies, seed)
 
     def value(rows: np.ndarray) -> np.ndarray:
         features = encoding.features(space, rows)
@@ -233,7 +234,7 @@ def _part(data: Data, most: int) -> Data:
 
 
 def best_setting(space: Space, history: History) -> Mapping[str, Value] | None:
-    """The evaluated setting of the best posterior mean (`ranked`); None before the first score."""
+    """The evaluated setting to take, the first one `ranked`; None before the first score."""
     fitted = fit(space, history)
     if fitted.model is None:
         return None
@@ -242,6 +243,9 @@ def best_setting(space: Space, history: History) -> Mapping[str, Value] | None:
 
 def ranked(fitted: Fitted, budget: float = 1.0) -> np.ndarray:
     """Indices of the settings with scores that can be taken, the best posterior mean first.
+
+    Added to it, of whole trainings, is a share of what their score differs by from it: the
+    fitted noise s in s / (1 + s). An objective with many peaks looks like noise to a smooth model.
 
     One that was stopped before a budget, or of which an evaluation failed, cannot while another
     one can.
@@ -252,6 +256,10 @@ def ranked(fitted: Fitted, budget: float = 1.0) -> np.ndarray:
     assert fitted.model is not None
     features = encoding.complete(fitted.model.columns, fitted.features, budget)
     means = gaussian_process.predict(fitted.model, features).mean
+    if budget == 1.0 and fitted.targets is not None:
+        whole = np.array([setting.stopped is None for setting in fitted.settings])
+        noise = math.exp(fitted.model.noise)
+        means += noise / (1.0 + noise) * whole * (fitted.targets.values[: len(means)] - means)
     order = np.argsort(-means, kind="stable")
     able = [
         k

@@ -40,8 +40,8 @@ def maximise(
     candidates = candidates[~is_taken(candidates, taken)]
     population = _top(candidates, acquisition(candidates), taken)
     for step in _STEPS:
-        parents = np.concatenate([population[0], near]) if step == _STEPS[0] else population[0]
-        children = mutate(space, parents, step, random)
+        # near, too: where the improvement is a narrow peak beside them, wide steps miss it
+        children = mutate(space, np.concatenate([population[0], near]), step, random)
         rows = np.concatenate([population[0], children])
         values = np.concatenate([population[1], acquisition(children)])
         population = _top(rows, values, taken)

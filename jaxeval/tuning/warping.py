@@ -3,7 +3,8 @@
 One diverged perplexity of 1e7 would leave nothing of the differences among good settings in
 standardised scores. Values below the median become median + s z, with z a normal quantile of the
 rank and s the root mean square distance of the good half from the median (OSS Vizier's half-rank
-warper); then all are standardised.
+warper); then all are standardised. Settings can have weights: where most are of one branch of a
+conditional space, the median of all would leave the noise of that branch as the only scale.
 """
 
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ class Targets(NamedTuple):
       seed: known variance over seeds of a good setting's scores; 0 while it is not known.
       centre, unit: a good score is centre + unit times its value.
       scores: [n] means over seeds, in the metric's unit.
+      bad: [n] which of them are known by rank.
     """
 
     values: np.ndarray
@@ -36,25 +38,36 @@ class Targets(NamedTuple):
     centre: float
     unit: float
     scores: np.ndarray
+    bad: np.ndarray
 
 
-def targets(scores: Sequence[tuple[float, ...]], higher_is_better: bool) -> Targets:
+def targets(
+    scores: Sequence[tuple[float, ...]],
+    higher_is_better: bool,
+    weights: np.ndarray | None = None,
+) -> Targets:
     """Finite scores of n settings, one a seed -> what the process is fitted to.
 
     The variance of a mean over seeds keeps its proportion to the squared distances from the
     median, so that it shrinks where the warp does.
+
+    Args:
+      weights: [n] of settings in the median and in what is standardised by; None: equal ones.
     """
     sign = 1.0 if higher_is_better else -1.0
     signed = [sign * np.clip(values, -_LARGEST, _LARGEST) for values in scores]
-    median, size, means = relative(np.array([values.mean() for values in signed]))
+    weights = np.ones(len(signed)) if weights is None else weights
+    raw = np.array([values.mean() for values in signed])
+    median, size, means = relative(raw, weights)
     with np.errstate(over="ignore"):
         scaled = [np.clip((values - median) / size, -_FAR, _FAR) for values in signed]
     counts = np.array([len(values) for values in scaled])
-    warped = half_rank(means)
-    centre, spread = float(warped.mean()), float(warped.std()) or 1.0
+    warped = half_rank(means, weights)
+    centre = float(np.average(warped, weights=weights))
+    spread = float(np.sqrt(np.average((warped - centre) ** 2, weights=weights))) or 1.0
     variances, seed = seed_variances(scaled, means >= np.median(means))
-    distance = np.abs(means - np.median(means))
-    shrunk = np.abs(warped - np.median(means)) / np.where(distance > 0, distance, 1.0)
+    distance = np.abs(means)
+    shrunk = np.abs(warped) / np.where(distance > 0, distance, 1.0)
     slopes = np.where(distance > 0, np.minimum(shrunk, 1.0), 1.0)
     return Targets(
         (warped - centre) / spread,
@@ -63,7 +76,8 @@ def targets(scores: Sequence[tuple[float, ...]], higher_is_better: bool) -> Targ
         seed / spread**2,
         sign * (median + centre * size),
         sign * spread * size,
-        sign * np.array([values.mean() for values in signed]),
+        sign * raw,
+        means < 0,
     )
 
 
@@ -106,23 +120,29 @@ def _bad(of: Targets) -> tuple[np.ndarray, np.ndarray]:
 
     The last is the least of the good half, where the warp begins: an end of the last line.
     """
-    sign = np.sign(of.unit)
-    bad = sign * of.scores < sign * np.median(of.scores)
-    if not bad.any():
+    if not of.bad.any():
         return np.empty(0), np.empty(0)
-    known = bad | (of.values == of.values[~bad].min())
+    known = of.bad | (of.values == of.values[~of.bad].min())
     places, first = np.unique(of.values[known], return_index=True)
     return places, of.scores[known][first]
 
 
-def relative(means: np.ndarray) -> tuple[float, float, np.ndarray]:
+def middle(values: np.ndarray, weights: np.ndarray) -> float:
+    """The median of values [n] with weights [n], the mean of two where it lies between them."""
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weights[order])
+    half = below[-1] / 2 * (1 + np.array([-1e-9, 1e-9]))
+    return float(values[order[np.searchsorted(below, half)]].mean())
+
+
+def relative(means: np.ndarray, weights: np.ndarray) -> tuple[float, float, np.ndarray]:
     """Median of means of which more is better, a size, and their distances [n] from it in sizes.
 
     The size is that of the good half alone: one huge bad score leaves no digits of differences
     among good ones in a size of all, nor does an offset in a size that is not a distance.
     Distances that are not more than rounding are 0.
     """
-    median = float(np.median(means))
+    median = middle(means, weights)
     good = np.abs(means[means >= median])
     distances = means - median
     distances[np.abs(distances) <= 4 * np.finfo(float).eps * good.max()] = 0.0
@@ -132,13 +152,13 @@ def relative(means: np.ndarray) -> tuple[float, float, np.ndarray]:
         return median, size, np.clip(distances / size, -_FAR, _FAR)
 
 
-def half_rank(values: np.ndarray) -> np.ndarray:
-    """Values [n] of which more is better, those below the median by rank."""
-    median = np.median(values)
+def half_rank(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Values [n] of which more is better, those below their (weighted) median by rank."""
+    median = middle(values, weights)
     good, bad = values[values >= median], values < median
     if not bad.any():
         return values.astype(float)
-    scale = np.sqrt(np.mean((good - median) ** 2))
+    scale = np.sqrt(np.average((good - median) ** 2, weights=weights[~bad]))
     if scale == 0:  # the good half is all equal
         scale = median - values[bad].max()
     unique, rank = np.unique(values[bad], return_inverse=True)

@@ -59,22 +59,20 @@ def test_expected_improvement_is_the_integral() -> None:
 
 
 def test_batch_improvement_against_simulation() -> None:
-    """Dies if draws are not joint, or if the pending settings' own improvement counts for x.
+    """Dies if draws are not joint, or if the drawn settings' own improvement counts for x.
 
-    The log of q-EI(pending and x) - q-EI(pending) from a million joint draws.
+    The log of E max(known and x) - E max(known) from a million joint draws.
     """
     model = _model()
     pending = np.array([[0.2, 0.9], [0.35, 0.95], [0.8, 0.1]])
     points = np.array([[0.25, 1.0], [0.6, 0.8], [0.05, 0.5]])
-    incumbent = 0.4
-    fantasies = acquisition.fantasise(model, pending, incumbent, 4096, [0])
+    fantasies = acquisition.fantasise(model, pending, 4096, [0])
     logs = acquisition.log_batch_improvement(model, fantasies, points)
     random = np.random.default_rng(7)
     for point, log in zip(points, logs, strict=True):
         mean, factor = gaussian_process.joint(model, np.vstack([pending, point]))
-        gain = -incumbent + mean[:, None] + factor @ random.normal(size=(4, 1_000_000))
-        without = np.maximum(gain[:3].max(axis=0), 0)
-        added = np.maximum(gain[3], without) - without
+        drawn = mean[:, None] + factor @ random.normal(size=(4, 1_000_000))
+        added = np.maximum(drawn[3] - drawn[:3].max(axis=0), 0)
         error = added.std() / 1000
         assert math.exp(log) == pytest.approx(added.mean(), abs=5 * error + 0.01 * added.mean())
 
@@ -82,9 +80,9 @@ def test_batch_improvement_against_simulation() -> None:
 def test_believer_is_one_fantasy_at_the_mean() -> None:
     """Dies if one fantasy is a random one: the believer conditions on the posterior mean."""
     model, pending = _model(), np.array([[0.3, 0.9]])
-    fantasies = acquisition.fantasise(model, pending, 0.0, 1, [0])
+    fantasies = acquisition.fantasise(model, pending, 1, [0])
     mean = gaussian_process.predict(model, pending).mean[0]
-    assert fantasies.best[0] == pytest.approx(max(0.0, mean))
+    assert fantasies.best[0] == pytest.approx(mean)
     data = model.data
     believed = Data(
         np.vstack([data.features, pending]),
@@ -106,7 +104,25 @@ def test_believer_is_one_fantasy_at_the_mean() -> None:
 def test_pending_settings_push_away() -> None:
     """Dies if what runs is ignored."""
     model, point = _model(), np.array([[0.3, 0.95]])
-    alone = acquisition.fantasise(model, np.empty((0, 2)), 0.5, 128, [0])
-    beside = acquisition.fantasise(model, point + 0.01, 0.5, 128, [0])
+    known = np.array([[0.35, 0.6]])
+    alone = acquisition.fantasise(model, known, 128, [0])
+    beside = acquisition.fantasise(model, np.vstack([known, point + 0.01]), 128, [0])
     logs = [acquisition.log_batch_improvement(model, p, point)[0] for p in (alone, beside)]
     assert logs[1] < logs[0] - 1.0
+
+
+def test_what_lies_by_a_noisy_best_improves_by_nothing() -> None:
+    """Dies if improvement is over the mean of the best and not over draws of it: one setting at a
+    time the search would stay beside it for as long as its scores have noise."""
+    model = _model(noise=-1.0)
+    best = np.array([[0.3, 0.95]])
+    beside, elsewhere = best + 0.001, np.array([[0.9, 0.95]])
+    draws = acquisition.fantasise(model, best, 128, [0])
+    logs = [acquisition.log_batch_improvement(model, draws, p)[0] for p in (beside, elsewhere)]
+    mean = acquisition.fantasise(model, best, 1, [0]).best
+    predictions = [gaussian_process.predict(model, p) for p in (beside, elsewhere)]
+    over_mean = [
+        acquisition.log_expected_improvement(p.mean, np.sqrt(p.variance), mean)[0]
+        for p in predictions
+    ]
+    assert over_mean[0] > over_mean[1] and logs[0] < logs[1] - 1.0

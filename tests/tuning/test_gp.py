@@ -220,6 +220,22 @@ def test_maximising_finds_the_top_of_a_bump() -> None:
     np.testing.assert_allclose(other, top, atol=4e-3)
 
 
+def test_maximising_looks_beside_the_best_at_every_step() -> None:
+    """Dies if only wide steps are made there: they miss a peak that is narrow."""
+    space = spaces.from_dict({f"x{k}": {"uniform": [0.0, 1.0]} for k in range(4)})
+    near = np.full((1, 4), 0.35)
+
+    def value(rows: np.ndarray) -> np.ndarray:
+        away = np.sum((rows - near) ** 2, axis=1)
+        wide: np.ndarray = -np.sum((rows - 0.8) ** 2, axis=1)
+        return wide + 3.0 * np.exp(-away / 0.01**2)
+
+    for seed in range(5):
+        best = maximising.maximise(space, value, near, near, [seed])
+        assert best is not None
+        np.testing.assert_allclose(best, near[0], atol=5e-3)
+
+
 def test_maximising_finds_the_best_choices() -> None:
     """Dies if choices do not move in late rounds: one of 390,625 settings is the best."""
     space = spaces.from_dict({f"c{k}": {"choices": [*"abcde"]} for k in range(8)})
@@ -291,3 +307,52 @@ def test_a_batch_shares_programs_where_that_is_free() -> None:
     assert shared[0] == alone[0]  # nothing runs before it
     assert len({(values["layers"], values["kind"]) for values in shared}) == 1
     assert len({(values["layers"], values["kind"]) for values in alone}) > 1
+
+
+def _five() -> tuple[Space, Callable[[dict], float]]:
+    """A choice of five branches with two numbers each, and a regret: b has a narrow best."""
+    of = {"a": (1.5, 0.3, 0.05, 2.0), "b": (4.2, 0.8, 0.0, 1.2), "c": (3.0, 0.5, 0.08, 2.0)}
+    of |= {"d": (2.0, 0.1, 0.1, 3.0), "e": (5.0, 0.6, 0.12, 2.0)}
+    tree: dict[str, object] = {"kind": {"choices": [*of]}}
+    for name in of:
+        when = {"when": {"kind": [name]}}
+        tree[f"{name}_rate"] = {"log_uniform": [1e-6, 1.0], **when}
+        tree[f"{name}_own"] = {"uniform": [0.0, 1.0], **when}
+
+    def regret(values: dict) -> float:
+        name = values["kind"]
+        rate, own, least, width = of[name]
+        gap = (math.log10(values[f"{name}_rate"]) + rate) / width
+        return least + 1 - math.exp(-(gap**2)) + 0.4 * (values[f"{name}_own"] - own) ** 2
+
+    return spaces.from_dict(tree), regret
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_one_at_a_time_leaves_a_branch_that_is_not_the_best(seed: int) -> None:
+    """Dies if the search stays in a branch: the second best is at .05, the others further."""
+    space, regret = _five()
+    random, history = np.random.default_rng([seed, 1]), History((), higher_is_better=False)
+    for number in range(50):
+        (values,) = gp.propose(space, history, 1, seed)
+        history = histories.propose(history, values, (0,))
+        score = regret(values) + 0.005 * random.normal()
+        history = histories.tell(history, number, Result((float(score),)))
+    taken = gp.best_setting(space, history)
+    assert taken is not None and regret(dict(taken)) < 0.01
+    lengths = gp.gaussian_process.prior(encoding.layout(space), False, False).mean[2:]
+    assert encoding.layout(space).together == 3  # of eleven
+    np.testing.assert_allclose(lengths, math.sqrt(2) - 3 + math.log(3) / 2)
+
+
+def test_what_is_taken_of_many_peaks_is_near_the_best_score() -> None:
+    """Dies if a smooth model alone chooses: peaks of no width are noise to it."""
+    space = spaces.from_dict({"x": {"uniform": [0.0, 1.0]}, "y": {"uniform": [0.0, 1.0]}})
+    rugged = np.random.default_rng(0).normal(size=60)
+    history = History((), higher_is_better=True)
+    for number, value in enumerate(rugged):
+        history = histories.propose(history, spaces.draw(space, 5, number), (0,))
+        history = histories.tell(history, number, Result((float(value),)))
+    fitted = gp.fit(space, history)
+    assert fitted.model is not None and math.exp(fitted.model.noise) > 0.3
+    assert np.argmax(rugged) in gp.ranked(fitted)[:3]

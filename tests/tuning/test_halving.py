@@ -184,12 +184,14 @@ def test_the_next_setting_improves_where_enough_trainings_have_been() -> None:
     places = encoding.everything(space)
     assert places is not None
     at = np.column_stack([encoding.features(space, places), np.full(len(places), 1 / 3)])
-    predicted = gaussian_process.predict(model, at)
     known = encoding.places(space, [e.values for e in history.evaluations])
     taken = (places[:, None] == known).all(axis=2).any(axis=1)
     able = (places[:, None] == known[np.array(furthest) > 1]).all(axis=2).any(axis=1)
-    sd, best = np.sqrt(predicted.variance), predicted.mean[able].max()
-    values = acquisition.log_expected_improvement(predicted.mean, sd, best)
+    best = fitted.features[gp.ranked(fitted, fitted.budget)]
+    assert len(best) == able.sum()  # over draws of those that had the budget
+    best = np.column_stack([best, np.full(len(best), 1 / 3)])
+    draws = acquisition.fantasise(model, best, acquisition.FANTASIES, [0, len(known), 0])
+    values = acquisition.log_batch_improvement(model, draws, at)
     expected = encoding.settings(space, places[~taken][[np.argmax(values[~taken])]])
     assert gp.propose(space, history, 1, 0) == expected
 

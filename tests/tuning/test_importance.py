@@ -98,7 +98,8 @@ def test_importance_of_a_search_is_that_of_the_objective_as_it_is_warped() -> No
         history = histories.tell(history, len(history.evaluations) - 1, result)
     rows = {of.name: of for of in importance.importance(space, history)}
     known = -np.array([_loss(dict(e.values)) for e in history.evaluations])
-    warped = warping.half_rank(known)
+    places = encoding.places(space, [e.values for e in history.evaluations])
+    warped = warping.half_rank(known, gp._weights(places))
     order = np.argsort(known)
 
     def truth(quantiles: np.ndarray) -> np.ndarray:

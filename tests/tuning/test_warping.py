@@ -10,7 +10,7 @@ from jaxeval.tuning import warping
 def test_half_rank_against_the_formula() -> None:
     """Dies if ranks are off by one, or the scale is not the good half's (OSS Vizier)."""
     values = np.array([5.0, -1e7, 3.0, 1.0, 4.0, -2.0, 3.0])
-    warped = warping.half_rank(values)
+    warped = warping.half_rank(values, np.ones(7))
     good = values >= 3.0
     np.testing.assert_array_equal(warped[good], values[good])
     scale = np.sqrt((2**2 + 0 + 1**2 + 0) / 4)
@@ -21,9 +21,21 @@ def test_half_rank_against_the_formula() -> None:
 
 def test_half_rank_of_a_good_half_that_is_all_equal() -> None:
     """Dies if a scale of 0, or another than the gap to the best of the bad, is taken."""
-    warped = warping.half_rank(np.array([5.0, 5.0, 5.0, 4.0, 1.0]))
+    warped = warping.half_rank(np.array([5.0, 5.0, 5.0, 4.0, 1.0]), np.ones(5))
     quantiles = stats.norm.ppf(0.5 * (np.array([1, 2]) - 0.5) / 2.5)
     np.testing.assert_allclose(warped, [5, 5, 5, *(5.0 + 1.0 * quantiles[::-1])])
+
+
+def test_weights_move_the_middle() -> None:
+    """Dies if the median, or what is standardised by, is that of equal weights."""
+    scores = [(1.0,), (2.0,), (4.0,), (7.0,), (20.0,), (90.0,)]
+    weights = np.array([1.0, 1.0, 1.0, 2.0, 1.0, 3.0])
+    assert warping.middle(np.array(scores)[:, 0], weights) == pytest.approx(7.0)
+    assert warping.middle(np.array(scores)[:, 0], np.ones(6)) == pytest.approx(5.5)
+    of = warping.targets(scores, False, weights)
+    np.testing.assert_array_equal(of.bad, [False] * 4 + [True] * 2)
+    assert np.average(of.values, weights=weights) == pytest.approx(0, abs=1e-12)
+    assert np.average(of.values**2, weights=weights) == pytest.approx(1)
 
 
 def test_one_diverged_perplexity_does_not_hide_the_rest() -> None:
