@@ -18,21 +18,30 @@ from jaxeval.version import VERSION
 
 if TYPE_CHECKING:
     from jaxeval import tuning
-    from jaxeval.api.comparing import compare, read_scores
     from jaxeval.api.searching import select, tune
     from jaxeval.api.training import predict, sweep, train
+    from jaxeval.compare import compare, compare_items, compare_logs, compare_options
+    from jaxeval.comparisons import Comparison, ItemComparison
     from jaxeval.errors import JaxevalError
-    from jaxeval.results import Comparison, Runs, Selection, Tuned, load
+    from jaxeval.plan import plan, plan_items, plan_logs
+    from jaxeval.results import Runs, Selection, Tuned, load
 
 __version__ = VERSION
 __all__ = [
     "Comparison",
+    "ItemComparison",
     "JaxevalError",
     "Runs",
     "Selection",
     "Tuned",
     "compare",
+    "compare_items",
+    "compare_logs",
+    "compare_options",
     "load",
+    "plan",
+    "plan_items",
+    "plan_logs",
     "predict",
     "read_scores",
     "select",
@@ -43,9 +52,14 @@ __all__ = [
 ]
 _ROOMS = ("tuning",)
 _MODULES = {  # name -> where it is defined
-    **dict.fromkeys(("Comparison", "Runs", "Selection", "Tuned", "load"), "jaxeval.results"),
+    **dict.fromkeys(("Comparison", "ItemComparison"), "jaxeval.comparisons"),
+    **dict.fromkeys(("Runs", "Selection", "Tuned", "load"), "jaxeval.results"),
     **dict.fromkeys(("predict", "sweep", "train"), "jaxeval.api.training"),
-    **dict.fromkeys(("compare", "read_scores"), "jaxeval.api.comparing"),
+    **dict.fromkeys(
+        ("compare", "compare_items", "compare_logs", "compare_options"), "jaxeval.compare"
+    ),
+    **dict.fromkeys(("plan", "plan_items", "plan_logs"), "jaxeval.plan"),
+    "read_scores": "jaxeval.sources",
     **dict.fromkeys(("select", "tune"), "jaxeval.api.searching"),
     "JaxevalError": "jaxeval.errors",
 }

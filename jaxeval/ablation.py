@@ -69,8 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     backend.prepare()
     from jaxeval import observe, studies
-    from jaxeval.compare import studying
-    from jaxeval.runs import layout, tables
+    from jaxeval.compare import compare
     from jaxeval.studies import cohorts, inputs, proposers
 
     cli.say_default(args)
@@ -97,9 +96,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     table = Path(args.out) / "ablations" / f"{entries[0].record.id}.json"
     files.write_json(str(table), records)
-    scores = tables.read(str(table), layout.Layout(models=[*configs]))
-    destinations = studying.Destinations(json=args.json, figures=args.figures)
-    studying.write(studying.study(scores), destinations)
+    found = compare(table, *configs)
+    if args.json:
+        files.write_json(args.json, found.to_dict())
+    if args.json != "-":
+        found.print()
+    if args.figures:
+        found.save(args.figures)
     return 0
 
 

@@ -341,7 +341,7 @@ def describe(
 def _trends(columns: Mapping[str, np.ndarray], values: np.ndarray) -> list[Trend]:
     """A trend for each hyperparameter that was varied; none if all scores are equal."""
     from jaxeval.stats.multiple import adjust_p_values
-    from jaxeval.stats.rank_correlation import spearman
+    from jaxeval.stats.ranks import spearman
 
     varied = {name: column for name, column in columns.items() if np.ptp(column) > 0}
     if not varied or np.ptp(values) == 0:

@@ -13,14 +13,13 @@ from jaxeval.runs import arguments
 
 if TYPE_CHECKING:
     from jaxeval.runs.records import MemberRow
-    from jaxeval.stats.balance import Table
-    from jaxeval.stats.repeats import Noise
+    from jaxeval.stats.nested import Balanced, Noise
     from jaxeval.stats.results import Interval
 
 _PARTS = ("dev", "test")
 _OF_CROSSED = ("splits", "precision", "split_cost", "model", "minus", "table", "runs")
 _OF_CONFIG = ("data", "seeds", "seed_list", "splits", "repeats")
-_OF_TABLE = ("model", "minus", "rows", "missing", "score", "column", "metric")
+_OF_TABLE = ("model", "minus", "missing", "score", "column", "metric")
 _DESCRIPTION = """\
 Splits the spread of scores into its parts, with intervals.
 
@@ -125,7 +124,7 @@ def _by_repeat(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
 
 def _of_repeats(rows: "Sequence[MemberRow]", seeds: Sequence[int]) -> "dict[str, Noise]":
     """The components of dev and test, over the seeds of which no run failed."""
-    from jaxeval.stats import repeats
+    from jaxeval.stats import nested
 
     by_part = {}
     for part in _PARTS:
@@ -136,7 +135,7 @@ def _of_repeats(rows: "Sequence[MemberRow]", seeds: Sequence[int]) -> "dict[str,
             print(f"{part}: {lost} seeds left out, a run of each has no score", file=sys.stderr)
         if len(whole) < 2:
             raise DataError(f"noise: {len(whole)} seeds have scores of all their runs; 2 needed")
-        by_part[part] = repeats.noise(whole)
+        by_part[part] = nested.noise(whole)
     return by_part
 
 
@@ -215,7 +214,7 @@ def _by_split(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     backend.prepare()
     from jaxeval import observe, studies
     from jaxeval.runs import metrics
-    from jaxeval.stats import balance
+    from jaxeval.stats import nested
     from jaxeval.studies import cohorts, inputs, proposers
 
     cli.say_default(args)
@@ -227,7 +226,7 @@ def _by_split(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     metrics.refuse_points("precision", args.precision or 0.0, entries[0].record.unit)
     rows = observe.train_cohorts(cohorts.by_program(entries), Path(args.out), session=session)
     labels = [row.split for row in rows], [row.seed for row in rows]
-    tables = {part: balance.table(*labels, [getattr(r, part) for r in rows]) for part in _PARTS}
+    tables = {part: nested.balanced(*labels, [getattr(r, part) for r in rows]) for part in _PARTS}
     first = rows[0]
     _answer(tables, first.metric, first.unit, args.precision or first.margin, args)
 
@@ -240,20 +239,20 @@ def _by_split_of_table(verb: argparse.ArgumentParser, args: argparse.Namespace) 
     if args.minus is not None and args.model in (None, args.minus):
         verb.error(f"--minus {args.minus}: expected another model in --model beside it")
     from jaxeval.runs import cells, metrics
-    from jaxeval.stats import balance
+    from jaxeval.stats import nested
 
-    table = arguments.table(args, [name for name in (args.model, args.minus) if name])
-    metrics.refuse_points("precision", args.precision or 0.0, table.stored_unit)
-    for line in table.warnings:
+    scores = arguments.scores(args, [name for name in (args.model, args.minus) if name])
+    metrics.refuse_points("precision", args.precision or 0.0, scores.stored_unit)
+    for line in scores.warnings:
         print(f"warning: {line}", file=sys.stderr)
-    tables = {"score": balance.table(*cells.cells(table, args.model, args.minus))}
-    name = " - ".join(filter(None, (args.model or table.models[0], args.minus)))
-    metric = f"{table.metric or 'score'} of {name}"
-    _answer(tables, metric, table.stored_unit, args.precision, args)
+    tables = {"score": nested.balanced(*cells.cells(scores, args.model, args.minus))}
+    name = " - ".join(filter(None, (args.model or scores.models[0], args.minus)))
+    metric = f"{scores.metric or 'score'} of {name}"
+    _answer(tables, metric, scores.stored_unit, args.precision, args)
 
 
 def _answer(
-    tables: "Mapping[str, Table]",
+    tables: "Mapping[str, Balanced]",
     metric: str,
     unit: str,
     precision: float | None,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from jaxeval import errors
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.files import Json
 from jaxeval.runs.records import MemberRow
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from jaxeval.report.runs.summary import ExperimentSummary
     from jaxeval.report.selection.as_json import Result
     from jaxeval.report.tuning.as_json import Result as SearchResult
-    from jaxeval.stats.study import ScoreStudy
 
 Part = Literal["dev", "test"]
 
@@ -123,53 +121,6 @@ class Runs:
         from jaxeval.runs import experiments
 
         return [summary.of_members(group) for group in experiments.by_experiment(self.rows)]
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class Comparison:
-    """A score table in which all models are described, and compared pair by pair.
-
-    Its text is what to know of the scores, then the verdict: a sentence on location, spread and
-    what could have been seen, each.
-    """
-
-    study: "ScoreStudy"
-
-    @errors.in_python(lower_is_better="higher_is_better=False")
-    def __repr__(self) -> str:
-        from jaxeval.report.comparison import paste
-
-        return "\n".join(paste.sentences(self.study))
-
-    @errors.in_python(lower_is_better="higher_is_better=False")
-    def _repr_html_(self) -> str:
-        from jaxeval.report import markup
-        from jaxeval.report.comparison import paste, tables, verdict
-
-        scale = verdict.scale_of(self.study)
-        shown = [markup.table(*table) for table in tables.pasted(self.study, scale)]
-        sentences = [*paste.sentences(self.study), verdict.signature(self.study)]
-        return "".join(shown) + markup.lines(sentences)
-
-    def plot(self, name: str = "violins") -> "Figure":
-        """A figure: violins, ecdf, and of several data sets profiles and ranks.
-
-        Raises:
-          ConfigError: the study has no such figure.
-        """
-        from jaxeval.report.comparison import figures
-
-        drawn = {figure.name: figure.drawing for figure in figures.draw(self.study)}
-        if name not in drawn:
-            raise ConfigError(f"plot: expected one of {', '.join(drawn)}, got {name!r}")
-        drawing: Figure = drawn[name]
-        return drawing
-
-    def to_dict(self) -> dict[str, Json]:
-        """Plain data, as `compare --json` writes it (docs/compare.md)."""
-        from jaxeval.report.comparison import as_json
-
-        return as_json.to_dict(self.study)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

@@ -137,22 +137,6 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "file": (lambda: jaxeval.read_scores("nowhere.csv"), "nowhere.csv"),
     "no place": (lambda: jaxeval.load(_any(5)), "path: expected a text or a path, found 5"),
     "no file": (lambda: jaxeval.read_scores(_any(5)), "path: expected a text or a path, found 5"),
-    "rows": (
-        lambda: jaxeval.read_scores("nowhere.csv", rows=_any(1.5)),
-        "rows: expected a whole number of at least 1, found 1.5",
-    ),
-    "rows of an array": (
-        lambda: jaxeval.read_scores("nowhere.csv", rows=_any(np.array([6]))),
-        "rows: expected a whole number of at least 1, found [6]",
-    ),
-    "rows or not": (
-        lambda: jaxeval.read_scores("nowhere.csv", rows=True),
-        "rows: expected a whole number of at least 1, found True",
-    ),
-    "rows of a folder": (
-        lambda: jaxeval.read_scores(".", rows=-1),
-        "rows: expected a whole number of at least 1, found -1",
-    ),
     "no table": (
         lambda: jaxeval.compare(table=_any(5)),
         "table: expected a path, a URL, records, a data frame, or what was read of one, found int",

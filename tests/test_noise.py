@@ -10,7 +10,7 @@ import pytest
 
 from jaxeval import noise, runs, studies
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.stats import crossed, repeats
+from jaxeval.stats import crossed, nested
 from jaxeval.studies import proposers
 from tests import tiny_corpora
 
@@ -133,7 +133,6 @@ def test_what_is_left_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture)
         ),
         (["--by", "split,seed", "--table", "x", "--seed-list", "3,4"], "--seed-list: expected"),
         (["--by", "split,seed", "--table", "x.csv", "--seeds", "3"], "--seeds: expected without"),
-        (["--by", "split,seed", "--rows", "9"], "--rows: expected with --table or --runs"),
         (["--by", "split,seed", "--metric", "f1"], "--metric: expected with --table or --runs"),
         (["--score", "f1", "--missing", "drop"], "--missing, --score: expected with --table"),
         (["--by", "split,seed", "--table", "x", "--minus", "a"], "--minus a: expected another"),
@@ -185,10 +184,10 @@ def test_whether_seeds_or_repeats_differ_by_more_mirrors() -> None:
     """Dies if the larger sd is the other one's, or is named where the intervals overlap."""
     draw = np.random.default_rng(0)
     wide, thin = draw.normal(size=(30, 1)), 0.01 * draw.normal(size=(30, 8))
-    said = noise._of_seeds(repeats.noise((wide + thin).tolist()), "f1")
+    said = noise._of_seeds(nested.noise((wide + thin).tolist()), "f1")
     assert said == "Seeds differ by more in test f1 than runs of one seed do."
     rows = (0.01 * wide + 100 * thin).tolist()
-    said = noise._of_seeds(repeats.noise(rows), "f1")
+    said = noise._of_seeds(nested.noise(rows), "f1")
     assert said == "Runs of one seed differ by more in test f1 than seeds do."
-    said = noise._of_seeds(repeats.noise([[1.0, 2.0], [2.5, 3.1], [0.4, 2.2]]), "f1")
+    said = noise._of_seeds(nested.noise([[1.0, 2.0], [2.5, 3.1], [0.4, 2.2]]), "f1")
     assert said == "Whether seeds differ by more in test f1 than runs of one seed was not shown."

@@ -1,4 +1,4 @@
-"""How a score table is laid out: which column is what; tidy and wide tables become one form."""
+"""How a table is laid out: which column is what; tidy and wide tables become one form."""
 
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
@@ -8,8 +8,10 @@ from jaxeval.errors import DataError, argument
 from jaxeval.runs.imported import Columns, listed
 
 Missing = Literal["error", "drop", "zero"]
+Mismatched = Literal["error", "drop", "pair"]
 AXES = ("seed", "split", "dataset")
 ROLES = ("model", "score", "dev", *AXES, "metric", "unit", "status", "higher_is_better")
+OF_ITEMS = ("item", "correct", "gold", "predicted", "task", "run", "sample", "cluster", "prompt")
 PICKS = ("last", "best")  # of the rows of a run: that of its last epoch, or the best by dev
 
 
@@ -21,9 +23,13 @@ class Layout:
       columns: role -> column name, where it is not named as its role ("model": "arch"); "last":
         the column of epochs or steps, of which each run's last row is read; "best": of dev scores.
       models: only these; in a wide table, the columns that hold scores.
-      metric: only rows of this metric.
+      metric: only rows of this metric; of items several, parted by commas: of each data set the
+        first that it has.
       missing: what to do with a score that is missing, no number or not finite.
       higher_is_better: None: as the table or the metric's name says, else so.
+      cluster: of logs, the key of an item's data that says to which cluster it belongs.
+      tasks: of logs, only these, or of these patterns; none: all.
+      mismatched: of logs, what to do with items whose content or prompt differs.
     """
 
     columns: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -31,6 +37,9 @@ class Layout:
     metric: str | None = None
     missing: Missing = "error"
     higher_is_better: bool | None = None
+    cluster: str = ""
+    tasks: Sequence[str] = ()
+    mismatched: Mismatched = "error"
 
     def __post_init__(self) -> None:
         if not _are_names(self.columns.values() if isinstance(self.columns, Mapping) else None):
@@ -40,11 +49,15 @@ class Layout:
         if not _are_names(self.models):
             raise DataError(f"models: expected names, found {self.models!r:.60}")
         for role, name in self.columns.items():
-            if role not in (*ROLES, *PICKS):
+            if role not in (*ROLES, *PICKS, *OF_ITEMS):
                 asked = argument("column", {role: name})
                 raise DataError(f"{asked}: expected one of {', '.join((*ROLES, *PICKS))}")
         if self.missing not in ("error", "drop", "zero"):
             raise DataError(f"missing: expected error, drop or zero, found {self.missing}")
+
+    def having(self, columns: Mapping[str, str]) -> "Layout":
+        """The same with more columns by role; those that it has stay."""
+        return dataclasses.replace(self, columns={**columns, **self.columns})
 
 
 def _are_names(values: object) -> bool:
@@ -59,22 +72,30 @@ class Tidy(NamedTuple):
     rows: Sequence[int]
 
 
+def is_tidy(table: Columns, layout: Layout) -> bool:
+    """Whether a table has one row per score, not one column per model."""
+    return layout.columns.get("model", "model") in table.values
+
+
+def present(table: Columns, layout: Layout) -> dict[str, str]:
+    """Role -> column, for the roles that the table has."""
+    columns = {role: layout.columns.get(role, role) for role in ROLES}
+    return {role: column for role, column in columns.items() if column in table.values}
+
+
 def tidied(table: Columns, layout: Layout) -> Tidy:
     """Any table in tidy form. In a wide table `number` counts the rows, from 1.
 
     Raises:
       DataError: a column that is needed or was named is missing.
     """
-    if is_tidy(table, layout):
-        named, read = table, _tidy
-    else:
-        named, read = table, _melted
-        if "number" in layout.columns.values() and "number" not in table.values:
-            counted = {"number": range(1, len(table) + 1), **table.values}
-            named = dataclasses.replace(table, values=counted)
+    tidy = is_tidy(table, layout)
+    if not tidy and "number" in layout.columns.values() and "number" not in table.values:
+        counted = {"number": range(1, len(table) + 1), **table.values}
+        table = dataclasses.replace(table, values=counted)
     for column in layout.columns.values():
-        named[column]  # one that was named must exist
-    return read(named, layout)
+        table[column]  # one that was named must exist
+    return _tidy(table, layout) if tidy else _melted(table, layout)
 
 
 def _tidy(table: Columns, layout: Layout) -> Tidy:
@@ -89,37 +110,25 @@ def _tidy(table: Columns, layout: Layout) -> Tidy:
         keep = _of_metric(columns["metric"], keep, table.source, layout.metric)
     elif layout.metric is not None:
         named = argument("column", {"metric": "NAME"})
-        raise DataError(
-            f"{argument('metric')}: expected a column metric, or {named}", table.source
-        )
-    if len(keep) < len(scores):
-        columns = {role: [values[k] for k in keep] for role, values in columns.items()}
-    rows = table.rows if len(keep) == len(scores) else [table.rows[k] for k in keep]
-    return Tidy(columns, [score] * len(rows), rows)
-
-
-def is_tidy(table: Columns, layout: Layout) -> bool:
-    """Whether a table has one row per score, not one column per model."""
-    return layout.columns.get("model", "model") in table.values
-
-
-def present(table: Columns, layout: Layout) -> dict[str, str]:
-    """Role -> column, for the roles that the table has."""
-    named = {role: layout.columns.get(role, role) for role in ROLES}
-    return {role: column for role, column in named.items() if column in table.values}
+        message = f"{argument('metric')}: expected a column metric, or {named}"
+        raise DataError(message, table.source)
+    if len(keep) == len(scores):
+        return Tidy(columns, [score] * len(scores), table.rows)
+    columns = {role: [values[k] for k in keep] for role, values in columns.items()}
+    return Tidy(columns, [score] * len(keep), [table.rows[k] for k in keep])
 
 
 def _of_metric(
     metrics: Sequence[object], keep: Sequence[int], source: str, metric: str | None
 ) -> Sequence[int]:
-    names = list(dict.fromkeys(str(metrics[k]) for k in keep))
-    if metric is None and len(names) > 1:
+    known = list(dict.fromkeys(str(metrics[k]) for k in keep))
+    if metric is None and len(known) > 1:
         raise DataError(
-            f"several metrics ({listed(names)}); choose one with {argument('metric', 'NAME')}",
+            f"several metrics ({listed(known)}); choose one with {argument('metric', 'NAME')}",
             source,
         )
-    if metric is not None and names and metric not in names:
-        raise DataError(f"no metric {metric!r}; expected one of {listed(names)}", source)
+    if metric is not None and known and metric not in known:
+        raise DataError(f"no metric {metric!r}; expected one of {listed(known)}", source)
     return [k for k in keep if metric in (None, str(metrics[k]))]
 
 
@@ -136,17 +145,15 @@ def _melted(table: Columns, layout: Layout) -> Tidy:
         named = argument("column", {"model": "NAME"})
         found = f"column {roles['score']} holds the scores, but there is no column model"
         raise DataError(f"{found}; name it with {named}", table.source)
-    names = score_columns(table, layout)
-    if not names:
-        raise DataError(
-            "expected columns model and score, or a column for each model", table.source
-        )
-    scores = [table[name] for name in names]
-    models = [name for name in names for _ in range(len(table))]
-    columns: dict[str, Sequence[object]] = {
+    columns = score_columns(table, layout)
+    if not columns:
+        message = "expected columns model and score, or a column for each model"
+        raise DataError(message, table.source)
+    scores = [table[name] for name in columns]
+    models = [name for name in columns for _ in range(len(table))]
+    tidy: dict[str, Sequence[object]] = {
         "model": models,
         "score": [value for column in scores for value in column],
+        **{role: [*table.values[column]] * len(columns) for role, column in roles.items()},
     }
-    for role, column in roles.items():
-        columns[role] = [*table.values[column]] * len(names)
-    return Tidy(columns, models, [*table.rows] * len(names))
+    return Tidy(tidy, models, [*table.rows] * len(columns))

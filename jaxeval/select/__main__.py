@@ -115,28 +115,27 @@ def _by_configs(args: argparse.Namespace) -> int:
 def _by_table(args: argparse.Namespace) -> int:
     from jaxeval import bandits
     from jaxeval.bandits import replay as replaying
-    from jaxeval.report import failures as said_of_failures
     from jaxeval.report import text
+    from jaxeval.report.comparison import answers
     from jaxeval.report.plain import plain
     from jaxeval.report.selection import as_json, terminal
-    from jaxeval.runs import units
-    from jaxeval.stats import failures
+    from jaxeval.stats import failures, samples
 
-    table = arguments.table(args, args.models)
-    scores = units.pools(table, together=args.pairing == "kept")
-    rule = options.rule(args, table.higher_is_better)
-    options.refuse_points(rule, table.stored_unit)
+    runs = arguments.scores(args, args.models)
+    scores = samples.pools(runs, together=args.pairing == "kept")
+    rule = options.rule(args, runs.higher_is_better)
+    options.refuse_points(rule, runs.stored_unit)
     for name, values in scores.items():
         rule.check(name, values)
     replay = bandits.Replay(scores, args.replay == "with", args.pairing, args.seed)
-    read: Any = {"metric": table.metric, "direction_assumed": table.direction_assumed}
+    read: Any = {"metric": runs.metric or None, "direction_assumed": runs.direction == "assumed"}
     used = sum(map(len, scores.values()))
-    notes = list(table.warnings)
-    failed = failures.of_table(table)
-    if table.unusable and failed is None:
-        notes.append(text.unusable(table.unusable, table.missing))
-    if used < len(table.score):
-        notes.append(f"{used} of {len(table.score)} scores belong to units that all models have")
+    notes = list(runs.warnings)
+    failed = failures.of_runs(runs)
+    if runs.unusable and failed is None:
+        notes.append(text.unusable(runs.unusable, runs.missing))
+    if used < runs.known.size:
+        notes.append(f"{used} of {runs.known.size} scores belong to units that all models have")
     if args.simulate:
         simulated = as_json.simulation(rule, _simulated(rule, replay, args.simulate), replay)
         simulated.update(read)
@@ -145,11 +144,11 @@ def _by_table(args: argparse.Namespace) -> int:
     else:
         state, answer = replaying.select(rule, replay)
         tree = result = as_json.result(rule, state, answer, replay)
-        result.update({**read, "unit": table.stored_unit})
+        result.update({**read, "unit": runs.stored_unit})
         result["failures"] = [] if failed is None else plain(failed.tests)
-        result["failed"] = said_of_failures.of_runs(failed, table)
+        result["failed"] = answers.runs_failed(failed, runs)
         show = functools.partial(terminal.print_result, result, notes, args.details)
-    origin = {"source": table.source, "unusable": plain(table.unusable), "warnings": notes}
+    origin = {"source": runs.source, "unusable": plain(runs.unusable), "warnings": notes}
     return options.write({**tree, **origin}, show, args)
 
 

@@ -16,7 +16,7 @@ BLOCK = 20  # items of an evaluation
 # what each source of scores has use for, beside models, rule and --json
 _OF_CONFIGS = ("data", "out", "store", "splits", "part", "seconds")
 _OF_COMMANDS = ("json_field", "time_limit", "retries", "workers", "race", "block")
-_OF_TABLES = ("rows", "missing", "score", "column", "metric", "replay", "pairing", "simulate")
+_OF_TABLES = ("missing", "score", "column", "metric", "replay", "pairing", "simulate")
 
 
 def add_rule(group: argparse._ArgumentGroup) -> None:

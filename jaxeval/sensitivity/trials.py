@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError, RunError, argument
-from jaxeval.runs import checks, directions, experiments, imported, names, rows, store
+from jaxeval.runs import checks, directions, experiments, imported, names, steps, store
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import analysis, hyperparameters
@@ -122,7 +122,7 @@ def _of_table(location: str, request: Request) -> Sweep:
         asked = argument("experiment")
         raise ConfigError(f"{asked}: expected runs folders, got the table {location}")
     table, column = imported.read(location), request.score or "score"
-    rows.refuse_history(table)
+    steps.refuse_history(table)
     if directions.of_columns(table.values, column, table.source) is False:
         raise _lower(location, directions.metric_of(table.values, column) or column)
     if column in request.chosen:
@@ -147,7 +147,7 @@ def _of_table(location: str, request: Request) -> Sweep:
         name
         for name, of in cut.values.items()
         if name not in {column, *values} and len({*of}) > 1
-        if not values or names.is_of_models(name)
+        if not values or names.role(name) == "model"
     ]
     if unread:
         notes.append(

@@ -39,7 +39,7 @@ from jaxeval.stats.hypotheses import (
     wilcoxon_signed_rank,
 )
 from jaxeval.stats.multiple import adjust_p_values
-from jaxeval.stats.nested import split_means_test, variance_components
+from jaxeval.stats.nested import variance_components
 from jaxeval.stats.permutation import permutation_test
 from jaxeval.stats.power import TestDesign, detectable_difference, power, required_seeds
 from jaxeval.stats.ranking import against, friedman, iman_davenport, nemenyi
@@ -89,7 +89,6 @@ __all__ = [
     "seed_effect",
     "sign_test",
     "spearman",
-    "split_means_test",
     "stratified_bootstrap",
     "summarize",
     "tost",

@@ -13,7 +13,7 @@ from jaxeval.report.judgement import as_json, data, figures, page, terminal
 from jaxeval.report.judgement.data import Judged
 from jaxeval.runs.records import MemberRow
 from jaxeval.stats import judgement
-from jaxeval.stats.pairwise import Rules
+from jaxeval.stats.rules import Rules
 
 RULES = Rules(resamples=100)
 FILES = ("svd", "glove[v2]", "x[/b] :smile:")

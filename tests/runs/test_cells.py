@@ -6,8 +6,8 @@ import pytest
 
 from jaxeval.errors import DataError
 from jaxeval.runs import cells, tables
+from jaxeval.runs.flat import ScoreTable
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.tables import ScoreTable
 
 HEAD = "model,fold,run,score"
 ROWS = ["a,1,x,0.5", "a,1,y,0.75", "a,2,x,0.25", "b,2,x,1.0", "b,1,y,0.5", "b,3,x,0.125"]

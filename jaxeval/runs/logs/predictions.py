@@ -18,39 +18,78 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jaxeval.errors import DataError, argument
 from jaxeval.files import Json
 from jaxeval.runs import imported, names
-from jaxeval.runs.logs import records, streaming
-from jaxeval.runs.logs.prediction_lines import ANSWERS, ROLES, Line
-from jaxeval.runs.logs.records import Keys, Notes, Record, Source
+from jaxeval.runs.layout import Layout
+from jaxeval.runs.logs import files, records
+from jaxeval.runs.logs.records import Notes, Record, Source
+from jaxeval.runs.scores import Status
 
 TABLES = (".csv", ".tsv")
+ANSWERS = ("score", "correct", "predicted")
+ROLES = (
+    *("item", "score", "correct", "gold", "predicted", "model", "task", "run", "sample"),
+    *("cluster", "metric", "prompt"),
+)
 
 
-def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
+class _Line(NamedTuple):
+    """A line of predictions, and how its keys are named."""
+
+    source: Source
+    columns: Mapping[str, str]
+    number: int
+    tree: Mapping[str, Json]
+
+    def get(self, role: str) -> Json:
+        """What it holds for a role; None for nothing."""
+        return self.tree.get(self.columns.get(role, role))
+
+    def text(self, role: str, otherwise: str) -> str:
+        """The same as text."""
+        value = self.get(role)
+        if value is None:
+            return otherwise
+        if isinstance(value, str) and value:
+            return value
+        return records.label(value, self.columns.get(role, role), self.source, self.number)
+
+    def error(self, message: str) -> DataError:
+        """What is wrong in it."""
+        return DataError(message, self.source.path, self.number)
+
+    def answers(self) -> Iterator[tuple[str, str, Json]]:
+        """Model ("" where the key does not say), role and value of what it answers."""
+        for role in ANSWERS:
+            key = self.columns.get(role, role)
+            if key.endswith("*"):
+                for name, value in self.tree.items():
+                    if name.startswith(key[:-1]) and name != key[:-1]:
+                        yield name.removeprefix(key[:-1]), role, value
+            elif key in self.tree:
+                yield "", role, self.tree[key]
+                return
+
+
+def read(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
     """The scores in a file.
 
     Raises:
       DataError: naming the line, or a role that is none.
     """
-    wrong = [role for role in keys.columns if role not in ROLES]
+    wrong = [role for role in layout.columns if role not in ROLES]
     if wrong:
-        expected = ", ".join(ROLES)
-        raise DataError(f"--column {wrong[0]}: of logs, expected one of {expected}", source.path)
+        asked = argument("column", {wrong[0]: layout.columns[wrong[0]]})
+        raise DataError(f"{asked}: of logs, expected one of {', '.join(ROLES)}", source.path)
     any_answer = False
-    lines: Iterator[Line]
-    if source.path.suffix in TABLES:
-        lines = _of_table(source, keys)
-    else:
-        lines = (Line(source, keys.columns, *line) for line in streaming.objects(source.path))
-    for line in lines:
+    for line in _lines(source, layout):
         answered = False
         for model, role, value in line.answers():
             answered = True
-            yield from _of_model(line, model, role, value, keys)
+            yield from _of_model(line, model, role, value, layout)
         if any_answer and not answered:  # such as what a program writes of all items together
             notes[f"{source.path.name}: a line without {', '.join(ANSWERS)} is left out"] += 1
         elif not answered:
@@ -63,88 +102,84 @@ def read(source: Source, keys: Keys, notes: Notes) -> Iterator[Record]:
 
 
 def is_table(path: Path) -> bool:
-    """Whether it is a table with columns of items and of answers to them, by their names."""
+    """Whether it is a table with columns of items and of answers to them, by its header."""
     try:
-        table = imported.read(path, 1).values if path.suffix in TABLES else {}
+        header = imported.header(path) if path.suffix in TABLES else ()
     except DataError:  # of another kind
         return False
-    columns = {*names.of_items(table), *table}
+    columns = {*names.of_items(header), *header}
     return "item" in columns and not columns.isdisjoint(ANSWERS)
 
 
-def _of_table(source: Source, keys: Keys) -> Iterator[Line]:
-    """The rows of a table.
+def _lines(source: Source, layout: Layout) -> Iterator[_Line]:
+    """The lines of a file, or the rows of a table.
 
     Raises:
-      DataError: no column of items, or as `imported.read`.
+      DataError: a table without a column of items, or as `imported.read`.
     """
+    if source.path.suffix not in TABLES:
+        for number, tree in files.lines(source.path):
+            yield _Line(source, layout.columns, number, tree)
+        return
     table = imported.read(source.path)
     known = names.of_items(table.values)
     for role, axis in (("run", "seed"), ("task", "dataset")):
-        if axis in known:
-            known.setdefault(role, known[axis])
-    columns = {**known, **keys.columns}
+        if axis in known and role not in table.values:
+            known[role] = known[axis]
+    columns = {**known, **layout.columns}
     if columns.get("item") not in table.values:
         named = argument("column", {"item": "NAME"})
-        raise DataError(
-            f"no column item ({named} names another); of scores of runs: --table {source.path}",
-            source.path,
-        )
+        message = f"no column item ({named} names another); scores of runs are no log"
+        raise DataError(message, source.path)
     numbers = {columns.get(role, role) for role in ("score", "correct")}
     for number, *cells in zip(table.rows, *table.values.values(), strict=True):
         tree = {
-            name: _cell(cell, name in numbers)
+            name: _cell(cell) if name in numbers else None if cell == "" else cell
             for name, cell in zip(table.values, cells, strict=True)
         }
-        yield Line(source, columns, number, tree)
+        yield _Line(source, columns, number, tree)
 
 
-def _cell(cell: Any, is_number: bool) -> Json:
+def _cell(cell: Any) -> Json:
     """A cell as JSON would have it: None where it is empty, true and false of any case."""
-    if cell == "" or not is_number:
+    if cell == "" or not isinstance(cell, str):
         return None if cell == "" else cell
     try:
         return json.loads(cell.lower())
-    except ValueError:
+    except (ValueError, RecursionError):
         return cell
 
 
-def _of_model(line: Line, model: str, role: str, value: Json, keys: Keys) -> Iterator[Record]:
+def _of_model(line: _Line, model: str, role: str, value: Json, layout: Layout) -> Iterator[Record]:
     gold = line.get("gold")
     if role == "predicted" and gold is None:
         raise line.error("predicted without gold; expected both, or correct, or score")
     several = role == "predicted" and isinstance(gold, list)
-    depth = 2 if several else 1
-    runs = value if isinstance(value, list) and _depth(value, depth) else [value]
+    runs = value if isinstance(value, list) and _depth(value, 2 if several else 1) else [value]
     if not runs:
         raise line.error(f"{role}: expected one or more runs, found an empty list")
-    metric = line.text("metric", _metric(line) if role == "score" else "accuracy")
+    # where no key metric says it: the key of the score, nll of nll_*
+    key = line.columns.get("score", "score").rstrip("*_.-/ ") or "score"
     base = Record(
         line.text("model", "") or model or line.source.path.stem,
         line.text("task", ""),
-        metric,
-        line.text("item", str(line.number)) if not several else "",
+        line.text("metric", key if role == "score" else "accuracy"),
+        "" if several else line.text("item", str(line.number)),
         math.nan,
         sample=records.sample(line.get("sample"), line.source, line.number),
-        cluster=_cluster(line, keys),
+        cluster=_cluster(line, layout),
         prompt=records.digest(line.get("prompt")) if line.get("prompt") else "",
         file=line.source.name if model or line.get("model") else "",
     )
+    named = len(runs) == 1 and line.get("run") is not None
     for k, answer in enumerate(runs, 1):
-        run = line.text("run", str(k)) if len(runs) == 1 else str(k)
-        named = len(runs) == 1 and line.get("run") is not None
-        of_run = base._replace(run=run)
-        if named:
-            of_run = of_run._replace(run_id=run, run_name=run)
-        if several:
-            yield from _of_items(line, of_run, gold, answer)
-        else:
+        run = line.text("run", str(k)) if named else str(k)
+        of_run = base._replace(run=run, run_id=run if named else "", name=run if named else "")
+        if not several:
             yield _scored(line, of_run, role, gold, answer)
-
-
-def _metric(line: Line) -> str:
-    """What scores are named where no key metric says it: as their own key, nll of nll_*."""
-    return line.columns.get("score", "score").rstrip("*_.-/ ") or "score"
+            continue
+        for item, truth, label in _items(line, gold, answer):
+            yield _scored(line, of_run._replace(item=item), "predicted", truth, label)
 
 
 def _depth(value: Json, depth: int) -> bool:
@@ -154,33 +189,33 @@ def _depth(value: Json, depth: int) -> bool:
     return not depth
 
 
-def _cluster(line: Line, keys: Keys) -> str:
-    """By --cluster KEY; by the role where the line has it."""
-    if keys.cluster:
+def _cluster(line: _Line, layout: Layout) -> str:
+    """By the key that is asked for; by the role where the line has it."""
+    if layout.cluster:
         item = line.tree.get(line.columns.get("item", "item"))
-        return records.cluster_of(line.tree, keys, line.source, str(item), line.number)
+        return records.cluster_of(line.tree, layout, line.source, str(item), line.number)
     return line.text("cluster", "")
 
 
-def _of_items(line: Line, base: Record, gold: Json, answer: Json) -> Iterator[Record]:
-    """The items of a line that holds several."""
+def _items(line: _Line, gold: Json, answer: Json) -> Iterator[tuple[str, Json, Json]]:
+    """Name, gold and prediction of the items of a line that holds several."""
     assert isinstance(gold, list)
     item = line.get("item")
     numbered = [f"{line.number if item is None else item}:{k}" for k in range(len(gold))]
-    names = item if isinstance(item, list) else numbered
-    if not isinstance(answer, list) or not len(answer) == len(gold) == len(names):
+    named = item if isinstance(item, list) else numbered
+    if not isinstance(answer, list) or not len(answer) == len(gold) == len(named):
         raise line.error(f"expected {len(gold)} predictions in each run, as many as gold labels")
-    for name, truth, label in zip(names, gold, answer, strict=True):
-        of = base._replace(item=records.label(name, "item", line.source, line.number))
-        yield _scored(line, of, "predicted", truth, label)
+    labels = (records.label(name, "item", line.source, line.number) for name in named)
+    yield from zip(labels, gold, answer, strict=True)
 
 
-def _scored(line: Line, base: Record, role: str, gold: Json, answer: Json) -> Record:
+def _scored(line: _Line, base: Record, role: str, gold: Json, answer: Json) -> Record:
     if answer is None:  # why is not known
-        return base._replace(status="unscored")
+        return base._replace(status=Status.UNSCORED)
     if role == "predicted":
         _refuse_kinds(line, gold, answer)
-        right = _as_text(answer) == _as_text(gold) if _plain(answer, gold) else answer == gold
+        plain = not any(isinstance(value, list | Mapping) for value in (answer, gold))
+        right = _as_text(answer) == _as_text(gold) if plain else answer == gold
         # gold is part of what two logs must agree on
         return base._replace(score=float(right), prompt=f"{base.prompt} {_as_text(gold)}")
     score = records.number(answer)
@@ -190,12 +225,7 @@ def _scored(line: Line, base: Record, role: str, gold: Json, answer: Json) -> Re
     return base._replace(score=score)
 
 
-def _plain(*values: Json) -> bool:
-    """Whether all are texts, numbers, true or false."""
-    return not any(isinstance(value, list | Mapping) for value in values)
-
-
-def _refuse_kinds(line: Line, gold: Json, answer: Json) -> None:
+def _refuse_kinds(line: _Line, gold: Json, answer: Json) -> None:
     """Refuses true or false beside a number: what 1 means is not known."""
     kinds = [isinstance(value, bool) for value in (gold, answer)]
     if any(kinds) and not all(kinds) and all(isinstance(v, int | float) for v in (gold, answer)):

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from jaxeval.runs.logs.tables import LogTable
 
 from jaxeval.errors import DataError
 from jaxeval.runs.logs import finding
 from jaxeval.runs.logs.records import STATUSES, Keys
-from jaxeval.runs.logs.tables import LogTable
 from tests.runs.logs import writing
 
 Row = tuple[Any, ...]
