@@ -354,10 +354,9 @@ sensitivity: made up, ragged
         out/one.json --save out/one
     sensitivity in/sweep_a.tsv --score acc
 noise: of a table
-    noise --by split,seed --table in/crossed.csv --model A --minus B --precision .005 --json
+    noise table in/crossed.csv --model A --minus B --precision .005 --json
         out/difference.json --details
-    noise --by split,seed --table in/crossed.csv --model A --precision .01 --split-cost 4
-        --json out/one.json --details
+    noise table in/crossed.csv --model A --precision .01 --json out/one.json --details
 tune: command, gp
     $TUNE --state s.json --method gp --trials 14 --json out/j.json --details --html
         out/page.html --figures out/f
@@ -467,17 +466,16 @@ trained: bags, random splits
     noise $BAG --by split,seed --splits 3 --seeds 3 --precision .05 --json out/noise.json
         --details
     noise $BAG name=repeated --seeds 3 --repeats 2 --json out/repeats.json --details
-    ablation $BAG --variants in/bag_variants.toml --seeds 5 --json out/ablation.json --figures
+    ablation $BAG --variants in/bag_variants.toml --seeds 5 --json out/ablation.json --save
         out/f
     neighbourhood $BAG --settings 6 --json out/neighbourhood.json --range
-        learning_rate=0.01:0.2:log --figures out/g
+        learning_rate=0.01:0.2:log --save out/g
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
 trained: bags, sweep
     sweep $BAG --space in/bag_space.toml --runs 6 --json out/six.json
     sweep $BAG --space in/bag_space.toml --runs 12 --json out/sweep.json
-    sensitivity runs --json out/sensitivity.json --ks 2,5 --resamples 50 --details --figures
-        out/f
+    sensitivity runs --json out/sensitivity.json --resamples 50 --details --save out/f
     report runs --json out/report.json --figures out/g
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
@@ -562,7 +560,7 @@ tagging, softmax, map
     report runs --json out/report.json --html out/report.html --figures out/f --details
 tagging, splits
     compare --runs runs --json out/refused.json
-    noise --by split,seed --runs runs --json out/of_runs.json
+    noise table runs --json out/of_runs.json
 language, evaluate
     predict runs --input in/golden/text/test.txt --output out/lines.tsv --all
     predict runs --input in/golden/text/test.txt --output out/whole.tsv --whole --vote
@@ -570,7 +568,7 @@ language, ablation
     report runs --json out/report.json --figures out/f
     compare --runs runs --json out/compared.json --details
 seq2seq, ragged sweep
-    sensitivity runs --json out/sensitivity.json --figures out/f --ks 2 --resamples 20 --details
+    sensitivity runs --json out/sensitivity.json --save out/f --resamples 20 --details
     report runs --json out/report.json --html out/report.html
     runs list runs
 """
@@ -581,7 +579,7 @@ def _trained() -> dict[str, list[str]]:
     from tests.golden import commands
 
     more, of = _read(_MORE), {}
-    figures = {verb: f"--figures out/{verb}" for verb in ("ablation", "neighbourhood")}
+    figures = {verb: f"--save out/{verb}" for verb in ("ablation", "neighbourhood")}
     for name, calls in commands.COMMANDS.items():
         lines = [
             f"{call.verb} {call.words.format(data='in/golden')} --out runs "

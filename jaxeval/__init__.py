@@ -18,13 +18,17 @@ from jaxeval.version import VERSION
 
 if TYPE_CHECKING:
     from jaxeval import tuning
+    from jaxeval.ablation import ablation
     from jaxeval.api.searching import select, tune
     from jaxeval.api.training import predict, sweep, train
     from jaxeval.compare import compare, compare_items, compare_logs, compare_options
     from jaxeval.comparisons import Comparison, ItemComparison
     from jaxeval.errors import JaxevalError
+    from jaxeval.neighbourhood import neighbourhood
+    from jaxeval.noise import noise, noise_table
     from jaxeval.plan import plan, plan_items, plan_logs
     from jaxeval.results import Runs, Selection, Tuned, load
+    from jaxeval.sensitivity.__main__ import sensitivity
 
 __version__ = VERSION
 __all__ = [
@@ -34,17 +38,22 @@ __all__ = [
     "Runs",
     "Selection",
     "Tuned",
+    "ablation",
     "compare",
     "compare_items",
     "compare_logs",
     "compare_options",
     "load",
+    "neighbourhood",
+    "noise",
+    "noise_table",
     "plan",
     "plan_items",
     "plan_logs",
     "predict",
     "read_scores",
     "select",
+    "sensitivity",
     "sweep",
     "train",
     "tune",
@@ -59,6 +68,9 @@ _MODULES = {  # name -> where it is defined
         ("compare", "compare_items", "compare_logs", "compare_options"), "jaxeval.compare"
     ),
     **dict.fromkeys(("plan", "plan_items", "plan_logs"), "jaxeval.plan"),
+    **{name: f"jaxeval.{name}" for name in ("ablation", "neighbourhood", "noise")},
+    "noise_table": "jaxeval.noise",
+    "sensitivity": "jaxeval.sensitivity.__main__",
     "read_scores": "jaxeval.sources",
     **dict.fromkeys(("select", "tune"), "jaxeval.api.searching"),
     "JaxevalError": "jaxeval.errors",

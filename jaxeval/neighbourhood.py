@@ -192,7 +192,8 @@ def neighbourhood(
     from jaxeval.runs import metrics
     from jaxeval.studies import cohorts, proposers
 
-    whole = studies.read(config, parameters.changed_keys(changes), data and str(data))
+    place = None if data is None else str(data)
+    whole = studies.read(config, parameters.changed_keys(changes), place)
     # in an order that stays when they are renamed: every draw depends on those before it
     active = {name: h for name, h in markers.traced(whole).items() if h.active}
     names = sorted(active, key=lambda name: renamed.first_hyperparameter(name, whole.task))

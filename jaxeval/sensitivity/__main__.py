@@ -1,6 +1,5 @@
 """`python -m jaxeval.sensitivity`: how much a score depends on the hyperparameters."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,42 +7,15 @@ from typing import TYPE_CHECKING
 from jaxeval import parameters, parsers
 from jaxeval.errors import ConfigError
 from jaxeval.parameters import Natural, NonNegative
-from jaxeval.report.document import Document
-from jaxeval.report.result import Result
 from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
-    from jaxeval.sensitivity.analysis import Analysis, Estimate
+    from jaxeval.report.sweep.document import Sensitivity
     from jaxeval.sensitivity.groups import Contrast, Group
-    from jaxeval.sensitivity.trials import Sweep
     from jaxeval.space.space import Space
 
 _FEW = 2  # sweeps that are put side by side, with intervals: those of each take seconds
 _RESAMPLES = 1000
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class Sensitivity(Result):
-    """What sweeps say of their hyperparameters; docs/sensitivity.md describes the numbers.
-
-    Attributes:
-      difference: of two sweeps, path of a metric -> the first minus the second.
-      over: the label that groups are averaged over.
-      trials: the sweeps as they were read.
-    """
-
-    sweeps: "Sequence[Analysis]"
-    difference: "Mapping[str, Estimate]"
-    over: str
-    groups: "Sequence[Group]"
-    contrasts: "Sequence[Contrast]"
-    trials: "Sequence[Sweep]" = dataclasses.field(repr=False)
-
-    def document(self) -> Document:
-        """How many runs come near the best, the metrics, figures."""
-        from jaxeval.report.sweep import document
-
-        return document.document(self)
 
 
 @parameters.verb
@@ -60,7 +32,7 @@ def sensitivity(
     experiment: Sequence[str] = (),
     resamples: Natural | None = None,
     seed: Natural = 0,
-) -> Sensitivity:
+) -> "Sensitivity":
     """Says how much the score of an architecture depends on its hyperparameters.
 
     Computes the metrics of Wiemerslage et al. (2024) for random sweeps: how near to the best the
@@ -96,6 +68,7 @@ def sensitivity(
     if not sources:
         raise ConfigError("expected tables or runs folders")
     from jaxeval import cli
+    from jaxeval.report.sweep.document import Sensitivity
     from jaxeval.sensitivity import analysis, groups, trials
     from jaxeval.space import space as spaces
 

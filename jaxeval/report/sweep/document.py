@@ -1,21 +1,21 @@
 """What sweeps say of sensitivity, in sentences and tables; and what they do not show."""
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from scipy import special
 
 from jaxeval.report import scores, text
 from jaxeval.report.document import Block, Document, Figure, Table
+from jaxeval.report.result import Result
 from jaxeval.report.sweep import figures
 from jaxeval.sensitivity.analysis import Analysis, Estimate
-from jaxeval.sensitivity.groups import Contrast, Mean
+from jaxeval.sensitivity.groups import Contrast, Group, Mean
 from jaxeval.sensitivity.metrics import ALL
+from jaxeval.sensitivity.trials import Sweep
 from jaxeval.stats import multiple
-
-if TYPE_CHECKING:
-    from jaxeval.sensitivity.__main__ import Sensitivity
 
 _SHARE = "best_equivalent"  # what is said of: the share of runs near the best
 _LEVEL = 0.05
@@ -40,31 +40,49 @@ class _Row(NamedTuple):
     metrics: Mapping[str, Estimate | Mean]
 
 
-def document(result: "Sensitivity") -> Document:
-    """The answer, a table of the scores and one of the correlations; more as details."""
-    rows = [_Row(of.name, str(of.n), of.metrics) for of in result.sweeps]
-    if result.difference:
-        rows.append(_Row("A - B", "", result.difference))
-    of, every = "sweep", rows
-    if result.groups:
-        of = f"mean (sd) over {result.over}"
-        rows = [_Row(g.name, str(len(g.sweeps)), g.means) for g in result.groups]
-        every = [*rows, *(_Row(c.name, str(len(c.datasets)), c.means) for c in result.contrasts)]
-    margin = scores.difference(result.sweeps[0].rope, "fraction")
-    how = f"95 % {text.methods(_intervals(result))}; not corrected for several looks"
-    return Document(
-        answer=[_sentence(result, margin)],
-        blocks=[_table(of, every, _METRICS, "%"), *_profiles(rows, ["rho"])],
-        notes=_notes(result),
-        details=_details(of, every, rows, result),
-        figures=lambda: _figures(result),
-        title=f"Sensitivity: {', '.join(row.name for row in rows)}",
-        signature=f"ROPE {margin} | {how} | {text.versions()}",
-        noun="sweep",
-    )
+@dataclasses.dataclass(frozen=True, repr=False)
+class Sensitivity(Result):
+    """What sweeps say of their hyperparameters; docs/sensitivity.md describes the numbers.
+
+    Attributes:
+      difference: of two sweeps, path of a metric -> the first minus the second.
+      over: the label that groups are averaged over.
+      trials: the sweeps as they were read.
+    """
+
+    sweeps: Sequence[Analysis]
+    difference: Mapping[str, Estimate]
+    over: str
+    groups: Sequence[Group]
+    contrasts: Sequence[Contrast]
+    trials: Sequence[Sweep] = dataclasses.field(repr=False)
+
+    def document(self) -> Document:
+        """The answer, a table of the scores and one of the correlations; more as details."""
+        rows = [_Row(of.name, str(of.n), of.metrics) for of in self.sweeps]
+        if self.difference:
+            rows.append(_Row("A - B", "", self.difference))
+        of, every = "sweep", rows
+        if self.groups:
+            of = f"mean (sd) over {self.over}"
+            rows = [_Row(g.name, str(len(g.sweeps)), g.means) for g in self.groups]
+            gaps = [_Row(c.name, str(len(c.datasets)), c.means) for c in self.contrasts]
+            every = [*rows, *gaps]
+        margin = scores.difference(self.sweeps[0].rope, "fraction")
+        how = f"95 % {text.methods(_intervals(self))}; not corrected for several looks"
+        return Document(
+            answer=[_sentence(self, margin)],
+            blocks=[_table(of, every, _METRICS, "%"), *_profiles(rows, ["rho"])],
+            notes=_notes(self),
+            details=_details(of, every, rows, self),
+            figures=lambda: _figures(self),
+            title=f"Sensitivity: {', '.join(row.name for row in rows)}",
+            signature=f"ROPE {margin} | {how} | {text.versions()}",
+            noun="sweep",
+        )
 
 
-def _figures(result: "Sensitivity") -> list[Figure]:
+def _figures(result: Sensitivity) -> list[Figure]:
     if not result.groups:
         within = len(result.trials) <= figures.MOST
         return figures.draw(result.trials, result.sweeps[0].rope) if within else []
@@ -73,7 +91,7 @@ def _figures(result: "Sensitivity") -> list[Figure]:
     return figures.draw_groups(result.trials, groups, result.over) if within else []
 
 
-def _notes(result: "Sensitivity") -> list[str]:
+def _notes(result: Sensitivity) -> list[str]:
     notes = [f"{sweep.name}: {note}" for sweep in result.trials for note in sweep.notes]
     if len(result.groups or result.trials) > figures.MOST:
         notes.append(
@@ -112,7 +130,7 @@ def _profiles(rows: Sequence[_Row], keys: Sequence[str]) -> list[Block]:
 
 
 def _details(
-    of: str, every: Sequence[_Row], rows: Sequence[_Row], result: "Sensitivity"
+    of: str, every: Sequence[_Row], rows: Sequence[_Row], result: Sensitivity
 ) -> list[Block]:
     blocks: list[Block] = []
     paths = dict.fromkeys(path for row in every for path in row.metrics)
@@ -140,7 +158,7 @@ def _cell(of: Estimate | Mean | None) -> str:
     return f"{said} {text.bounds(of.interval)}".rstrip()
 
 
-def _intervals(result: "Sensitivity") -> dict[str, list]:
+def _intervals(result: Sensitivity) -> dict[str, list]:
     """Kind -> those that are shown; of the first sweep, as others differ in their seed alone."""
     named: dict[str, list] = {}
     for path, estimate in result.sweeps[0].metrics.items():
@@ -154,7 +172,7 @@ def _intervals(result: "Sensitivity") -> dict[str, list]:
     return named
 
 
-def _sentence(result: "Sensitivity", margin: str) -> str:
+def _sentence(result: Sensitivity, margin: str) -> str:
     """How many runs come near the best, of which sweep or group more do, or that it is not shown.
 
     Args:
@@ -182,7 +200,7 @@ def _sentence(result: "Sensitivity", margin: str) -> str:
     return said + (f" ({unfit})" if unfit else "") + "."
 
 
-def _unfit(result: "Sensitivity") -> str:
+def _unfit(result: Sensitivity) -> str:
     """Why nothing is shown, whatever the numbers; "": it may be."""
     running = [f"{of.unended} of {of.name}" for of in result.trials if of.unended]
     if running:
@@ -224,7 +242,7 @@ def _of_two(of: Sequence[Analysis], gap: Estimate | None, margin: str, unfit: st
     )
 
 
-def _of_groups(result: "Sensitivity", margin: str, unfit: str) -> str:
+def _of_groups(result: Sensitivity, margin: str, unfit: str) -> str:
     """Which differences of groups were shown, by paired t tests corrected by Holm."""
     tested = [*zip(result.contrasts, corrected(result.contrasts), strict=True)]
     shown = [(contrast, p) for contrast, p in tested if p < _LEVEL and not unfit]
