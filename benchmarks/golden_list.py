@@ -67,9 +67,55 @@ _LIMITS = [
 ]
 _NO_CONVENTION = "the paper's convention is that of a function"
 _LABELS = "labels of a file's name are part1, part2 .."
+_NOISE = [  # a study is an object in `parts`; dev and test of repeats lie there as they were
+    ("json.one.score.plan", None, "--split-cost is gone", "noise: of a table"),
+    *(
+        (f"json.{file}.{part}.{of}", f"json.{file}.parts.{part}.{now}", "parts", commands)
+        for file, commands in (
+            *((file, "noise: of a table") for file in ("one", "difference")),
+            *((file, "trained: *") for file in ("noise", "of_runs")),
+        )
+        for part in ("score", "dev", "test")
+        for of, now in (("plan", "plan"), ("dropped", "dropped"))
+    ),
+    *(
+        (f"json.{file}.{part}", f"json.{file}.parts.{part}.components", "parts", commands)
+        for file, commands in (
+            *((file, "noise: of a table") for file in ("one", "difference")),
+            ("noise", "trained: bags, random splits"),
+            ("of_runs", "trained: *"),
+        )
+        for part in ("score", "dev", "test")
+    ),
+    *(
+        (f"json.{file}.{part}", f"json.{file}.parts.{part}", "parts", "trained: *")
+        for file in ("noise", "repeats")
+        for part in ("dev", "test")
+    ),
+]
+_TRAINED = [
+    *(
+        (f"json.sensitivity.{of}_at_k{dot}{k}", None, _KS, "trained: *")
+        for of in ("rel", "mean", "intervals.rel", "intervals.mean")
+        for dot in "._"
+        for k in (2, 5)
+    ),
+    *(
+        (f"json.sensitivity.by_hyperparameter.{name}.{key}", None, "is null", "trained: seq2seq*")
+        for name, keys in {
+            "plateau_factor": ("rho", "maxima", "mean_change"),
+            "scheduler": ("maxima", "mean_change"),
+            "warmup": ("rho", "maxima", "mean_change"),
+        }.items()
+        for key in keys
+    ),
+    *_sensitivity("sensitivity", "", "trained: *"),
+]
 # (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
 RENAMED: list[tuple] = [
     *_OTHER_KS,
+    *_NOISE,
+    *_TRAINED,
     *((path, None, reason, commands) for path, reason, commands in _LIMITS),
     *((f"exit.{k}", None, _NO_CONVENTION, "sensitivity: one") for k in (1, 2)),
     *(
@@ -90,6 +136,18 @@ RENAMED: list[tuple] = [
 ]
 # (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
 ADDED: list[tuple] = [
+    ("json.one.parts.score.plan*", "--split-cost is gone", "noise: of a table"),
+    ("json.*.warnings*", "were on stderr", "noise: *"),
+    *((f"json.{of}.warnings*", "were on stderr", "trained: *") for of in ("noise", "of_runs")),
+    ("json.repeats.warnings*", "none", "trained: *"),
+    *((f"json.{of}.unit", "of the metric", "trained: *") for of in ("noise", "repeats")),
+    *((f"json.neighbourhood.{of}*", "drawn from", "trained: *") for of in ("unit", "ranges")),
+    ("json.sensitivity.*.interval", "null where there is none", "trained: *"),
+    ("json.sensitivity.sweeps.0.best.*", "the best run", "trained: *"),
+    *(
+        (f"json.sensitivity.{of}", "empty", "trained: *")
+        for of in ("difference", "over", "groups", "contrasts")
+    ),
     ("json.*.metrics.*.interval", "null where there is none", "sensitivity: *"),
     ("json.*.sweeps.*.best.*", "was best_systems of groups", "sensitivity: *"),
     ("json.*.groups.*.name", "what contrasts name", "sensitivity: *"),

@@ -161,9 +161,9 @@ def noise_table(
     scores, _ = sources.scores([source, *named], layout)
     metrics.refuse_points("precision", precision or 0.0, scores.stored_unit)
     table = nested.balanced(*cells.cells(scores, model, minus))
-    study = _studied(table._replace(dropped=(*table.dropped, *scores.warnings)), precision)
-    name = " - ".join(named or scores.models[:1])
-    return Noise(f"{scores.metric or 'score'} of {name}", scores.stored_unit, {"score": study})
+    parts = {"score": _studied(table, precision)}
+    metric = f"{scores.metric or 'score'} of {' - '.join(named or scores.models[:1])}"
+    return Noise(metric, scores.stored_unit, parts, scores.warnings)
 
 
 def _studied(table: "nested.Balanced", precision: float | None) -> "Study":

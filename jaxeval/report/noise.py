@@ -52,6 +52,7 @@ class Noise(Result):
     metric: str
     unit: str
     parts: Mapping[str, nested.Noise | Study]
+    warnings: Sequence[str] = ()
 
     def document(self) -> Document:
         """Whose the variance is, by the last part of the data; its table, then the others'."""
@@ -72,6 +73,7 @@ class Noise(Result):
         return Document(
             answer=answer,
             blocks=[*_blocks(last, of_part[name], scale), *plan],
+            notes=self.warnings,
             details=[block for n, of in others for block in _blocks(of, of_part[n], scale)],
             title=_TITLE,
             signature=text.versions(),
