@@ -60,7 +60,7 @@ READ = [
     "train c.toml --data data --json data/train.tsv",
     "train c.toml --data data --dry-run --json data/train.tsv",
     "noise c.toml --data data --json data/dev.tsv",
-    "noise --by split,seed --table t.csv --json t.csv",
+    "noise table t.csv --json t.csv",
     "neighbourhood c.toml --data data --json data/test.tsv",
     "ablation c.toml --variants s.toml --json s.toml",
     "evaluate c.toml --input t.csv --json t.csv",
@@ -170,8 +170,9 @@ def test_the_same_command_twice(words: str, folder: Path) -> None:
 @pytest.mark.parametrize("verb", ["sensitivity R", "report R", "neighbourhood --data R"])
 def test_figures_go_beside_what_is_read(verb: str) -> None:
     """Dies if their folder is refused, which holds what is read: they replace nothing of it."""
+    flag = "--figures" if verb == "report R" else "--save"
     with pytest.raises(JaxevalError) as caught:  # of what lies there
-        command.main([*verb.split(), "--figures", "R"])
+        command.main([*verb.split(), flag, "R"])
     assert "replaced" not in str(caught.value)
     assert "another place" not in str(caught.value)
 

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 import jaxeval
-from jaxeval import bandits, neighbourhood, noise, sensitivity
+from jaxeval import __main__ as command
+from jaxeval import bandits
 from jaxeval.errors import ConfigError
 from jaxeval.select import __main__ as select
+from jaxeval.sensitivity import analyze
 from jaxeval.tune import __main__ as tune
 from tests import tiny_corpora
 
@@ -93,9 +95,9 @@ def test_of_members_nothing_is_trained(folder: Path) -> None:
     """Dies if members are trained for a precision or a margin of 100 points."""
     words = [*tiny_corpora.BAG, "training.epochs=1"]
     with pytest.raises(ConfigError, match=f"--precision 1: {_FRACTIONS}1 point is 0.01"):
-        noise.main([*words, "--by", "split,seed", "--precision", "1"])
+        command.main(["noise", *words, "--by", "split,seed", "--precision", "1"])
     with pytest.raises(ConfigError, match=f"--within 2: {_FRACTIONS}2 points are 0.02"):
-        neighbourhood.main([*words, "--within", "2"])
+        command.main(["neighbourhood", *words, "--within", "2"])
     assert not Path("runs").exists()
 
 
@@ -119,5 +121,5 @@ def test_of_a_sweep() -> None:
     """Dies if all runs are as good as the best for a ROPE of 100 points."""
     values = {"rate": [1, 2, 3, 4]}
     with pytest.raises(ConfigError, match=f"^--rope 1: {_FRACTIONS}1 point is 0.01"):
-        sensitivity.analyze([0.1, 0.2, 0.3, 0.4], values, rope=1, resamples=0)
-    assert sensitivity.analyze([0.1, 0.2, 0.3, 0.4], values, rope=0.99, resamples=0).n == 4
+        analyze([0.1, 0.2, 0.3, 0.4], values, rope=1, resamples=0)
+    assert analyze([0.1, 0.2, 0.3, 0.4], values, rope=0.99, resamples=0).n == 4

@@ -124,7 +124,8 @@ def _of_table(location: str, request: Request) -> Sweep:
     table, column = imported.read(location), request.score or "score"
     steps.refuse_history(table)
     if directions.of_columns(table.values, column, table.source) is False:
-        raise _lower(location, directions.metric_of(table.values, column) or column)
+        metric = directions.metric_of(table.values, column) or column
+        raise _lower(location, metric if metric == column else f"{column} is {metric}")
     if column in request.chosen:
         asked = argument("hyperparameters", column)
         raise ConfigError(f"{asked}: these are the scores")

@@ -1,14 +1,17 @@
 """Arguments of functions of Python: numbers of numpy are numbers, texts and fractions are none."""
 
+import importlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from jaxeval import ablation, studies
+from jaxeval import studies
 from jaxeval.config import arguments, reading
 from jaxeval.errors import ConfigError, in_python
+
+ablation = importlib.import_module("jaxeval.ablation")  # of the package, it is the function
 
 
 @pytest.mark.parametrize(
@@ -111,7 +114,7 @@ def test_a_list_of_wrong_items_is_not_too_short_as_well(tmp_path: Path) -> None:
     """Dies if an empty list in a list of tables is told twice, or of no list as too short."""
     (tmp_path / "v.toml").write_text('[[variant]]\nname = "x"\nchanges = []\n')
     with pytest.raises(ConfigError) as caught:
-        ablation._variants(str(tmp_path / "v.toml"))
+        ablation.read_variants(str(tmp_path / "v.toml"))
     assert str(caught.value) == (
         f"{tmp_path / 'v.toml'}: variant.0.changes: expected a list of at least 1 value (got [])"
     )
