@@ -27,10 +27,6 @@ class Uniform:
         """The value below which a share `quantile` of the draws lies."""
         return min(self.high, self.low + quantile * (self.high - self.low))
 
-    def takes(self, value: object) -> bool:
-        """Whether a value lies in the range."""
-        return _is_number(value) and self.low <= value <= self.high
-
 
 @dataclasses.dataclass(frozen=True)
 class LogUniform:
@@ -44,13 +40,30 @@ class LogUniform:
         low, high = math.log(self.low), math.log(self.high)
         return min(self.high, max(self.low, math.exp(low + quantile * (high - low))))
 
+
+class _Grid:
+    """Numbers of which there are `count`, evenly drawn."""
+
+    low: Any
+    step: Any = 1
+    count: int
+
+    def at(self, quantile: float) -> Any:
+        """The value below which a share `quantile` of the draws lies."""
+        return self.value(int(quantile * self.count))
+
+    def value(self, index: int) -> Any:
+        """The value of a place in the order of size, from 0."""
+        return self.low + self.step * index
+
     def takes(self, value: object) -> bool:
-        """Whether a value lies in the range."""
-        return _is_number(value) and self.low <= value <= self.high
+        """Whether a value is of the grid."""
+        index = round((value - self.low) / self.step) if _is_number(value) else -1
+        return 0 <= index < self.count and self.value(index) == value
 
 
 @dataclasses.dataclass(frozen=True)
-class Integer:
+class Integer(_Grid):
     """Evenly over the grid low, low + step, .. up to high: all values are equally likely.
 
     (`q_uniform` of Weights & Biases rounds a real number, which halves the chance of both ends.)
@@ -61,25 +74,13 @@ class Integer:
     step: int = 1
 
     @property
-    def count(self) -> int:
+    def count(self) -> int:  # type: ignore[override]
         """Values of the grid."""
         return (self.high - self.low) // self.step + 1
 
-    def at(self, quantile: float) -> int:
-        """The value below which a share `quantile` of the draws lies."""
-        return self.value(int(quantile * self.count))
-
-    def value(self, index: int) -> int:
-        """The value of a place in the order of size, from 0."""
-        return self.low + self.step * index
-
-    def takes(self, value: object) -> bool:
-        """Whether a value is of the grid."""
-        return _is_whole(value) and value in range(self.low, self.high + 1, self.step)
-
 
 @dataclasses.dataclass(frozen=True)
-class LogInteger:
+class LogInteger(_Grid):
     """Whole numbers from low to high, evenly in the logarithm: 1 to 10 as often as 10 to 100.
 
     A number k is drawn with the probability of (k - 1/2, k + 1/2) under the log-uniform
@@ -90,7 +91,7 @@ class LogInteger:
     high: int
 
     @property
-    def count(self) -> int:
+    def count(self) -> int:  # type: ignore[override]
         """Values."""
         return self.high - self.low + 1
 
@@ -99,17 +100,9 @@ class LogInteger:
         low, high = math.log(self.low - 0.5), math.log(self.high + 0.5)
         return min(self.high, max(self.low, round(math.exp(low + quantile * (high - low)))))
 
-    def value(self, index: int) -> int:
-        """The value of a place in the order of size, from 0."""
-        return self.low + index
-
-    def takes(self, value: object) -> bool:
-        """Whether a value is one of them."""
-        return Integer(self.low, self.high).takes(value)
-
 
 @dataclasses.dataclass(frozen=True)
-class Stepped:
+class Stepped(_Grid):
     """Evenly over the grid low, low + step, .. up to high."""
 
     low: float
@@ -117,24 +110,13 @@ class Stepped:
     step: float
 
     @property
-    def count(self) -> int:
+    def count(self) -> int:  # type: ignore[override]
         """Values of the grid; its last one may lie below high."""
         return int((self.high - self.low) / self.step * (1 + 1e-12)) + 1
-
-    def at(self, quantile: float) -> float:
-        """The value below which a share `quantile` of the draws lies."""
-        return self.value(int(quantile * self.count))
 
     def value(self, index: int) -> float:
         """The value of a place in the order of size, from 0; .3 and not .30000000000000004."""
         return float(f"{self.low + self.step * index:.12g}")
-
-    def takes(self, value: object) -> bool:
-        """Whether a value is of the grid."""
-        if not (_is_number(value) and self.low <= value <= self.high):
-            return False
-        index = round((value - self.low) / self.step)
-        return index < self.count and self.value(index) == value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,7 +191,10 @@ def parse(table: Mapping[str, Any], where: str) -> Distribution:
     low, high = _ends(table[kind], kind, f"{where}.{kind}")
     match kind:
         case "integer":
-            return Integer(low, high, _step(table.get("step", 1), low, high, f"{where}.step"))
+            step = table.get("step", 1)
+            if not (_is_whole(step) and step >= 1 and (step <= high - low or low == high)):
+                _refuse(f"{where}.step", f"a whole number from 1 to {high - low}", step)
+            return Integer(low, high, step)
         case "log_integer":
             return LogInteger(low, high)
         case "log_uniform":
@@ -230,28 +215,16 @@ def _ends(ends: Any, kind: str, path: str) -> tuple[Any, Any]:
     whole, log = kind.endswith("integer"), kind.startswith("log")
     if not isinstance(ends, list) or len(ends) != 2:
         _refuse(path, "[low, high]", ends)
-    if whole and not all(map(_is_whole, ends)):
-        _refuse(path, "two whole numbers below 2^53 in size", ends)
-    if not all(map(_is_number, ends)):
-        _refuse(path, "two finite numbers", ends)
+    if not all(map(_is_whole if whole else _is_number, ends)):
+        _refuse(path, f"two {'whole numbers below 2^53' if whole else 'finite numbers'}", ends)
     low, high = ends if whole else map(float, ends)
     if low > high or (low == high and not whole):
         _refuse(path, f"[low, high] with low {'not above' if whole else 'below'} high", ends)
     if log and (low < 1 if whole else low <= 0):
         _refuse(path, "whole numbers from 1" if whole else "numbers above 0", ends)
-    if log and not whole and not math.log(low) < math.log(high):
-        _refuse(path, "two numbers whose logarithms differ", ends)
-    if not math.isfinite(high - low):
-        _refuse(path, "a range that a float can hold", ends)
+    if not math.isfinite(high - low) or (log and math.log(low) == math.log(high) and not whole):
+        _refuse(path, "two numbers further apart, within what a float can hold", ends)
     return low, high
-
-
-def _step(step: Any, low: int, high: int, path: str) -> int:
-    if not _is_whole(step) or step < 1:
-        _refuse(path, "a whole number from 1", step)
-    if low < high and step > high - low:
-        _refuse(path, f"at most {high - low}", step)
-    return step
 
 
 def _choices(values: Any, ordered: object, where: str) -> Choices:
@@ -266,10 +239,8 @@ def _choices(values: Any, ordered: object, where: str) -> Choices:
             _refuse(path, "numbers without quotes, or words", value)
         if count > 1:
             raise ConfigError(f"{path}: expected different values, got {value!r} twice")
-    if ordered is not None and not isinstance(ordered, bool):
-        _refuse(f"{where}.ordered", "true or false", ordered)
-    if numbers and ordered is False:
-        _refuse(f"{where}.ordered", "true or nothing, as numbers are ordered by size", ordered)
+    if ordered not in (None, True, *(() if numbers else (False,))):
+        _refuse(f"{where}.ordered", "true or nothing" if numbers else "true or false", ordered)
     return Choices(tuple(values), numbers or bool(ordered))
 
 

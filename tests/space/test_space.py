@@ -140,15 +140,15 @@ BAD = {
     "log of zero": ("[a]\nlog_uniform = [0, 1]\n", "a.log_uniform: expected numbers above 0"),
     "log of one": (
         "[a]\nlog_uniform = [100.0, 100.00000000000003]\n",
-        "a.log_uniform: expected two numbers whose logarithms differ",
+        "a.log_uniform: expected two numbers further apart",
     ),
     "bool": ("[a]\nuniform = [false, true]\n", "a.uniform: expected two finite numbers"),
-    "too wide": ("[a]\nuniform = [-1e308, 1e308]\n", "a.uniform: expected a range"),
+    "too wide": ("[a]\nuniform = [-1e308, 1e308]\n", "a.uniform: expected two numbers further apart"),
     "beyond floats": (f"[a]\nuniform = [0, 1{'0' * 400}]\n", "a.uniform: expected two finite"),
     "no whole numbers": ("[a]\ninteger = [1.0, 2]\n", "a.integer: expected two whole numbers"),
     "too large": ("[a]\ninteger = [0, 9007199254740992]\n", "a.integer: expected two whole"),
     "step 0": ("[a]\ninteger = [0, 9]\nstep = 0\n", "a.step: expected a whole number from 1"),
-    "step too wide": ("[a]\ninteger = [0, 9]\nstep = 10\n", "a.step: expected at most 9, got 10"),
+    "step too wide": ("[a]\ninteger = [0, 9]\nstep = 10\n", "a.step: expected a whole number from 1 to 9"),
     "step of a logarithm": (
         "[a]\nlog_uniform = [1, 2]\nstep = 1\n",
         "a.step: only integer and uniform has it, not log_uniform",
@@ -159,7 +159,7 @@ BAD = {
     "choices of two kinds": ('[a]\nchoices = [1, "x"]\n', "a.choices: expected all texts"),
     "text of a number": ('[a]\nchoices = ["x", "1e3"]\n', "expected numbers without quotes"),
     "a choice twice": ("[a]\nchoices = [1, 1.0]\n", "a.choices: expected different values"),
-    "numbers unordered": ("[a]\nchoices = [1, 2]\nordered = false\n", "numbers are ordered by"),
+    "numbers unordered": ("[a]\nchoices = [1, 2]\nordered = false\n", "a.ordered: expected true or nothing"),
     "key": ('[a]\nkey = "x..y"\nuniform = [0, 1]\n', "a.key: expected a key of the config"),
     "one key twice": (
         '[a]\nkey = "m.x"\nuniform = [0, 1]\n[b]\nkey = "m.x"\nuniform = [0, 1]\n',
@@ -227,11 +227,12 @@ def test_shipped_spaces(name: str) -> None:
     for run in range(50):
         drawn = space.draw(small, 1, run)
         for of, value in drawn.items():
-            whole = distributions.to_dict(large[of].distribution)
-            low, *_, high = next(iter(whole.values()))
+            distribution = large[of].distribution
+            low, *_, high = next(iter(distributions.to_dict(distribution).values()))
             if of == "plateau_patience":  # in epochs of one evaluation each
                 assert value <= 5
             else:
-                assert large[of].distribution.takes(value) or low <= value <= high
+                chosen = isinstance(distribution, distributions.Choices)
+                assert distribution.takes(value) if chosen else low <= value <= high
             assert value != "warmup" or drawn["warmup_samples"] >= 1000
             assert of != "embedding" or value % 8 == 0  # every number of heads divides it
