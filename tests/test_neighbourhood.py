@@ -11,6 +11,7 @@ from scipy import stats
 from jaxeval.config import markers
 from jaxeval.config.markers import Range
 from jaxeval.errors import ConfigError, DataError
+from jaxeval.report.sweep.neighbourhood import Neighbourhood
 from jaxeval.tasks import tagging
 
 verb = importlib.import_module("jaxeval.neighbourhood")  # of the package, it is the function
@@ -20,7 +21,7 @@ RANGES = {"learning_rate": Range(1e-4, 1e-1, True), "state": Range(0.0, 0.9)}
 def _described(scores: list, settings: list | None = None, within: float = 0.01, higher=True):
     found = verb.describe(scores, settings or [{"a": 1.0}] * len(scores), within, higher)
     ranges = dict.fromkeys(found["points"][0].keys() - {"score"}, Range(0.0, 9.0))
-    return verb.Neighbourhood("f1", "dev", 0.2, **found, unit="fraction", ranges=ranges)
+    return Neighbourhood("f1", "dev", 0.2, **found, unit="fraction", ranges=ranges)
 
 
 def test_settings_fill_their_intervals_and_no_more() -> None:

@@ -40,12 +40,7 @@ class Estimate(NamedTuple):
 
 
 class BestRun(NamedTuple):
-    """The best run of a sweep, the first of equals.
-
-    Attributes:
-      setting: values of the hyperparameters that have an effect in it.
-      ties: runs with its score.
-    """
+    """The best run, the first of `ties` equals; what was drawn for it and has an effect."""
 
     setting: Mapping[str, object]
     score: float

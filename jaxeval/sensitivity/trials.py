@@ -7,6 +7,7 @@ what its conditions left out is absent.
 
 import dataclasses
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,15 +29,11 @@ class Sweep:
     """One sweep of one architecture.
 
     Attributes:
-      name: no other sweep that is read with it has the same.
       scores: [n], one a run.
-      metric: what the scores are, for labels of figures.
       lost: runs that ended without a score and were left out.
       labels: what it may be grouped by.
       details: tell it from another of the same name, the shortest first.
-      seed: of a recorded sweep's draws.
-      unended: runs of a recorded sweep that have not ended.
-      notes: what to know of what was read.
+      seed, unended: of a recorded sweep's draws, and its runs that have not ended.
     """
 
     name: str
@@ -59,14 +56,7 @@ class Sweep:
 
 
 class Request(NamedTuple):
-    """What is read of each table or runs folder.
-
-    Attributes:
-      score: column; None: "score" of a table, "dev" of a recorded sweep.
-      chosen: hyperparameters; none: those of the space.
-      space: of the tables' columns; a recorded sweep has its own.
-      experiments: names or ids, of runs folders only; none: all sweeps there.
-    """
+    """What is read of each table or runs folder; `chosen` are hyperparameters."""
 
     score: str | None = None
     chosen: Sequence[str] = ()
@@ -80,9 +70,7 @@ def read(locations: Sequence[str], request: Request) -> list[Sweep]:
     """All sweeps of some tables and runs folders, under names that tell them apart.
 
     Raises:
-      ConfigError: a place that is there twice, no such experiment or hyperparameter, or a metric
-        of which lower is better.
-      DataError, RunError: naming file, row and column.
+      ConfigError, DataError, RunError: naming the argument, or file, row and column.
     """
     twice = [location for k, location in enumerate(locations) if location in locations[:k]]
     if twice:
@@ -127,29 +115,22 @@ def _of_table(location: str, request: Request) -> Sweep:
         metric = directions.metric_of(table.values, column) or column
         raise _lower(location, metric if metric == column else f"{column} is {metric}")
     if column in request.chosen:
-        asked = argument("hyperparameters", column)
-        raise ConfigError(f"{asked}: these are the scores")
+        raise ConfigError(f"{argument('hyperparameters', column)}: these are the scores")
     scores, keep, unusable = checks.usable(table, column, request.missing)
     for k in keep.tolist():
         place = f"row {table.rows[k]}, column {column}"
         analysis.refuse_beyond(scores[k : k + 1], place, table.source)
     cut = imported.pick(table, keep.tolist())
     drawn = [of.name for of in request.space.parameters] if request.space else []
-    chosen = request.chosen or [name for name in drawn if name in cut.values]
-    values = {name: cut[name] for name in chosen}
+    values = {n: cut[n] for n in request.chosen or [n for n in drawn if n in cut.values]}
     logs = [name for name in request.log_scale if name in values]
     constant = {name: of[0] for name, of in table.values.items() if len({*of}) == 1}
     labels = {name: str(value) for name, value in constant.items() if value not in ("", None)}
-    notes = []
+    notes = [_unusable(len(unusable), request.missing)] if unusable else []
     if unusable:
-        where = f"row {unusable[0].row}, column {unusable[0].column} ({unusable[0].what})"
-        notes.append(f"{_unusable(len(unusable), request.missing)}, the first in {where}")
-    unread = [
-        name
-        for name, of in cut.values.items()
-        if name not in {column, *values} and len({*of}) > 1
-        if not values or names.role(name) == "model"
-    ]
+        notes[0] += f", the first in row {unusable[0].row}, column {column} ({unusable[0].what})"
+    others = [n for n, of in cut.values.items() if n not in {column, *values} and len({*of}) > 1]
+    unread = [name for name in others if not values or names.role(name) == "model"]
     if unread:
         notes.append(
             f"its {len(keep)} runs are taken for one sweep; not read: {imported.listed(unread)} "
@@ -188,36 +169,31 @@ def _parts(location: str) -> dict[str, str]:
 def _of_runs(
     location: str, members: Sequence[MemberRow], datasets: Mapping[str, str], request: Request
 ) -> list[Sweep]:
-    """The sweeps of a runs folder; hyperparameters that one of them lacks are left out.
-
-    Args:
-      datasets: hash of data -> its name.
-    """
+    """The sweeps of a runs folder; `datasets` has the names of data by their hashes."""
     groups = {group[0].experiment: group for group in experiments.by_experiment(members)}
     ids = {id_: group[0].name for id_, group in groups.items()}
-    named = []
-    for asked in request.experiments:
-        named += experiments.ids_of(ids, asked) or [""]
-        if not named[-1]:
-            has = f"{location}; expected one of {experiments.with_ids(ids)}"
-            name = argument("experiment", asked)
-            raise ConfigError(f"{name}: no experiment of this name or id in {has}")
-    chosen = [groups[id_] for id_ in named or groups]
+    named = {asked: experiments.ids_of(ids, asked) for asked in request.experiments}
+    for asked in (asked for asked, found in named.items() if not found):
+        has = f"{location}; expected one of {experiments.with_ids(ids)}"
+        name = argument("experiment", asked)
+        raise ConfigError(f"{name}: no experiment of this name or id in {has}")
+    chosen = [groups[id_] for found in named.values() for id_ in found] or [*groups.values()]
     plain = [of[0].name for of in chosen if space_of(of[0].config, of[0].name) is None]
     if len(plain) == len(chosen) or (plain and named):
         listed = experiments.listed(members) if members else "no runs"
         raise RunError(f"{location}: expected random sweeps, found {listed}")
     notes = [f"left out beside it, as they are no sweeps: {', '.join(plain)}"] if plain else []
-    found: list[Sweep] = []
+    found, score = list[Sweep](), request.score or "dev"
     for group in chosen:
-        first, score = group[0], request.score or "dev"
+        first = group[0]
         sweep = of_members(group, score, request.missing, request.chosen, request.log_scale)
         if sweep is None:
             continue
         if not first.higher_is_better:
             raise _lower(first.name, f"{score} is {first.metric}")
-        where = f"{first.name} ({first.experiment[:8]}), {score}"
-        analysis.refuse_beyond(sweep.scores, where, location)
+        analysis.refuse_beyond(
+            sweep.scores, f"{first.name} ({first.experiment}), {score}", location
+        )
         data = {"dataset": datasets[first.data_hash], **_parts(location)}
         sweep = dataclasses.replace(
             sweep,
@@ -239,7 +215,7 @@ def of_members(
 ) -> Sweep | None:
     """A recorded sweep; None of another experiment.
 
-    Labels are name, task, metric, and the keys of the config: by their whole names
+    Labels are name, task, metric, and the keys of the config, by their whole names
     (`model.architecture`), and by the last part (`architecture`) where no other key ends so.
 
     Args:
@@ -258,8 +234,8 @@ def of_members(
         return None
     if score not in ("dev", "test"):
         raise ConfigError(f"{argument('score', score)}: expected dev or test of recorded runs")
-    kept = [row for row in members if missing == "zero" or getattr(row, score) is not None]
-    lost = sum(getattr(row, score) is None for row in members)
+    scored = [row for row in members if getattr(row, score) is not None]
+    kept, lost = members if missing == "zero" else scored, len(members) - len(scored)
     if lost and missing == "error":
         drop, zero = (argument("missing", how) for how in ("drop", "zero"))
         raise DataError(
@@ -276,8 +252,8 @@ def of_members(
         for key, value in experiments.leaves(json.loads(first.config))
         if isinstance(value, str | int | float) and not key.startswith("sweep.")
     }
-    last = [key.rpartition(".")[2] for key in config]
-    short = {key: of for key, of in zip(last, config.values(), strict=True) if last.count(key) < 2}
+    last = Counter(key.rpartition(".")[2] for key in config)
+    short = {k: of for key, of in config.items() if last[k := key.rpartition(".")[2]] == 1}
     return Sweep(
         name=first.name,
         scores=np.array([getattr(row, score) or 0.0 for row in kept], float),
