@@ -223,22 +223,18 @@ def _of_two(of: Sequence[Analysis], gap: Estimate | None, margin: str, unfit: st
     """Which sweep has more runs near its best, where the difference's interval leaves out 0."""
     first, second = (each.name for each in of)
     shares = " and ".join(f"{each.metrics[_SHARE].value:.2f} %" for each in of)
-    if gap is None or gap.interval is None or unfit:
-        why = "" if unfit else "; there is no interval of their difference"
-        return (
-            f"Which of {first} and {second} has more runs within {margin} of its best was not "
-            f"shown: {shares}{why}"
-        )
-    difference = f"difference {gap.value:.2f}, 95 % CI {text.bounds(gap.interval)}"
-    if gap.interval.low <= 0 <= gap.interval.high:
+    difference = "" if unfit else "; there is no interval of their difference"
+    if gap is not None and gap.interval is not None and not unfit:
+        difference = f", difference {gap.value:.2f}, 95 % CI {text.bounds(gap.interval)}"
+    if gap is None or gap.interval is None or unfit or gap.interval.low <= 0 <= gap.interval.high:
         return (
             f"That one of {first} and {second} has more runs within {margin} of its best was not "
-            f"shown: {shares}, {difference}"
+            f"shown: {shares}{difference}"
         )
     more, fewer = (first, second) if gap.value > 0 else (second, first)
     return (
         f"More runs of {more} than of {fewer} come within {margin} of their best: {shares} "
-        f"({first}, {second}), {difference}"
+        f"({first}, {second}){difference}"
     )
 
 
