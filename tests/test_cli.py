@@ -217,9 +217,7 @@ LONG = [
     ("train", []), ("sweep", ["--space", "s.toml"]), ("noise", []), ("neighbourhood", []),
     ("ablation", ["--variants", "v.toml"]), ("evaluate", []), ("select.__main__", ["a", "b"]),
     ("sensitivity.__main__", ["runs"]), ("tune.__main__", ["--space", "s.toml"]),
-    ("compare.__main__", ["--table", "t.csv"]), ("compare.__main__", ["--log", "logs"]),
-    ("compare.__main__", ["options", "--table", "t.csv", "--option", "a", "--score", "b"]),
-    ("report.__main__", ["runs"]), ("plan", ["--difference", ".01", "--items", "i.csv"]),
+    ("report.__main__", ["runs"]),
     ("vectors.__main__", ["similarity", "v.txt", "s.txt"]),
     ("vectors.__main__", ["analogies", "v.txt", "s.txt"]),
     ("vectors.__main__", ["svd", "c.txt", "--out", "v.txt"]),
@@ -235,8 +233,6 @@ def test_an_output_that_cannot_be_written_is_refused_first(
 
 
 OUTPUTS = {
-    "compare.__main__": ["--latex", "--markdown", "--figures"],
-    "compare.__main__ --log logs": ["--markdown", "--junit", "--html"],
     "report.__main__ runs": ["--html", "--figures"],
 }
 

@@ -222,7 +222,9 @@ def test_the_gate_says_what_decides(
         models.logs(folder, {"a": 0.9, "b": -0.2}, task)
     words = [folder, "--gate", "--margin", margin]
     tree = _json(capsys, *words, status=status)
-    outcome = "a is better than b" if status == 0 else "a was not shown to be better or worse than b"
+    outcome = (
+        "a is better than b" if status == 0 else "a was not shown to be better or worse than b"
+    )
     said = f"{outcome} by more than {100 * float(margin):g} points in the mean over tasks"
     assert f"gate: {said} (exit code {status})" in _shown(capsys, *words, status=status)
     (overall,) = tree["overall"]

@@ -26,7 +26,16 @@ def _networks(folder: Path) -> Path:
 
 def test_options_pairs_configurations(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if ids keep configurations apart."""
-    words = ["options", _networks(tmp_path), "--option", "batch", "--score", "f1", "--group", "set"]
+    words = [
+        "options",
+        _networks(tmp_path),
+        "--option",
+        "batch",
+        "--score",
+        "f1",
+        "--group",
+        "set",
+    ]
     tree = comparing.json_of(capsys, *words, "--ignore", "ID")
     first = tree["groups"][0]
     assert (first["group"], first["n"], first["best"]) == (["pos"], 3, "8")

@@ -234,5 +234,5 @@ def test_a_direction_is_true_or_false_everywhere(call: str, tmp_path: Path) -> N
     assert str(of(np.False_)) == lower != higher == str(of(np.True_))
     assert "assumed" in (unsaid := str(of(None))) or unsaid == higher
     for wrong in (0, "no", np.array([False])):
-        with pytest.raises(JaxevalError, match="_is_better: expected True or False, (found|got)"):
+        with pytest.raises(JaxevalError, match=r"_is_better: expected True or False, (found|got)"):
             of(wrong)

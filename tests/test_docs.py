@@ -21,9 +21,8 @@ from typing import Any
 
 import pytest
 
-from jaxeval import ablation, cli, studies
+from jaxeval import ablation, cli, parsers, studies
 from jaxeval.__main__ import VERBS
-from jaxeval.compare import options
 from jaxeval.config import reading, shipped
 from jaxeval.errors import ConfigError
 from jaxeval.space import space
@@ -113,10 +112,13 @@ def _check(words: list[str]) -> None:
     assert verb in VERBS
     if "--help" in words or words[-1:] == ["..."]:
         return
-    if (verb, words[:1]) == ("compare", ["options"]):
-        options.parser().parse_args(words[1:])
+    module = importlib.import_module(VERBS[verb][0])
+    if hasattr(module, "COMMANDS"):
+        name = words[0] if words[:1] and words[0] in module.COMMANDS else ""
+        function = parsers.of_function(verb, module.COMMANDS[name])
+        function.parse_intermixed_args(words[1:] if name else words)
         return
-    parser = importlib.import_module(VERBS[verb][0]).parser()
+    parser = module.parser()
     _read(_parsed(parser, words))
 
 

@@ -41,8 +41,8 @@ def _logs(folder: Path) -> list[str]:
 
 
 def test_millers_example(capsys: Shown) -> None:
-    """Dies if an sd is taken for a variance: Miller's equation, of a known spread, gives 969 items,
-    and the t test needs two more."""
+    """Dies if an sd is taken for a variance: Miller's equation, of a known spread, gives 969, and
+    the t test needs two items more."""
     tree = comparing.json_of(capsys, "--difference", "0.03", "--sd", "0.33333", verb="plan")
     assert tree["plan"]["cheapest"]["size"]["items"] == 971
     shown = comparing.shown(capsys, "--difference", "0.03", "--sd", "0.33333", verb="plan")

@@ -1,7 +1,4 @@
-"""A width or margin in points where scores are fractions, of verbs that choose: it is refused.
-
-Those that compare are in tests/runs/test_metrics.py.
-"""
+"""A width or margin in points where scores are fractions, of verbs that choose: it is refused."""
 
 import json
 import sys
@@ -9,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import jaxeval
 from jaxeval import __main__ as command
-from jaxeval import bandits
 from jaxeval.errors import ConfigError
 from jaxeval.select import __main__ as select
 from jaxeval.sensitivity import analyze
@@ -23,7 +18,7 @@ _SCORE = """\
 import json, sys
 open("calls", "a").write(".")
 scale, score = float(sys.argv[1]), 0.5 + sum(map(float, sys.argv[2:])) / 1000
-print(json.dumps({"f1": scale * score, "points": score}))
+print(json.dumps({"f1": scale * score}))
 """
 
 
@@ -36,44 +31,36 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def _calls(folder: Path) -> int:
-    return len((folder / "calls").read_text())
-
-
 def test_of_a_table(folder: Path) -> None:
-    """Dies if an epsilon of 2 is 200 points, or is refused of logits, percent or plain numbers."""
+    """Dies if an epsilon of 2 is 200 points, or is refused of percent or plain numbers."""
     scores = {"a": [0.50, 0.51, 0.52, 0.505], "b": [0.60, 0.61, 0.62, 0.605]}
-    for name, scale in (("f1", 1), ("percent", 100), ("points", 1)):
-        column = "points" if name == "points" else "f1"
-        rows = [{"model": m, column: scale * s} for m, of in scores.items() for s in of]
+    for name, scale in (("f1", 1), ("percent", 100)):
+        rows = [{"model": m, "f1": scale * s} for m, of in scores.items() for s in of]
         (folder / f"{name}.json").write_text(json.dumps(rows))
-    words = ["--table", "f1.json", "--score", "f1", "--epsilon", "2"]
-    for more in ([], ["--simulate", "2"]):
-        with pytest.raises(ConfigError, match=f"--epsilon 2: {_FRACTIONS}2 points are 0.02"):
-            select.main([*words, *more])
-    assert select.main([*words, "--logit"]) == 0
-    assert select.main([*words[:-1], "0.02"]) == 0
-    assert select.main(["--table", "percent.json", *words[2:]]) == 0
-    assert select.main(["--table", "points.json", "--score", "points", *words[4:]]) == 0
+    words = ["--table", "f1.json", "--score", "f1", "--epsilon"]
+    with pytest.raises(ConfigError, match=f"--epsilon 2: {_FRACTIONS}2 points are 0.02"):
+        select.main([*words, "2"])
+    assert select.main([*words, "0.02"]) == 0
+    assert select.main(["--table", "percent.json", *words[2:], "2"]) == 0
 
 
 def test_of_a_command_that_is_selected(folder: Path) -> None:
-    """Dies if more is evaluated when there is a score, if percent is refused, or a state whose
-    scores are known is gone on with; or if they are lost for another epsilon."""
-    command = f"{sys.executable} score.py {{}} {{{{model}}}} {{{{seed}}}}"
-    words = ["1", "2", "--epsilon", "1", "--json-field", "f1", "--command"]
+    """Dies if more is evaluated when there is a score, or scores are lost for another epsilon."""
+    command = f"{sys.executable} score.py 1 {{model}} {{seed}}"
+    words = ["1", "2", "--json-field", "f1", "--command", command, "--epsilon"]
     for _ in range(2):  # the second time the scores are known
         with pytest.raises(ConfigError, match=f"--epsilon 1: {_FRACTIONS}1 point is 0.01"):
-            select.main([*words, command.format(1)])
-        assert _calls(folder) == 1
-    fractions = [*words[:3], "0.01", *words[4:], command.format(1), "--json", "out.json"]
-    assert select.main(fractions) == 0  # the same state goes on, and nothing is paid for twice
-    assert json.loads(Path("out.json").read_text())["evaluations"] == _calls(folder) > 1
-    assert select.main([*words, command.format(100), "--state", "percent.json"]) == 0
+            select.main([*words, "1"])
+        assert (folder / "calls").read_text() == "."
+    assert select.main([*words, "0.01", "--json", "out.json"]) == 0
+    evaluations = json.loads(Path("out.json").read_text())["evaluations"]
+    assert evaluations == len((folder / "calls").read_text()) > 1
 
 
-def test_of_configs_nothing_is_trained(folder: Path) -> None:
-    """Dies if a selection or a search trains what its width then makes meaningless."""
+def test_of_members_nothing_is_trained(folder: Path) -> None:
+    """Dies if members are trained, or settings searched, for a width that makes them useless."""
+    with pytest.raises(ConfigError, match=f"--within 2: {_FRACTIONS}2 points are 0.02"):
+        command.main(["neighbourhood", *tiny_corpora.BAG, "training.epochs=1", "--within", "2"])
     paths = []
     for epochs in (1, 2):
         paths.append(f"{epochs}.toml")
@@ -81,40 +68,10 @@ def test_of_configs_nothing_is_trained(folder: Path) -> None:
     Path("space.toml").write_text('[x]\nkey = "training.optimiser.clip_at"\nuniform = [1, 5]\n')
     with pytest.raises(ConfigError, match=f"--epsilon 1: {_FRACTIONS}1 point is 0.01"):
         select.main([*paths, "--epsilon", "1"])
-    rule = bandits.TopTwoThompson(epsilon=1.5)
-    with pytest.raises(ConfigError, match=f"^epsilon=1.5: {_FRACTIONS}1.5 points are 0.015"):
-        jaxeval.select(paths, rule=rule, quiet=True)
     words = ["1.toml", "--space", "space.toml", "--stop-below", ".05", "--margin", "1"]
-    for more in ([], ["--dry-run"]):
-        with pytest.raises(ConfigError, match=f"--margin 1: {_FRACTIONS}1 point is 0.01"):
-            tune.main([*words, *more])
+    with pytest.raises(ConfigError, match=f"--margin 1: {_FRACTIONS}1 point is 0.01"):
+        tune.main(words)
     assert not Path("runs").exists()
-
-
-def test_of_members_nothing_is_trained(folder: Path) -> None:
-    """Dies if members are trained for a precision or a margin of 100 points."""
-    words = [*tiny_corpora.BAG, "training.epochs=1"]
-    with pytest.raises(ConfigError, match=f"--precision 1: {_FRACTIONS}1 point is 0.01"):
-        command.main(["noise", *words, "--by", "split,seed", "--precision", "1"])
-    with pytest.raises(ConfigError, match=f"--within 2: {_FRACTIONS}2 points are 0.02"):
-        command.main(["neighbourhood", *words, "--within", "2"])
-    assert not Path("runs").exists()
-
-
-def test_of_a_command_that_is_tuned(folder: Path) -> None:
-    """Dies if a search goes on with a margin that no two of its scores have between them, if
-    percent is refused, or if what was run is lost."""
-    command = f"{sys.executable} score.py {{}} {{{{x}}}}"
-    words = ["--space", "space.toml", "--stop-below", ".5", "--trials", "9", "--json-field", "f1"]
-    words += ["--command", command.format(1)]
-    for _ in range(2):  # the second time the score is known
-        with pytest.raises(ConfigError, match=f"--margin 1: {_FRACTIONS}1 point is 0.01"):
-            tune.main([*words, "--margin", "1"])
-        assert _calls(folder) == 1
-    assert tune.main([*words, "--margin", ".01"]) == 0
-    assert _calls(folder) == 8  # settings with which a probability is known
-    words[-1] = command.format(100)
-    assert tune.main([*words, "--margin", "1", "--state", "percent.json"]) == 0
 
 
 def test_of_a_sweep() -> None:

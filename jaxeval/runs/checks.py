@@ -46,7 +46,7 @@ def is_failed(status: object) -> bool:
 
 
 def numbers(
-    raw: Sequence[object], columns: Sequence[str], rows: Sequence[int], source: str
+    raw: Sequence[object], columns: Sequence[object], rows: Sequence[int], source: str
 ) -> tuple[np.ndarray, dict[int, Unusable]]:
     """Scores as float64, and what is wrong with those that are none (place -> what).
 
@@ -63,8 +63,8 @@ def numbers(
         if isinstance(raw[k], Mapping | list | tuple | np.ndarray):
             found = f"row {rows[k]}, column {columns[k]}: {str(raw[k])[:40]} is no number"
             raise DataError(f"{found}; expected a score in each record", source)
-        refuse_notation(raw[k], columns[k], rows[k], source)
-    return score, {k: Unusable(rows[k], columns[k], _what(raw[k])) for k in wrong}
+        refuse_notation(raw[k], str(columns[k]), rows[k], source)
+    return score, {k: Unusable(rows[k], str(columns[k]), _what(raw[k])) for k in wrong}
 
 
 def refuse_notation(value: object, column: str, row: int, source: str) -> None:

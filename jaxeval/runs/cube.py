@@ -4,16 +4,17 @@ Notation: N rows; of a data set I items, R runs of a model, K answers of a run t
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import checks, choice, directions, matching, metrics
+from jaxeval.runs import checks, directions, matching, metrics
+from jaxeval.runs import choice as choices
 from jaxeval.runs.directions import Key
 from jaxeval.runs.imported import collector_paused, listed
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.rows import Coded, Rows
+from jaxeval.runs.rows import Rows
 from jaxeval.runs.scores import DataSetScores, Direction, ModelScores, Scores, Status
 
 _MOST_CELLS = 1 << 27
@@ -31,77 +32,20 @@ def scores(rows: Rows, layout: Layout) -> Scores:
       DataError: no such model or metric; several metrics; scores that are there twice, not finite,
         or on two scales; items that differ between logs; failed runs as 0, where 0 is the best.
     """
-    warnings = [*rows.warnings]
-    models = choice.models(rows, layout, warnings)
-    absent: dict[str, tuple[str, ...]] = dict.fromkeys(models, ())
-    found: dict[Key, _ByModel] = {}
-    without_metric = []
-    for name, by_model in _data_sets(rows, models):
-        for model, where in by_model.items():
-            if not np.any(rows.status[where] == Status.SCORED):
-                absent[model] += (name,)
-        every = [_metrics(rows, where) for where in by_model.values() if len(where)]
-        known = [metric for metric in every[0] if all(metric in of for of in every)]
-        candidates = choice.meant(known, layout)
-        if len(candidates) == 1:
-            found[name, candidates[0]] = by_model
-            continue
-        lacking = [model for model, where in by_model.items() if not len(where)]
-        if lacking:
-            warnings.append(f"{_head(rows, name)}no log of {listed(lacking)}; left out")
-            continue
-        if candidates:
-            expected = f"expected {argument('metric')} with one of them"
-            raise _error(rows, name, f"several metrics ({listed(candidates)}); {expected}")
-        has = f" (it has {listed(known)})" if known else ""
-        asked = f" {' or '.join(choice.asked(layout))}" if layout.metric else ""
-        warnings.append(f"{_head(rows, name)}no metric{asked} of all models{has}; left out")
-        if any(choice.meant(of, layout) for of in every) or not layout.metric:
-            without_metric.append(name)
-    if not found:
-        said = "; ".join(warnings[:4]) or "there is none"
-        raise DataError(f"no metric that {listed(models)} all have: {said}", rows.place)
-    better = _directions(rows, layout, found)
+    choice = choices.chosen(rows, layout)
+    better = _directions(rows, layout, choice.found)
     return Scores(
         rows.source,
-        tuple(models),
+        choice.models,
         tuple(
-            _data_set(rows, layout, key, by_model, better[key], warnings)
-            for key, by_model in found.items()
+            _data_set(rows, layout, key, by_model, better[key], choice.warnings)
+            for key, by_model in choice.found.items()
         ),
         layout.missing,
-        warnings=tuple(warnings),
-        absent=absent,
-        without_metric=tuple(without_metric),
+        warnings=tuple(choice.warnings),
+        absent=choice.absent,
+        without_metric=choice.without_metric,
     )
-
-
-def _head(rows: Rows, name: str) -> str:
-    """How a message on a data set begins."""
-    return f"task {name}: " if name and not rows.whole else ""
-
-
-def _error(rows: Rows, name: str, message: str) -> DataError:
-    return DataError(f"{_head(rows, name)}{message}", rows.place)
-
-
-def _data_sets(rows: Rows, models: Sequence[str]) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
-    """Each data set that a model has, with the places of each model's rows, in their order."""
-    codes = np.array([rows.model.names.index(name) for name in models])
-    keys = matching.pairs(rows.dataset.codes, rows.model.codes)
-    order = np.argsort(keys, kind="stable")
-    width = int(rows.model.codes.max(initial=0)) + 1
-    for code, name in enumerate(rows.dataset.names):
-        begin, end = (np.searchsorted(keys[order], code * width + codes + k) for k in (0, 1))
-        if np.any(end > begin):
-            spans = zip(models, begin.tolist(), end.tolist(), strict=True)
-            yield name, {model: order[first:last] for model, first, last in spans}
-
-
-def _metrics(rows: Rows, where: np.ndarray) -> list[str]:
-    """Metrics of some rows, in the order of their codes."""
-    codes = np.unique(rows.metric.codes[where]).tolist()
-    return [rows.metric.names[code] for code in codes if code >= 0]
 
 
 def _directions(
@@ -166,25 +110,28 @@ def _same_items(
     Raises:
       DataError: logs differ on items, and nothing is asked for.
     """
-    ids, none = rows.item.codes[where], np.zeros(len(where), bool)
-    if rows.content is None or rows.prompt is None or layout.mismatched == "pair":
-        return ids, none
-    model, run = rows.model.codes[where], rows.run[where]
-    keys, wrong = matching.matched(
-        ids, rows.content[where], rows.prompt[where], model, matching.pairs(run, model)
+    ids, unknown = rows.item.codes[where], np.full(len(where), -1)
+    content, prompt = (
+        unknown if of is None else of.codes[where] for of in (rows.content, rows.prompt)
     )
+    if layout.mismatched == "pair" or max(content.max(), prompt.max()) < 0:
+        return ids, np.zeros(len(where), bool)
+    model, run = rows.model.codes[where], rows.run[where]
+    keys, wrong = matching.matched(ids, content, prompt, model, matching.pairs(run, model))
     if wrong.any():
         names = list(dict.fromkeys(rows.item.named(k) for k in where[wrong].tolist()))
-        said = (
-            f"{len(names)} of {len({*ids.tolist()})} items are not the same in all logs, by their "
-            f"content or prompt ({listed(names, _FEW)})"
-        )
+        count = f"{len(names)} of {len({*ids.tolist()})} items"
+        if rows.file is None:
+            found = f"{count} have several golds or prompts ({listed(names, _FEW)})"
+            raise rows.error(name, f"{found}; expected one of each item")
+        why = f"by their content or prompt ({listed(names, _FEW)})"
+        said = f"{count} are not the same in all logs, {why}"
         if layout.mismatched == "error":
             drop, pair = (argument("mismatched", word) for word in ("drop", "pair"))
             why = "such as where only chat templates differ"
             advice = f"{drop} leaves them out, {pair} takes equal ids for equal items, {why}"
-            raise _error(rows, name, f"{said}; {advice}")
-        warnings.append(f"{_head(rows, name)}{said}; they are left out")
+            raise rows.error(name, f"{said}; {advice}")
+        warnings.append(f"{rows.head(name)}{said}; they are left out")
     return keys, wrong
 
 
@@ -201,24 +148,25 @@ def _values(
     bad = np.flatnonzero(ended & ~np.isfinite(score))
     if len(bad) and layout.missing == "error":
         k = int(where[bad[0]])
+        count = int(np.sum(rows.model.codes[where[bad]] == rows.model.codes[k]))
         drop, zero = (argument("missing", word) for word in ("drop", "zero"))
-        found = f"scores of {rows.model.named(k)} that are not finite: {len(bad)}, the first"
+        found = f"scores of {rows.model.named(k)} that are not finite: {count}, the first"
         of = f"{rows.score[k]} of item {rows.item.named(k):.60}"
         advice = f"{drop} leaves them out, {zero} counts them as 0"
-        raise _error(rows, name, f"{found} {of}; {advice}")
+        raise rows.error(name, f"{found} {of}; {advice}")
     status[bad] = Status.UNSCORED
     lost = status != Status.SCORED
     known = score[~lost]
     if np.abs(known).max(initial=0.0) > checks.LARGEST:
         k = int(where[~lost][np.abs(known).argmax()])
         found = f"model {rows.model.named(k)}, item {rows.item.named(k):.60}: {rows.score[k]:g}"
-        raise _error(rows, name, f"{found}; expected an absolute value up to {checks.LARGEST:g}")
+        raise rows.error(name, f"{found}; expected an absolute value up to {checks.LARGEST:g}")
     as_zero = layout.missing == "zero"
     best = not higher or (known.size and known.min() < 0 and known.max() <= 0)
     if as_zero and lost.any() and best:
         found = f"{int(lost.sum())} scores are missing, and 0 would be the best"
         asked, drop = (argument("missing", word) for word in ("zero", "drop"))
-        raise _error(rows, name, f"{asked}: {found}; expected {drop}")
+        raise rows.error(name, f"{asked}: {found}; expected {drop}")
     return np.where(lost, 0.0 if as_zero else np.nan, score), status
 
 
@@ -245,7 +193,7 @@ class _Cells:
         rows = self.rows
         mine = np.flatnonzero(rows.model.codes[self.where] == rows.model.names.index(model))
         if not len(mine):
-            raise _error(rows, self.name, f"no item that {listed(models)} all have a score of")
+            raise rows.error(self.name, f"no item that {listed(models)} all have a score of")
         where, item = self.where[mine], self.item[mine]
         first, run, labels = self._runs(where)
         sample = np.zeros(len(mine), int) if rows.sample is None else rows.sample[where]
@@ -259,14 +207,14 @@ class _Cells:
         shape = self.items, len(first), int(sizes.max())
         if np.prod(shape, dtype=float) > _MOST_CELLS:
             found = f"{' x '.join(map(str, shape))} (items, runs, answers) are too many"
-            raise _error(rows, self.name, found)
+            raise rows.error(self.name, found)
         place = item[order], run[order], np.arange(len(cell)) - np.repeat(starts, sizes)
         scores, status = np.full(shape, np.nan), np.full(shape, Status.ABSENT, np.uint8)
         scores[place], status[place] = self.values[mine][order], self.status[mine][order]
         if not rows.whole and matching.apart(~np.isnan(scores).all(2)):
             found = f"a run of {model} has no item in common with its other runs"
             advice = "parts of one run belong into one file, or have one key run"
-            raise _error(rows, self.name, f"{found}; {advice}")
+            raise rows.error(self.name, f"{found}; {advice}")
         counts = None
         if self.counts is not None:
             counts = np.zeros((*shape[:2], self.counts.shape[1]), self.counts.dtype)
@@ -298,27 +246,38 @@ class _Cells:
         named |= {**({} if rows.file else rows.labels), "item": rows.item}
         said = ", ".join(f"{w} {of.named(one):.60}" for w, of in named.items() if of.named(one))
         if rows.file is not None:
-            sample = 1 if rows.sample is None else rows.sample[one]
-            found = f"a score is there twice: {said}, sample {sample}"
-            message = f"{found}; expected one score of each answer in a log"
-            return DataError(message, rows.file.named(one))
-        axes = f"{argument('column', {'split': 'NAME'})} (or seed, dataset)"
-        return DataError(
-            f"rows {rows.number[one]} and {rows.number[other]} are both {said}; keep one, or name "
-            f"the column that tells them apart with {axes}; no epoch or step of a run does",
-            rows.source,
+            found = f"a score is there twice: {said}; expected one score of each answer in a log"
+            return DataError(found, rows.file.named(one))
+        found = (
+            f"rows {rows.number[one]} and {rows.number[other]} are both {said}; keep one, or name"
         )
+        axes = f"{argument('column', {'split': 'NAME'})} (or seed, dataset)"
+        advice = f"the column that tells them apart with {axes}; no epoch or step of a run does"
+        return DataError(f"{found} {advice}", rows.source)
 
     def clusters(self) -> np.ndarray | None:
-        """[I] labels of items that belong together; None: not known."""
+        """[I] labels of items that belong together; None: not known.
+
+        A log without labels says nothing against one that has them.
+
+        Raises:
+          DataError: an item in two clusters; one without, beside others.
+        """
         cluster = self.rows.cluster
-        if cluster is None:
+        codes = np.zeros(0) if cluster is None else cluster.codes[self.where]
+        if cluster is None or codes.max() < 0:
             return None
-
-        def named(kind: str, k: int) -> str:
-            of: Coded = getattr(self.rows, kind)
-            return f"{of.named(int(self.where[k])):.60}"
-
-        head = _head(self.rows, self.name)
-        codes = matching.clusters(self.item, cluster.codes[self.where], named, head)
-        return None if codes is None else np.array(cluster.names, object)[codes]
+        of_item = np.full(self.items, -1)
+        of_item[self.item[codes >= 0]] = codes[codes >= 0]
+        wrong = np.flatnonzero(
+            (of_item[self.item] != codes) & (codes >= 0) | (of_item[self.item] < 0)
+        )
+        if len(wrong):
+            k, other = int(self.where[wrong[0]]), int(of_item[self.item[wrong[0]]])
+            item, labels = self.rows.item.named(k), [cluster.named(k), cluster.names[other]]
+            found = (
+                f"is in two clusters, {' and '.join(labels)}" if other >= 0 else "is in no cluster"
+            )
+            expected = "one label in all logs" if other >= 0 else "all to be, or none"
+            raise self.rows.error(self.name, f"item {item:.60} {found}; expected {expected}")
+        return np.array(cluster.names, object)[of_item]

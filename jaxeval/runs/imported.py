@@ -62,7 +62,7 @@ class Columns:
 def listed(names: Iterable[object], most: int = 12) -> str:
     """Names for a message, cut where there are too many."""
     every = list(names)
-    shown = ", ".join(str(name)[:60] for name in every[:most])
+    shown = ", ".join(printable(str(name)[:60]) for name in every[:most])
     return shown + (f" and {len(every) - most} more" if len(every) > most else "")
 
 

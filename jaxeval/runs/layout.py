@@ -2,10 +2,10 @@
 
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs.imported import Columns, listed
+from jaxeval.runs.imported import Columns, listed, pick
 
 Missing = Literal["error", "drop", "zero"]
 Mismatched = Literal["error", "drop", "pair"]
@@ -64,14 +64,6 @@ def _are_names(values: object) -> bool:
     return isinstance(values, Collection) and all(isinstance(value, str) for value in values)
 
 
-class Tidy(NamedTuple):
-    """One row per score; columns of roles that the table lacks are absent."""
-
-    columns: Mapping[str, Sequence[object]]
-    score_columns: Sequence[str]  # the column that each score stands in
-    rows: Sequence[int]
-
-
 def is_tidy(table: Columns, layout: Layout) -> bool:
     """Whether a table has one row per score, not one column per model."""
     return layout.columns.get("model", "model") in table.values
@@ -83,77 +75,67 @@ def present(table: Columns, layout: Layout) -> dict[str, str]:
     return {role: column for role, column in columns.items() if column in table.values}
 
 
-def tidied(table: Columns, layout: Layout) -> Tidy:
-    """Any table in tidy form. In a wide table `number` counts the rows, from 1.
-
-    Raises:
-      DataError: a column that is needed or was named is missing.
-    """
-    tidy = is_tidy(table, layout)
-    if not tidy and "number" in layout.columns.values() and "number" not in table.values:
-        counted = {"number": range(1, len(table) + 1), **table.values}
-        table = dataclasses.replace(table, values=counted)
-    for column in layout.columns.values():
-        table[column]  # one that was named must exist
-    return _tidy(table, layout) if tidy else _melted(table, layout)
-
-
-def _tidy(table: Columns, layout: Layout) -> Tidy:
-    score = layout.columns.get("score", "score")
-    scores = table[score]
-    columns = {role: table.values[c] for role, c in present(table, layout).items()}
-    keep: Sequence[int] = range(len(scores))
-    if layout.models:
-        models = set(layout.models)
-        keep = [k for k in keep if str(columns["model"][k]) in models]
-    if "metric" in columns:
-        keep = _of_metric(columns["metric"], keep, table.source, layout.metric)
-    elif layout.metric is not None:
-        named = argument("column", {"metric": "NAME"})
-        message = f"{argument('metric')}: expected a column metric, or {named}"
-        raise DataError(message, table.source)
-    if len(keep) == len(scores):
-        return Tidy(columns, [score] * len(scores), table.rows)
-    columns = {role: [values[k] for k in keep] for role, values in columns.items()}
-    return Tidy(columns, [score] * len(keep), [table.rows[k] for k in keep])
-
-
-def _of_metric(
-    metrics: Sequence[object], keep: Sequence[int], source: str, metric: str | None
-) -> Sequence[int]:
-    known = list(dict.fromkeys(str(metrics[k]) for k in keep))
-    if metric is None and len(known) > 1:
-        raise DataError(
-            f"several metrics ({listed(known)}); choose one with {argument('metric', 'NAME')}",
-            source,
-        )
-    if metric is not None and known and metric not in known:
-        raise DataError(f"no metric {metric!r}; expected one of {listed(known)}", source)
-    return [k for k in keep if metric in (None, str(metrics[k]))]
-
-
 def score_columns(table: Columns, layout: Layout) -> Sequence[str]:
     """The columns of a wide table that hold the scores of a model each."""
     taken = set(present(table, layout).values())
     return layout.models or [c for c in table.values if c and c not in taken]
 
 
-def _melted(table: Columns, layout: Layout) -> Tidy:
+def tidied(table: Columns, layout: Layout) -> Columns:
+    """Any table with a row a score, columns named by roles, and `column`, which the score is of.
+
+    In a wide table `number` counts the rows, from 1.
+
+    Raises:
+      DataError: a column that is needed or was named is missing; no such metric, or several.
+    """
+    tidy, roles = is_tidy(table, layout), present(table, layout)
+    if not tidy and "number" in layout.columns.values() and "number" not in table.values:
+        counted = {"number": range(1, len(table) + 1), **table.values}
+        return tidied(dataclasses.replace(table, values=counted), layout)
+    for column in layout.columns.values():
+        table[column]  # one that was named must exist
+    if not tidy:
+        return _melted(table, layout)
+    score = layout.columns.get("score", "score")
+    table[score]
+    values = {role: table.values[column] for role, column in roles.items()}
+    found = Columns(table.source, {**values, "column": [score] * len(table)}, table.rows)
+    if layout.models:
+        models = set(layout.models)
+        found = pick(found, [k for k, of in enumerate(found.texts("model")) if of in models])
+    metric = layout.metric
+    if "metric" not in roles:
+        if metric is None:
+            return found
+        named = argument("column", {"metric": "NAME"})
+        message = f"{argument('metric')}: expected a column metric, or {named}"
+        raise DataError(message, table.source)
+    known = dict.fromkeys(found.texts("metric"))
+    if metric is None and len(known) > 1:
+        advice = f"choose one with {argument('metric', 'NAME')}"
+        raise DataError(f"several metrics ({listed(known)}); {advice}", table.source)
+    if metric is not None and known and metric not in known:
+        raise DataError(f"no metric {metric!r}; expected one of {listed(known)}", table.source)
+    return pick(found, [k for k, of in enumerate(found.texts("metric")) if metric in (None, of)])
+
+
+def _melted(table: Columns, layout: Layout) -> Columns:
     """A wide table as a tidy one."""
-    roles = present(table, layout)
+    roles, columns = present(table, layout), score_columns(table, layout)
     if "score" in roles:
         named = argument("column", {"model": "NAME"})
         found = f"column {roles['score']} holds the scores, but there is no column model"
         raise DataError(f"{found}; name it with {named}", table.source)
-    columns = score_columns(table, layout)
     if not columns:
         message = "expected columns model and score, or a column for each model"
         raise DataError(message, table.source)
     scores = [table[name] for name in columns]
     models = [name for name in columns for _ in range(len(table))]
-    tidy: dict[str, Sequence[object]] = {
-        "model": models,
-        "score": [value for column in scores for value in column],
+    values: dict[str, Sequence[object]] = {
         **{role: [*table.values[column]] * len(columns) for role, column in roles.items()},
+        "model": models,
+        "column": models,
+        "score": [value for column in scores for value in column],
     }
-    return Tidy(tidy, models, [*table.rows] * len(columns))
+    return Columns(table.source, values, [*table.rows] * len(columns))

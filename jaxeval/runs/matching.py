@@ -1,15 +1,11 @@
-"""Which items of several logs are the same, and to which clusters they belong.
+"""Which items of several logs are the same.
 
 Items are the same if their ids are, unless two logs mean different things by one id (shuffled or
 other data): then equal content makes them the same. What else two logs must agree on, such as the
 prompt, is compared after that. Notation: N scores of a data set; -1 where a code is not known.
 """
 
-from collections.abc import Callable
-
 import numpy as np
-
-from jaxeval.errors import DataError
 
 
 def matched(
@@ -52,39 +48,10 @@ def pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return first.astype(np.int64) * (int(second.max(initial=0)) + 1) + second
 
 
-def clusters(
-    item: np.ndarray, codes: np.ndarray, named: Callable[[str, int], str], head: str
-) -> np.ndarray | None:
-    """[I] the cluster of each item, by code; None where no log has one.
-
-    Args:
-      item: [N] from 0 to I - 1.
-      codes: [N] clusters; a log without labels says nothing against one that has them.
-      named: kind and place of a row -> its name in a message.
-      head: of messages.
-
-    Raises:
-      DataError: an item in two clusters; one without, beside others.
-    """
-    known = codes >= 0
-    if not known.any():
-        return None
-    torn = np.flatnonzero(several(item, codes) & known)
-    if len(torn):
-        of_item = np.flatnonzero((item == item[torn[0]]) & known)
-        other = of_item[codes[of_item] != codes[of_item[0]]][0]
-        said = " and ".join(
-            f"{named('cluster', k)} ({named('model', k)})" for k in (int(of_item[0]), int(other))
-        )
-        found = f"{head}item {named('item', int(other))} is in two clusters, {said}"
-        raise DataError(f"{found}; expected one label in all logs")
-    of_item = np.full(int(item.max()) + 1, -1)
-    of_item[item[known]] = codes[known]
-    alone = np.flatnonzero(of_item[item] < 0)
-    if len(alone):
-        name = named("item", int(alone[0]))
-        raise DataError(f"{head}item {name} is in no cluster; expected all to be, or none")
-    return of_item
+def first(keys: np.ndarray) -> np.ndarray:
+    """[N] the first place of each key."""
+    _, places, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    return np.asarray(places[inverse])
 
 
 def apart(present: np.ndarray) -> bool:

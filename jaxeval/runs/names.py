@@ -1,8 +1,10 @@
 """What a column's name says of it: its role, a step, a time, a setting, a score."""
 
+import functools
 import re
 from collections.abc import Collection, Iterable
 
+ROLES = ("model", "seed", "item", "dataset", "status")  # of a table of answers, beside these
 # role -> names; case, plural, separators, and an id behind a name do not count
 _SYNONYMS = {
     "model": "model modelname system method algorithm approach arch architecture agent classifier",
@@ -11,6 +13,7 @@ _SYNONYMS = {
     "dataset": "dataset corpus treebank task benchmark game problem language lang domain env",
     "item": "item example doc document question sentence instance query utterance image passage",
     "status": "status state",
+    "score": "score",
     "correct": "correct iscorrect right",
     "gold": "gold goldlabel label target truth groundtruth",
     "predicted": "predicted prediction pred predictedlabel",
@@ -25,20 +28,18 @@ _SETTINGS = (
     "cpu worker process pid job jobid session experiment exp annotator user"
 )
 _METRICS = (
-    "accuracy acc f1 precision recall loss nll ppl perplexity bleu chrf rouge em mcc auc wer cer "
-    "bpc bit dev val valid validation test train training"
+    "accuracy acc f1 precision recall loss nll ppl perplexity bleu chrf rouge rougel em mcc auc "
+    "wer cer bpc bit dev val valid validation test train training macro micro weighted mean avg "
+    "average exact match max min best final last score eval evaluation"
 )
-_OF_METRICS = (
-    "macro micro weighted mean avg average l lsum exact match max min best final last score eval "
-    "evaluation"
-)
-_TRAINING, _DEV, _LOSSES = "train training trn", "dev val valid validation", "loss nll cost"
+_TRAINING, _DEV, _TEST = "train training trn", "dev val valid validation", "test"
+_LOSSES = "loss nll cost"
 
 
 def role(name: str) -> str | None:
     """The role that a name alone means."""
-    words = _words(name)
-    if len(words) > 1 and words[-1] in _NUMBERED.split():
+    words = [*_words(name)]
+    if len(words) > 1 and words[-1] in _SETS[_NUMBERED]:
         words.pop()
     return _ROLES.get("".join(words))
 
@@ -70,15 +71,15 @@ def is_run(name: str) -> bool:
 
 def is_time(name: str) -> bool:
     """Whether a name ends in a unit or a word of time."""
-    return any(word in _TIMES.split() for word in _words(name)[-1:])
+    return not _SETS[_TIMES].isdisjoint(_words(name)[-1:])
 
 
 def is_step(name: str) -> bool:
     """Whether a name is that of progress within a run: epoch, trainer/global_step, tokens seen."""
-    words = _words(name)
-    while len(words) > 1 and words[-1] in _PROGRESS.split():
+    words = [*_words(name)]
+    while len(words) > 1 and words[-1] in _SETS[_PROGRESS]:
         words.pop()
-    return any(word in _STEPS.split() for word in words[-1:])
+    return not _SETS[_STEPS].isdisjoint(words[-1:])
 
 
 def is_setting(name: str, *, whole_numbers: bool) -> bool:
@@ -89,14 +90,15 @@ def is_setting(name: str, *, whole_numbers: bool) -> bool:
         "lstm dropout" with fractions is a model.
     """
     words = [_without_digits(word) for word in _words(name)]
-    known = {"".join(words), *(words[-1:] if whole_numbers else ())}
+    core = [word for word in words if word not in ("n", "num", "max", "min")]
+    known = {"".join(words), "".join(core), *(words[-1:] if whole_numbers else ())}
     axes = role(name) in ("seed", "split", "dataset", "item") or is_step(name)
-    return axes or not known.isdisjoint({*_SETTINGS.split(), *_ROLES})
+    return axes or not (known.isdisjoint(_SETS[_SETTINGS]) and known.isdisjoint(_ROLES))
 
 
 def is_training(name: str) -> bool:
     """Whether a score is of training: train/loss, training_acc; a loss alone is one too."""
-    return _has(name, _TRAINING) or _words(name) == ["loss"]
+    return _has(name, _TRAINING) or _words(name) == ("loss",)
 
 
 def is_dev(name: str) -> bool:
@@ -106,7 +108,7 @@ def is_dev(name: str) -> bool:
 
 def is_test(name: str) -> bool:
     """Whether a score is of test data."""
-    return _has(name, "test")
+    return _has(name, _TEST)
 
 
 def by_worth(columns: Iterable[str]) -> list[str]:
@@ -117,15 +119,12 @@ def by_worth(columns: Iterable[str]) -> list[str]:
 
 
 def _has(name: str, words: str) -> bool:
-    return not {*words.split()}.isdisjoint(_words(name))
+    return not _SETS[words].isdisjoint(_words(name))
 
 
 def is_metric(name: str) -> bool:
     """Whether a name is that of a metric or a part of the data: f1, dev_f1, rougeL, test."""
-    kinds = [{word, _without_digits(word)} for word in _words(name)]
-    metrics = {*_METRICS.split()}
-    every = all(kind & (metrics | {*_OF_METRICS.split()}) for kind in kinds)
-    return every and any(kind & metrics for kind in kinds)
+    return all({word, _without_digits(word)} & _SETS[_METRICS] for word in _words(name))
 
 
 def _without_digits(word: str) -> str:
@@ -133,10 +132,11 @@ def _without_digits(word: str) -> str:
     return re.sub(r"(?<=[a-z]{2})\d+$", "", word)
 
 
-def _words(name: str) -> list[str]:
+@functools.lru_cache(1 << 16)
+def _words(name: str) -> tuple[str, ...]:
     """Lower-case singular words of a name: cvFolds, cv_fold and "CV fold" are alike."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return [_singular(word.lower()) for word in re.split(r"[^A-Za-z0-9#]+", apart) if word]
+    return tuple(_singular(word.lower()) for word in re.split(r"[^A-Za-z0-9#]+", apart) if word)
 
 
 def _singular(word: str) -> str:
@@ -144,3 +144,10 @@ def _singular(word: str) -> str:
 
 
 _ROLES = {word: role for role, words in _SYNONYMS.items() for word in words.split()}
+_SETS = {
+    words: frozenset(words.split())
+    for words in (
+        *(_NUMBERED, _PROGRESS, _STEPS, _TIMES, _SETTINGS, _METRICS, _TRAINING),
+        *(_DEV, _TEST, _LOSSES),
+    )
+}

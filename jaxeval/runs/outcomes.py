@@ -141,7 +141,7 @@ def _data_set(
                 for axis in ("seed", "split")
             },
             np.arange(1, len(runs) + 1),
-            np.array(devs),
+            None if np.isnan(devs).all() else np.array(devs),
             every,
         )
     items = tuple(map(str, range(len(next(iter(models.values())).scores))))

@@ -47,7 +47,7 @@ def _by_name(table: Columns, layout: Layout) -> dict[str, str]:
     """Role -> column, of roles that nothing else names: axes, the model, how runs ended."""
     taken = layouts.present(table, layout)
     free = [c for c in table.values if c not in (*taken.values(), *layout.models)]
-    wide = layouts.is_tidy(table, layout) or bool({*layout.models} & table.values.keys())
+    settled = layouts.is_tidy(table, layout) or bool({*layout.models} & table.values.keys())
     found: dict[str, list[str]] = {}
     for name in free:
         role = names.role(name)
@@ -55,7 +55,7 @@ def _by_name(table: Columns, layout: Layout) -> dict[str, str]:
             found.setdefault(role, []).append(name)
     models = found.get("model", [])
     known = {role: found[role][0] for role in layouts.AXES if role in found}
-    if len(models) == 1 and not wide:
+    if len(models) == 1 and not settled:
         known["model"] = models[0]
     if "status" in found and ("model" in known or layouts.is_tidy(table, layout)):
         known["status"] = found["status"][0]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.errors import printable
+from jaxeval.errors import DataError, printable
 from jaxeval.runs.directions import Key
 
 
@@ -41,6 +41,14 @@ def constant(name: str, size: int) -> Coded:
     return Coded((name,), np.zeros(size, np.int64))
 
 
+def both_of(first: Coded, second: Coded) -> Coded:
+    """Two names of each row as one."""
+    keys = first.codes * len(second.names) + second.codes
+    places, codes = np.unique(keys, return_inverse=True)
+    pairs = (divmod(int(place), len(second.names)) for place in places)
+    return Coded(tuple(f"{first.names[a]} {second.names[b]}".strip() for a, b in pairs), codes)
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rows:
     """Scores of any program, a row a score; arrays have one length, N.
@@ -54,8 +62,8 @@ class Rows:
       labels: "seed", "split" or "name" of its run.
       number: of its row in the file, or of its run.
       sample: which of a run's answers to an item.
-      content, prompt: codes of hashes of what the item asks, and of all else in which one item can
-        differ between two logs; -1 where not known.
+      content, prompt: hashes of what the item asks, and of all else in which one item can differ
+        between two logs.
       recorded: (data set, metric) -> whether higher is better, as the source says.
       named: whether higher is better, as a column's name says; None: the metric's name may.
       who: has recorded it, in a message.
@@ -76,8 +84,8 @@ class Rows:
     labels: Mapping[str, Coded] = dataclasses.field(default_factory=dict)
     sample: np.ndarray | None = None
     cluster: Coded | None = None
-    content: np.ndarray | None = None
-    prompt: np.ndarray | None = None
+    content: Coded | None = None
+    prompt: Coded | None = None
     dev: np.ndarray | None = None
     recorded: Mapping[Key, bool] = dataclasses.field(default_factory=dict)
     named: bool | None = None
@@ -86,6 +94,14 @@ class Rows:
     file: Coded | None = None
     count: Callable[[np.ndarray], tuple[tuple[str, ...], np.ndarray]] | None = None
     warnings: tuple[str, ...] = ()
+
+    def head(self, name: str) -> str:
+        """How a message on a data set begins."""
+        return f"task {name}: " if name and not self.whole else ""
+
+    def error(self, name: str, message: str) -> DataError:
+        """What is wrong with a data set."""
+        return DataError(f"{self.head(name)}{message}", self.place)
 
     @property
     def place(self) -> str | None:

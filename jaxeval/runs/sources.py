@@ -51,17 +51,16 @@ def directed(read: Scores, asked: bool | None) -> Scores:
     Raises:
       DataError: the source says the opposite; failed runs count as 0, the best of losses.
     """
+    if asked is None:
+        return read
 
     def turned(data: DataSetScores) -> DataSetScores:
         recorded = data.higher_is_better if data.direction == "recorded" else None
         named = data.higher_is_better if data.direction == "named" else None
         metric = data.metric or "score"
         said = directions.decided(recorded, asked, named, metric, "the table says", read.source)
-        if said == data.higher_is_better and data.direction != "assumed":
-            return data
         if said is False and read.missing == "zero" and read.unusable:
             raise DataError("0 would be the best of scores that are missing", read.source)
-        direction = "assumed" if said is None else data.direction if asked is None else "recorded"
-        return dataclasses.replace(data, higher_is_better=said is not False, direction=direction)
+        return dataclasses.replace(data, higher_is_better=said is not False, direction="recorded")
 
     return dataclasses.replace(read, data_sets=tuple(map(turned, read.data_sets)))

@@ -17,7 +17,6 @@ from jaxeval.runs.layout import AXES, PICKS, Layout
 from jaxeval.runs.metrics import higher_is_better
 
 _MOST_RISING = 0.8  # of neighbouring rows, that make a column of steps the history of a run
-_FEWEST = 3  # steps that all models have in common
 
 
 def one_a_run(
@@ -46,12 +45,15 @@ def one_a_run(
         places, notes = _picked(table, layout, asked, score)
         return pick(table, places), layout, notes
     free = {*table.values} - {*layout.columns.values(), *layout.models}
-    of_items = {role: n for role, n in names.of_items(table.values).items() if n in free}
+    answers = {role: n for role, n in names.of_items(table.values).items() if n in free}
     counts = [name for name in table.values if name in free and names.is_step(name)]
-    if not counts and "item" not in of_items and not {"gold", "predicted"} <= of_items.keys():
-        return table, layout, ()
-    cells = [cell for cell in _runs(table, layout) if len(cell) > 1]
-    _refuse_items(table, layout, of_items, cells)
+    answered = {"gold", "predicted"} <= answers.keys() and "score" not in answers
+    cells = _several(table, layout) if counts or answered or "item" in answers else []
+    values = table.texts(answers["item"]) if "item" in answers else []
+    items = any(len({values[k] for k in cell}) > 1 for cell in cells) if values else False
+    if items or (answered and cells):
+        column = answers["item" if items else "gold"]
+        raise DataError(f"column {column}: {_of_items(table)}", table.source)
     for name in counts:
         if _is_history(table, layout, name, cells):
             said = f"rows of one run, which are no repetitions of it; {_ways(table, name, score)}"
@@ -80,25 +82,6 @@ def _of_items(table: Columns) -> str:
     )
 
 
-def _refuse_items(
-    table: Columns, layout: Layout, known: Mapping[str, str], cells: Sequence[Sequence[int]]
-) -> None:
-    """Refuses answers to items, whose rows are no runs, by a column of items or of answers.
-
-    Args:
-      known: role -> column of answers.
-      cells: rows of each run that has several.
-    """
-    if "item" in known:
-        values = table[known["item"]]
-        if any(len({str(values[k]) for k in cell}) > 1 for cell in cells):
-            raise DataError(f"column {known['item']}: {_of_items(table)}", table.source)
-    answered = {"gold", "predicted"} <= known.keys()
-    if answered and cells and "score" not in layouts.present(table, layout):
-        columns = f"{known['gold']} and {known['predicted']}"
-        raise DataError(f"columns {columns}: {_of_items(table)}", table.source)
-
-
 def _runs(table: Columns, layout: Layout) -> list[list[int]]:
     """The rows of each run, as far as columns tell them apart."""
     roles = layouts.present(table, layout)
@@ -112,42 +95,39 @@ def _runs(table: Columns, layout: Layout) -> list[list[int]]:
     return [*cells.values()]
 
 
+def _several(table: Columns, layout: Layout) -> list[list[int]]:
+    """The rows of each run that has several."""
+    return [cell for cell in _runs(table, layout) if len(cell) > 1]
+
+
 def refuse_history(table: Columns) -> None:
     """Refuses the steps of runs, where each row is to be a run with settings of its own.
 
     Raises:
       DataError: a column of steps that rises within runs.
     """
-    cells = [cell for cell in _runs(table, Layout()) if len(cell) > 1]
+    cells = _several(table, Layout())
     for name in filter(names.is_step, table.values):
-        if _rises(_steps(table, name, cells)):
-            raise DataError(
-                f"column {name}: rows of one run, which are no repetitions of it; expected one "
-                "row of each run, such as its last",
-                table.source,
-            )
+        if _is_history(table, None, name, cells):
+            what = "rows of one run, which are no repetitions of it"
+            expected = "expected one row of each run, such as its last"
+            raise DataError(f"column {name}: {what}; {expected}", table.source)
 
 
-def _is_history(table: Columns, layout: Layout, name: str, cells: Sequence[Sequence[int]]) -> bool:
-    """Whether a column of steps counts within runs, and is not how long each run took."""
-    of_runs = _steps(table, name, cells)
-    known = {"seed", "split"} & layouts.present(table, layout).keys()
-    if layouts.is_tidy(table, layout) and (known or any(map(names.is_run, table.values))):
-        return bool(of_runs)
-    alike = {tuple(sorted(of)) for of in of_runs}
-    same = len(of_runs) > 1 and len(alike) == 1 and len({*next(iter(alike))}) >= _FEWEST
-    return same or _rises(of_runs)
+def _is_history(
+    table: Columns, layout: Layout | None, name: str, cells: Sequence[Sequence[int]]
+) -> bool:
+    """Whether a column of steps counts within runs, and is not how long each run took.
 
-
-def _steps(table: Columns, name: str, cells: Sequence[Sequence[int]]) -> list[np.ndarray]:
-    """The steps of each run that has several."""
+    Without names of runs, or a layout, it does where most neighbouring rows of a cell rise.
+    """
     steps = checks.floats(table[name])
     of_runs = [steps[cell] for cell in cells]
-    return [of for of in of_runs if np.isfinite(of).all() and np.ptp(of) > 0]
-
-
-def _rises(of_runs: Sequence[np.ndarray]) -> bool:
-    """Whether most neighbouring rows rise, as steps do in the order of a run."""
+    of_runs = [of for of in of_runs if np.isfinite(of).all() and np.ptp(of) > 0]
+    if layout is not None and layouts.is_tidy(table, layout):
+        known = {"seed", "split"} & layouts.present(table, layout).keys()
+        if known or any(map(names.is_run, table.values)):
+            return bool(of_runs)
     gaps = np.concatenate([np.zeros(0), *map(np.diff, of_runs)])
     return len(gaps) > 1 and bool(np.mean(gaps > 0) >= _MOST_RISING)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from jaxeval.errors import DataError, argument
+from jaxeval.errors import DataError
 from jaxeval.runs import checks, cube, directions, imported, matching, metrics, names, roles
 from jaxeval.runs import layout as layouts
 from jaxeval.runs.imported import Columns, listed
@@ -38,17 +38,22 @@ def of_columns(table: Columns, layout: Layout, who: str = "the table says") -> S
       DataError: naming row and column.
     """
     tidy = layouts.tidied(table, layout)
-    columns, numbers = tidy.columns, np.asarray(tidy.rows, np.int64)
+    columns, numbers = tidy.values, np.asarray(tidy.rows, np.int64)
     _refuse_names(tidy, table, layout)
-    score, wrong = checks.numbers(columns["score"], tidy.score_columns, tidy.rows, table.source)
+    score, wrong = checks.numbers(columns["score"], tidy["column"], tidy.rows, table.source)
     finite, ended = np.isfinite(score), columns.get("status")
     failed = np.array([*map(checks.is_failed, ended or ())] or np.zeros(len(score)), bool)
     unexplained = [wrong[k] for k in sorted(wrong) if not failed[k]]
     checks.refuse(unexplained, layout.missing, table.source)
     known = finite & ~failed
     checks.refuse_sizes(score[known], numbers[known], table.source)
-    rows = _rows(tidy, layout, table.source, np.where(finite, score, np.nan), failed)
-    _refuse_twice(rows, known | (layout.missing == "zero"))
+    rows = _rows(tidy, layout, np.where(finite, score, np.nan), failed)
+    if rows.labels:  # runs that have failed may have been tried again
+        keys = matching.pairs(rows.model.codes, rows.dataset.codes)
+        for of in rows.labels.values():
+            keys = matching.pairs(np.unique(keys, return_inverse=True)[1], of.codes)
+        places = np.flatnonzero(known | (layout.missing == "zero"))
+        rows.run[places] = places[matching.first(keys[places])]
     found = cube.scores(dataclasses.replace(rows, who=who), layout)
     if found.higher_is_better:
         of_models = {model: found.scores_of(model) for model in found.models}
@@ -64,11 +69,9 @@ def of_columns(table: Columns, layout: Layout, who: str = "the table says") -> S
     )
 
 
-def _rows(
-    tidy: layouts.Tidy, layout: Layout, source: str, score: np.ndarray, failed: np.ndarray
-) -> Rows:
+def _rows(tidy: Columns, layout: Layout, score: np.ndarray, failed: np.ndarray) -> Rows:
     """A table in the normal form; every row is a run."""
-    columns, size = tidy.columns, len(score)
+    columns, size, source = tidy.values, len(score), tidy.source
     name = layout.columns.get("score")
     metric = columns.get("metric")
     said = directions.recorded(columns, source)
@@ -95,9 +98,9 @@ def _rows(
     )
 
 
-def _refuse_names(tidy: layouts.Tidy, table: Columns, layout: Layout) -> None:
+def _refuse_names(tidy: Columns, table: Columns, layout: Layout) -> None:
     """Refuses rows that do not say whose score they are, and models without a row."""
-    models = tidy.columns["model"]
+    models = tidy["model"]
     for k, name in enumerate(models):
         if name is None or name == "":
             raise DataError(f"row {tidy.rows[k]}: the model has no name", table.source)
@@ -111,35 +114,6 @@ def _refuse_names(tidy: layouts.Tidy, table: Columns, layout: Layout) -> None:
     if absent:
         every = dict.fromkeys(table.texts(layout.columns.get("model", "model")))
         raise DataError(f"no model {absent[0]!r}; expected one of {listed(every)}", table.source)
-
-
-def _refuse_twice(rows: Rows, counted: np.ndarray) -> None:
-    """Two scores of one model, data set, split and seed: an axis is missing or a row is twice.
-
-    Args:
-      counted: [N] whether a row counts.
-    """
-    if not rows.labels:
-        return
-    keys = matching.pairs(rows.model.codes, rows.dataset.codes)
-    for of in rows.labels.values():
-        keys = matching.pairs(np.unique(keys, return_inverse=True)[1], of.codes)
-    places = np.flatnonzero(counted)
-    _, first, inverse = np.unique(keys[places], return_index=True, return_inverse=True)
-    again = np.flatnonzero(first[inverse] != np.arange(len(places)))
-    if len(again):
-        one, other = (int(places[k]) for k in (first[inverse[again[0]]], again[0]))
-        axes = {"dataset": rows.dataset, **rows.labels}
-        said = ", ".join(
-            f"{axis} {of.named(one)}" for axis, of in axes.items() if of.names != ("",)
-        )
-        advice = f"{argument('column', {'split': 'NAME'})} (or seed, dataset)"
-        raise DataError(
-            f"rows {rows.number[one]} and {rows.number[other]} are both model "
-            f"{rows.model.named(one)}, {said}; keep one, or name the column that tells them apart "
-            f"with {advice}; no epoch or step of a run does",
-            rows.source,
-        )
 
 
 def _counted(model: Coded, ended: Sequence[object] | None) -> dict[str, dict[str, int]]:

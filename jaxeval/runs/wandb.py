@@ -6,7 +6,6 @@ A chart has a column of steps and three columns a run: `RUN - metric`, `RUN - me
 
 import dataclasses
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -19,7 +18,6 @@ from jaxeval.runs.layout import Layout
 _OF_RUNS = ({"Name", "State", "Created"}, {"Name", "State", "Runtime"}, {"name", "_runtime"})
 _GROUP = re.compile(r"[^:]+: ")  # lines of groups are named "key: value"
 _SEED = re.compile(r"(?:^|[-_./ ])(?:seed|sd|run|rep|s)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
-_NUMBER = re.compile(r"[-_./ ](\d+)$")
 
 
 def tidied(table: Columns, layout: Layout) -> tuple[Columns, tuple[str, ...]]:
@@ -103,13 +101,13 @@ def _metric(table: Columns, metrics: Mapping[str, object], layout: Layout) -> st
 def _parted(
     runs: Sequence[str], models: Sequence[str], source: str
 ) -> Mapping[str, tuple[str, str]]:
-    """Run -> model and seed, by the names of runs: lstm-seed1, seed_1/lstm, lstm-1.
+    """Run -> model and seed, by the names of runs: lstm-seed1, seed_1/lstm.
 
     Args:
       models: those that are asked for; runs whose names begin with one of them are its runs.
 
     Raises:
-      DataError: the names do not say it, as of one run a model with no more than a number.
+      DataError: the names do not say it.
     """
     begun = {
         run: max(mine, key=len)
@@ -118,15 +116,12 @@ def _parted(
     }
     if models and {*begun.values()} == {*models}:
         return {run: (model, run) for run, model in begun.items()}
-    for pattern, fewest in ((_SEED, 1), (_NUMBER, 2)):
-        found = {run: of for run in runs if (of := pattern.search(run))}
-        parted = {
+    found = {run: of for run in runs if (of := _SEED.search(run))}
+    if len(found) == len({*runs}):
+        return {
             run: ((run[: of.start()] + run[of.end() :]).strip("-_./ ") or "model", of[1])
             for run, of in found.items()
         }
-        counts = Counter(model for model, _ in parted.values())
-        if len(parted) == len({*runs}) and min(counts.values()) >= fewest:
-            return parted
     raise DataError(
         f"names of runs ({listed(runs, 3)}) that say neither model nor seed; expected "
         "MODEL-seed1, the names of models (all runs whose names begin so), or the table of runs "

@@ -4,22 +4,22 @@ import dataclasses
 from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from jaxeval.errors import DataError, printable
-from jaxeval.runs import matching
+from jaxeval.runs import items, matching
 from jaxeval.runs.directions import Key
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs.records import Notes, Reader, Record, Source
-from jaxeval.runs.rows import Coded, Rows
+from jaxeval.runs.rows import Coded, Rows, constant
 from jaxeval.runs.scores import Status
 
 _MOST = 50_000_000  # scores of all logs
-_KINDS = (
-    *("model", "dataset", "metric", "item", "cluster", "content", "prompt", "run"),
-    *("run_id", "name"),
-)
+_OF_ROWS = ("model", "dataset", "metric", "item", "cluster", "content", "prompt")
+_KINDS = (*_OF_ROWS, "run", "run_id", "name")
 
 
 class _Codes(dict[str, int]):
@@ -32,52 +32,53 @@ class _Codes(dict[str, int]):
 
 @dataclasses.dataclass
 class Collector:
-    """All rows as they are read, 4 or 8 bytes a cell, and what else logs say.
+    """All rows as they are read, and what else logs say.
 
     Attributes:
       wanted: whether a task is read.
       tasks: that there are, those too that are not read.
-      files: that name tasks.
+      unplaced: model -> the file of its scores of which nothing says the task or run.
     """
 
     wanted: Callable[[str], bool]
     sources: list[Source] = dataclasses.field(default_factory=list)
     notes: Notes = dataclasses.field(default_factory=Counter)
     tasks: dict[str, None] = dataclasses.field(default_factory=dict)
-    models: dict[str, None] = dataclasses.field(default_factory=dict)
-    files: dict[str, None] = dataclasses.field(default_factory=dict)
+    unplaced: dict[str, Path] = dataclasses.field(default_factory=dict)
     directions: dict[Key, bool] = dataclasses.field(default_factory=dict)
-    settings: dict[Key, dict[frozenset[str], None]] = dataclasses.field(default_factory=dict)
+    settings: dict[Key, dict[str, None]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.codes = {kind: _Codes({"": -1}) for kind in _KINDS}
+        self.codes["dataset"] = _Codes({" ": -1})  # a task without a name is one too
         self.cells = {kind: array("i") for kind in (*_KINDS, "sample", "status", "log")}
         self.scores = array("d")
 
     def read(self, source: Source, reader: Reader, layout: Layout) -> None:
         """Appends the scores of a log; of one without a task that is wanted nothing is noted."""
         self.sources.append(source)
-        notes, before, log = Notes(), len(self.scores), len(self.sources) - 1
+        if source.path.suffix in items.TABLES:
+            self._extend(items.of_log(source.path, layout), source)
+            return
+        notes, before = Notes(), len(self.scores)
         for record in reader(source, layout, notes):
-            if len(self.scores) == _MOST:
-                raise DataError(f"more than {_MOST} scores", source.path)
-            task = record.dataset
-            if record.file and not task:
-                self.files[record.file] = None
-                task = record.file
-            model = source.model or record.model
-            self.tasks[task] = self.models[model] = None
+            self._refuse_many(1, source)
+            task, model = record.dataset, source.model or record.model
+            self.tasks[task] = None
+            if record.unplaced:
+                self._refuse_unplaced(model, source)
             if self.wanted(task):
-                self._direct(record, task, source)
+                self._direct(record, source)
                 if record.settings is not None and not source.model:
                     self.settings.setdefault((model, task), {})[record.settings] = None
-                self._add(record, model, task, log)
+                self._add(record, model)
         if len(self.scores) > before:
             self.notes.update(notes)
 
-    def _add(self, record: Record, model: str, task: str, log: int) -> None:
+    def _add(self, record: Record, model: str) -> None:
+        log = len(self.sources) - 1
         names = (
-            *(model, task or " ", record.metric, record.item, record.cluster, record.content),
+            *(model, record.dataset, record.metric, record.item, record.cluster, record.content),
             *(record.prompt, f"{log} {record.run}", record.run_id, record.name),
         )
         for kind, name in zip(_KINDS, names, strict=True):
@@ -86,10 +87,44 @@ class Collector:
             self.cells[number].append(value)
         self.scores.append(record.score)
 
-    def _direct(self, record: Record, task: str, source: Source) -> None:
-        higher, key = record.higher_is_better, (task, record.metric)
+    def _extend(self, table: Rows, source: Source) -> None:
+        """Appends the scores of a table."""
+        size, log = len(table.score), len(self.sources) - 1
+        self._refuse_many(size, source)
+        if not table.labels and table.dataset.names == ("",):
+            for model in table.model.names:
+                self._refuse_unplaced(model, source)
+        name = table.labels.get("name") or constant("", size)
+        run = Coded(tuple(f"{log} {of}" for of in name.names), name.codes)
+        columns = {kind: getattr(table, kind) or constant("", size) for kind in _OF_ROWS}
+        columns |= {"run": run, "run_id": name, "name": name}
+        if source.model:
+            columns["model"] = constant(source.model, size)
+        self.tasks |= dict.fromkeys(table.dataset.names)
+        keep = np.array([*map(self.wanted, table.dataset.names)])[table.dataset.codes]
+        numbers = {"status": table.status, "log": np.full(size, log)}
+        numbers["sample"] = np.ones(size) if table.sample is None else table.sample
+        for kind, of in columns.items():
+            numbers[kind] = np.array([self.codes[kind][n] for n in of.names])[of.codes]
+        for kind, values in numbers.items():
+            self.cells[kind].frombytes(values[keep].astype(np.intc).tobytes())
+        self.scores.frombytes(table.score[keep].tobytes())
+
+    def _refuse_many(self, more: int, source: Source) -> None:
+        if len(self.scores) + more > _MOST:
+            raise DataError(f"more than {_MOST} scores", source.path)
+
+    def _refuse_unplaced(self, model: str, source: Source) -> None:
+        """Refuses a second file of a model where nothing says of which task or run each is."""
+        first = self.unplaced.setdefault(model, source.path)
+        if first != source.path and not source.model:
+            message = f"model {model} is in {first.name} too; expected a key task, or run"
+            raise DataError(message, source.path)
+
+    def _direct(self, record: Record, source: Source) -> None:
+        higher, key = record.higher_is_better, (record.dataset, record.metric)
         if higher is not None and self.directions.setdefault(key, higher) != higher:
-            message = f"{task}, {record.metric}: logs differ in whether higher is better"
+            message = f"{', '.join(key)}: logs differ in whether higher is better"
             raise DataError(message, source.path)
 
     def rows(self, source: str) -> Rows:
@@ -107,63 +142,34 @@ class Collector:
             said = "; ".join(map(printable, self.notes)) or none
             count = f"{len(self.sources)} log{'s' if len(self.sources) > 1 else ''}"
             raise DataError(f"no score in {count} ({said})")
-        self._name_tasks(cells)
-        self._note_settings()
-        coded = {kind: self._coded(kind, cells[kind]) for kind in _KINDS}
-        files = Coded(tuple(str(of.path) for of in self.sources), cells["log"])
+        for (model, _), settings in self.settings.items():
+            if len(settings) > 1:
+                differ = f"({'; '.join(of or 'none' for of in settings):.200})"
+                said = f"logs of {model} differ in their settings {differ} and are taken for one"
+                self.notes[f"{said} model; NAME=PATH tells them apart"] = 1
+        coded = {
+            kind: Coded(tuple(map(printable, [*self.codes[kind]][1:])), cells[kind])
+            for kind in _KINDS
+        }
         run = _merged(cells)
+        of_rows: dict[str, Any] = {kind: coded[kind] for kind in _OF_ROWS}
         return Rows(
             source,
-            coded["model"],
-            coded["dataset"],
-            coded["metric"],
-            coded["item"],
+            **of_rows,
             run=run,
             score=np.asarray(self.scores),
             status=cells["status"].astype(np.uint8),
             number=run + 1,
             labels={"name": coded["name"]},
             sample=cells["sample"],
-            cluster=coded["cluster"],
-            content=cells["content"],
-            prompt=cells["prompt"],
             recorded=self.directions,
             who="the logs say",
-            file=files,
+            file=Coded(tuple(str(of.path) for of in self.sources), cells["log"]),
             warnings=tuple(
                 printable(f"{said} ({n} times)" if n > 1 else said)
                 for said, n in self.notes.items()
             ),
         )
-
-    def _coded(self, kind: str, codes: np.ndarray) -> Coded:
-        names = [*self.codes[kind]][1:]
-        return Coded(tuple(printable(name.strip(" ") or "") for name in names), codes)
-
-    def _name_tasks(self, cells: Mapping[str, np.ndarray]) -> None:
-        """Files that hold one model each are of one task, where no model has several of them."""
-        codes = [self.codes["dataset"][file] for file in self.files if self.wanted(file)]
-        if len(codes) < 2:
-            return
-        models = [np.unique(cells["model"][cells["dataset"] == code]) for code in codes]
-        if max(map(len, models)) > 1:
-            return
-        if len(np.unique(np.concatenate(models))) == len(codes):
-            cells["dataset"][np.isin(cells["dataset"], codes)] = self.codes["dataset"][" "]
-        else:
-            why = "where lines have a model and no task, a file's name is the task"
-            self.notes[f"{why}; a key task says it"] = 1
-
-    def _note_settings(self) -> None:
-        """Notes, once, logs of one model and task that differ in how the model was made."""
-        for (model, _), settings in self.settings.items():
-            common = frozenset.intersection(*settings)
-            if len(settings) > 1:
-                differ = "; ".join(", ".join(sorted(of - common)) or "none" for of in settings)
-                self.notes[
-                    f"logs of {model} differ in more than seeds ({differ}) and are taken for one "
-                    "model; NAME=PATH tells them apart"
-                ] = 1
 
 
 def _merged(cells: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import codecs
 import contextlib
+import io
 import json
 import re
 import struct
@@ -220,18 +221,5 @@ def _zstd(info: zipfile.ZipInfo, path: Path) -> Iterator[Any]:
         if signature != b"PK\x03\x04":
             raise DataError(f"{info.filename}: no zip member where the archive says", path)
         file.seek(name + extra, 1)
-        compressed: Any = _Part(file, info.compress_size)
+        compressed = io.BytesIO(file.read(min(info.compress_size, _LARGEST)))
         yield zstandard.ZstdDecompressor().stream_reader(compressed, read_across_frames=True)
-
-
-class _Part:
-    """The next so many bytes of a file."""
-
-    def __init__(self, file: IO[bytes], size: int):
-        self._file, self._left = file, size
-
-    def read(self, size: int = -1, /) -> bytes:
-        """At most so many of them; the rest for -1."""
-        raw = self._file.read(self._left if size < 0 else min(size, self._left))
-        self._left -= len(raw)
-        return raw

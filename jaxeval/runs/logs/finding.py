@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jaxeval.data import text
 from jaxeval.errors import DataError, JaxevalError, argument, parsing, printable
-from jaxeval.runs import cube
+from jaxeval.runs import cube, items
 from jaxeval.runs.imported import collector_paused, listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import inspect_logs, lm_eval, predictions, programs
@@ -123,19 +123,19 @@ def _sources(given: str, any_lines: bool) -> list[Source]:
         text.refuse_pointer(path)
         if _reader(path, True) is None:
             raise DataError(f"no log of an evaluation; expected {_EXPECTED}", path)
-        return [Source(path, "", model)]
+        return [Source(path, model)]
     if not path.is_dir():
         raise text.no_file(path)
     files = [*itertools.islice(_files(path), _MOST_FILES + 1)]
     if len(files) > _MOST_FILES:
         raise DataError(f"more than {_MOST_FILES} files; name a smaller folder", path)
-    others = {f for f in files if f.suffix in predictions.TABLES and not predictions.is_table(f)}
+    others = {f for f in files if f.suffix in items.TABLES and not items.is_table(f)}
     logs = [f for f in files if f not in others and _reader(f, any_lines) is not None]
     if not logs:
         only = any(lm_eval.RESULTS.fullmatch(file.name) for file in files)
         hint = "results without samples: run lm_eval with --log_samples" if only else _EXPECTED
         raise DataError(f"no log of items in it; expected {hint}", path)
-    return [Source(f, str(f.relative_to(path).with_suffix("")), model) for f in logs]
+    return [Source(file, model) for file in logs]
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -162,7 +162,7 @@ def _reader(path: Path, any_lines: bool) -> Reader | None:
         return programs.read_helm
     if of_lm_eval:
         return lm_eval.read
-    if path.suffix in predictions.TABLES:
+    if path.suffix in items.TABLES:
         return predictions.read
     if path.suffix not in _SUFFIXES:
         return None

@@ -20,7 +20,6 @@ from jaxeval.runs.scores import Status
 # as inspect_ai's value_to_float reads them
 _VALUES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-_MOST_TEXT = 5120  # characters, of a summary's input and target
 _HEADER, _START = "header.json", "_journal/start.json"
 _SUMMARIES, _JOURNAL = "summaries.json", "_journal/summaries/"
 
@@ -30,7 +29,7 @@ class _Run(NamedTuple):
 
     model: str
     task: str
-    settings: frozenset[str]
+    settings: str
 
 
 def read(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
@@ -117,22 +116,8 @@ def _run(head: Mapping[str, Json], source: Source) -> _Run:
     return _Run(
         records.label(head.get("model"), "eval.model", source),
         f"{task} ({', '.join(plain)})" if plain else task,
-        frozenset().union(*map(records.settings, made)),
+        records.settings(*made),
     )
-
-
-def _thinned(tree: Json) -> Json:
-    """An input as Inspect has it in summaries: texts cut, a word for images and the like."""
-    if isinstance(tree, str):
-        return tree[:_MOST_TEXT]
-    if isinstance(tree, list):
-        return [_thinned(value) for value in tree]
-    if not isinstance(tree, Mapping):
-        return tree
-    kind = tree.get("type")
-    if "role" not in tree and isinstance(kind, str) and kind != "text":
-        return {"type": "text", "text": f"({kind.capitalize()})"}
-    return {k: _thinned(v) if k in ("content", "text") else v for k, v in tree.items()}
 
 
 def _sample(
@@ -143,8 +128,8 @@ def _sample(
         *(run.model, run.task, "", item, math.nan),
         sample=records.sample(sample.get("epoch"), source),
         cluster=records.cluster_of(sample.get("metadata"), layout, source, item),
-        content=records.digest(_thinned(sample.get("input"))),
-        prompt=records.digest(_thinned(sample.get("target"))),
+        content=records.digest(sample.get("input")),
+        prompt=records.digest(sample.get("target")),
         settings=run.settings,
     )
     scores = sample.get("scores")

@@ -17,6 +17,7 @@ from jaxeval.runs.logs.records import Notes, Record, Source
 _NAMED = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.+-]+?))?\.jsonl")
 RESULTS = re.compile(r"results_.*\.json")
 _READ = ("model_name", "higher_is_better", "config", "n-samples")
+_SETTINGS = ("model_args", "gen_kwargs")  # how a model was made, and how it answered
 _PERPLEXITY = "perplexity"  # of an item its log-likelihood, whose exp(-mean) the results have
 
 
@@ -37,7 +38,7 @@ def read(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
     directions, counts = (
         _of(_of(results.get(k)).get(task)) for k in ("higher_is_better", _READ[3])
     )
-    config = _of(results.get("config")) if results else None
+    made = [_of(results.get("config")).get(key) for key in _SETTINGS] if results else None
     items = set[str]()
     for number, sample in files.lines(source.path):
         item = records.label(sample.get("doc_id"), "doc_id", source, number)
@@ -51,7 +52,7 @@ def read(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
             cluster=records.cluster_of(sample.get("doc"), layout, source, item, number),
             content=_joined(sample, "doc_hash", "target_hash"),
             prompt=_joined(sample, "prompt_hash"),
-            settings=None if config is None else _settings(config),
+            settings=records.settings(*made) if made else None,
         )
         metrics = sample.get("metrics")
         if not isinstance(metrics, list):
@@ -96,13 +97,3 @@ def _results(path: Path, date: str | None) -> dict[str, Json]:
     for results in beside:
         return {key: value for key, value in files.members(results) if key in _READ}
     return {}
-
-
-def _settings(config: Mapping[str, Json]) -> frozenset[str]:
-    """How a model was made (revision, dtype ...) and how it answered."""
-    found = frozenset[str]()
-    for given in (config.get("model_args"), config.get("gen_kwargs")):
-        if isinstance(given, str):  # KEY=VALUE,..
-            given = dict(part.partition("=")[::2] for part in given.split(",") if part)
-        found |= records.settings(given)
-    return found

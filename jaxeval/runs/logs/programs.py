@@ -27,8 +27,8 @@ def read_helm(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
     """The scores of a run of HELM: per_instance_stats.json beside run_spec.json.
 
     A statistic is a sum and how many numbers it sums; trials, each with other examples in its
-    prompts, are runs. Perturbed instances are left out and noted; beside instances of the split
-    test those of other splits too.
+    prompts, are runs; other splits than test are tasks of their own. Perturbed instances are left
+    out and noted.
 
     Raises:
       DataError: naming the instance.
@@ -37,8 +37,6 @@ def read_helm(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
         raise DataError(f"HELM's {HELM} holds no data of items to cluster them by", source.path)
     model, task = _run(source.path)
     seen: set[int] = set()  # statistics that two of HELM's metrics give alike
-    others: list[Record] = []  # of other splits than test
-    tested = False
     for _, instance in files.members(source.path):
         if not isinstance(instance, Mapping):
             raise DataError("expected a list of objects", source.path)
@@ -48,19 +46,11 @@ def read_helm(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
         item = records.label(instance.get("instance_id"), "instance_id", source)
         trial = f"trial {instance.get('train_trial_index', 0)}"
         for split, metric, score in _statistics(instance, source):
-            key = hash((item, trial, metric))
+            key = hash((item, trial, split, metric))
             if key not in seen:
                 seen.add(key)
-                record = Record(model, task, metric, item, score, trial)
-                tested = tested or split == "test"
-                if split == "test":
-                    yield record
-                else:
-                    others.append(record)
-    if tested and others:
-        left = len({record.item for record in others})
-        notes[f"task {task}: instances of other splits than test are left out"] += left
-    yield from () if tested else others
+                of_split = task if split == "test" else f"{task} ({split})"
+                yield Record(model, of_split, metric, item, score, trial)
 
 
 def _statistics(instance: Mapping[str, Json], source: Source) -> Iterator[tuple[str, str, float]]:

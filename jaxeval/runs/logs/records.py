@@ -13,12 +13,6 @@ from jaxeval.files import Json
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.scores import Status
 
-_IMMATERIAL = (
-    *("device", "batch_size", "max_batch_size", "parallelize", "num_concurrent", "base_url"),
-    *("max_connections", "max_retries", "timeout", "attempt_timeout", "swap_space", "max_memory"),
-    *("tensor_parallel_size", "data_parallel_size", "gpu_memory_utilization"),
-)
-
 Notes = Counter[str]  # what a user should know of the logs, and how often
 
 
@@ -26,12 +20,10 @@ class Source(NamedTuple):
     """A log, as it was asked for.
 
     Attributes:
-      name: of the file in the folder that was named; "" if it was itself named.
       model: its model's name by NAME=PATH; "": the log says.
     """
 
     path: Path
-    name: str = ""
     model: str = ""
 
 
@@ -48,7 +40,7 @@ class Record(NamedTuple):
       prompt: hash of all else in which one item can differ between two logs; "" unknown.
       run_id: what names the run in other logs too, as where several files are parts of one run.
       name: what a user calls the run, on all tasks alike.
-      file: name of the log, which is that of the task where several models have one.
+      unplaced: nothing says which task or run of its model a score is of.
       settings: of the model beside its name, as of `settings`; None: unknown.
     """
 
@@ -65,9 +57,9 @@ class Record(NamedTuple):
     status: Status = Status.SCORED
     run_id: str = ""
     name: str = ""
-    file: str = ""
+    unplaced: bool = False
     higher_is_better: bool | None = None
-    settings: frozenset[str] | None = None
+    settings: str | None = None
 
 
 Reader = Callable[[Source, Layout, Notes], Iterator[Record]]
@@ -106,28 +98,15 @@ def cluster_of(
     raise DataError(f"item {item:.60}: {said}; its keys are {names}", source.path, line)
 
 
-def settings(given: Json) -> frozenset[str]:
-    """What makes two models of one name different: `key=value` of each.
-
-    Seeds, and what changes speed alone, do not count.
-    """
-    material = _material(given)
-    items = material.items() if isinstance(material, Mapping) else ()
-    return frozenset(f"{key}={value}" for key, value in items)
-
-
-def _material(tree: Json) -> Json:
-    """The same without keys that are immaterial or have no value, in its objects too."""
-    if not isinstance(tree, Mapping):
-        return tree
-    return {
-        key: _material(value)
-        for key, value in sorted(tree.items())
-        if value is not None
-        and "seed" not in key
-        and key not in _IMMATERIAL
-        and not key.startswith(("device_map", "max_memory"))
-    }
+def settings(*given: Json) -> str:
+    """What makes two models of one name different, as text; seeds do not count."""
+    found = []
+    for tree in given:
+        words = tree.split(",") if isinstance(tree, str) else []
+        if isinstance(tree, Mapping):
+            words = [f"{key}={value}" for key, value in sorted(tree.items()) if value is not None]
+        found += [word for word in words if word and "seed" not in word.partition("=")[0]]
+    return ",".join(found)
 
 
 def label(value: object, what: str, source: Source, line: int | None = None) -> str:

@@ -128,7 +128,10 @@ def test_each_part_has_its_own_scores(tmp_path: Path) -> None:
     (violins,) = page.overview([of(tmp_path, "bag")])
     assert [row[1] for row in violins.rows] == ["dev"] * 3 + ["test"] * 2
     table = native.scores(str(tmp_path), Layout(columns={"score": "dev"}))
-    assert (table.known.size, table.data_sets[0].models[table.models[0]].runs) == (2, 3)  # what diverged is no score
+    assert (table.known.size, table.data_sets[0].models[table.models[0]].runs) == (
+        2,
+        3,
+    )  # what diverged is no score
 
 
 def test_one_lookup_of_experiments(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
