@@ -19,6 +19,14 @@ all that lies below, and the first that fits counts:
 from string import Template
 
 
+# (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
+RENAMED: list[tuple] = []
+# (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
+ADDED: list[tuple] = []
+# (path below "figures.", reason)
+DROPPED_FIGURES: list[tuple[str, str]] = []
+
+
 def _sensitivity(files: str, old: str, commands: str) -> list[tuple]:
     """Rules of a sweep's metrics, which were a tree and are estimates by path.
 
@@ -111,8 +119,7 @@ _TRAINED = [
     ),
     *_sensitivity("sensitivity", "", "trained: *"),
 ]
-# (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
-RENAMED: list[tuple] = [
+RENAMED += [
     *_OTHER_KS,
     *_NOISE,
     *_TRAINED,
@@ -134,8 +141,7 @@ RENAMED: list[tuple] = [
     *(rule for file in ("one", "default") for rule in _sensitivity(file, "", "sensitivity: *")),
     ("json.*.difference.*.estimate", "json.*.difference.*.value", "one name", "sensitivity: *"),
 ]
-# (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
-ADDED: list[tuple] = [
+ADDED += [
     ("json.one.parts.score.plan*", "--split-cost is gone", "noise: of a table"),
     ("json.*.warnings*", "were on stderr", "noise: *"),
     *((f"json.{of}.warnings*", "were on stderr", "trained: *") for of in ("noise", "of_runs")),
@@ -157,8 +163,7 @@ ADDED: list[tuple] = [
     *((f"{path}*", reason, commands) for path, reason, commands in _LIMITS),
     ("json.default.*", _NO_CONVENTION, "sensitivity: released, groups"),
 ]
-# (path below "figures.", reason)
-DROPPED_FIGURES: list[tuple[str, str]] = [
+DROPPED_FIGURES += [
     *(
         (f"{of}/{name}", _NO_CONVENTION)
         for of in ("published", "text")
