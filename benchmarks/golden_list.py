@@ -18,7 +18,6 @@ all that lies below, and the first that fits counts:
 
 from string import Template
 
-
 # (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
 RENAMED: list[tuple] = []
 # (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
