@@ -47,7 +47,9 @@ def test_a_study_of_trained_members(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert parts["test"]["plan"]["precision"] == 0.05
     assert command.main(words) == 0
     said = capsys.readouterr().out
-    assert said.startswith("Of the variance of test macro_f1 ") and "split x seed, error" in said
+    share = study.components["split"].share or 0
+    of_split = f"Of the variance of test macro_f1 {100 * share:.0f} % is the split's, "
+    assert said.startswith(of_split) and "split x seed, error" in said
     assert "test macro_f1 (%), 3 splits x 2 seeds: mean" in said and "dev macro_f1" not in said
     assert "For a mean test macro_f1 within 1 point" in said  # the metric's margin
 
