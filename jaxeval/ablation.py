@@ -86,7 +86,11 @@ def ablation(
     session = studies.Session()
     trials = proposers.variants(configs, parameters.numbers(seeds))
     entries = cohorts.entries(trials, session.loader)  # all are checked before one is trained
-    _refuse_equals(entries, str(variants))
+    first: dict[str, str] = {}
+    for entry in entries:
+        title = entry.trial.labels["model"]
+        if (same := first.setdefault(entry.record.id, title)) != title:
+            raise ConfigError(f"{variants}: {title!r} is the same as {same!r}")
     programs = cohorts.by_program(entries)
     rows = observe.train_cohorts(programs, Path(out), again=again, session=session, quiet=quiet)
     by_key = {(row.experiment, row.seed): row for row in rows}
@@ -112,16 +116,6 @@ def read_variants(file: str) -> Sequence[Variant]:
     if len({*names}) < len(names):
         raise ConfigError(f"{file}: expected a different name for each variant")
     return variants
-
-
-def _refuse_equals(entries: Sequence, file: str) -> None:
-    """Raises ConfigError if a variant changes nothing, or two are the same."""
-    first: dict[str, str] = {}
-    for entry in entries:
-        name = entry.trial.labels["model"]
-        same = first.setdefault(entry.record.id, name)
-        if same != name:
-            raise ConfigError(f"{file}: {name!r} is the same as {same!r}")
 
 
 COMMANDS: parsers.Commands = {"": ablation}

@@ -164,7 +164,7 @@ def test_recorded_sweeps_of_other_hyperparameters_and_folders(
     folder = fabricated.fill(test_report.fill(tmp_path / "a", ["alpha"]))
     assert _main(str(folder), *OURS) == 0
     out = capsys.readouterr().out
-    assert "left out beside it, as they are no sweeps: alpha" in out
+    assert "left out beside it: alpha" in out
     heads = next(line for line in out.splitlines() if line.startswith("heads"))
     assert heads.split()[-1] == "-" and heads.count(" - ") == 1
     chosen = ["--experiment", "sweep0", "--hyperparameters", "scheduler,plateau_factor"]

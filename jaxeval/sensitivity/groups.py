@@ -23,12 +23,10 @@ Values = Mapping[str, float]  # path of a metric -> value
 
 
 class Mean(NamedTuple):
-    """A metric over datasets.
+    """A metric over the n datasets in which it has a value.
 
-    Attributes:
-      n: datasets in which it has a value.
-      sd: n - 1 in the denominator, as published; None for one dataset.
-      interval: None for one dataset, and where all have the same value.
+    sd has n - 1 in the denominator, as published. It is None for one dataset, as is the interval,
+    which is None too where all have the same value.
     """
 
     n: int
@@ -38,12 +36,7 @@ class Mean(NamedTuple):
 
 
 class Group(NamedTuple):
-    """The sweeps whose labels agree, one a dataset.
-
-    Attributes:
-      sweeps: dataset -> name of its sweep.
-      means: path of a metric -> its mean.
-    """
+    """The sweeps whose labels agree, one a dataset (dataset -> name), and the means by path."""
 
     name: str
     labels: Labels
@@ -52,11 +45,7 @@ class Group(NamedTuple):
 
 
 class Contrast(NamedTuple):
-    """Group `a` minus group `b` on the datasets that both have.
-
-    Attributes:
-      name: in what the two differ, and behind it in what they agree.
-    """
+    """Group `a` minus group `b` on the datasets that both have, named by what they differ in."""
 
     name: str
     a: str

@@ -1,8 +1,7 @@
 """Sweeps as tables of trials, a row a trained setting: from files of any program, and our runs.
 
-Our runs keep the space that they were drawn from: the config of such an experiment has a key more,
-`"sweep": {"space": .., "seed": ..}`. Each run is a member, whose `hparams` are its drawn values;
-what its conditions left out is absent.
+The config of a recorded sweep has a key more than others, `"sweep": {"space": .., "seed": ..}`.
+Each run is a member, whose `hparams` are its drawn values.
 """
 
 import dataclasses
@@ -87,10 +86,9 @@ def read(locations: Sequence[str], request: Request) -> list[Sweep]:
     for name in (*request.chosen, *request.log_scale):
         if name not in known:
             raise ConfigError(f"{name}: no such hyperparameter; there are {', '.join(known)}")
-    for sweep in sweeps:
-        if len(sweep.scores) < analysis.LEAST:
-            least = f"expected at least {analysis.LEAST} scores, found {len(sweep.scores)}"
-            raise DataError(f"{sweep.name}: {least}", sweep.details[-1])
+    for sweep in (sweep for sweep in sweeps if len(sweep.scores) < analysis.LEAST):
+        least = f"expected at least {analysis.LEAST} scores, found {len(sweep.scores)}"
+        raise DataError(f"{sweep.name}: {least}", sweep.details[-1])
     return _told_apart(sweeps)
 
 
@@ -182,7 +180,6 @@ def _of_runs(
     if len(plain) == len(chosen) or (plain and named):
         listed = experiments.listed(members) if members else "no runs"
         raise RunError(f"{location}: expected random sweeps, found {listed}")
-    notes = [f"left out beside it, as they are no sweeps: {', '.join(plain)}"] if plain else []
     found, score = list[Sweep](), request.score or "dev"
     for group in chosen:
         first = group[0]
@@ -191,18 +188,18 @@ def _of_runs(
             continue
         if not first.higher_is_better:
             raise _lower(first.name, f"{score} is {first.metric}")
-        analysis.refuse_beyond(
-            sweep.scores, f"{first.name} ({first.experiment}), {score}", location
-        )
+        where = f"{first.name} ({first.experiment}), {score}"
+        analysis.refuse_beyond(sweep.scores, where, location)
+        beside = [] if found or not plain else [f"left out beside it: {', '.join(plain)}"]
         data = {"dataset": datasets[first.data_hash], **_parts(location)}
-        sweep = dataclasses.replace(
-            sweep,
-            labels={**sweep.labels, **data},
-            details=[*sweep.details, location],
-            unended=max(0, (planned(location, first.experiment) or 0) - len(group)),
-            notes=[*sweep.notes, *notes],
+        unended = max(0, (planned(location, first.experiment) or 0) - len(group))
+        labels, details = {**sweep.labels, **data}, [*sweep.details, location]
+        notes = [*sweep.notes, *beside]
+        found.append(
+            dataclasses.replace(
+                sweep, labels=labels, details=details, unended=unended, notes=notes
+            )
         )
-        found, notes = [*found, sweep], []
     return found
 
 
