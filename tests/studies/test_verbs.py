@@ -10,7 +10,6 @@ import pytest
 
 from jaxeval import __main__ as command
 from jaxeval import evaluate, runs, studies
-from jaxeval.compare import __main__ as compare
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.report.runs import conditions
@@ -87,7 +86,7 @@ def test_kept_models_are_evaluated_in_other_ways(
         assert by_condition[str(condition)] == [each["perplexity"] for each in scores]
     table = tmp_path / "rows.json"
     table.write_text(json.dumps([row for row in rows if row["condition"].endswith(("1", "2"))]))
-    assert compare.main(["--table", str(table), "--json", "-"]) == 0
+    assert command.main(["compare", str(table), "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["higher_is_better"] is False
     of_dev = ["--part", "dev", "--batch", "2", "--temperature", "search", "--json", "-"]
     assert evaluate.main([*words, *of_dev]) == 0
