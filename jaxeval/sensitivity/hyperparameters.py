@@ -18,10 +18,9 @@ class Scale(NamedTuple):
     """What a figure must know of a hyperparameter's range, which its values do not say.
 
     Attributes:
-      categories: its values as texts, which are told apart rather than measured; None: numbers.
-      low, high: of the range; None: it is not known.
-      log: whether it was drawn evenly in the logarithm.
-      whole: whether it has whole numbers only.
+      categories: values as texts, which are told apart rather than measured; None: numbers.
+      log: drawn evenly in the logarithm.
+      whole: whole numbers only.
     """
 
     categories: tuple[str, ...] | None = None
@@ -104,22 +103,22 @@ def axes(
 
     Raises:
       DataError: a column of another length.
-      ConfigError: no such hyperparameter, a value that an order lacks, a condition on what is not
-        there.
+      ConfigError: a value that an order lacks, a condition on what is not there.
     """
-    for name in log_scale:
-        if name not in values:
-            has = f"there are {', '.join(values)}"
-            raise ConfigError(f"{argument('log_scale', name)}: no such hyperparameter; {has}")
     parameters = {of.name: of for of in space.parameters} if space else {}
-    found = []
+    columns, found = {**(beside or {}), **values}, []
     for name, column in values.items():
         if len(column) != runs:
             raise DataError(f"{name}: expected {runs} values, one a run, found {len(column)}")
-        holds = _holds(name, parameters, {**(beside or {}), **values}, runs)
         of = parameters[name].distribution if name in parameters else None
-        axis = _axis(name, column, holds, of)
-        found.append(_with_log_scale(axis) if name in log_scale else axis)
+        axis = _axis(name, column, _holds(name, parameters, columns, runs), of)
+        if name in log_scale:
+            low = [value for value in axis.used if not _number(value) > 0]
+            if low:
+                needs = f"a logarithmic scale needs numbers above 0, found {low[0]}"
+                raise ConfigError(f"{argument('log_scale', name)}: {needs}")
+            axis = dataclasses.replace(axis, scale=axis.scale._replace(log=True))
+        found.append(axis)
     return found
 
 
@@ -157,11 +156,3 @@ def _axis(name: str, column: Sequence[object], holds: np.ndarray, of: Distributi
     keys = np.array([order.index(s) for s, on in zip(texts, active, strict=True) if on], int)
     rank[active] = np.unique(keys, return_inverse=True)[1] + 1
     return Axis(name, column, rank, active, ordered, Scale(tuple(order)))
-
-
-def _with_log_scale(axis: Axis) -> Axis:
-    low = [value for value in axis.used if not _number(value) > 0]
-    if low:
-        asked = argument("log_scale", axis.name)
-        raise ConfigError(f"{asked}: a logarithmic scale needs numbers above 0, found {low[0]}")
-    return dataclasses.replace(axis, scale=axis.scale._replace(log=True))

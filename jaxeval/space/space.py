@@ -51,20 +51,12 @@ class Space:
 
 
 def read(path: str | Path) -> Space:
-    """The space of a TOML file.
-
-    Raises:
-      ConfigError: naming the file, the table and key, and what was expected.
-    """
+    """The space of a TOML file; errors name the file, the table and key."""
     return from_dict(reading.read_toml(Path(path), "space"), str(path))
 
 
 def of(space: str | Path | Mapping[str, object] | Space) -> tuple[Space, str]:
-    """A space, or that of a file or of its tables; and what messages about it begin with.
-
-    Raises:
-      ConfigError: as `read` and `from_dict`.
-    """
+    """A space, or that of a file or of its tables; and what messages about it begin with."""
     if isinstance(space, str | Path):
         return read(space), str(space)
     if isinstance(space, Mapping):
@@ -92,7 +84,7 @@ def from_dict(tree: Mapping[str, object], where: str = "space") -> Space:
       where: what messages begin with.
 
     Raises:
-      ConfigError: naming the table and key, and what was expected.
+      ConfigError: a table or key that is wrong, a condition that never holds, or a cycle.
     """
     if not tree:
         raise ConfigError(
@@ -113,11 +105,8 @@ def draw(space: Space, seed: int, run: int) -> dict[str, Value]:
     """The values of one run, by name; hyperparameters whose condition does not hold are absent.
 
     Args:
-      seed: of the sweep, from 0.
-      run: number of the run, from 0.
-
-    Returns:
-      plain bools, ints, floats and texts, in the order of the space.
+      seed: of the sweep.
+      run: its number, from 0.
     """
     quantiles = {}
     for name in (parameter.name for parameter in space.parameters):
@@ -127,19 +116,12 @@ def draw(space: Space, seed: int, run: int) -> dict[str, Value]:
 
 
 def at(space: Space, quantiles: Mapping[str, float]) -> dict[str, Value]:
-    """The values at one place of each hyperparameter; those whose condition fails are absent.
-
-    Args:
-      quantiles: in [0, 1), by name, of all hyperparameters.
-
-    Returns:
-      as `draw`.
-    """
-    by_name = {parameter.name: parameter for parameter in space.parameters}
-    values = {name: of.distribution.at(quantiles[name]) for name, of in by_name.items()}
+    """The same at one quantile in [0, 1) of each hyperparameter, by name."""
+    when = {parameter.name: parameter.when for parameter in space.parameters}
+    values = {of.name: of.distribution.at(quantiles[of.name]) for of in space.parameters}
 
     def is_drawn(name: str) -> bool:
-        return all(values[o] in allowed and is_drawn(o) for o, allowed in by_name[name].when)
+        return all(values[o] in allowed and is_drawn(o) for o, allowed in when[name])
 
     return {name: value for name, value in values.items() if is_drawn(name)}
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST = plots.MOST  # sweeps or groups that figures tell apart
-Members = Sequence[tuple[int, Sweep, Axis]]
 
 
 def draw(sweeps: Sequence[Sweep], margin: float) -> list[Figure]:
@@ -95,27 +94,21 @@ def _profile(sweeps: Sequence[Sweep]) -> Figure:
 
 def marginals(sweeps: Sequence[Sweep]) -> Figure:
     """Score against each hyperparameter, all others as they were drawn."""
-    drawing, by_name = panels.grid(sweeps, share_y=True)
-    for number, (name, panel) in enumerate(by_name.items()):
-        members = panels.having(sweeps, name)
-        axes = [axis for _, _, axis in members]
-        categories = panels.categories_of(axes)
-        for order, (k, sweep, axis) in enumerate(members):
-            if categories is None:
+    drawing, grid = panels.grid(sweeps, share_y=True)
+    for number, panel in enumerate(grid):
+        for order, (k, sweep, axis) in enumerate(panel.members):
+            if panel.categories is None:
                 x = panels.numbers(axis)
             else:  # beside one another, and spread: equal scores can be told apart
-                x = plots.jitter(int(axis.active.sum()), 0.15) + _places(axis, categories)
-                x = x + 0.2 * (order - (len(members) - 1) / 2)
+                x = plots.jitter(int(axis.active.sum()), 0.15) + _places(axis, panel.categories)
+                x = x + 0.2 * (order - (len(panel.members) - 1) / 2)
             y = panels.shown(sweep)[axis.active]
-            panel.scatter(x, y, s=6, color=plots.colour(k), marker=plots.marker(k))
-        panel.set_xlabel(literal(name), fontsize=8)
-        if categories is None:
-            panels.measure(panel, "x", axes)
-        else:
-            panels.name_ticks(panel, categories)
+            panel.drawn.scatter(x, y, s=6, color=plots.colour(k), marker=plots.marker(k))
+        panel.drawn.set_xlabel(literal(panel.name), fontsize=8)
+        panel.scale("x")
         if number % panels.COLUMNS == 0:
-            panel.set_ylabel(literal(panels.label(sweeps[0])), fontsize=8)
-    next(iter(by_name.values())).set_ylim(*panels.score_limits(sweeps))
+            panel.drawn.set_ylabel(literal(panels.label(sweeps[0])), fontsize=8)
+    grid[0].drawn.set_ylim(*panels.score_limits(sweeps))
     plots.legend(drawing, plots.marks([sweep.name for sweep in sweeps]))
     said = "Each mark is a run in which the hyperparameter has an effect."
     return Figure(
@@ -138,18 +131,12 @@ def _near(sweep: Sweep, margin: float) -> np.ndarray:
 
 def near_best(sweeps: Sequence[Sweep], margin: float) -> Figure:
     """Each hyperparameter's values in the runs near the best against all runs, sweep by sweep."""
-    drawing, by_name = panels.grid(sweeps)
+    drawing, grid = panels.grid(sweeps)
     rows: list[tuple] = []
-    for name, panel in by_name.items():
-        members = panels.having(sweeps, name)
-        axes = [axis for _, _, axis in members]
-        categories = panels.categories_of(axes)
-        panel.set_title(literal(name), fontsize=8)
-        if categories is None:
-            rows += _boxes(panel, members, margin)
-            panels.measure(panel, "y", axes)
-        else:
-            rows += _bars(panel, members, categories, margin)
+    for panel in grid:
+        panel.drawn.set_title(literal(panel.name), fontsize=8)
+        rows += (_boxes if panel.categories is None else _bars)(panel, margin)
+        panel.scale("y" if panel.categories is None else "x")
     plots.legend(drawing, plots.marks([sweep.name for sweep in sweeps]))
     near = [f"{int(_near(s, margin).sum())} of {len(s.scores)} ({s.name})" for s in sweeps]
     caption = [
@@ -164,10 +151,10 @@ def near_best(sweeps: Sequence[Sweep], margin: float) -> Figure:
     return Figure("near_best", title, " ".join(caption), drawing, columns, rows)
 
 
-def _boxes(panel: "Axes", members: Members, margin: float) -> list[tuple]:
+def _boxes(panel: panels.Panel, margin: float) -> list[tuple]:
     """Two boxes a sweep, and the numbers behind them."""
     rows, ticks = [], []
-    for k, sweep, axis in members:
+    for k, sweep, axis in panel.members:
         values, near = panels.numbers(axis), _near(sweep, margin)[axis.active]
         for part, chosen, filled in (("all", values, False), ("near best", values[near], True)):
             ticks.append((2.4 * k + filled, part))
@@ -178,9 +165,9 @@ def _boxes(panel: "Axes", members: Members, margin: float) -> list[tuple]:
             )
             rows.append((sweep.name, axis.name, part, len(chosen), five))
             if len(chosen):
-                _box(panel, 2.4 * k + filled, chosen, k, filled)
-    panel.set_xticks([at for at, _ in ticks], [part for _, part in ticks], fontsize=7)
-    panel.set_xlim(min(at for at, _ in ticks) - 0.6, max(at for at, _ in ticks) + 0.6)
+                _box(panel.drawn, 2.4 * k + filled, chosen, k, filled)
+    panel.drawn.set_xticks([at for at, _ in ticks], [part for _, part in ticks], fontsize=7)
+    panel.drawn.set_xlim(min(at for at, _ in ticks) - 0.6, max(at for at, _ in ticks) + 0.6)
     return rows
 
 
@@ -202,12 +189,11 @@ def _marks(panel: "Axes", x: np.ndarray, y: np.ndarray, number: int) -> None:
     panel.scatter(x, y, s=8, linewidths=0, zorder=3, **style)
 
 
-def _bars(
-    panel: "Axes", members: Members, categories: Sequence[str], margin: float
-) -> list[tuple]:
+def _bars(panel: panels.Panel, margin: float) -> list[tuple]:
     """Two bars a sweep and category, and the counts behind them."""
-    width, rows = 0.8 / (2 * len(members)), []
-    for order, (k, sweep, axis) in enumerate(members):
+    categories = panel.categories or []
+    width, rows = 0.8 / (2 * len(panel.members)), []
+    for order, (k, sweep, axis) in enumerate(panel.members):
         used = np.array(panels.texts(axis), object)
         near = _near(sweep, margin)[axis.active]
         for part, chosen, filled in (("all", used, False), ("near best", used[near], True)):
@@ -216,12 +202,13 @@ def _bars(
             at = np.arange(len(categories)) - 0.4 + width * (2 * order + filled + 0.5)
             colour = plots.colour(k)
             face, alpha = (colour, 0.7) if filled else ("none", 1.0)
-            panel.bar(at, shares, 0.92 * width, facecolor=face, edgecolor=colour, alpha=alpha)
+            panel.drawn.bar(
+                at, shares, 0.92 * width, facecolor=face, edgecolor=colour, alpha=alpha
+            )
             counted = ", ".join(f"{name}: {counts[name]}" for name in categories)
             rows.append((sweep.name, axis.name, part, len(chosen), counted))
-    panels.name_ticks(panel, categories)
-    panel.set_ylim(0, 105)
-    panel.set_ylabel("% of runs", fontsize=7)
+    panel.drawn.set_ylim(0, 105)
+    panel.drawn.set_ylabel("% of runs", fontsize=7)
     return rows
 
 
@@ -232,13 +219,11 @@ def _best_systems(
 
     Figure 2 of Wiemerslage et al. (2024).
     """
-    drawing, by_name = panels.grid(sweeps)
+    drawing, grid = panels.grid(sweeps)
     rows: list[tuple] = []
-    for name, panel in by_name.items():
-        having = {sweep.name: (sweep, axis) for _, sweep, axis in panels.having(sweeps, name)}
-        axes = [axis for _, axis in having.values()]
-        categories = panels.categories_of(axes)
-        panel.set_title(literal(name), fontsize=8)
+    for panel in grid:
+        having = {sweep.name: (sweep, axis) for _, sweep, axis in panel.members}
+        panel.drawn.set_title(literal(panel.name), fontsize=8)
         for k, (group, members) in enumerate(groups.items()):
             values = []
             for dataset, (sweep, axis) in (
@@ -247,16 +232,12 @@ def _best_systems(
                 best = int(np.argmax(sweep.gain))
                 if axis.active[best]:
                     values.append(str(axis.values[best]))
-                    rows.append((group, name, dataset, values[-1]))
+                    rows.append((group, panel.name, dataset, values[-1]))
             if values:
-                _best_box(panel, k, values, categories)
-        panel.set_xticks([])
-        panel.set_xlim(-0.7, len(groups) - 0.3)
-        if categories is None:
-            panels.measure(panel, "y", axes)
-        else:
-            panel.set_yticks(range(len(categories)), map(literal, categories), fontsize=7)
-            panel.set_ylim(-0.5, len(categories) - 0.5)
+                _best_box(panel.drawn, k, values, panel.categories)
+        panel.drawn.set_xticks([])
+        panel.drawn.set_xlim(-0.7, len(groups) - 0.3)
+        panel.scale("y")
     plots.legend(drawing, plots.marks(list(groups)))
     tied = sum(int(np.sum(s.gain == s.gain.max()) > 1) for s in sweeps if len(s.scores))
     return Figure(

@@ -5,7 +5,7 @@ that of the space from which the values were drawn; without a space, numbers are
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -61,20 +61,48 @@ def losses(sweeps: Sequence[Sweep]) -> list[str]:
     ]
 
 
-def grid(sweeps: Sequence[Sweep], share_y: bool = False) -> tuple["Drawing", dict[str, "Axes"]]:
-    """A drawing, and its panels by hyperparameter, in the order of the sweeps."""
-    names = list(dict.fromkeys(axis.name for sweep in sweeps for axis in sweep.axes))
+class Panel(NamedTuple):
+    """A hyperparameter of some sweeps.
+
+    Attributes:
+      members: the sweeps that have it, with their numbers.
+      categories: all values, in order, where they are told apart; None: they are measured.
+    """
+
+    name: str
+    drawn: "Axes"
+    members: Sequence[tuple[int, Sweep, Axis]]
+    categories: list[str] | None
+
+    def scale(self, side: Literal["x", "y"]) -> None:
+        """Gives an axis the scale and range of the space, or the categories as labels."""
+        if self.categories is None:
+            _measure(self.drawn, side, [axis for _, _, axis in self.members])
+        elif side == "x":  # aslant where they would run into one another
+            slant = 20 if sum(map(len, self.categories)) > _LETTERS else 0
+            labels: Any = map(literal, self.categories)
+            self.drawn.set_xticks(range(len(self.categories)), labels, fontsize=7, rotation=slant)
+            self.drawn.set_xlim(-0.5, len(self.categories) - 0.5)
+        else:
+            self.drawn.set_yticks(
+                range(len(self.categories)), map(literal, self.categories), fontsize=7
+            )
+            self.drawn.set_ylim(-0.5, len(self.categories) - 0.5)
+
+
+def grid(sweeps: Sequence[Sweep], share_y: bool = False) -> tuple["Drawing", list[Panel]]:
+    """A drawing, and its panels, in the order of the sweeps' hyperparameters."""
+    every = [(k, sweep, axis) for k, sweep in enumerate(sweeps) for axis in sweep.axes]
+    names = list(dict.fromkeys(axis.name for _, _, axis in every))
     width = 2.6 if len(names) > 1 else 4.0
-    drawing, panels = plots.grid(len(names), COLUMNS, (width, 2.3), share_y=share_y)
-    for panel in panels:
+    drawing, drawn = plots.grid(len(names), COLUMNS, (width, 2.3), share_y=share_y)
+    panels = []
+    for name, panel in zip(names, drawn, strict=True):
         panel.tick_params(labelsize=7)
-    return drawing, dict(zip(names, panels, strict=True))
-
-
-def having(sweeps: Sequence[Sweep], name: str) -> list[tuple[int, Sweep, Axis]]:
-    """The sweeps that have a hyperparameter, each with its number."""
-    every = ((k, sweep, axis) for k, sweep in enumerate(sweeps) for axis in sweep.axes)
-    return [member for member in every if member[2].name == name]
+        members = [member for member in every if member[2].name == name]
+        categories = _categories([axis for _, _, axis in members])
+        panels.append(Panel(name, panel, members, categories))
+    return drawing, panels
 
 
 def texts(axis: Axis) -> list[str]:
@@ -87,8 +115,7 @@ def numbers(axis: Axis) -> np.ndarray:
     return np.array(axis.used, np.float64)
 
 
-def categories_of(axes: Sequence[Axis]) -> list[str] | None:
-    """All values of a panel whose values are told apart, in order; None: they are measured."""
+def _categories(axes: Sequence[Axis]) -> list[str] | None:
     if all(axis.scale.categories is None for axis in axes):
         return None
     named = [text for axis in axes for text in (axis.scale.categories or texts(axis))]
@@ -98,8 +125,7 @@ def categories_of(axes: Sequence[Axis]) -> list[str] | None:
         return [*dict.fromkeys(named)]
 
 
-def measure(panel: "Axes", side: str, axes: Sequence[Axis]) -> None:
-    """Gives the x or y axis of a panel the scale and the range that its values were drawn from."""
+def _measure(panel: "Axes", side: str, axes: Sequence[Axis]) -> None:
     drawn = np.concatenate([numbers(axis) for axis in axes])
     known = [(axis.scale.low, axis.scale.high) for axis in axes]
     ends = [end for pair in known for end in pair if end is not None] + drawn.tolist()
@@ -116,10 +142,3 @@ def measure(panel: "Axes", side: str, axes: Sequence[Axis]) -> None:
     ticks = getattr(panel, f"{side}axis").get_major_locator()
     whole = all(axis.scale.whole for axis in axes)
     ticks.set_params(nbins=5, integer=whole)  # more labels run into one another
-
-
-def name_ticks(panel: "Axes", categories: Sequence[str]) -> None:
-    """Categories as labels, aslant where they would run into one another."""
-    slant = 20 if sum(map(len, categories)) > _LETTERS else 0
-    panel.set_xticks(range(len(categories)), map(literal, categories), fontsize=7, rotation=slant)
-    panel.set_xlim(-0.5, len(categories) - 0.5)
