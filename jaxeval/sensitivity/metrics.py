@@ -31,7 +31,7 @@ def of_scores(
     falling = -np.sort(-drawn, axis=1)
     best, n = falling[:, 0], drawn.shape[1]
     counts = np.stack([np.bincount(row, minlength=len(scores)) for row in rows])
-    equal = np.sum(near(best[:, None], drawn, rope), axis=1)
+    equal = np.sum(_near(best[:, None], drawn, rope), axis=1)
 
     def of_best(part: np.ndarray) -> np.ndarray:
         return np.where(best > 0, 100 * part / np.where(best > 0, best, 1.0), 0.0)
@@ -45,7 +45,7 @@ def of_scores(
     }
 
 
-def near(a: np.ndarray, b: np.ndarray, rope: float) -> np.ndarray:
+def _near(a: np.ndarray, b: np.ndarray, rope: float) -> np.ndarray:
     """|a - b| <= rope, of scores rounded to their decimals."""
     gap = np.abs(np.round(a, _DECIMALS) - np.round(b, _DECIMALS))
     return np.asarray(gap <= rope + _SLACK)
@@ -55,7 +55,7 @@ def near_best(scores: np.ndarray, margin: float, higher_is_better: bool = True) 
     """[n] bool: which scores are within a margin of the best of them, itself included."""
     if not len(scores):
         return np.zeros(0, bool)
-    return near(scores.max() if higher_is_better else scores.min(), scores, margin)
+    return _near(scores.max() if higher_is_better else scores.min(), scores, margin)
 
 
 def _expected_equivalent(scores: np.ndarray, counts: np.ndarray, rope: float) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from scipy import special
 
-from jaxeval.report import scores, text
+from jaxeval.report import plots, scores, text
 from jaxeval.report.document import Block, Document, Figure, Table
 from jaxeval.report.result import Result
 from jaxeval.report.sweep import figures
@@ -84,18 +84,18 @@ class Sensitivity(Result):
 
 def _figures(result: Sensitivity) -> list[Figure]:
     if not result.groups:
-        within = len(result.trials) <= figures.MOST
+        within = len(result.trials) <= plots.MOST
         return figures.draw(result.trials, result.sweeps[0].rope) if within else []
     groups = {group.name: group.sweeps for group in result.groups}
-    within = len(groups) <= figures.MOST
+    within = len(groups) <= plots.MOST
     return figures.draw_groups(result.trials, groups, result.over) if within else []
 
 
 def _notes(result: Sensitivity) -> list[str]:
     notes = [f"{sweep.name}: {note}" for sweep in result.trials for note in sweep.notes]
-    if len(result.groups or result.trials) > figures.MOST:
+    if len(result.groups or result.trials) > plots.MOST:
         notes.append(
-            f"figures tell at most {figures.MOST} sweeps or groups apart: there are none; average "
+            f"figures tell at most {plots.MOST} sweeps or groups apart: there are none; average "
             "over data sets, or choose"
         )
     return notes
@@ -160,16 +160,12 @@ def _cell(of: Estimate | Mean | None) -> str:
 
 def _intervals(result: Sensitivity) -> dict[str, list]:
     """Kind -> those that are shown; of the first sweep, as others differ in their seed alone."""
-    named: dict[str, list] = {}
-    for path, estimate in result.sweeps[0].metrics.items():
-        kind = "scores" if path.partition(".")[0] in {*_METRICS, *_SERIES} else "profiles"
-        kind = _METRICS[path] if path == "share_zero" else kind
-        kind = "correlations" if path.endswith(".rho") else kind
-        named.setdefault(kind, []).append(estimate.interval)
-    named["differences"] = [gap.interval for gap in result.difference.values()]
     means = [of.means for of in result.groups] + [of.means for of in result.contrasts]
-    named["averages"] = [mean.interval for each in means for mean in each.values()]
-    return named
+    return {
+        "sweeps": [of.interval for of in result.sweeps[0].metrics.values()],
+        "differences": [gap.interval for gap in result.difference.values()],
+        "averages": [mean.interval for each in means for mean in each.values()],
+    }
 
 
 def _sentence(result: Sensitivity, margin: str) -> str:

@@ -18,8 +18,6 @@ from jaxeval.stats import describe
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST = plots.MOST  # sweeps or groups that figures tell apart
-
 
 def draw(sweeps: Sequence[Sweep], margin: float) -> list[Figure]:
     """All figures of one or more sweeps; sweeps may differ in their hyperparameters."""
