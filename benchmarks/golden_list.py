@@ -18,10 +18,122 @@ all that lies below, and the first that fits counts:
 
 from string import Template
 
+_PAIRS = "json.*.pairs.*"
+_TESTS = (
+    "brunner_munzel mann_whitney_u kolmogorov_smirnov brown_forsythe pitman_morgan welch_t paired_t "
+    "wilcoxon_signed_rank sign_test permutation_test tost"
+)
+_EFFECTS = (
+    "probability_of_improvement a12 cliffs_delta difference_of_medians almost_stochastic_order"
+)
+_PLAN = (
+    "least_p detectable_difference planned_difference power required_seeds required_range "
+    "detectable_ratio"
+)
+_RUNS = "compare: *"
+_MARKED = "one sign, `shown`, and one number, `p_adjusted`, for all pairs"
 # (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
-RENAMED: list[tuple] = []
+RENAMED: list[tuple] = [
+    *(
+        (f"{_PAIRS}.difference", f"{_PAIRS}.difference", "", command)
+        for command in ("compare: log*", "compare: gate", "compare: items, one run")
+    ),
+    (f"{_PAIRS}.difference", f"{_PAIRS}.effects.difference", "by kind", _RUNS),
+    *(
+        (f"{_PAIRS}.{test}.{then}", now and f"{_PAIRS}.{now}.{test}", _MARKED, _RUNS)
+        for test in _TESTS.split()
+        for then, now in (("p_adjusted", "adjusted"), ("verdict", None))
+    ),
+    *(
+        (f"{_PAIRS}.{name}", f"{_PAIRS}.{place}.{name}", "by kind", _RUNS)
+        for place, names in (("tests", _TESTS), ("effects", _EFFECTS), ("plan", _PLAN))
+        for name in names.split()
+    ),
+    (f"{_PAIRS}.verdict", None, _MARKED, _RUNS),
+    (f"{_PAIRS}.dataset", f"{_PAIRS}.data_set", "two words", _RUNS),
+    ("json.*.models.*.dataset", "json.*.models.*.data_set", "two words", _RUNS),
+    ("json.*.copies.*.dataset", "json.*.copies.*.data_set", "two words", _RUNS),
+    ("json.*.models.*.summarize", "json.*.models.*.summary", "a noun", _RUNS),
+    (
+        "json.*.models.*.spearman.rho",
+        "json.*.models.*.dev_test.0",
+        "rho and why there is none",
+        _RUNS,
+    ),
+    ("json.*.models.*.spearman.note", "json.*.models.*.dev_test.1", "the same", _RUNS),
+    ("json.*.models.*.spearman", "json.*.models.*.dev_test", "what it is of", _RUNS),
+    (
+        "json.*.models.*.expected_validation_performance.without_replacement",
+        "json.*.models.*.expected_best.0",
+        "shorter",
+        _RUNS,
+    ),
+    (
+        "json.*.models.*.expected_validation_performance.with_replacement",
+        "json.*.models.*.expected_best.1",
+        "shorter",
+        _RUNS,
+    ),
+    ("json.*.rules.target_power", "json.*.rules.power", "its name in Python", _RUNS),
+    ("json.*.rules.higher_is_better", None, "of the scores", _RUNS),
+    ("json.*.direction_assumed", None, "direction: recorded, named, asked or assumed", _RUNS),
+    ("json.*.adjust_p_values.method", None, "rules.correction", _RUNS),
+    ("json.*.adjust_p_values", "json.*.families", "what the numbers are", _RUNS),
+    ("json.*.primary.text", None, "in the document", _RUNS),
+    ("json.*.across_datasets.nemenyi.pairs", None, "p_values by pair", _RUNS),
+    (
+        "json.*.across_datasets.friedman.without_ties",
+        "json.*.across.ranking.without_ties.0",
+        "",
+        _RUNS,
+    ),
+    (
+        "json.*.across_datasets.iman_davenport.without_ties",
+        "json.*.across.ranking.without_ties.1",
+        "",
+        _RUNS,
+    ),
+    ("json.*.across_datasets.friedman", "json.*.across.ranking.friedman", "one ranking", _RUNS),
+    (
+        "json.*.across_datasets.iman_davenport",
+        "json.*.across.ranking.iman_davenport",
+        "one ranking",
+        _RUNS,
+    ),
+    ("json.*.across_datasets.nemenyi", "json.*.across.ranking", "one ranking", _RUNS),
+    ("json.*.across_datasets.against_control", "json.*.across.against", "shorter", _RUNS),
+    ("json.*.across_datasets.wilcoxon_signed_rank", "json.*.across.signed_rank", "shorter", _RUNS),
+    ("json.*.across_datasets.datasets", "json.*.across.data_sets", "two words", _RUNS),
+    (
+        "json.*.across_datasets.interquartile_mean",
+        "json.*.across.aggregates.interquartile_mean",
+        "one place",
+        _RUNS,
+    ),
+    ("json.*.across_datasets", "json.*.across", "shorter", _RUNS),
+    ("json.*.items_and_runs", "json.*.items", "shorter", _RUNS),
+    ("json.*.single_models", "json.*.single", "shorter", _RUNS),
+    ("files.*", None, "tables of documents", _RUNS),
+]
 # (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
-ADDED: list[tuple] = []
+ADDED: list[tuple] = [
+    *(
+        (f"json.*.pairs.*.{name}*", "one pair of runs and of items", _RUNS)
+        for name in (
+            "metric higher_is_better value interval primary p_value p_adjusted shown against unit "
+            "equivalent wider difference means over by_margin as_sample tests adjusted effects plan "
+            "rope data_set n pairs"
+        ).split()
+    ),
+    ("json.*.overall.*", "one pair of runs and of items", _RUNS),
+    ("json.*.rules.*", "one set of rules", _RUNS),
+    ("json.*.direction*", "direction: recorded, named, asked or assumed", _RUNS),
+    ("json.*.across.*", "what was computed is there", _RUNS),
+    ("json.*.failures.*", "counts beside tests", _RUNS),
+    ("json.*.statuses*", "of scores", _RUNS),
+    ("json.*.families*", "of scores", _RUNS),
+    ("files.*", "tables of documents", _RUNS),
+]
 # (path below "figures.", reason)
 DROPPED_FIGURES: list[tuple[str, str]] = []
 
@@ -198,7 +310,7 @@ when = { scheduler = ["plateau"] }
 }
 CUT = ("scores/wiemerslage2024", 200)  # real tables of which `cut` has the first rows
 NAMES = {
-    "TABLES": "--latex out/t.tex --markdown out/t.md",
+    "TABLES": "--save out/t.tex --save out/t.md",
     "FIESTA": "--table data/scores/fiesta2019/test_f1.json",
     "REIMERS": "--table data/scores/reimers2017/hyperparameter_results.csv.gz",
     "SWEEPS": "cut/wiemerslage2024",
@@ -225,141 +337,133 @@ NAMES = {
 
 _TEXT = """\
 compare: two
-    compare --table in/two.csv --json out/j.json $TABLES --details --figures out/f
+    compare in/two.csv --json out/j.json $TABLES --details --save out/f
 compare: two, short
-    compare lstm rhn --table in/two.csv --margin .01
-    compare rhn lstm --table in/two.csv
+    compare in/two.csv lstm rhn --margin .01
+    compare in/two.csv rhn lstm
 compare: two, no difference
-    compare --table in/same.csv --json out/j.json $TABLES --details --margin .05
+    compare in/same.csv --json out/j.json $TABLES --details --margin .05
 compare: few seeds
-    compare --table in/few2.csv --json out/few2.json --markdown out/few2.md --details
-    compare --table in/few3.csv --json out/few3.json --markdown out/few3.md --details
-    compare --table in/few5.csv --json out/few5.json --markdown out/few5.md --details
+    compare in/few2.csv --json out/few2.json --save out/few2.md --details
+    compare in/few3.csv --json out/few3.json --save out/few3.md --details
+    compare in/few5.csv --json out/few5.json --save out/few5.md --details
 compare: five models
-    compare --table in/many.csv --json out/j.json $TABLES --details --figures out/f
+    compare in/many.csv --json out/j.json $TABLES --details --save out/f
 compare: five models, control
-    compare --table in/many.csv --control gru --json out/holm.json --details
-    compare --table in/many.csv --correction bonferroni --json out/bonferroni.json
-    compare --table in/many.csv --correction benjamini_hochberg --alpha .1 --json out/bh.json
+    compare in/many.csv --control gru --json out/holm.json --details
+    compare in/many.csv --correction bonferroni --json out/bonferroni.json
+    compare in/many.csv --correction benjamini_hochberg --alpha .1 --json out/bh.json
 compare: nine models
-    compare --table in/nine.csv --json out/j.json --latex out/t.tex
+    compare in/nine.csv --json out/j.json --save out/t.tex
 compare: failed runs
-    compare --table in/failed.csv --json out/j.json $TABLES --details --figures out/f
+    compare in/failed.csv --json out/j.json $TABLES --details --save out/f
 compare: missing scores
-    compare --table in/gaps.csv
-    compare --table in/gaps.csv --missing drop --json out/drop.json
-    compare --table in/gaps.csv --missing zero --json out/zero.json --details
+    compare in/gaps.csv
+    compare in/gaps.csv --missing drop --json out/drop.json
+    compare in/gaps.csv --missing zero --json out/zero.json --details
 compare: lower is better
-    compare --table in/perplexity.csv --json out/j.json $TABLES --details --figures out/f
-    compare --table in/perplexity.csv --higher-is-better --json out/higher.json
+    compare in/perplexity.csv --json out/j.json $TABLES --details --save out/f
+    compare in/perplexity.csv --no-lower-is-better --json out/higher.json
 compare: last and best epoch
-    compare --table in/dev.csv --score test --column last=epoch --json out/last.json --details
-    compare --table in/dev.csv --score test --column best=dev --json out/best.json
-    compare --table in/dev.csv --score test
+    compare in/dev.csv --score test --column last=epoch --json out/last.json --details
+    compare in/dev.csv --score test --column best=dev --json out/best.json
+    compare in/dev.csv --score test
 compare: wide, lists, lines
-    compare --table in/wide.csv --json out/wide.json
-    compare lstm gru --table in/lists.json --column split=number --json out/lists.json
-        --details
-    compare --table in/lines.jsonl.gz --rows 10 --json out/lines.json
+    compare in/wide.csv --json out/wide.json
+    compare in/lists.json lstm gru --column split=number --json out/lists.json --details
 compare: constant scores
-    compare --table in/constant.csv --json out/j.json $TABLES --details
+    compare in/constant.csv --json out/j.json $TABLES --details
 compare: paired splits
-    compare --table in/splits.csv --json out/j.json $TABLES --details --figures out/f
-    compare A B --table in/splits.csv --json out/ab.json
+    compare in/splits.csv --json out/j.json $TABLES --details --save out/f
+    compare in/splits.csv A B --json out/ab.json
 compare: splits and seeds
-    compare --table in/crossed.csv --json out/split.json --details
-    compare --table in/crossed.csv --unit seed --json out/seed.json
-    compare --table in/crossed.csv --unit row --json out/row.json
+    compare in/crossed.csv --json out/split.json --details
+    compare in/crossed.csv --unit seed --json out/seed.json
+    compare in/crossed.csv --unit row --json out/row.json
 compare: data sets
-    compare --table in/datasets.csv --json out/j.json $TABLES --details --figures out/f
+    compare in/datasets.csv --json out/j.json $TABLES --details --save out/f
 compare: data sets, control
-    compare --table in/datasets.csv --control B --figures out/f --json out/j.json --details
-    compare A B --table in/datasets.csv --json out/ab.json
+    compare in/datasets.csv --control B --save out/f --json out/j.json --details
+    compare in/datasets.csv A B --json out/ab.json
 compare: data sets and seeds
-    compare --table in/games.csv --column model=agent --gamma .9 --json out/j.json $TABLES
-        --details --figures out/f
-    compare A B --table in/games.csv --column model=agent --unit dataset --json out/ab.json
+    compare in/games.csv --column model=agent --json out/j.json $TABLES --details --save
+        out/f
+    compare in/games.csv A B --column model=agent --unit dataset --json out/ab.json
 compare: resamples and seed
-    compare --table in/two.csv --resamples 499 --seed 3 --alpha .01 --json out/j.json
-        --details
+    compare in/two.csv --resamples 499 --seed 3 --alpha .01 --json out/j.json --details
 compare: wandb
-    compare --table in/wandb_runs.csv --column model=arch --json out/runs.json --details
-    compare --table in/wandb_chart.csv --json out/chart.json
+    compare in/wandb_runs.csv --column model=arch --json out/runs.json --details
+    compare in/wandb_chart.csv --json out/chart.json
 compare: items and runs
-    compare --items in/items.csv --json out/j.json $TABLES --details
+    compare items in/items.csv --json out/j.json $TABLES --details
 compare: items, macro F1
-    compare big small --items in/items.csv --metric macro_f1 --json out/j.json --figures out/f
+    compare items in/items.csv big small --metric macro_f1 --json out/j.json --save out/f
 compare: items, one run
-    compare --items in/items_one.csv --json out/j.json --details --markdown out/t.md
+    compare items in/items_one.csv --json out/j.json --details --save out/t.md
 compare: released, fiesta
-    compare $FIESTA tdlstm atae ian lstm --json out/j.json --details --figures out/f
-    compare $FIESTA tdlstm ian --column split=number --json out/splits.json
+    compare data/scores/fiesta2019/test_f1.json tdlstm atae ian lstm --json out/j.json --details --save out/f
+    compare data/scores/fiesta2019/test_f1.json tdlstm ian --column split=number --json out/splits.json
 compare: log, lm-eval
-    compare --log in/logs/lm_eval --json out/j.json --markdown out/t.md --details --html
+    compare logs in/logs/lm_eval --json out/j.json --save out/t.md --details --save
         out/board.html
 compare: log, tasks and clusters
-    compare org/new org/old --log in/logs/lm_eval --task arc --cluster passage --json
-        out/j.json --details
-    compare --log in/logs/lm_eval --task '*o*' --alpha .01 --margin .02 --json out/o.json
+    compare logs org/new=in/logs/lm_eval/org__new org/old=in/logs/lm_eval/org__old
+        --task arc --cluster passage --json out/j.json --details
+    compare logs in/logs/lm_eval --task '*o*' --alpha .01 --margin .02 --json out/o.json
 compare: log, losses
-    compare --log in/logs/loss --json out/j.json --details --markdown out/t.md
+    compare logs in/logs/loss --json out/j.json --details --save out/t.md
 compare: log, inspect
-    compare --log in/logs/inspect --json out/j.json --details
+    compare logs in/logs/inspect --json out/j.json --details
 compare: log, helm
-    compare --log in/logs/helm --json out/j.json --details
+    compare logs in/logs/helm --json out/j.json --details
 compare: log, openai evals
-    compare --log in/logs/evals --json out/j.json --details
+    compare logs in/logs/evals --json out/j.json --details
 compare: log, predictions
-    compare new old --log in/logs/predictions --cluster text --margin .02 --json out/j.json
-        --details
-    compare --log in/logs/predictions --over items --json out/items.json
-    compare --log in/logs/predictions --over runs --json out/runs.json
-    compare --log one=in/logs/runs/a.jsonl --log two=in/logs/runs/b.jsonl --json
-        out/named.json
+    compare logs in/logs/predictions/new.jsonl in/logs/predictions/old.jsonl --cluster
+        text --margin .02 --json out/j.json --details
+    compare logs in/logs/predictions --over items --json out/items.json
+    compare logs in/logs/predictions --over runs --json out/runs.json
+    compare logs one=in/logs/runs/a.jsonl two=in/logs/runs/b.jsonl --json out/named.json
 compare: log, csv
-    compare --log in/logs/scores.csv --metric bleu --column score=bleu --json out/j.json
-        --details --html out/b.html
+    compare logs in/logs/scores.csv --metric bleu --column score=bleu --json out/j.json
+        --details --save out/b.html
 compare: gate
-    compare new old --log in/logs/gate/better --gate --margin .01 --junit out/better.xml
-        --json out/better.json
-    compare new old --log in/logs/gate/equal --gate --margin .1 --junit out/equal.xml --json
-        out/equal.json
-    compare old new --log in/logs/gate/better --gate --json out/worse.json --markdown
-        out/worse.md
+    compare logs in/logs/gate/better/new in/logs/gate/better/old --gate
+        --margin .01 --json out/better.json
+    compare logs in/logs/gate/equal/new in/logs/gate/equal/old --gate
+        --margin .1 --json out/equal.json
+    compare logs in/logs/gate/better/old in/logs/gate/better/new --gate
+        --json out/worse.json --save out/worse.md
 compare: options
-    compare options --table in/networks.tsv --option batch --score f1 --group set --ignore ID
-        --fold-case backend --json out/j.json
-    compare options --table in/networks.tsv --option batch --score f1 --values 8,32 --key
-        set,layers --repeats mean --ddof 0 --where set=pos --json out/key.json
+    compare options in/networks.tsv --option batch --score f1 --group set --ignore ID
+        --json out/j.json
+    compare options in/networks.tsv --option batch --score f1 --values 8,32 --key
+        set,layers --repeats mean --json out/key.json
 compare: options, released
-    compare options $REIMERS --option miniBatchSize --score Test_F1 --group Dataset --where
-        Setting=SingleTask --fold-case Backend --ignore
-        ID,Epochs,OptimalEpoch,Dev_F1,Max_Test_F1,LabelKey --json out/miniBatchSize.json
-    compare options $REIMERS --option Optimizer --score Test_F1 --group Dataset --where
-        Setting=SingleTask --fold-case Backend --ignore
+    compare options data/scores/reimers2017/hyperparameter_results.csv.gz --option miniBatchSize --score Test_F1 --group Dataset
+        --ignore ID,Epochs,OptimalEpoch,Dev_F1,Max_Test_F1,LabelKey --json
+        out/miniBatchSize.json
+    compare options data/scores/reimers2017/hyperparameter_results.csv.gz --option Optimizer --score Test_F1 --group Dataset --ignore
         ID,Epochs,OptimalEpoch,Dev_F1,Max_Test_F1,LabelKey --json out/Optimizer.json
 compare: refused
-    compare --table in/none.csv
-    compare A Z --table in/splits.csv
-    compare --table in/two.csv --margin 2
-    compare --table in/two.csv --score f2
-    compare --log in/logs/lm_eval --metric nope
-    compare --table in/two.csv --nope
+    compare in/none.csv
+    compare in/splits.csv A Z
+    compare in/two.csv --margin 2
+    compare in/two.csv --score f2
+    compare logs in/logs/lm_eval --metric nope
+    compare in/two.csv --nope
     compar
 plan: given
-    plan --difference .03 --sd-items .33333 --json out/items.json
-    plan --difference .02 --sd-items .4 --sd-runs .01 --sd-items-runs .2 --sd-samples .3
-        --fewest-runs 3 --run-cost 5000 --item-cost 20 --answer-cost 2 --power .9 --alpha .01
-        --json out/all.json
+    plan --difference .03 --sd .33333 --json out/items.json
 plan: pilots
-    plan --difference .02 --items in/items_four.csv --model big --minus small --run-cost 100
-        --json out/items.json
-    plan --difference .02 --log in/logs/predictions --model new --minus old --cluster text
-        --json out/log.json
-    plan --difference .05 --log in/logs/inspect --model openai/a --minus openai/b --json
+    plan items in/items_four.csv --difference .02 --model big --minus small --json
+        out/items.json
+    plan logs in/logs/predictions --difference .02 --model new --minus old --cluster
+        text --json out/log.json
+    plan logs in/logs/inspect --difference .05 --model openai/a --minus openai/b --json
         out/samples.json
-    plan --difference .05 --log in/logs/lm_eval --model org/new --minus org/old --task arc
-        --json out/arc.json
+    plan logs in/logs/lm_eval --difference .05 --model org/new --minus org/old --task
+        arc --json out/arc.json
 select: table
     select $FIESTA --json out/j.json --details
     select --table in/many.csv --logit --epsilon .02 --json out/logit.json
@@ -456,7 +560,7 @@ vectors: judge
         training.evaluation_batch_size=16 training.lanes=4 --data in/judged --seeds 5
         --baseline in/b.txt --resamples 200 --json out/j.json --csv out/scores.csv --latex
         out/t.tex --html out/page.html
-    compare --table out/scores.csv --json out/compared.json
+    compare out/scores.csv --json out/compared.json
     vectors judge in/a.txt in/b.txt --data in/judged --modes fixed --dry-run
 about: configs
     configs --json out/configs.json
@@ -514,8 +618,8 @@ trained: bags, whole life
     runs list runs --json out/list.json
     report runs --json out/report.json --html out/report.html --figures out/f --details
     report runs --experiment slow --json out/report_slow.json
-    compare --runs runs --json out/compared.json --latex out/t.tex --details
-    compare five slow --runs runs --score dev --json out/dev.json
+    compare runs --json out/compared.json --save out/t.tex --details
+    compare runs five slow --score dev --json out/dev.json
     select --runs runs --json out/selected.json
     evaluate --out runs --experiment five --part dev --json out/evaluated.json
     predict runs --experiment five --vote --input in/targets.jsonl --output

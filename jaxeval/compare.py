@@ -95,10 +95,7 @@ def _rules(
 
 
 def _without_single(scores: "Scores", items: "Scores | None") -> "Scores":
-    """Without models of one run, where two or more others are left.
-
-    Those of several data sets stay, and so do those that may be compared over items.
-    """
+    """Without models of one run on one data set, where two others are left, or have items."""
     alone = _single(scores)
     left = [m for m in alone if not (items and items.data_sets) or _failed(scores, m)]
     if not left or len(scores.models) - len(alone) < 2 or len(scores.data_sets) > 1:

@@ -3,15 +3,13 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jaxeval.config.arguments import MOST, SEEDS
 from jaxeval.errors import ConfigError, argument, printable
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from jaxeval.runs.imported import Columns
     from jaxeval.runs.layout import Layout
     from jaxeval.runs.scores import Scores
@@ -104,56 +102,6 @@ def add_direction(group: argparse._ActionsContainer) -> None:
             dest="higher_is_better",
             help=f"{direction} scores are better (as the metric's name says, else higher)",
         )
-
-
-def add_logs(group: argparse._ArgumentGroup) -> None:
-    """Arguments of logs of evaluations."""
-    group.add_argument(
-        "--log",
-        action="append",
-        metavar="[NAME=]PATH",
-        help="logs of lm-evaluation-harness, Inspect, HELM or openai/evals, or JSON lines or CSV "
-        "of predictions: a file or a folder, may be repeated; NAME: all are runs of this model",
-    )
-    group.add_argument(
-        "--task",
-        action="append",
-        metavar="NAME",
-        help="only this task, or those of a pattern such as 'mmlu_*'; may be repeated (all tasks)",
-    )
-    group.add_argument(
-        "--cluster", metavar="KEY", help="items with the same KEY in their data belong together"
-    )
-    group.add_argument(
-        "--mismatched",
-        choices=("error", "drop", "pair"),
-        default="error",
-        help="what to do with items that have one id and differ in content or prompt (error)",
-    )
-
-
-def log_files(args: argparse.Namespace) -> "Iterator[Path]":
-    """The files of logs that are read, looked for when the first is asked for.
-
-    Raises:
-      DataError: as `finding.read`.
-    """
-    if args.log:
-        from jaxeval.runs.logs import finding
-
-        yield from finding.files(args.log, bool(args.column))
-
-
-def add_items(parser: argparse.ArgumentParser) -> None:
-    """A table of predictions, from which scores and items are."""
-    group = parser.add_argument_group("what is read, item by item")
-    group.add_argument(
-        "--items",
-        action=Once,
-        metavar="FILE",
-        help="a row an item of a run instead: columns model, seed or run, item (and dataset), and "
-        "correct, or gold and predicted; --metric accuracy (the default) or macro_f1",
-    )
 
 
 def scores(args: argparse.Namespace, models: Sequence[str]) -> "Scores":

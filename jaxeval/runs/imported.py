@@ -119,14 +119,14 @@ def of_python(table: Any) -> Columns:
     """
     if not hasattr(table, "to_dict"):
         records = [{str(key): value for key, value in record.items()} for record in table]
-        return of_records(records, "records", range(1, len(records) + 1))
+        return _of_records(records, "records", range(1, len(records) + 1))
     values = {str(name): [*table[name]] for name in table.columns}
     if len(values) < len(table.columns) or not len(table):
         raise DataError("table: expected a data frame with rows, and columns of different names")
     return Columns("data frame", values, range(1, len(table) + 1))
 
 
-def of_records(
+def _of_records(
     records: Sequence[Mapping[str, object]], path: str | Path, rows: Sequence[int]
 ) -> Columns:
     """The columns of records; those that a record lacks are None there."""
@@ -160,13 +160,15 @@ def _delimited(path: str | Path) -> Columns:
         twice = _twice(names)
         if twice is not None:
             raise DataError(f"two columns are named {twice!r}", path, 1)
+        width = len(names)
         for row in filter(None, reader):
-            if len(row) != len(names):
+            if len(row) != width:
                 message = f"expected {len(names)} fields as in the header, found {len(row)}"
                 raise DataError(message, path, reader.line_num)
             body.append(row)
             numbers.append(reader.line_num)
-            _refuse_many(len(body), path)
+            if len(body) > _MOST_ROWS:
+                _refuse_many(len(body), path)
     except csv.Error as error:
         message = f"not a table of delimited text ({error})"
         raise DataError(message, path, reader.line_num) from None
@@ -210,7 +212,7 @@ def _json(path: str | Path) -> Columns:
         return _of_lists(tree, path)
     if isinstance(tree, list) and tree and all(isinstance(r, dict) for r in tree):
         _refuse_many(len(tree), path)
-        return of_records(tree, path, range(1, len(tree) + 1))
+        return _of_records(tree, path, range(1, len(tree) + 1))
     raise DataError(_EXPECTED_JSON, path)
 
 
@@ -246,7 +248,7 @@ def _json_lines(lines: Iterable[str], path: str | Path) -> Columns:
             records.append(record)
             numbers.append(number)
             _refuse_many(len(records), path)
-    return of_records(records, path, numbers)
+    return _of_records(records, path, numbers)
 
 
 def _is_object(line: str) -> bool:

@@ -6,6 +6,7 @@ such as item_id and prediction mean the same. Notation: N rows, C kinds of count
 """
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -13,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import checks, counts, cube, imported, matching, names, tables
+from jaxeval.runs import checks, counts, cube, imported, matching, names
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import records
 from jaxeval.runs.rows import Coded, Rows, both_of, coded, constant
-from jaxeval.runs.scores import DataSetScores, ModelScores, Scores, Status
+from jaxeval.runs.scores import DataSetScores, Scores, Status
 
 METRICS = ("accuracy", "macro_f1")
 TABLES = (".csv", ".tsv")
@@ -58,19 +59,64 @@ def read(
     table = _named(imported.read(path), columns or {}, ("correct", "gold", "predicted"))
     if metric == "macro_f1" and "gold" not in table.values:
         raise DataError("macro_f1 needs columns gold and predicted", path)
-    failed, finished = _ended(table)
-    whole = rows(finished, metric)
-    lacking = np.flatnonzero(whole.status != Status.SCORED)
+    whole, ended = rows(table, metric), table.values.get("status", [""] * len(table))
+    failed = np.isin(whole.run, whole.run[[*map(checks.is_failed, ended)]])
+    lacking = np.flatnonzero((whole.status != Status.SCORED) & ~failed)
     if len(lacking):
-        where = f"row {whole.number[lacking[0]]}"
         message = "an answer is empty; expected a word of its own for none, which counts as wrong"
-        raise DataError(f"{where}: {message}", path)
-    found = cube.scores(whole, Layout())
-    items = dataclasses.replace(
-        found, data_sets=tuple(_scored(of, path) for of in found.data_sets)
+        raise DataError(f"row {whole.number[lacking[0]]}: {message}", path)
+    if failed.all():
+        raise DataError("all runs failed, by the column status: no items to compare", path)
+    whole.status[failed], whole.score[failed] = Status.FAILED, np.nan
+    found = cube.scores(whole, Layout(models=models))
+    found = dataclasses.replace(found, statuses=_statuses(whole, ended) if failed.any() else {})
+    slices = [_slices(data, path) for data in found.data_sets]
+    runs, items = (tuple(of) for of in zip(*slices, strict=True))
+    return Answers(
+        dataclasses.replace(found, data_sets=runs), dataclasses.replace(found, data_sets=items)
     )
-    runs = tables.of_columns(_of_runs(items, failed), Layout(models=models))
-    return Answers(runs, items.only(runs.models))
+
+
+def _statuses(whole: Rows, ended: Sequence[object]) -> dict[str, dict[str, int]]:
+    """Model -> how its runs ended -> how many."""
+    counts: dict[str, dict[str, int]] = {}
+    for k in np.unique(whole.run).tolist():  # the first row of each run
+        of = counts.setdefault(whole.model.named(k), {})
+        word = str(ended[k]) if whole.status[k] == Status.FAILED else "finished"
+        of[word] = of.get(word, 0) + 1
+    return counts
+
+
+def _slices(data: DataSetScores, path: str | Path) -> tuple[DataSetScores, DataSetScores]:
+    """The scores of whole runs, and of the items of those that finished.
+
+    Raises:
+      DataError: a run lacks items of the others.
+    """
+    of_runs, of_items = {}, {}
+    for model, of in data.models.items():
+        ended = of.chosen(of.finished)
+        for run, lacks in enumerate((ended.status[..., 0] == Status.ABSENT).T):
+            if lacks.any():
+                absent = [data.items[k] for k in np.flatnonzero(lacks).tolist()]
+                named = f"model {model}, seed {ended.labels['seed'][run]}"
+                named += f", dataset {data.name}" if data.name else ""
+                found = f"no row for {len(absent)} of {len(data.items)} items"
+                expected = "expected the same items of all runs on a data set"
+                raise DataError(f"{named}: {found} ({listed(absent, 3)}); {expected}", path)
+        assert ended.counts is not None
+        values = counts.values(ended.counts, data.counts, data.metric)
+        how = counts.scoring(data.metric, data.counts)
+        assert values is not None and how is not None  # all counts are there that it needs
+        if ended.runs:
+            of_items[model] = dataclasses.replace(ended, scores=values)
+        sums = ended.counts.sum(0, np.float64)[:, [data.counts.index(n) for n in how.columns]]
+        scores = np.full((1, of.runs, 1), np.nan)
+        scores[0, of.finished, 0] = how.score(sums)
+        status = np.where(np.isnan(scores), Status.FAILED, Status.SCORED).astype(np.uint8)
+        of_runs[model] = dataclasses.replace(of, scores=scores, status=status, counts=None)
+    whole = dataclasses.replace(data, models=of_runs, items=("",), counts=())
+    return whole, dataclasses.replace(data, models=of_items, part=PART)
 
 
 def of_log(path: str | Path, layout: Layout) -> Rows:
@@ -84,7 +130,7 @@ def of_log(path: str | Path, layout: Layout) -> Rows:
     if layout.cluster:
         columns["cluster"] = layout.cluster
     table = _named(imported.read(path), columns, ("score", "correct", "gold", "predicted"))
-    return rows(table, label="name")
+    return rows(table, label="name", scored=columns.get("score", "score"))
 
 
 def is_table(path: Path) -> bool:
@@ -96,59 +142,64 @@ def is_table(path: Path) -> bool:
     return "item" in found and not {"score", "correct", "predicted"}.isdisjoint(found)
 
 
-def rows(table: Columns, metric: str = "", label: str = "seed") -> Rows:
+def rows(table: Columns, metric: str = "", label: str = "seed", scored: str = "score") -> Rows:
     """A table whose columns have the names of their roles, in the normal form.
 
     Args:
-      metric: of all rows; "": the column metric's, else accuracy or score.
+      metric: of all rows; "": the column metric's, else accuracy, or `scored` where it has scores.
       label: what `seed` is of a run: its "seed", or its "name".
     """
     size, known = len(table), table.values
-    stem = Path(table.source).stem
-    model = coded(known["model"]) if "model" in known else constant(stem, size)
-    dataset = coded(known["dataset"]) if "dataset" in known else constant("", size)
-    run = coded(known["seed"]) if "seed" in known else constant("1", size)
-    gold = predicted = None
-    if "gold" in known:
-        both = coded([*known["gold"], *known["predicted"]])
-        gold, predicted = (Coded(both.names, of) for of in np.split(both.codes, 2))
-        empty = [code for code, name in enumerate(both.names) if name in ("", "None")]
-        lost = np.isin(gold.codes, empty) | np.isin(predicted.codes, empty)
-        score = np.where(lost, np.nan, gold.codes == predicted.codes)
-    else:
-        score = _numbers(table, "correct" if "correct" in known else "score")
-    otherwise = "score" if "score" in known and gold is None else "accuracy"
-    measured = constant(metric or otherwise, size)
-    if "metric" in known and not metric:
-        measured = coded(known["metric"])
-    prompt = (
-        coded([records.digest(str(of)) for of in known["prompt"]]) if "prompt" in known else None
-    )
+
+    def column(role: str, otherwise: str) -> Coded:
+        return coded(known[role]) if role in known else constant(otherwise, size)
+
+    model, dataset = column("model", Path(table.source).stem), column("dataset", "")
+    run, score, gold, predicted = column("seed", "1"), *_answers(table)
+    prompt = None
+    if "prompt" in known:
+        prompt = coded([records.digest(str(of)) for of in known["prompt"]])
     if gold is not None:  # is part of what two logs must agree on
         prompt = both_of(prompt or constant("", size), gold)
-
-    def count(where: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
-        columns = {"right": score[where] == 1, "items": np.ones(len(where))}
-        if gold is not None and predicted is not None:
-            columns |= _by_class(gold, predicted, where)
-        return tuple(columns), np.stack([*columns.values()], axis=1).astype(np.float32)
-
+    has_scores = "score" in known and gold is None and "correct" not in known
+    measured = column("metric", scored if has_scores else "accuracy")
     return Rows(
         table.source,
         model,
         dataset,
-        measured,
+        constant(metric, size) if metric else measured,
         _in_order(dataset, coded(known["item"])),
         matching.first(matching.pairs(matching.pairs(model.codes, dataset.codes), run.codes)),
-        np.asarray(score, np.float64),
+        score,
         np.where(np.isnan(score), Status.UNSCORED, Status.SCORED).astype(np.uint8),
         np.asarray(table.rows, np.int64),
         {label: run} if "seed" in known or label == "seed" else {},
         sample=checks.floats(known["sample"]).astype(int) if "sample" in known else None,
         cluster=coded(known["cluster"]) if "cluster" in known else None,
         prompt=prompt,
-        count=count if metric else None,
+        count=functools.partial(_counted, score, gold, predicted) if metric else None,
     )
+
+
+def _answers(table: Columns) -> tuple[np.ndarray, Coded | None, Coded | None]:
+    """[N] scores, NaN where there is none; the classes that are gold and predicted, if known."""
+    if "gold" not in table.values:
+        return _numbers(table, "correct" if "correct" in table.values else "score"), None, None
+    both = coded([*table["gold"], *table["predicted"]])
+    gold, predicted = (Coded(both.names, of) for of in np.split(both.codes, 2))
+    empty = [code for code, name in enumerate(both.names) if name in ("", "None")]
+    lost = np.isin(gold.codes, empty) | np.isin(predicted.codes, empty)
+    return np.where(lost, np.nan, gold.codes == predicted.codes), gold, predicted
+
+
+def _counted(
+    score: np.ndarray, gold: Coded | None, predicted: Coded | None, where: np.ndarray
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """Names of counts of some rows, and [n, C] counts."""
+    columns = {"right": score[where] == 1, "items": np.ones(len(where))}
+    if gold is not None and predicted is not None:
+        columns |= _by_class(gold, predicted, where)
+    return tuple(columns), np.stack([*columns.values()], axis=1).astype(np.float32)
 
 
 def _named(table: Columns, columns: Mapping[str, str], answers: Sequence[str]) -> Columns:
@@ -219,79 +270,3 @@ def _by_class(gold: Coded, predicted: Coded, where: np.ndarray) -> dict[str, np.
         columns[f"predicted_{k}"] = is_predicted
         columns[f"gold_{k}"] = is_gold
     return columns
-
-
-def _ended(table: Columns) -> tuple[dict[tuple[str, str, str], str], Columns]:
-    """(model, data set, seed) -> status of the runs that failed, and the table without them.
-
-    Raises:
-      DataError: no run finished.
-    """
-    if "status" not in table.values:
-        return {}, table
-    datasets = table.texts("dataset") if "dataset" in table.values else [""] * len(table)
-    runs = [*zip(table.texts("model"), datasets, table.texts("seed"), strict=True)]
-    failed = {
-        run: str(status)
-        for run, status in zip(runs, table["status"], strict=True)
-        if checks.is_failed(status)
-    }
-    keep = [k for k, run in enumerate(runs) if run not in failed]
-    if not keep:
-        raise DataError("all runs failed, by the column status: no items to compare", table.source)
-    return failed, imported.pick(table, keep)
-
-
-def _of_runs(items: Scores, failed: Mapping[tuple[str, str, str], str]) -> Columns:
-    """A row a run, in the order of the table; those that failed behind the others."""
-    rows = [
-        (model, data.name, str(seed), _score(data.metric, sums), "finished", int(number))
-        for data in items.data_sets
-        for model, of in data.models.items()
-        for seed, sums, number in zip(of.labels["seed"], _sums(of), of.rows, strict=True)
-    ]
-    rows.sort(key=lambda row: row[-1])
-    every: list[tuple[str, str, str, float | None, str]] = [row[:-1] for row in rows]
-    every += [(model, name, seed, None, status) for (model, name, seed), status in failed.items()]
-    model, dataset, seed, scores, status = zip(*every, strict=True)
-    columns: dict[str, Sequence[object]] = {"model": model, "seed": seed, "score": scores}
-    columns["metric"] = [items.metric] * len(every)
-    columns |= {"dataset": dataset} if any(dataset) else {}
-    columns |= {"status": status} if failed else {}
-    return Columns(items.source, columns, range(1, len(every) + 1))
-
-
-def _sums(of: ModelScores) -> np.ndarray:
-    """[R, C]"""
-    assert of.counts is not None
-    return np.asarray(of.counts.sum(0, np.float64))
-
-
-def _score(metric: str, sums: np.ndarray) -> float:
-    """Accuracy, or macro-F1 (mean F1 of the classes that are gold), of [C] summed counts."""
-    of = counts.ratio(sums[:2]) if metric == "accuracy" else counts.macro_f1(sums[2:])
-    return float(of)
-
-
-def _scored(data: DataSetScores, path: str | Path) -> DataSetScores:
-    """The same with the values of items whose mean is the metric of a run.
-
-    Raises:
-      DataError: a run lacks items of the others.
-    """
-    models = {}
-    for model, of in data.models.items():
-        lacking = np.argwhere(of.status[..., 0] == Status.ABSENT)
-        if len(lacking):
-            run = int(lacking[:, 1].min())
-            absent = [data.items[k] for k in lacking[lacking[:, 1] == run, 0].tolist()]
-            named = f"model {model}, seed {of.labels['seed'][run]}"
-            named += f", dataset {data.name}" if data.name else ""
-            found = f"no row for {len(absent)} of {len(data.items)} items ({listed(absent, 3)})"
-            expected = "expected the same items of all runs on a data set"
-            raise DataError(f"{named}: {found}; {expected}", path)
-        assert of.counts is not None
-        values = counts.values(of.counts, data.counts, data.metric)
-        assert values is not None  # as all counts are there that the metric needs
-        models[model] = dataclasses.replace(of, scores=values)
-    return dataclasses.replace(data, models=models, part=PART)

@@ -11,7 +11,7 @@ Missing = Literal["error", "drop", "zero"]
 Mismatched = Literal["error", "drop", "pair"]
 AXES = ("seed", "split", "dataset")
 ROLES = ("model", "score", "dev", *AXES, "metric", "unit", "status", "higher_is_better")
-OF_ITEMS = ("item", "correct", "gold", "predicted", "task", "run", "sample", "cluster", "prompt")
+_OF_ITEMS = ("item", "correct", "gold", "predicted", "task", "run", "sample", "cluster", "prompt")
 PICKS = ("last", "best")  # of the rows of a run: that of its last epoch, or the best by dev
 
 
@@ -49,7 +49,7 @@ class Layout:
         if not _are_names(self.models):
             raise DataError(f"models: expected names, found {self.models!r:.60}")
         for role, name in self.columns.items():
-            if role not in (*ROLES, *PICKS, *OF_ITEMS):
+            if role not in (*ROLES, *PICKS, *_OF_ITEMS):
                 asked = argument("column", {role: name})
                 raise DataError(f"{asked}: expected one of {', '.join((*ROLES, *PICKS))}")
         if self.missing not in ("error", "drop", "zero"):
@@ -93,8 +93,12 @@ def tidied(table: Columns, layout: Layout) -> Columns:
     if not tidy and "number" in layout.columns.values() and "number" not in table.values:
         counted = {"number": range(1, len(table) + 1), **table.values}
         return tidied(dataclasses.replace(table, values=counted), layout)
-    for column in layout.columns.values():
+    for role, column in layout.columns.items():
         table[column]  # one that was named must exist
+        if role not in ROLES:
+            asked = argument("column", {role: column})
+            message = f"{asked}: of scores of runs, expected one of {', '.join((*ROLES, *PICKS))}"
+            raise DataError(message, table.source)
     if not tidy:
         return _melted(table, layout)
     score = layout.columns.get("score", "score")

@@ -22,6 +22,9 @@ def completed(table: Columns, layout: Layout) -> tuple[Columns, Layout, tuple[st
         or items of a run.
     """
     table, exported = wandb.tidied(table, layout)
+    for column in layout.columns.values():
+        if column != "number":
+            table[column]  # one that was named must exist
     known = _by_name(table, layout)
     whole = layout.having(known)
     if layouts.is_tidy(table, whole) and "score" not in layouts.present(table, whole):

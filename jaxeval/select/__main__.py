@@ -116,7 +116,7 @@ def _by_table(args: argparse.Namespace) -> int:
     from jaxeval import bandits
     from jaxeval.bandits import replay as replaying
     from jaxeval.report import text
-    from jaxeval.report.comparison import answers
+    from jaxeval.report.comparison import failures as lost
     from jaxeval.report.plain import plain
     from jaxeval.report.selection import as_json, terminal
     from jaxeval.stats import failures, samples
@@ -146,7 +146,7 @@ def _by_table(args: argparse.Namespace) -> int:
         tree = result = as_json.result(rule, state, answer, replay)
         result.update({**read, "unit": runs.stored_unit})
         result["failures"] = [] if failed is None else plain(failed.tests)
-        result["failed"] = answers.runs_failed(failed, runs)
+        result["failed"] = lost.of_runs(failed, runs)
         show = functools.partial(terminal.print_result, result, notes, args.details)
     origin = {"source": runs.source, "unusable": plain(runs.unusable), "warnings": notes}
     return options.write({**tree, **origin}, show, args)

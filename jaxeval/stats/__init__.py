@@ -5,20 +5,16 @@ from jaxeval.stats.crossed import components as crossed_components
 from jaxeval.stats.datasets import (
     aggregates,
     average_probability_of_improvement,
-    performance_profile,
-    stratified_bootstrap,
 )
 from jaxeval.stats.describe import (
     Summary,
     expected_validation_performance,
-    interquartile_mean,
     spearman,
     summarize,
 )
 from jaxeval.stats.designs import Variances
 from jaxeval.stats.designs import cheapest as cheapest_designs
 from jaxeval.stats.effects import (
-    a12,
     almost_stochastic_order,
     cliffs_delta,
     difference,
@@ -53,7 +49,6 @@ __all__ = [
     "Summary",
     "TestDesign",
     "Variances",
-    "a12",
     "adjust_p_values",
     "against",
     "aggregates",
@@ -70,7 +65,6 @@ __all__ = [
     "expected_validation_performance",
     "friedman",
     "iman_davenport",
-    "interquartile_mean",
     "kolmogorov_smirnov",
     "mann_whitney_u",
     "mcnemar",
@@ -79,7 +73,6 @@ __all__ = [
     "paired_difference",
     "paired_options",
     "paired_probability_of_improvement",
-    "performance_profile",
     "permutation_test",
     "pitman_morgan",
     "power",
@@ -89,7 +82,6 @@ __all__ = [
     "seed_effect",
     "sign_test",
     "spearman",
-    "stratified_bootstrap",
     "summarize",
     "tost",
     "variance_components",

@@ -68,10 +68,7 @@ def across(
         return None
     runs = {m: [by_data_set[d][m] for d in common] for m in models}
     means = {m: np.array([scores.mean() for scores in runs[m]]) for m in models}
-    every, three = (
-        np.concatenate([of for strata in runs.values() for of in strata]),
-        len(models) > 2,
-    )
+    every = np.concatenate([of for strata in runs.values() for of in strata])
     found = Across(common, means, None, control, (), None, None, None, _one_scale(means))
     if any(len(scores) > 1 for strata in runs.values() for scores in strata):
         with_failed = by_data_set if counted is None else _runs(counted)
@@ -86,16 +83,11 @@ def across(
             higher_is_better=higher_is_better,
         )
         found = dataclasses.replace(found, aggregates=aggregates)
-    if not three:
+    if len(models) == 2:
         test = hypotheses.wilcoxon_signed_rank(*means.values())
         return dataclasses.replace(found, signed_rank=test)
-    ranked = ranking.nemenyi(
-        means,
-        alpha=rules.alpha,
-        resamples=rules.resamples,
-        seed=rules.seed,
-        higher_is_better=higher_is_better,
-    )
+    drawn = {"resamples": rules.resamples, "seed": rules.seed}
+    ranked = ranking.nemenyi(means, alpha=rules.alpha, higher_is_better=higher_is_better, **drawn)
     if not control:
         return dataclasses.replace(found, ranking=ranked)
     return dataclasses.replace(

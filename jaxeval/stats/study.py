@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -13,10 +12,9 @@ from jaxeval.runs.imported import listed
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import (
     across,
-    describe,
+    described,
     equivalence,
     failures,
-    nested,
     run_pairs,
     run_plans,
     single_models,
@@ -24,41 +22,21 @@ from jaxeval.stats import (
 )
 from jaxeval.stats import samples as of_units
 from jaxeval.stats.across import Across
-from jaxeval.stats.describe import Summary
+from jaxeval.stats.described import Described
 from jaxeval.stats.failures import Failures
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.items.study import study as study_items
-from jaxeval.stats.nested import Components
 from jaxeval.stats.pairs import Pair
-from jaxeval.stats.results import Effect, HypothesisTest, Interval, within
+from jaxeval.stats.results import Effect, HypothesisTest, within
 from jaxeval.stats.rules import Rules
 from jaxeval.stats.run_pairs import FEW_SPREADS, Families, RunScores
 from jaxeval.stats.run_plans import Primary
-from jaxeval.stats.samples import Copies, Sample, Samples, Unit
+from jaxeval.stats.samples import Copies, Samples, Unit
 from jaxeval.stats.single_models import SingleModels
 
-_MOST_FOR_BUDGET = 2000  # the curve of the expected best has as many points as there are scores
 _LEAST = 2
 _SHARE_OF_TESTS = 0.2  # of the time; effects and plans take the rest
 Progress = Callable[[float], None]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Described:
-    """One model on one data set.
-
-    Attributes:
-      variance_components: of splits and of seeds within them, where the runs have both.
-      dev_test: Spearman's rho between dev and test scores, or None and the reason.
-      expected_best: of n draws, n = 1 .. N, without and with replacement.
-    """
-
-    model: str
-    data_set: str
-    summary: Summary
-    variance_components: Components | None
-    dev_test: tuple[float | None, str] | None
-    expected_best: tuple[np.ndarray, np.ndarray] | None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -134,7 +112,7 @@ def study(
     return RunStudy(
         units.unit,
         units.averaged,
-        tuple(_described(scores, units, rules, bounds)),
+        tuple(described.of_models(scores, units, rules, bounds)),
         tuple(pairs),
         run_plans.primary(chosen, rules),
         families,
@@ -293,65 +271,3 @@ def _pair(
         wider=(tests[spread].direction or 0) if wide and spread else 0,
         scores=of,
     )
-
-
-def _described(
-    scores: Scores, units: Samples, rules: Rules, bounds: tuple[float, float] | None
-) -> Iterator[Described]:
-    by_name = {data.name: data.models for data in scores.data_sets}
-    for place, cell in units.by_data_set.items():
-        for model, sample in cell.items():
-            every = list(by_name.values()) if units.unit == "dataset" else [by_name[place]]
-            runs = [of[model].chosen(of[model].finished) for of in every if model in of]
-            columns = {
-                name: np.concatenate([np.asarray(get(of)) for of in runs])
-                for name, get in _COLUMNS.items()
-            }
-            yield Described(
-                *(model, place, _summary(sample, rules, bounds)),
-                _components(columns["split"], columns["score"]),
-                _dev_test(runs, columns["dev"], columns["score"]),
-                _expected(sample.scores, scores.higher_is_better),
-            )
-
-
-_COLUMNS: Mapping[str, Callable] = {
-    "score": lambda of: of.scores[0, :, 0],
-    "split": lambda of: of.labels.get("split", ()),
-    "dev": lambda of: () if of.dev is None else of.dev,
-}
-
-
-def _summary(sample: Sample, rules: Rules, bounds: tuple[float, float] | None) -> Summary:
-    summary = describe.summarize(sample.scores, confidence=rules.confidence)
-    if bounds is None or summary.mean_interval is None:
-        return summary
-    inside: Interval = within(summary.mean_interval, *bounds)
-    return dataclasses.replace(summary, mean_interval=inside)
-
-
-def _expected(scores: np.ndarray, higher: bool) -> tuple[np.ndarray, np.ndarray] | None:
-    if len(scores) > _MOST_FOR_BUDGET:
-        return None
-    without, having = (
-        describe.expected_validation_performance(scores, replacement=r, higher_is_better=higher)
-        for r in (False, True)
-    )
-    return without, having
-
-
-def _components(splits: np.ndarray, scores: np.ndarray) -> Components | None:
-    """Splits and seeds within them, where some split has several scores."""
-    counts = Counter(splits.tolist())
-    if len(counts) < 2 or max(counts.values()) < 2:
-        return None
-    return nested.variance_components([scores[splits == split] for split in counts])
-
-
-def _dev_test(
-    runs: Sequence, dev: np.ndarray, scores: np.ndarray
-) -> tuple[float | None, str] | None:
-    if any(of.dev is None for of in runs):
-        return None
-    known = np.isfinite(dev)
-    return describe.spearman(dev[known], scores[known])

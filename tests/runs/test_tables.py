@@ -141,6 +141,16 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path, name: str, cra
     assert by_model(read(tmp_path, content, missing="zero")) == {"A": [1, 0], "B": [2, 0]}
 
 
+def test_a_run_that_was_tried_again_counts_once(tmp_path: Path) -> None:
+    """Dies if a crashed attempt is refused as a second score, or counts as 0 beside the other."""
+    content = "model,seed,score,status\nA,1,,crashed\nA,1,.5,finished\nB,1,.7,finished\n"
+    table = read(tmp_path, content)
+    assert by_model(table) == {"A": [0.5], "B": [0.7]}
+    assert table.data_sets[0].models["A"].runs == 2
+    with pytest.raises(DataError, match="rows 2 and 3 are both model A, seed 1"):
+        read(tmp_path, content, missing="zero")
+
+
 def test_runs_that_go_on_count_with_a_warning(tmp_path: Path) -> None:
     """Dies if a score that is not yet the last counts in silence, or a country is a status."""
     rows = "A,1,.5,finished\nA,2,.6,running\nB,1,.7,\nB,2,.8,completed\n"
@@ -204,6 +214,8 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     """Dies if a mistyped model, column or metric is passed over, or failed losses are the best."""
     with pytest.raises(DataError, match="no model 'a'; expected one of A, B"):
         read(tmp_path, TIDY, models=["a", "B"])
+    with pytest.raises(DataError, match="--column item=seed: of scores of runs, expected one of"):
+        read(tmp_path, TIDY, columns={"item": "seed"})
     with pytest.raises(DataError, match="no column 'C'"):
         read(tmp_path, "A,B\n1,2\n", models=["A", "C"])
     with pytest.raises(DataError, match=r"t\.csv: no column 'scor'; did you mean score\?"):

@@ -1,5 +1,7 @@
 """Comparisons across data sets."""
 
+import functools
+
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
@@ -7,6 +9,7 @@ from scipy import stats as scipy_stats
 from jaxeval import stats
 from jaxeval.errors import DataError
 from jaxeval.stats import datasets
+from jaxeval.stats.results import Interval
 
 # Demsar (2006), table 6: AUC of C4.5, C4.5+m, C4.5+cf, C4.5+m+cf on 14 data sets
 DEMSAR = np.array(
@@ -72,19 +75,20 @@ def test_average_probability_of_improvement_golden() -> None:
         stats.average_probability_of_improvement([[1]], [[1], [2]])
 
 
+def _iqm(runs: list[np.ndarray], resamples: int, seed: int = 0) -> Interval:
+    return datasets.bootstrap(runs, datasets.interquartile_mean, 0.95, resamples, seed).interval
+
+
 def test_bootstrap_keeps_runs_in_their_data_set_and_its_seed() -> None:
     """Dies if runs move between data sets, or the seed is ignored."""
-    apart = [[0.0, 0.0, 0.0, 0.0, 0.02], [1.0, 1.0, 1.0, 1.0, 1.02]]
-    interval = stats.stratified_bootstrap(apart, datasets.mean_of_means, resamples=100)
-    assert 0.5 <= interval.interval.low < interval.interval.high <= 0.52
+    apart = [np.array([0.0, 0.0, 0.0, 0.0, 0.02]) + k for k in (0, 1)]
+    gap = functools.partial(datasets.optimality_gap, 2.0)
+    interval = datasets.bootstrap(apart, gap, 0.95, 100, 0).interval
+    assert 1.48 <= interval.low < interval.high <= 1.5
     generator = np.random.default_rng(14)
     runs = [generator.normal(size=6), generator.normal(size=9)]
-    interval_of_seed = stats.stratified_bootstrap(runs, resamples=100, seed=3)
-    assert interval_of_seed == stats.stratified_bootstrap(runs, resamples=100, seed=3)
-    assert (
-        interval_of_seed.interval
-        != stats.stratified_bootstrap(runs, resamples=100, seed=4).interval
-    )
+    assert _iqm(runs, 100, 3) == _iqm(runs, 100, 3)
+    assert _iqm(runs, 100, 3)[:2] != _iqm(runs, 100, 4)[:2]
 
 
 def _agarwal(runs: np.ndarray, gamma: float) -> tuple[float, float]:
@@ -120,7 +124,7 @@ def test_intervals_are_those_of_a_plain_bootstrap() -> None:
     """Dies if vectorised resamples are not runs - 1 of each data set, drawn independently."""
     generator = np.random.default_rng(8)
     a = list(generator.normal(0.4, 1, (6, 5)))
-    interval = stats.stratified_bootstrap(a, resamples=4000).interval
+    interval = _iqm(a, 4000)
 
     def drawn(runs: list[np.ndarray]) -> list[np.ndarray]:
         return [generator.choice(v, len(v) - 1) for v in runs]
@@ -165,12 +169,12 @@ def test_interquartile_means_are_those_of_weights(seed: int) -> None:
     or scores and their negatives are not mirrored."""
     generator = np.random.default_rng(seed)
     uneven = [generator.normal(k, 1, size) for k, size in enumerate((5, 2, 9, 1))]
-    mean = float(datasets.pooled_interquartile_mean(uneven))
+    mean = float(datasets.interquartile_mean(uneven))
     assert mean == pytest.approx(_weighted(uneven))
     turned = [generator.permutation(of) for of in uneven[::-1]]
-    assert float(datasets.pooled_interquartile_mean(turned)) == pytest.approx(mean)
-    negative = datasets.pooled_interquartile_mean([-of for of in uneven])
+    assert float(datasets.interquartile_mean(turned)) == pytest.approx(mean)
+    negative = datasets.interquartile_mean([-of for of in uneven])
     assert float(negative) == pytest.approx(-mean)
     even = [generator.normal(size=seed + 2) for _ in range(3)]
     expected = scipy_stats.trim_mean(np.concatenate(even), 0.25)
-    assert float(datasets.pooled_interquartile_mean(even)) == pytest.approx(expected)
+    assert float(datasets.interquartile_mean(even)) == pytest.approx(expected)

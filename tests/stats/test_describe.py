@@ -54,12 +54,6 @@ def test_summary_moves_with_its_unit(values: list[float], scale: float, shift: f
     assert other.sd == pytest.approx(scale * (before.sd or 0.0), abs=1e-6)
 
 
-def test_interquartile_mean_of_pooled_runs() -> None:
-    """Dies if runs and data sets are not pooled (rliable's toy cases: 1.5 and 2)."""
-    assert stats.interquartile_mean([[1, 2], [2, 2], [1, 1], [2, 1]]) == 1.5
-    assert stats.interquartile_mean([[1, 1], [2, 2], [3, 3]]) == 2.0
-
-
 def test_expected_maximum_golden() -> None:
     """Dies if either formula changes (values of the reference implementation and by hand)."""
     scores = (0.1, 0.3, 0.5, 0.7, 0.9)

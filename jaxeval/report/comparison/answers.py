@@ -4,17 +4,15 @@ Directions are those of the primary tests, after their correction.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from jaxeval.report import scores, standings, text
+from jaxeval.report.comparison import failures as lost
 from jaxeval.report.comparison import item_claims, run_claims, words
 from jaxeval.report.comparison.words import OVER, TESTS, names_of, on
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.runs.checks import is_failed
-from jaxeval.runs.scores import Scores
-from jaxeval.stats.failures import Failures, FailureTest
 from jaxeval.stats.items.leaderboard import POWER, Board
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.pairs import Pair
@@ -32,7 +30,7 @@ def of_runs(study: RunStudy) -> list[str]:
         return copies
     first = _first(study, scale)
     rule = "in P(A better) they count as the worst" if len(pairs) > 1 else ""
-    failed = runs_failed(study.failures, study.scores, study.rules.alpha, rule)
+    failed = lost.of_runs(study.failures, study.scores, study.rules.alpha, rule)
     if failed and study.scores.missing != "zero":
         first = f"Of the runs that finished, {_lower(first)}"
     if len(pairs) == 1:
@@ -56,7 +54,7 @@ def of_items(study: ItemStudy) -> list[str]:
     if study.withheld:
         who = text.listed(study.models)
         return [f"Nothing is said of {who}, since too many answers or tasks are missing."]
-    failed = _failed(study.failures, "item", {}, study.rules.alpha)
+    failed = lost.of_items(study.failures, study.rules.alpha)
     board = study.board or (study.boards[0] if len(study.boards) == 1 else None)
     if board is None:
         return [_by_task(study), *failed]
@@ -282,58 +280,3 @@ def _unseen_items(board: Board, study: ItemStudy) -> str:
     of = "" if large is not None else " of the pair known best"
     seen = " to ".join(dict.fromkeys(shown))
     return f"; a difference of {seen}{of} is detected (power {100 * POWER:g} %)"
-
-
-def runs_failed(
-    failures: Failures | None, of: Scores, alpha: float = 0.05, rule: str = ""
-) -> list[str]:
-    """How many runs of each model failed, and whether their shares were shown to differ.
-
-    Args:
-      rule: how they count; where it is not said elsewhere.
-    """
-    how = {
-        model: f"({text.statuses({s: n for s, n in counts.items() if is_failed(s)})})"
-        for model, counts in of.statuses.items()
-    }
-    rule = "counted as 0" if of.missing == "zero" else rule
-    return _failed(failures, "run", how, alpha, rule)
-
-
-def _failed(
-    of: Failures | None, noun: str, how: Mapping[str, str], alpha: float, rule: str = ""
-) -> list[str]:
-    """How many failed of each model, how they count, and what Fisher's test shows."""
-    if of is None:
-        return []
-    every = {model: of.of(model) for model in dict.fromkeys(model for model, _ in of.counts)}
-    said = [
-        f"{counts.failed} of {text.counted(counts.runs, noun)} of {model} failed "
-        f"{how.get(model, '')}".rstrip()
-        for model, counts in every.items()
-        if counts.failed
-    ]
-    rest = [model for model, counts in every.items() if not counts.failed]
-    said += [f"none of {every[model].runs} of {model}" for model in rest if len(rest) == 1]
-    return ["; ".join([", ".join(said), *([rule] if rule else []), _tested(of, alpha)])]
-
-
-def _tested(of: Failures, alpha: float) -> str:
-    """What Fisher's test shows of the pairs, each in its direction."""
-    shown = [test for test in of.tests if test.p_adjusted <= alpha]
-    corrected = "p" if len(of.tests) == 1 else "corrected p"
-    if not shown:
-        p = text.p_value(min((test.p_adjusted for test in of.tests), default=1.0))
-        p = p if len(of.tests) == 1 else p.replace("=", "at least")
-        said = "no difference of the failure rates was shown"
-        return f"{said} ({corrected} {p}, Fisher's exact test)."
-    named = [*map(_more_often, shown[:_MOST_NAMED])]
-    named += [f"{len(shown) - len(named)} more pairs"] if len(shown) > len(named) else []
-    p = text.p_value(max(test.p_adjusted for test in shown))
-    p = p if len(shown) == 1 else p.replace("=", "at most")
-    return f"{text.listed(named)} ({corrected} {p}, Fisher's exact test)."
-
-
-def _more_often(test: FailureTest) -> str:
-    more, less = (test.a, test.b) if test.higher > 0 else (test.b, test.a)
-    return f"{more} fails more often than {less}{on(test.data_set)}"

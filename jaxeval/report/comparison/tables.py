@@ -9,9 +9,10 @@ from jaxeval.report.comparison import answers, words
 from jaxeval.report.comparison.words import TESTS
 from jaxeval.report.document import Bold, Table
 from jaxeval.report.scores import ScoreFormat
+from jaxeval.stats.described import Described
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.pairs import Pair
-from jaxeval.stats.study import Described, RunStudy
+from jaxeval.stats.study import RunStudy
 
 MOST_PAIRS = 12  # of which lines are printed
 _MOST_DATA_SETS = 3  # of which each model has a line

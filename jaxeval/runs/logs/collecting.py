@@ -3,7 +3,7 @@
 import dataclasses
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -147,29 +147,31 @@ class Collector:
                 differ = f"({'; '.join(of or 'none' for of in settings):.200})"
                 said = f"logs of {model} differ in their settings {differ} and are taken for one"
                 self.notes[f"{said} model; NAME=PATH tells them apart"] = 1
-        coded = {
+        coded: dict[str, Any] = {
             kind: Coded(tuple(map(printable, [*self.codes[kind]][1:])), cells[kind])
-            for kind in _KINDS
+            for kind in (*_OF_ROWS, "name")
         }
         run = _merged(cells)
-        of_rows: dict[str, Any] = {kind: coded[kind] for kind in _OF_ROWS}
+        labels = {"name": coded.pop("name")}
         return Rows(
             source,
-            **of_rows,
+            **coded,
             run=run,
             score=np.asarray(self.scores),
             status=cells["status"].astype(np.uint8),
             number=run + 1,
-            labels={"name": coded["name"]},
+            labels=labels,
             sample=cells["sample"],
             recorded=self.directions,
             who="the logs say",
             file=Coded(tuple(str(of.path) for of in self.sources), cells["log"]),
-            warnings=tuple(
-                printable(f"{said} ({n} times)" if n > 1 else said)
-                for said, n in self.notes.items()
-            ),
+            warnings=tuple(map(printable, self._said())),
         )
+
+    def _said(self) -> Iterator[str]:
+        """The notes."""
+        for said, count in self.notes.items():
+            yield f"{said} ({count} times)" if count > 1 else said
 
 
 def _merged(cells: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -24,7 +24,7 @@ _ZSTD = 93  # Python's zipfile reads it from 3.14
 _LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, lengths of name and extra field
 
 
-class Stream(Protocol):
+class _Stream(Protocol):
     """What is read, such as a file in binary mode."""
 
     def read(self, size: int, /) -> bytes:
@@ -34,7 +34,7 @@ class Stream(Protocol):
 class Bounded:
     """A stream that ends in an error where it is longer than it may be, or damaged."""
 
-    def __init__(self, stream: Stream, path: Path, most: int = _MOST_BYTES):
+    def __init__(self, stream: _Stream, path: Path, most: int = _MOST_BYTES):
         self._stream, self._path, self._left = stream, path, most
 
     def read(self, size: int, /) -> bytes:
@@ -77,7 +77,7 @@ def members(path: Path, one_by_one: Collection[str] = ()) -> Iterator[tuple[str,
 
 
 def pieces(
-    stream: Stream, path: Path, one_by_one: Collection[str] = ()
+    stream: _Stream, path: Path, one_by_one: Collection[str] = ()
 ) -> Iterator[tuple[str, Json]]:
     """Key and value of each member of a JSON object.
 
@@ -108,7 +108,7 @@ def pieces(
 class _Scanner:
     """A position in a stream of JSON; the text before it is forgotten."""
 
-    def __init__(self, stream: Stream, path: Path):
+    def __init__(self, stream: _Stream, path: Path):
         self._stream, self._path = stream, path
         self._bytes = codecs.getincrementaldecoder("utf-8-sig")()
         self._decoder = json.JSONDecoder()

@@ -53,7 +53,8 @@ def read(paths: Sequence[str], layout: Layout | None = None) -> Scores:
     with collector_paused():
         for source, reader in readers.items():
             if reader is not None and source not in replaced:
-                _collect(collector, source, reader, layout)
+                with parsing("cannot be read", source.path, passing=(JaxevalError, MemoryError)):
+                    collector.read(source, reader, layout)
     for name in layout.tasks:
         if not any(_is_wanted(task, [name]) for task in collector.tasks):
             said = f"no task {name!r} in the logs; expected one of {listed(collector.tasks)}"
@@ -97,11 +98,6 @@ def files(paths: Sequence[str], any_lines: bool = False) -> list[Path]:
 def _is_wanted(task: str, asked: Sequence[str]) -> bool:
     """Whether a task is asked for, by its name or a pattern (`mmlu_*`)."""
     return not asked or any(task == name or fnmatch.fnmatchcase(task, name) for name in asked)
-
-
-def _collect(collector: Collector, source: Source, reader: Reader, layout: Layout) -> None:
-    with parsing("cannot be read", source.path, passing=(JaxevalError, MemoryError)):
-        collector.read(source, reader, layout)
 
 
 def _sources(given: str, any_lines: bool) -> list[Source]:
@@ -166,15 +162,11 @@ def _reader(path: Path, any_lines: bool) -> Reader | None:
         return predictions.read
     if path.suffix not in _SUFFIXES:
         return None
-    head = _head(path)
+    with parsing("cannot be read", path, passing=(MemoryError,)), path.open("rb") as file:
+        head = file.read(_HEAD)
     if path.suffix == ".json" and _EVAL_LOG.match(head) and b'"eval"' in head:
         return inspect_logs.read
     if head.startswith(b'{"spec"'):
         return programs.read_evals
     lines = path.suffix != ".json" or b"\n{" in head
     return predictions.read if lines and (any_lines or _ANSWERS.search(head)) else None
-
-
-def _head(path: Path) -> bytes:
-    with parsing("cannot be read", path, passing=(MemoryError,)), path.open("rb") as file:
-        return file.read(_HEAD)

@@ -90,11 +90,10 @@ def read_evals(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]
       DataError: naming the line.
     """
     lines = files.lines(source.path)
-    spec = _spec(next(lines, (1, {}))[1], source)
+    spec, finished = _spec(next(lines, (1, {}))[1], source), False
     times: Counter[tuple[str, str]] = Counter()
     failed: dict[str, None] = {}
     prompts: dict[str, str] = {}
-    finished = False
     for number, event in lines:
         finished = finished or "final_report" in event
         kind, data = event.get("type"), event.get("data")

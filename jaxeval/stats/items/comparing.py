@@ -17,10 +17,10 @@ from jaxeval.stats.items import (
     task_means,
 )
 from jaxeval.stats.items.differences import Matched
-from jaxeval.stats.items.estimates import FACTORS, Estimate, Factor
+from jaxeval.stats.items.estimates import FACTORS, Estimate
 from jaxeval.stats.pairs import Pair, by_margin
 from jaxeval.stats.results import HypothesisTest
-from jaxeval.stats.rules import Rules
+from jaxeval.stats.rules import Factor, Rules
 
 _MOST_TESTED = 12  # pairs on data sets of which tests are made beside their intervals
 Progress = Callable[[float], None]

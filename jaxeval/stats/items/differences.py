@@ -13,9 +13,12 @@ import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.stats.items import cells, estimates
-from jaxeval.stats.items.cells import Groups, Labels, Part, Parts, RunPart, Scores, Table
-from jaxeval.stats.items.estimates import ROUNDING, Estimate, Factor, Sizes, T, t_limits
+from jaxeval.stats.items import parts as parts_of
+from jaxeval.stats.items.cells import Groups, Labels, Scores, Table
+from jaxeval.stats.items.estimates import ROUNDING, Estimate, Sizes, T, t_limits
+from jaxeval.stats.items.parts import Part, Parts, RunPart
 from jaxeval.stats.results import Interval, fraction, no_interval
+from jaxeval.stats.rules import Factor
 
 _UNKNOWN = (
     "The difference is the same over all {}: its error cannot be told, and nothing is shown."
@@ -42,12 +45,12 @@ class Side:
     @functools.cached_property
     def items(self) -> Part:
         """The items' part of the variance of its mean."""
-        return cells.items_part(self.means, self.groups)
+        return parts_of.items_part(self.means, self.groups)
 
     @functools.cached_property
     def runs(self) -> RunPart:
         """The part of its two or more runs."""
-        return cells.run_part(self.table.cells, self.groups, self.table.inflation)
+        return parts_of.run_part(self.table.cells, self.groups, self.table.inflation)
 
     @functools.cached_property
     def largest(self) -> float:
@@ -93,24 +96,21 @@ class Matched(NamedTuple):
 
     def parts(self) -> Parts:
         """Of the variance of the mean difference."""
-        return Parts(cells.items_part(self.gaps, self.groups), self.run_parts())
+        return Parts(parts_of.items_part(self.gaps, self.groups), self.run_parts())
 
     def run_parts(self) -> tuple[RunPart, ...]:
         """Of A and B, or of their paired runs; none where one of them has a single run."""
         of_models = (self.a, self.b) if self.paired is None else (self.paired,)
         if min(table.cells.shape[1] for table in of_models) < 2:
             return ()
-        if self.paired is None:
-            return tuple(side.runs for side in self.sides)
-        return (Side(self.paired, self.groups).runs,)
+        sides = self.sides if self.paired is None else (Side(self.paired, self.groups),)
+        return tuple(side.runs for side in sides)
 
 
 def of_models(
     scores: Mapping[str, Scores], clusters: Labels | None = None
 ) -> Callable[[str, str], Matched]:
-    """The pair of two of a task's models by their names.
-
-    Where all models have scores of the same items each is checked once, not with every pair.
+    """The pair of two of a task's models by their names; each is checked once where it can be.
 
     Args:
       scores: model -> as of `pair`, row i the same item of all.
@@ -234,7 +234,7 @@ def gap_of(pair: Matched) -> Gap:
     unpaired = pair._replace(paired=None)
     apart = [side.items for side in pair.sides]
     runs = unpaired.run_parts() if pair.paired else parts.runs
-    of_others = Parts(cells.added(apart), runs)
+    of_others = Parts(parts_of.added(apart), runs)
     correlation = _correlation(*(side.means for side in pair.sides))
     largest = max(side.largest for side in pair.sides)
     return Gap(value, parts, middle, tested, pair.binary, of_others, correlation, largest)
@@ -244,13 +244,19 @@ def of_gap(
     gap: Gap, sizes: Sizes, over: tuple[Factor, ...], confidence: float, clustered: bool
 ) -> Estimate:
     """A difference with its error over the factors named."""
-    part, unpaired = (cells.total(parts, over) for parts in (gap.parts, gap.unpaired))
+    from scipy import special
+
+    part, unpaired = (parts_of.total(parts, over) for parts in (gap.parts, gap.unpaired))
     with_two = gap.binary and "items" in over
     middle = gap.middle if with_two else gap.value
-    tested = cells.total(gap.tested, over) if with_two else part
+    tested = parts_of.total(gap.tested, over) if with_two else part
     unknown = np.sqrt(tested.variance) <= ROUNDING * gap.largest
     interval = no_interval(confidence, "the differences do not vary")
+    p_value = math.nan
     if not unknown:
+        p_value = float(
+            2 * special.stdtr(tested.df, -abs(float(middle)) / np.sqrt(tested.variance))
+        )
         low, high = map(float, t_limits(np.asarray(middle), tested, confidence))
         interval = Interval(low, high, confidence, T + ", two items added" * with_two)
     warnings = estimates.warnings_of(sizes, over, clustered)
@@ -261,7 +267,7 @@ def of_gap(
         interval=interval,
         over=over,
         sizes=sizes,
-        p_value=math.nan if unknown else _two_sided(float(middle), tested),
+        p_value=p_value,
         unpaired_se=float(np.sqrt(unpaired.variance)),
         correlation=gap.correlation,
         warnings=(*warnings, _UNKNOWN.format(" and ".join(over))) if unknown else warnings,
@@ -286,12 +292,6 @@ def with_two_items(gaps: np.ndarray, parts: Parts) -> tuple[np.ndarray, Parts]:
     variance = (centred + 2 * items * value**2 / (items + 2) + 2 * more**2) / (items + 2) ** 2
     part = Part(variance, parts.items.df)
     return value * items / (items + 2), parts._replace(items=part)
-
-
-def _two_sided(value: float, part: Part) -> float:
-    from scipy import special
-
-    return float(2 * special.stdtr(part.df, -abs(value) / np.sqrt(part.variance)))
 
 
 def _correlation(a: np.ndarray, b: np.ndarray) -> float | None:

@@ -12,17 +12,19 @@ Notation: I items, R runs, C clusters.
 
 import dataclasses
 from collections.abc import Collection, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.stats import crossed
 from jaxeval.stats.items import cells, proportions
-from jaxeval.stats.items.cells import Groups, Labels, Part, Parts, Scores, Table
+from jaxeval.stats.items import parts as parts_of
+from jaxeval.stats.items.cells import Groups, Labels, Scores, Table
+from jaxeval.stats.items.parts import Part, Parts
 from jaxeval.stats.results import Interval, Wrong, fraction, no_interval
+from jaxeval.stats.rules import Factor
 
-Factor = Literal["items", "runs"]
 FACTORS: tuple[Factor, ...] = ("items", "runs")
 FEW_CLUSTERS = 30
 _OFTEN_MISSING = 0.05
@@ -100,10 +102,7 @@ class Estimate:
     def p_above(self, margin: float = 0.0) -> float:
         """One-sided p-value that the true difference is not above `margin`: small says it is.
 
-        NaN where the error is not known.
-
-        Raises:
-          DataError: the estimate is a mean.
+        NaN where the error is not known. Raises DataError of a mean.
         """
         return self._tail(margin, -1)
 
@@ -141,11 +140,7 @@ def sizes_of(of: Sequence[Table], groups: Groups, dropped: int) -> Sizes:
 
 
 def named(over: str | Collection[Factor], error: Wrong = DataError) -> tuple[Factor, ...]:
-    """The factors in order, each once, of a collection or of a text such as "items,runs".
-
-    Raises:
-      error: none, or an unknown one.
-    """
+    """The factors in order, each once, of a collection or "items,runs"; else raises `error`."""
     words = [word.strip() for word in over.split(",")] if isinstance(over, str) else over
     factors = tuple(f for f in FACTORS if isinstance(words, Collection) and f in words)
     if not factors or any(word not in FACTORS for word in words):
@@ -238,7 +233,7 @@ def of_level(
     level: Level, sizes: Sizes, over: tuple[Factor, ...], confidence: float, clustered: bool
 ) -> Estimate:
     """A mean with its error over the factors named."""
-    part = cells.total(level.parts, over)
+    part = parts_of.total(level.parts, over)
     value, warnings = np.asarray(level.value), warnings_of(sizes, over, clustered)
     if level.binary:
         low, high = map(float, binary_limits(value, level.parts, sizes, over, confidence))
@@ -262,10 +257,10 @@ def of_level(
 
 def parts_of_mean(table: Table, groups: Groups) -> Parts:
     """Of the variance of one model's mean."""
-    items = cells.items_part(table.cells.mean(1), groups)
+    items = parts_of.items_part(table.cells.mean(1), groups)
     if table.cells.shape[1] == 1:
         return Parts(items, ())
-    return Parts(items, (cells.run_part(table.cells, groups, table.inflation),))
+    return Parts(items, (parts_of.run_part(table.cells, groups, table.inflation),))
 
 
 def t_limits(value: np.ndarray, part: Part, confidence: float) -> tuple[np.ndarray, np.ndarray]:
@@ -291,7 +286,7 @@ def binary_limits(
         parts = with_quarter(share, parts, sizes.items)
     else:
         units, most = answers, np.inf  # answers to fixed items spread less than a coin's
-    part = cells.total(parts, over)
+    part = parts_of.total(parts, over)
     n = proportions.effective(share, part.variance, part.df, units, most, confidence)
     return proportions.limits(share, n, confidence)
 

@@ -10,10 +10,10 @@ import numpy as np
 from jaxeval.runs.scores import DataSetScores
 from jaxeval.stats import multiple
 from jaxeval.stats.items import cells, task_means
-from jaxeval.stats.items.estimates import FACTORS, Estimate, Factor
+from jaxeval.stats.items.estimates import FACTORS, Estimate
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import t_test_power
-from jaxeval.stats.rules import Rules
+from jaxeval.stats.rules import Factor, Rules
 
 POWER = 0.8
 _STEP = 1.2  # between degrees of freedom

@@ -232,8 +232,8 @@ def _parts(a: Scores, b: Scores, pair: Matched) -> dict[str, Combination]:
     else:
         parts = {"items": Combination((Term(1.0, _of_items(pair)),), _within(of_models))}
         items = len(pair.gaps)
-        runs = _added([(1.0, _needed(square.run)) for square in of_models])
-        rest = _added([(1.0, _needed(square.interaction)) for square in of_models])
+        runs = _added([(1.0, of.run) for of in of_models if of.run])  # there are two of each
+        rest = _added([(1.0, of.interaction) for of in of_models if of.interaction])
         parts["runs"] = Combination((Term(1 / items, runs),), Term(1 / items, rest))
         parts["items_x_runs"] = Combination((Term(1.0, rest),), _samples(of_models, True))
     samples = _samples(of_models, False)
@@ -294,8 +294,3 @@ def _added(terms: list[tuple[float, MeanSquare]]) -> MeanSquare:
     return MeanSquare(
         whole, np.where(spread > 0, whole**2 / np.where(spread > 0, spread, 1), most)
     )
-
-
-def _needed(square: MeanSquare | None) -> MeanSquare:
-    assert square is not None  # there are two runs
-    return square

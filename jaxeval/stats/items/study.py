@@ -84,10 +84,8 @@ def study(
     """
     rules = rules or Rules()
     if len(scores.models) < 2:
-        raise DataError(
-            f"one model ({', '.join(scores.models)}); expected two or more: NAME=PATH names that "
-            "of a file or folder of logs"
-        )
+        named = "NAME=PATH names that of a file or folder of logs"
+        raise DataError(f"one model ({', '.join(scores.models)}); expected two or more: {named}")
     data_sets, counts = completeness.prepared(scores)
     for data in data_sets:
         metrics.refuse_points("margin", rules.margin or 0.0, data.stored_unit)
@@ -108,15 +106,12 @@ def study(
     notes += not_averaged
     if withheld:
         pairs, overall = ([*map(_nothing_shown, of)] for of in (pairs, overall))
+    lines = itertools.chain.from_iterable(map(completeness.warnings, counts))
     board, boards = leaderboard.of(tasks, pairs, overall, rules, over, not why_own)
     whole = ItemStudy(
         *(scores.source, scores.models, tuple(counts), tuple(pairs), tuple(overall), board),
         *(boards, rules, notes),
-        warnings=(
-            *scores.warnings,
-            *scores.notes,
-            *itertools.chain.from_iterable(map(completeness.warnings, counts)),
-        ),
+        warnings=(*scores.warnings, *scores.notes, *lines),
         failures=_failures(scores.models, counts),
         withheld=withheld,
         shared_runs=not why_own and not not_averaged,

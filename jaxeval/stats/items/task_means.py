@@ -11,10 +11,13 @@ import numpy as np
 from jaxeval.errors import DataError
 from jaxeval.runs.scores import DataSetScores
 from jaxeval.stats.items import cells, differences, estimates, proportions
-from jaxeval.stats.items.cells import Groups, Part, Parts, RunPart, Table
+from jaxeval.stats.items import parts as parts_of
+from jaxeval.stats.items.cells import Groups, Table
 from jaxeval.stats.items.differences import Gap, Matched
-from jaxeval.stats.items.estimates import FACTORS, FEW_CLUSTERS, Estimate, Factor, Sizes
+from jaxeval.stats.items.estimates import FACTORS, FEW_CLUSTERS, Estimate, Sizes
+from jaxeval.stats.items.parts import Part, Parts, RunPart
 from jaxeval.stats.results import Interval
+from jaxeval.stats.rules import Factor
 
 _OWN = "Runs differ between tasks: they are taken as a task's own"
 
@@ -148,7 +151,7 @@ def mean_parts(of: Sequence[Parts], levels: Sequence[np.ndarray] | None) -> Part
     share = 1 / len(of) ** 2
 
     def added(parts: Sequence[Part]) -> Part:
-        return cells.added([cells.scaled(part, share) for part in parts])
+        return parts_of.added([parts_of.scaled(part, share) for part in parts])
 
     items = added([parts.items for parts in of])
     if levels is None:
@@ -208,7 +211,7 @@ def mean_of_model(
         estimates.with_quarter(np.asarray(share), part, size.items)
         for share, part, size in zip(shares, parts, sizes, strict=True)
     ]
-    part = cells.total(mean_parts(wider, levels), factors)
+    part = parts_of.total(mean_parts(wider, levels), factors)
     return _stratified(estimate, part, sizes)
 
 

@@ -6,7 +6,8 @@ from scipy import linalg, stats
 
 from jaxeval.errors import DataError
 from jaxeval.stats import crossed, items
-from jaxeval.stats.items import cells, estimates
+from jaxeval.stats.items import cells, estimates, parts
+from jaxeval.stats.items import parts as parts_of
 
 SCORES, PASSAGES = [1, 1, 0, 0, 1, 0], list("aabbcc")
 BOTH = ("items", "runs")
@@ -40,7 +41,7 @@ def test_unequal_clusters_are_bell_and_mccaffreys() -> None:
         variance += float(weights @ scores) ** 2
     table = cells.table(scores)
     groups = cells.groups(clusters, table, count)
-    rho = float(cells._intraclass(scores, groups))
+    rho = float(parts._intraclass(scores, groups))
     working = np.where(clusters[:, None] == clusters, rho, 0.0) + (1 - rho) * np.eye(count)
     b = np.array(columns) @ working @ np.array(columns).T
     estimate = items.mean(scores, clusters=clusters)
@@ -194,10 +195,10 @@ def test_intervals_hold_what_they_say() -> None:
     item, run = generator.normal(size=(count, 40, 1)), 0.4 * generator.normal(size=(count, 1, 5))
     scores = item + run + generator.normal(size=(count, 40, 5))
     groups = cells.groups(None, cells.table(scores[0]), 40)
-    of_runs = cells.run_part(scores, groups)
-    parts = cells.Parts(cells.items_part(scores.mean(-1), groups), (of_runs,))
+    of_runs = parts_of.run_part(scores, groups)
+    parts = parts_of.Parts(parts_of.items_part(scores.mean(-1), groups), (of_runs,))
     truths = {("items",): run.mean((1, 2)), ("runs",): item.mean((1, 2)), BOTH: 0.0}
     for over, truth in truths.items():
-        part = cells.total(parts, over)
+        part = parts_of.total(parts, over)
         low, high = estimates.t_limits(scores.mean((1, 2)), part, 0.95)
         assert np.mean((low <= truth) & (truth <= high)) == pytest.approx(0.95, abs=0.02)
