@@ -138,6 +138,23 @@ ADDED: list[tuple] = [
 DROPPED_FIGURES: list[tuple[str, str]] = []
 
 
+def _of_ablation(rules: list[tuple]) -> list[tuple]:
+    """The rules of comparisons for what an ablation says, which is one."""
+    return [
+        (
+            *(of and of.replace("json.*.", "json.ablation.") for of in rule[:-2]),
+            rule[-2],
+            "trained: *",
+        )
+        for rule in rules
+        if rule[-1] == _RUNS and rule[0].startswith("json.*.")
+    ]
+
+
+RENAMED += _of_ablation(RENAMED)
+ADDED += _of_ablation(ADDED)
+
+
 def _sensitivity(files: str, old: str, commands: str) -> list[tuple]:
     """Rules of a sweep's metrics, which were a tree and are estimates by path.
 
