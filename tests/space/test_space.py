@@ -131,52 +131,34 @@ C = '[c]\nchoices = ["x", "y"]\n'
 BAD = {
     "empty file": ("", "no hyperparameter"),
     "not TOML": ("[a]\nuniform = [0 1]\n", "line 2"),
-    "a value instead of a table": ("a = 1\n", "a: expected a table such as [a], got 1"),
     "a name": ('["a b"]\nuniform = [0, 1]\n', "'a b': expected a name"),
     "unknown key": ("[a]\nunifrom = [0, 1]\n", "a.unifrom: unknown key; did you mean uniform?"),
     "no distribution": ('[a]\nkey = "x"\n', "a: expected one of uniform, log_uniform, integer"),
-    "low = high": ("[a]\nuniform = [1, 1]\n", "a.uniform: expected [low, high] with low below"),
-    "no list": ("[a]\nuniform = 1\n", "a.uniform: expected [low, high], got 1"),
+    "key": ('[a]\nkey = "x..y"\nuniform = [0, 1]\n', "a.key: expected a key of the config"),
     "log of zero": ("[a]\nlog_uniform = [0, 1]\n", "a.log_uniform: expected numbers above 0"),
-    "log of one": (
-        "[a]\nlog_uniform = [100.0, 100.00000000000003]\n",
-        "a.log_uniform: expected two numbers further apart",
-    ),
     "bool": ("[a]\nuniform = [false, true]\n", "a.uniform: expected two finite numbers"),
-    "too wide": ("[a]\nuniform = [-1e308, 1e308]\n", "a.uniform: expected two numbers further apart"),
-    "beyond floats": (f"[a]\nuniform = [0, 1{'0' * 400}]\n", "a.uniform: expected two finite"),
-    "no whole numbers": ("[a]\ninteger = [1.0, 2]\n", "a.integer: expected two whole numbers"),
+    "choices of two kinds": ('[a]\nchoices = [1, "x"]\n', "a.choices: expected all texts"),
+    "low = high": ("[a]\nuniform = [1, 1]\n", "a.uniform: expected [low, high] with low below"),
+    "too wide": (
+        "[a]\nuniform = [-1e308, 1e308]\n",
+        "a.uniform: expected two numbers further apart",
+    ),
     "too large": ("[a]\ninteger = [0, 9007199254740992]\n", "a.integer: expected two whole"),
-    "step 0": ("[a]\ninteger = [0, 9]\nstep = 0\n", "a.step: expected a whole number from 1"),
-    "step too wide": ("[a]\ninteger = [0, 9]\nstep = 10\n", "a.step: expected a whole number from 1 to 9"),
-    "step of a logarithm": (
-        "[a]\nlog_uniform = [1, 2]\nstep = 1\n",
-        "a.step: only integer and uniform has it, not log_uniform",
+    "step too wide": (
+        "[a]\ninteger = [0, 9]\nstep = 10\n",
+        "a.step: expected a whole number from 1 to 9",
     ),
     "step beyond a range": (A + "step = 2\n", "a.step: expected a number above 0, at most 1, got"),
-    "logarithm of 0": ("[a]\nlog_integer = [0, 9]\n", "a.log_integer: expected whole numbers fr"),
     "ordered range": (A + "ordered = true\n", "a.ordered: only choices has it, not uniform"),
-    "choices of two kinds": ('[a]\nchoices = [1, "x"]\n', "a.choices: expected all texts"),
     "text of a number": ('[a]\nchoices = ["x", "1e3"]\n', "expected numbers without quotes"),
     "a choice twice": ("[a]\nchoices = [1, 1.0]\n", "a.choices: expected different values"),
-    "numbers unordered": ("[a]\nchoices = [1, 2]\nordered = false\n", "a.ordered: expected true or nothing"),
-    "key": ('[a]\nkey = "x..y"\nuniform = [0, 1]\n', "a.key: expected a key of the config"),
-    "one key twice": (
-        '[a]\nkey = "m.x"\nuniform = [0, 1]\n[b]\nkey = "m.x"\nuniform = [0, 1]\n',
-        "b.key: expected a key of its own, got m.x; a sets m.x",
-    ),
     "a key and its table": (
         '[a]\nkey = "m.x"\nuniform = [0, 1]\n[b]\nkey = "m"\nuniform = [0, 1]\n',
         "b.key: expected a key of its own, got m; a sets m.x",
     ),
-    "when is no table": (A + "when = 1\n", "a.when: expected { NAME = [values] }, got 1"),
     "when without a list": (C + A + 'when = { c = "x" }\n', "a.when.c: expected a list"),
     "unknown parent": (C + A + "when = { d = [1] }\n", "a.when.d: no such hyperparameter"),
     "impossible value": (C + A + 'when = { c = ["z"] }\n', "a.when.c: c is never 'z'"),
-    "off the grid": (
-        "[i]\ninteger = [0, 9]\nstep = 3\n" + A + "when = { i = [4] }\n",
-        "a.when.i: i is never 4",
-    ),
     "of a continuous parent": (
         A + "[b]\nuniform = [0, 1]\nwhen = { a = [0.5] }\n",
         "b.when.a: expected a hyperparameter of choices or integers",
@@ -219,20 +201,9 @@ def test_shipped_spaces(name: str) -> None:
     assert len(large) == {"attentive_lstm": 14, "transformer": 16}[name]
     assert large["batch_size"].distribution == distributions.Integer(16, 2048, 16)
     assert large["learning_rate"].distribution == distributions.LogUniform(1e-6, 1e-2)
-    for parameter in small.parameters:
-        assert (parameter.key, parameter.when) == (
-            large[parameter.name].key,
-            large[parameter.name].when,
-        )
-    for run in range(50):
-        drawn = space.draw(small, 1, run)
-        for of, value in drawn.items():
-            distribution = large[of].distribution
-            low, *_, high = next(iter(distributions.to_dict(distribution).values()))
-            if of == "plateau_patience":  # in epochs of one evaluation each
-                assert value <= 5
-            else:
-                chosen = isinstance(distribution, distributions.Choices)
-                assert distribution.takes(value) if chosen else low <= value <= high
-            assert value != "warmup" or drawn["warmup_samples"] >= 1000
-            assert of != "embedding" or value % 8 == 0  # every number of heads divides it
+    for of in small.parameters:
+        assert (of.key, of.when) == (large[of.name].key, large[of.name].when)
+    for drawn in (space.draw(small, 1, run) for run in range(50)):
+        assert drawn["embedding"] % 8 == 0  # every number of heads divides it
+        assert drawn.get("plateau_patience", 0) <= 5  # in epochs of one evaluation each
+        assert drawn.get("warmup_samples", 1000) >= 1000
