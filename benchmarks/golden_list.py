@@ -20,8 +20,8 @@ from string import Template
 
 _PAIRS = "json.*.pairs.*"
 _TESTS = (
-    "brunner_munzel mann_whitney_u kolmogorov_smirnov brown_forsythe pitman_morgan welch_t paired_t "
-    "wilcoxon_signed_rank sign_test permutation_test tost"
+    "brunner_munzel mann_whitney_u kolmogorov_smirnov brown_forsythe pitman_morgan welch_t "
+    "paired_t wilcoxon_signed_rank sign_test permutation_test tost"
 )
 _EFFECTS = (
     "probability_of_improvement a12 cliffs_delta difference_of_medians almost_stochastic_order"
@@ -32,12 +32,172 @@ _PLAN = (
 )
 _RUNS = "compare: *"
 _MARKED = "one sign, `shown`, and one number, `p_adjusted`, for all pairs"
-# (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
-RENAMED: list[tuple] = [
+_ITEMS = ("compare: log*", "compare: gate", "compare: items, one run")
+_OF_ITEMS: list[tuple[str, str | None, str]] = [
+    ("pairs.*.task", "pairs.*.data_set", "one name for both slices"),
+    ("pairs.*.text", None, "in the document"),
+    ("pairs.*.over.*.p_adjusted", None, "p_adjusted, or adjusted by name"),
+    ("pairs.*.over.items and runs", "pairs.*.over.2", "a list"),
+    ("pairs.*.over.items", "pairs.*.over.0", "a list"),
+    ("pairs.*.over.runs", "pairs.*.over.1", "a list"),
+    ("pairs.*.tests.*.p_adjusted", "pairs.*.adjusted.*", "one place"),
     *(
-        (f"{_PAIRS}.difference", f"{_PAIRS}.difference", "", command)
-        for command in ("compare: log*", "compare: gate", "compare: items, one run")
+        (f"{kind}.*.{name}", f"{kind}.*.by_margin.{name}", "what is beside the margin")
+        for kind in ("pairs", "overall")
+        for name in ("outcome", "p_outcome", "p_equivalent", "equivalent")
     ),
+    ("pairs.*.difference", "pairs.*.difference", ""),
+    ("overall.*.mean_over_tasks", "overall.*.difference", "the same pair"),
+    ("overall.*.tasks_as_sample", "overall.*.as_sample", "shorter"),
+    ("tasks.*.task", "data_sets.*.data_set", "one name for both slices"),
+    ("tasks.*.direction_assumed", None, "direction"),
+    ("tasks", "data_sets", "one name for both slices"),
+    ("leaderboard.*.rows.*.place.model", None, "said once"),
+    ("leaderboard.*.rows.*.place.mean", None, "said once"),
+    ("leaderboard.tasks.*.rows.*.place.model", None, "said once"),
+    ("leaderboard.tasks.*.rows.*.place.mean", None, "said once"),
+    ("leaderboard.overall.rows.*.place", "board.rows.*", "flat"),
+    ("leaderboard.tasks.*.rows.*.place", "boards.*.rows.*", "flat"),
+    ("leaderboard.overall.task", "board.data_set", "one name for both slices"),
+    ("leaderboard.tasks.*.task", "boards.*.data_set", "one name for both slices"),
+    ("leaderboard.overall", "board", "shorter"),
+    ("leaderboard.tasks", "boards", "shorter"),
+    ("failures.*.task", "failures.tests.*.data_set", "one shape"),
+    ("failures", "failures.tests", "one shape"),
+    ("places", None, "board.rows"),
+    ("tie_groups", None, "board.rows.*.groups"),
+    ("rules.margin", None, "null where there is none"),
+    ("headline", None, "in the document"),
+    ("verdict", None, "in the document"),
+]
+_OF_PLANS: list[tuple[str, str, str]] = [
+    *(
+        (f"{way}.{name}", f"plan.{way}.size.{name}", "a plan's own shape")
+        for way in ("now", "cheapest", "ways.*")
+        for name in ("items", "runs", "samples")
+    ),
+    *(
+        (f"{way}.cost", f"plan.{way}.answers", "in answers")
+        for way in ("now", "cheapest", "ways.*")
+    ),
+    *((name, f"plan.{name}", "a plan's own shape") for name in ("now", "cheapest", "ways")),
+    ("target_power", "plan.target", "a plan's own shape"),
+    ("difference", "plan.difference", "a plan's own shape"),
+    *(
+        (name, f"spread.{name}", "variances")
+        for name in ("items", "runs", "items_x_runs", "samples")
+    ),
+    ("intervals.confidence", "pilot.confidence", "a pilot's"),
+    *((f"intervals.{end}", f"pilot.{end}", "a pilot's") for end in ("low", "high")),
+    *(
+        (f"intervals.cheapest_{end}.{name}", f"{end}.cheapest.size.{name}", "a plan")
+        for end in ("low", "high")
+        for name in ("items", "runs", "samples")
+    ),
+    *(
+        (f"intervals.cheapest_{end}.cost", f"{end}.cheapest.answers", "a plan")
+        for end in ("low", "high")
+    ),
+    *((f"intervals.cheapest_{end}", f"{end}.cheapest", "a plan") for end in ("low", "high")),
+    ("runs_of_models", "runs", "shorter"),
+]
+# (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
+_KEYS = "keys of words stand before those of a task's data"
+RENAMED: list[tuple] = [
+    ("json.neighbourhood.sd", "json.neighbourhood.sd", "as it was"),
+    ("json.*.sd", None, "n - 1", "trained: *"),
+    *((f"json.report.{k}.sd", None, "n - 1", "trained: *") for k in range(4)),
+    ("json.report_slow.0.sd", None, "n - 1", "trained: *"),
+    ("json.sweep.measured", None, "no plan asks earlier runs", "about: dry runs"),
+    (
+        "json.compared.primary.level",
+        "json.compared.primary.level",
+        "",
+        "trained: bags, whole life",
+    ),
+    ("json.dev.primary.level", "json.dev.primary.level", "", "trained: bags, whole life"),
+    ("figures.page*", None, "a page only with --save", "trained: bags, whole life"),
+    ("figures.*dev_test.axes.0.texts", None, "no seeds in the figure", "trained: *"),
+    ("figures.g/id1_*", "figures.g/*", "one experiment", "trained: bags, sweep"),
+    ("figures.f/id1_*", "figures.f/*", "one experiment", "trained: tagging, softmax, map"),
+    ("figures.page4.axes.0.texts", None, "no seeds in the figure", "trained: seq2seq*"),
+    *(
+        (f"json.{name}.{k}", f"json.{name}.experiments.{k}", "an object", "trained: *")
+        for name in ("report", "report_slow")
+        for k in range(4)
+    ),
+    ("json.list", None, "the summaries of report", "trained: *"),
+    ("json.configs.*", "json.configs.configs.*", "an object", "about: configs"),
+    ("files.keys_txt", None, _KEYS, "about: configs"),
+    ("files.language_txt", None, _KEYS, "about: configs"),
+    ("files.*_txt", None, _KEYS, "about: dry runs"),
+    *(
+        (f"files.*.config.*.model.{key}", None, "1, or 10, whatever the model: no config set it")
+        for key in ("casing_dimension", "carry_bias", "forget_bias", "layer_norm")
+    ),
+    ("files.*.config.*.model.released_highway", None, "no config set it"),
+    ("json.evaluate.*.condition", None, "1 stream, was: batch 1"),
+    ("json.logit", None, "no logits any more", "select: table"),
+    ("exit.1", None, "no logits any more", "select: table"),
+    ("json.j", None, "no replay with replacement", "select: table, lower is better"),
+    ("json.batch", None, "no --min-evaluations", "select: table, rules"),
+    ("json.j", None, "blocks have 20 items", "select: race over items"),
+    ("json.j", None, "no --pairing", "select: table, kept pairs"),
+    *(
+        (f"json.**{old}", f"json.**{new}" if new else None, why, commands)
+        for commands in ("select: *", "trained: bags, selected", "trained: bags, whole life")
+        for old, new, why in (
+            (".level", ".undecided", "a word that says it"),
+            (".replay.recorded", ".recorded", "all else of a replay is fixed"),
+            (".replay", None, "all else of a replay is fixed"),
+            (".rule.alpha", ".rule.prior", "alpha is a level elsewhere"),
+            (".rule.logit", None, "no logits any more"),
+            (".rule.logit_guard", None, "no logits any more"),
+            (".rule.epsilon", None, "no indifference any more"),
+            (".rule.min_evaluations", None, "what the prior needs"),
+            (".guarded", None, "no logits any more"),
+        )
+    ),
+    *(
+        (f"{before}.{then}", now and f"{after}.{now}", why, command)
+        for before, after, command in (
+            *(("json.*", "json.*", command) for command in _ITEMS),
+            ("json.*.items_and_runs", "json.*.items", "compare: items*"),
+        )
+        for then, now, why in _OF_ITEMS
+    ),
+    *((f"json.*.{then}", f"json.*.{now}", why, "plan: *") for then, now, why in _OF_PLANS),
+    ("json.*.single_models.pairs.*.dataset", "json.*.single.pairs.*.data_set", "two words", _RUNS),
+    ("json.*.single_models.pairs.*.text", None, "in the document", _RUNS),
+    ("json.*.single_models.pairs.*.split", None, "a text", _RUNS),
+    ("json.*.failures.counts", None, "by model and data set", _RUNS),
+    (
+        "json.*.failures.fisher_exact.*.dataset",
+        "json.*.failures.tests.*.data_set",
+        "two words",
+        _RUNS,
+    ),
+    ("json.*.failures.fisher_exact", "json.*.failures.tests", "shorter", _RUNS),
+    *(
+        (
+            f"json.*.single_models.pairs.*.{test}.{then}",
+            f"json.*.single.pairs.*.{now}",
+            "by kind",
+            _RUNS,
+        )
+        for test in ("approximate_randomization", "mcnemar")
+        for then, now in (("p_adjusted", f"adjusted.{test}"),)
+    ),
+    *(
+        (
+            f"json.*.single_models.pairs.*.{test}",
+            f"json.*.single.pairs.*.tests.{test}",
+            "by kind",
+            _RUNS,
+        )
+        for test in ("approximate_randomization", "mcnemar")
+    ),
+    ("json.*.across_datasets.wilcoxon_signed_rank.higher", None, "direction", _RUNS),
     (f"{_PAIRS}.difference", f"{_PAIRS}.effects.difference", "by kind", _RUNS),
     *(
         (f"{_PAIRS}.{test}.{then}", now and f"{_PAIRS}.{now}.{test}", _MARKED, _RUNS)
@@ -117,13 +277,27 @@ RENAMED: list[tuple] = [
 ]
 # (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
 ADDED: list[tuple] = [
+    ("json.*.location", "an object", "trained: *"),
+    ("figures.page*", "a page only with --save", "trained: bags, whole life"),
+    ("figures.page*", "a page beside the figures", "trained: tagging, softmax, map"),
+    ("figures.page4.axes.0.texts", "no seeds in the figure", "trained: seq2seq*"),
+    ("files.language_txt*", _KEYS, "about: configs"),
+    ("figures.*dev_test.axes.0.texts", "no seeds in the figure", "trained: *"),
+    ("json.list.*", "the summaries of report", "trained: *"),
+    ("files.keys_txt*", _KEYS, "about: configs"),
+    ("files.*_txt*", _KEYS, "about: dry runs"),
+    ("json.evaluate.*.condition", "1 stream, was: batch 1"),
+    ("json.*", "every selection has all keys", "select: *"),
+    ("json.*", "every selection has all keys", "trained: bags, selected"),
+    ("json.selected.*", "every selection has all keys", "trained: bags, whole life"),
     *(
         (f"json.*.pairs.*.{name}*", "one pair of runs and of items", _RUNS)
         for name in (
-            "metric higher_is_better value interval primary p_value p_adjusted shown against unit "
-            "equivalent wider difference means over by_margin as_sample tests adjusted effects plan "
-            "rope data_set n pairs"
-        ).split()
+            *("metric", "higher_is_better", "value", "interval", "primary", "p_value"),
+            *("p_adjusted", "shown", "against", "unit", "equivalent", "wider", "difference"),
+            *("means", "over", "by_margin", "as_sample", "tests", "adjusted", "effects", "plan"),
+            *("rope", "data_set", "n", "pairs"),
+        )
     ),
     ("json.*.overall.*", "one pair of runs and of items", _RUNS),
     ("json.*.rules.*", "one set of rules", _RUNS),
@@ -132,6 +306,25 @@ ADDED: list[tuple] = [
     ("json.*.failures.*", "counts beside tests", _RUNS),
     ("json.*.statuses*", "of scores", _RUNS),
     ("json.*.families*", "of scores", _RUNS),
+    *(
+        (f"json.*.{name}*", "of the study", _RUNS)
+        for name in (
+            *("verdict", "failures", "overall", "answer"),
+            "withheld",
+            "shared_runs",
+            "incomplete",
+            "strict",
+            "data_sets",
+            "board",
+            "groups",
+        )
+    ),
+    ("json.*.single.pairs.*", "of the study", _RUNS),
+    ("json.*.items.*", "of the study", _RUNS),
+    *(
+        (f"json.*.{name}*", "of the study", "plan: *")
+        for name in ("warnings", "spread", "pilot", "low", "high", "answer")
+    ),
     ("files.*", "tables of documents", _RUNS),
 ]
 # (path below "figures.", reason)
@@ -329,6 +522,7 @@ CUT = ("scores/wiemerslage2024", 200)  # real tables of which `cut` has the firs
 NAMES = {
     "TABLES": "--save out/t.tex --save out/t.md",
     "FIESTA": "--table data/scores/fiesta2019/test_f1.json",
+    "FIESTA_FILE": "data/scores/fiesta2019/test_f1.json",
     "REIMERS": "--table data/scores/reimers2017/hyperparameter_results.csv.gz",
     "SWEEPS": "cut/wiemerslage2024",
     "EVERY": " ".join(
@@ -340,7 +534,7 @@ NAMES = {
     "PUBLISHED": "--score max_val_accuracy --missing zero",
     "LSTM": "--hyperparameters batch_size,learning_rate,dropout,scheduler,factor",
     "ORDER": "--space made/released.toml",
-    "ASK": '--command "PYTHON in/ask.py {model} {split}" --json-field test.f1',
+    "ASK": '"PYTHON in/ask.py {model} {split}" --json-field test.f1',
     "TUNE": f'tune --space in/space.toml --command "{_TRAIN}" --retrain 3',
     "HALVED": f'tune --space in/space.toml --command "{_TRAIN} steps=9" --halving 3 --steps 9 '
     "--trials 10",
@@ -418,8 +612,10 @@ compare: items, macro F1
 compare: items, one run
     compare items in/items_one.csv --json out/j.json --details --save out/t.md
 compare: released, fiesta
-    compare data/scores/fiesta2019/test_f1.json tdlstm atae ian lstm --json out/j.json --details --save out/f
-    compare data/scores/fiesta2019/test_f1.json tdlstm ian --column split=number --json out/splits.json
+    compare data/scores/fiesta2019/test_f1.json tdlstm atae ian lstm --json out/j.json
+        --details --save out/f
+    compare data/scores/fiesta2019/test_f1.json tdlstm ian --column split=number --json
+        out/splits.json
 compare: log, lm-eval
     compare logs in/logs/lm_eval --json out/j.json --save out/t.md --details --save
         out/board.html
@@ -457,10 +653,12 @@ compare: options
     compare options in/networks.tsv --option batch --score f1 --values 8,32 --key
         set,layers --repeats mean --json out/key.json
 compare: options, released
-    compare options data/scores/reimers2017/hyperparameter_results.csv.gz --option miniBatchSize --score Test_F1 --group Dataset
+    compare options data/scores/reimers2017/hyperparameter_results.csv.gz --option
+        miniBatchSize --score Test_F1 --group Dataset
         --ignore ID,Epochs,OptimalEpoch,Dev_F1,Max_Test_F1,LabelKey --json
         out/miniBatchSize.json
-    compare options data/scores/reimers2017/hyperparameter_results.csv.gz --option Optimizer --score Test_F1 --group Dataset --ignore
+    compare options data/scores/reimers2017/hyperparameter_results.csv.gz --option
+        Optimizer --score Test_F1 --group Dataset --ignore
         ID,Epochs,OptimalEpoch,Dev_F1,Max_Test_F1,LabelKey --json out/Optimizer.json
 compare: refused
     compare in/none.csv
@@ -482,39 +680,32 @@ plan: pilots
     plan logs in/logs/lm_eval --difference .05 --model org/new --minus org/old --task
         arc --json out/arc.json
 select: table
-    select $FIESTA --json out/j.json --details
-    select --table in/many.csv --logit --epsilon .02 --json out/logit.json
+    select table $FIESTA_FILE --json out/j.json --details
 select: table, kept pairs
-    select --table in/splits.csv --pairing kept --delta .2 --seed 2 --json out/j.json
-        --details
+    select table in/splits.csv --delta .2 --seed 2 --details
 select: table, lower is better
-    select --table in/perplexity.csv --replay with --budget 60 --json out/j.json
-    select --table in/failed.csv --missing drop --json out/failed.json
+    select table in/perplexity.csv --budget 60
+    select table in/failed.csv --missing drop --json out/failed.json
 select: table, rules
-    select $FIESTA --rule top-two --delta .1 --budget 96 --json out/top-two.json --details
-    select $FIESTA --rule batch --prior 0 --min-evaluations 4 --budget 96 --json
-        out/batch.json --details
-    select $FIESTA --rule non-adaptive --budget 96 --json out/non-adaptive.json --details
-    select $FIESTA --rule sequential-halving --budget 96 --json out/sequential-halving.json
+    select table $FIESTA_FILE --rule top-two --delta .1 --budget 96 --json out/top-two.json
         --details
-select: table, simulated
-    select $FIESTA --rule top-two --delta .2 --batch 4 --simulate 40 --json out/top-two.json
-    select $FIESTA --rule batch --batch 4 --delta .2 --simulate 40 --json out/batch.json
-    select $FIESTA --rule non-adaptive --delta .2 --simulate 40 --json out/non-adaptive.json
-    select $FIESTA --rule sequential-halving --budget 96 --simulate 40 --json
-        out/sequential-halving.json
+    select table $FIESTA_FILE --rule batch --prior 0 --budget 96 --details
+    select table $FIESTA_FILE --rule non-adaptive --budget 96 --json out/non-adaptive.json
+        --details
+    select table $FIESTA_FILE --rule sequential-halving --budget 96 --json
+        out/sequential-halving.json --details
 select: command
-    select good fair $ASK --budget 14 --json out/begun.json
-    select good fair $ASK --budget 40 --json out/resumed.json --details
-    select good fair broken $ASK --rule non-adaptive --budget 15 --state broken.json --json
-        out/broken.json
-    select good fair poor $ASK --rule sequential-halving --budget 18 --state halving.json
+    select command $ASK good fair --budget 14 --json out/begun.json
+    select command $ASK good fair --budget 40 --json out/resumed.json --details
+    select command $ASK good fair broken --rule non-adaptive --budget 15 --state broken.json
+        --json out/broken.json
+    select command $ASK good fair poor --rule sequential-halving --budget 18 --state halving.json
         --json out/halving.json
-    select good fair poor $ASK --rule batch --batch 3 --budget 15 --state batch.json --json
-        out/batch.json
+    select command $ASK good fair poor --rule batch --batch 3 --budget 15 --state batch.json
+        --json out/batch.json
 select: race over items
-    select good fair poor --command "PYTHON in/ask.py {model} {items}" --json-field test.f1
-        --race 60 --block 10 --json out/j.json
+    select command "PYTHON in/ask.py {model} {items}" good fair poor --json-field test.f1
+        --items 60
 sensitivity: one
     sensitivity $SWEEPS/albanian-attentive_lstm-sig-2017-inflection.tsv
         $PUBLISHED $LSTM $ORDER --resamples 200 --json out/default.json --details --save
@@ -583,8 +774,8 @@ about: configs
     configs --json out/configs.json
     configs moss2019/atae_small > out/atae.toml
     configs wiemerslage2024/space_transformer_small > out/space.toml
-    train --help-config > out/keys.txt
-    train --help-config task=language > out/language.txt
+    configs keys > out/keys.txt
+    configs keys language > out/language.txt
 about: dry runs
     train --dry-run > out/default.txt
     train reimers2017/wnut17_ner --data data/wnut17 data.vectors=$GLOVE --dry-run >
@@ -598,7 +789,7 @@ about: dry runs
     train nayak2016/sentiment_fixed --data data/sst --dry-run > out/sst.txt
     train nayak2016/nli_tuned --data data/ppdb_nli --dry-run > out/ppdb.txt
     sweep wiemerslage2024/georgian_transformer_small --space
-        wiemerslage2024/space_transformer_small --data data/g2p2021 --runs 12 --dry-run --json
+        wiemerslage2024/space_transformer_small --data data/g2p2021 --trials 12 --dry-run --json
         out/sweep.json > out/sweep.txt
     tune wiemerslage2024/albanian_attentive_lstm_small --space
         wiemerslage2024/space_attentive_lstm_small --data data/sigmorphon2017 --dry-run >
@@ -633,15 +824,15 @@ trained: bags, whole life
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
     runs list runs --json out/list.json
-    report runs --json out/report.json --html out/report.html --figures out/f --details
+    report runs --json out/report.json --save out/report.html --save out/f --details
     report runs --experiment slow --json out/report_slow.json
     compare runs --json out/compared.json --save out/t.tex --details
     compare runs five slow --score dev --json out/dev.json
-    select --runs runs --json out/selected.json
+    select table runs --json out/selected.json
     evaluate --out runs --experiment five --part dev --json out/evaluated.json
-    predict runs --experiment five --vote --input in/targets.jsonl --output
+    predict runs --experiment five --which vote --input in/targets.jsonl --output
         out/votes.jsonl
-    predict runs --experiment slow --all --input in/targets.jsonl --output out/all.jsonl
+    predict runs --experiment slow --which all --input in/targets.jsonl --output out/all.jsonl
     predict runs --experiment slow --seed 2 --input in/targets.jsonl --output
         out/two.jsonl
 trained: bags, random splits
@@ -656,16 +847,16 @@ trained: bags, random splits
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
 trained: bags, sweep
-    sweep $BAG --space in/bag_space.toml --runs 6 --json out/six.json
-    sweep $BAG --space in/bag_space.toml --runs 12 --json out/sweep.json
+    sweep $BAG --space in/bag_space.toml --trials 6 --json out/six.json
+    sweep $BAG --space in/bag_space.toml --trials 12 --json out/sweep.json
     sensitivity runs --json out/sensitivity.json --resamples 50 --details --save out/f
-    report runs --json out/report.json --figures out/g
+    report runs --json out/report.json --save out/g
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
 trained: bags, selected
     select in/bag.toml in/bag_slow.toml $PLAIN --delta .1 --batch 2 --budget 12 --json
         out/j.json --details
-    select in/bag.toml in/bag_slow.toml $PLAIN --rule sequential-halving --budget 8 --splits own
+    select in/bag.toml in/bag_slow.toml $PLAIN --rule sequential-halving --budget 8 --own-splits
         --part dev --json out/halving.json
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
@@ -688,7 +879,7 @@ trained: targets
     train moss2019/tdlstm_small $SMALL --seeds 2 --json out/tdlstm.json
     train moss2019/atae_small $SMALL --seeds 2 --json out/atae.json
     train moss2019/ian_small $SMALL --seeds 2 --json out/ian.json
-    compare --runs runs --json out/compared.json
+    compare runs --json out/compared.json
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
 trained: texts and pairs
@@ -704,8 +895,8 @@ trained: texts and pairs
 trained: default tagger
     train data.train_sentences=120 data.max_widths=1 training.epochs=3
         training.save_models=true --seeds 2 --json out/train.json
-    predict runs --input in/words.txt --output out/tags.txt --all
-    predict runs --input in/words.txt --vote > out/vote.txt
+    predict runs --input in/words.txt --output out/tags.txt --which all
+    predict runs --input in/words.txt --which vote > out/vote.txt
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
 trained: pairs of letters
@@ -714,7 +905,7 @@ trained: pairs of letters
         training.epochs=25 $RATE=0.02 model.beam=2 training.save_models=true --seeds 2 --json
         out/train.json
     predict runs --input in/golden/pairs/test.txt --n-best 3 --beam 4 --output out/best.txt
-    predict runs --input in/golden/pairs/test.txt --vote --max-length 3 --output out/vote.txt
+    predict runs --input in/golden/pairs/test.txt --which vote --max-length 3 --output out/vote.txt
     evaluate --out runs --experiment seq2seq --input in/golden/pairs/dev.txt --json
         out/evaluated.json
 """
@@ -740,19 +931,19 @@ def _read(text: str) -> dict[str, list[str]]:
 _MORE = """\
 tagging, softmax, map
     runs list runs --json out/list.json
-    report runs --json out/report.json --html out/report.html --figures out/f --details
+    report runs --json out/report.json --save out/report.html --save out/f --details
 tagging, splits
-    compare --runs runs --json out/refused.json
+    compare runs --json out/refused.json
     noise table runs --json out/of_runs.json
 language, evaluate
-    predict runs --input in/golden/text/test.txt --output out/lines.tsv --all
-    predict runs --input in/golden/text/test.txt --output out/whole.tsv --whole --vote
+    predict runs --input in/golden/text/test.txt --output out/lines.tsv --which all
+    predict runs --input in/golden/text/test.txt --output out/whole.tsv --whole --which vote
 language, ablation
-    report runs --json out/report.json --figures out/f
-    compare --runs runs --json out/compared.json --details
+    report runs --json out/report.json --save out/f
+    compare runs --json out/compared.json --details
 seq2seq, ragged sweep
     sensitivity runs --json out/sensitivity.json --save out/f --resamples 20 --details
-    report runs --json out/report.json --html out/report.html
+    report runs --json out/report.json --save out/report.html
     runs list runs
 """
 

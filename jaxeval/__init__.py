@@ -19,16 +19,23 @@ from jaxeval.version import VERSION
 if TYPE_CHECKING:
     from jaxeval import tuning
     from jaxeval.ablation import ablation
-    from jaxeval.api.searching import select, tune
-    from jaxeval.api.training import predict, sweep, train
+    from jaxeval.api.searching import tune
     from jaxeval.compare import compare, compare_items, compare_logs, compare_options
     from jaxeval.comparisons import Comparison, ItemComparison
     from jaxeval.errors import JaxevalError
+    from jaxeval.evaluate import evaluate
     from jaxeval.neighbourhood import neighbourhood
     from jaxeval.noise import noise, noise_table
     from jaxeval.plan import plan, plan_items, plan_logs
-    from jaxeval.results import Runs, Selection, Tuned, load
+    from jaxeval.predict import predict
+    from jaxeval.report.selection import Selection
+    from jaxeval.results import Runs, Tuned, load
+    from jaxeval.select.__main__ import select, select_table
+    from jaxeval.select.commands import select_command, select_functions
     from jaxeval.sensitivity.__main__ import sensitivity
+    from jaxeval.sources import read_scores
+    from jaxeval.sweep import sweep
+    from jaxeval.train import train
 
 __version__ = VERSION
 __all__ = [
@@ -43,6 +50,7 @@ __all__ = [
     "compare_items",
     "compare_logs",
     "compare_options",
+    "evaluate",
     "load",
     "neighbourhood",
     "noise",
@@ -53,6 +61,9 @@ __all__ = [
     "predict",
     "read_scores",
     "select",
+    "select_command",
+    "select_functions",
+    "select_table",
     "sensitivity",
     "sweep",
     "train",
@@ -62,8 +73,8 @@ __all__ = [
 _ROOMS = ("tuning",)
 _MODULES = {  # name -> where it is defined
     **dict.fromkeys(("Comparison", "ItemComparison"), "jaxeval.comparisons"),
-    **dict.fromkeys(("Runs", "Selection", "Tuned", "load"), "jaxeval.results"),
-    **dict.fromkeys(("predict", "sweep", "train"), "jaxeval.api.training"),
+    **dict.fromkeys(("Runs", "Tuned", "load"), "jaxeval.results"),
+    **{verb: f"jaxeval.{verb}" for verb in ("evaluate", "predict", "sweep", "train")},
     **dict.fromkeys(
         ("compare", "compare_items", "compare_logs", "compare_options"), "jaxeval.compare"
     ),
@@ -71,8 +82,11 @@ _MODULES = {  # name -> where it is defined
     **{name: f"jaxeval.{name}" for name in ("ablation", "neighbourhood", "noise")},
     "noise_table": "jaxeval.noise",
     "sensitivity": "jaxeval.sensitivity.__main__",
+    **dict.fromkeys(("select", "select_table"), "jaxeval.select.__main__"),
+    **dict.fromkeys(("select_command", "select_functions"), "jaxeval.select.commands"),
+    "Selection": "jaxeval.report.selection",
     "read_scores": "jaxeval.sources",
-    **dict.fromkeys(("select", "tune"), "jaxeval.api.searching"),
+    "tune": "jaxeval.api.searching",
     "JaxevalError": "jaxeval.errors",
 }
 

@@ -70,17 +70,16 @@ def neighbourhood(
 
     backend.prepare()
     from jaxeval import observe, studies
-    from jaxeval.config import renamed
     from jaxeval.report.sweep.neighbourhood import Neighbourhood
     from jaxeval.runs import metrics
     from jaxeval.studies import cohorts, proposers
 
     place = None if data is None else str(data)
     whole = studies.read(config, parameters.changed_keys(changes), place)
-    # in an order that stays when they are renamed: every draw depends on those before it
     active = {name: h for name, h in markers.traced(whole).items() if h.active}
-    names = sorted(active, key=lambda name: renamed.first_hyperparameter(name, whole.task))
-    traced = {name: active[name] for name in names}
+    # every draw depends on those before it: of language models, sites stand among the others
+    prefix = "dropout_" if whole.task == "language" else ""
+    traced = {name: active[name] for name in sorted(active, key=lambda n: n.removeprefix(prefix))}
     ranges = ranges_of(traced, range or {})
     centre = {name: h.value for name, h in traced.items()}
     drawn = draw(centre, ranges, width, settings, seed)
@@ -89,7 +88,8 @@ def neighbourhood(
     first = entries[0].record
     metrics.refuse_points("within", within or 0.0, first.unit)
     programs = cohorts.by_program(entries)
-    rows = observe.train_cohorts(programs, Path(out), session=session, quiet=quiet)
+    with observe.interruptible():
+        rows = observe.train_cohorts(programs, Path(out), session=session, quiet=quiet)
     return Neighbourhood(
         metric=first.metric,
         part=part,

@@ -93,7 +93,8 @@ def noise(
     first = entries[0].record
     metrics.refuse_points("precision", precision or 0.0, first.unit)
     programs = cohorts.by_program(entries)
-    rows = observe.train_cohorts(programs, Path(out), session=session, quiet=quiet)
+    with observe.interruptible():
+        rows = observe.train_cohorts(programs, Path(out), session=session, quiet=quiet)
     if not crossed:
         return Noise(first.metric, first.unit, _of_repeats(rows, numbers))
     parts = {}

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import jaxeval
-from jaxeval import bandits, errors, observe, results
+from jaxeval import errors, observe, results
 from jaxeval.version import VERSION
 from tests import from_python
 from tests.from_python import TOY, A, B, compare
@@ -61,9 +61,10 @@ print(*({*sys.modules} & {"jax", "sqlalchemy", "matplotlib", "scipy"}))
 
 def test_modules_of_verbs_leave_the_functions_alone() -> None:
     """Dies if importing a verb replaces the function of its name, or cannot reach the verb."""
-    for name in ("train", "sweep", "predict", "compare", "select", "tune", "plan"):
+    for name in ("train", "sweep", "predict", "evaluate", "compare", "select", "tune", "plan"):
         module = importlib.import_module(f"jaxeval.{name}")
         assert module is sys.modules[f"jaxeval.{name}"] is not getattr(jaxeval, name)
+        assert callable(getattr(jaxeval, name))
     assert importlib.import_module("jaxeval.train").main
     assert {*jaxeval.__all__} <= {*dir(jaxeval)}
     with pytest.raises(AttributeError, match="no attribute 'tarin'"):
@@ -87,7 +88,7 @@ def test_trained_compared_loaded(capsys: pytest.CaptureFixture) -> None:
     for other in (("runs", "fast", "slow"), (whole,), (jaxeval.read_scores("runs"),)):
         assert compare(*other).to_dict()["pairs"] == found.to_dict()["pairs"]
     assert re.match(r"slow \(\w+\): test accuracy median .* 5 finished", str(slow))
-    again = jaxeval.train(TOY, 5, changes={"name": "slow", "training": {"patience": 0}})
+    again = jaxeval.train(TOY, seeds=5, changes={"name": "slow", "training": {"patience": 0}})
     assert again.rows == slow.rows
     assert "5 are recorded already" in capsys.readouterr().err
 
@@ -147,7 +148,7 @@ def test_a_sweep_of_python(capsys: pytest.CaptureFixture) -> None:
     """Dies if a space of plain data is drawn otherwise than a file's."""
     space = {"learning_rate": {"key": "training.optimiser.hyperparameters.learning_rate"}}
     space["learning_rate"] |= {"log_uniform": [0.001, 0.1]}
-    swept = jaxeval.sweep(TOY, space, runs=3, quiet=True)
+    swept = jaxeval.sweep(TOY, space=space, trials=3, quiet=True)
     assert capsys.readouterr() == ("", "")
     drawn = [json.loads(row.hparams)["learning_rate"] for row in swept.rows]
     assert len({*drawn}) == 3 and all(0.001 <= rate <= 0.1 for rate in drawn)
@@ -203,24 +204,12 @@ def test_selections() -> None:
     """Dies if functions or configs cannot be chosen from, or the wrong one is."""
     noise = np.random.default_rng(0).normal(0, 0.01, 100)
     functions = {"low": lambda k: 0.7 + noise[k], "high": lambda k: 0.8 + noise[k + 50]}
-    chosen = jaxeval.select(functions, quiet=True)
+    chosen = jaxeval.select_functions(functions, quiet=True)
     assert chosen.best == "high" and str(chosen).startswith("high is the best with probability")
-    assert jaxeval.select(functions, higher_is_better=False, quiet=True).best == "low"
-    for nothing in ({"changes": {}}, {"changes": []}, {"out": None}):
-        of_nothing: Any = nothing
-        assert jaxeval.select(functions, quiet=True, **of_nothing).to_dict() == chosen.to_dict()
-    for rule in (
-        bandits.TopTwoThompson(higher_is_better=False),
-        bandits.SequentialHalving(budget=6, higher_is_better=False),
-    ):
-        assert jaxeval.select(functions, rule=rule, quiet=True).best == "low"
-        with pytest.raises(errors.ConfigError, match="the rule says that lower is better"):
-            jaxeval.select(functions, rule=rule, higher_is_better=True, quiet=True)
+    assert jaxeval.select_functions(functions, lower_is_better=True, quiet=True).best == "low"
     assert "<td>high</td>" in chosen._repr_html_()
     short, long = ({**TOY, "name": f"{n}", "training": {"epochs": n}} for n in (1, 6))
-    assert jaxeval.select([short, long], budget=8, quiet=True).best == "6"
-    with pytest.raises(errors.ConfigError, match="the configs say that higher"):
-        jaxeval.select([short, long], rule=rule, quiet=True)
+    assert jaxeval.select(short, long, budget=8, quiet=True).best == "6"
 
 
 class _Frame:

@@ -1,6 +1,5 @@
 """Mistakes in calls from Python: one line that says what is wrong."""
 
-import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -62,23 +61,27 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "fractions of seeds": (lambda: jaxeval.train(TOY, seeds=_any([1.9, 2.2])), "seeds: expected"),
     "splits as text": (lambda: jaxeval.train(TOY, splits=_any("1")), "splits: expected"),
     "again": (lambda: jaxeval.train(TOY, again=_any("no")), "again: expected True or False"),
-    "nowhere": (lambda: jaxeval.train(TOY, out=_any(None)), "out: expected a folder, got None"),
+    "nowhere": (lambda: jaxeval.train(TOY, out=_any(None)), "out: expected a value, got None"),
     "a word of change": (
         lambda: jaxeval.train(TOY, changes=_any("training.epochs=1")),
         "changes: expected key -> value",
     ),
-    "words of change": (
-        lambda: jaxeval.train(TOY, changes=_any(["training.epochs=1"])),
-        "changes: expected key -> value",
+    "draws": (
+        lambda: jaxeval.sweep(TOY, space={}, seed=-1),
+        "seed: expected a whole number from 0",
     ),
-    "draws": (lambda: jaxeval.sweep(TOY, {}, seed=-1), "seed: expected a whole number from 0"),
-    "draws of words": (lambda: jaxeval.sweep(TOY, {}, seed=_any("a")), "seed: expected a whole"),
-    "half a draw": (lambda: jaxeval.sweep(TOY, {}, seed=_any(1.5)), "seed: expected a whole"),
-    "runs": (lambda: jaxeval.sweep(TOY, {}, _any([3, 5])), "runs: expected a whole number"),
-    "no runs": (lambda: jaxeval.sweep(TOY, {}, _any(None)), "runs: expected a whole number"),
-    "cohorts": (lambda: jaxeval.sweep(TOY, {}, most_cohorts=0), "most_cohorts: expected"),
-    "a config": (lambda: jaxeval.select(_any("bag.toml")), "models: expected two or more"),
-    "space": (lambda: jaxeval.sweep(TOY, {"rate": {"uniform": 3}}), "rate"),
+    "draws of words": (
+        lambda: jaxeval.sweep(TOY, space={}, seed=_any("a")),
+        "seed: expected a whole",
+    ),
+    "half a draw": (
+        lambda: jaxeval.sweep(TOY, space={}, seed=_any(1.5)),
+        "seed: expected a whole",
+    ),
+    "trials": (lambda: jaxeval.sweep(TOY, space={}, trials=_any([3, 5])), "trials: expected"),
+    "no trials": (lambda: jaxeval.sweep(TOY, space={}, trials=_any(None)), "trials: expected"),
+    "programs": (lambda: jaxeval.sweep(TOY, space={}, programs=0), "programs: expected"),
+    "space": (lambda: jaxeval.sweep(TOY, space={"rate": {"uniform": 3}}), "rate"),
     "one": (lambda: jaxeval.compare(A), "two or more models"),
     "no source": (lambda: jaxeval.compare("a", "b"), "a: no such file"),
     "no scores": (lambda: jaxeval.compare([{"model": "A"}]), "records: no column score"),
@@ -136,42 +139,17 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "column",
     ),
     "models by number": (lambda: jaxeval.read_scores("nowhere.csv", _any(5)), "models"),
-    "arms": (lambda: jaxeval.select([]), "two or more models"),
-    "function": (lambda: jaxeval.select({"a": 1, "b": 2}), "a: expected a function"),  # type: ignore[dict-item]
-    "delta": (lambda: jaxeval.select(ARMS, delta=_any("x")), "delta: expected a number between"),
-    "budget": (
-        lambda: jaxeval.select(ARMS, budget=_any("x")),
-        "budget: expected a whole number of at least 1, found x",
-    ),
-    "no rule": (
-        lambda: jaxeval.select(ARMS, rule=_any("foo")),
-        "rule: expected one of jaxeval.bandits, got 'foo'",
-    ),
-    "seconds": (
-        lambda: jaxeval.select([TOY, TOY], seconds=_any("x"), quiet=True),
-        "seconds: expected a number above 0, got 'x'",
-    ),
-    "of configs": (
-        lambda: jaxeval.select(ARMS, data="x", splits="own", seconds=5, quiet=True),
-        "select: data, splits, seconds: expected with configs, which are trained, got functions",
-    ),
-    "part": (
-        lambda: jaxeval.select(ARMS, part=_any("foo"), out="there", quiet=True),
-        "select: out, part: expected with configs",
-    ),
-    "splits": (
-        lambda: jaxeval.select([TOY, TOY], splits=_any("foo")),
-        "splits: expected random or own, got 'foo'",
-    ),
+    "arms": (lambda: jaxeval.select(TOY), "two or more models"),
+    "delta": (lambda: jaxeval.select(*ARMS, delta=_any("x")), "delta: expected a number between"),
+    "budget": (lambda: jaxeval.select(*ARMS, budget=0), "budget: expected a whole number from 1"),
+    "no rule": (lambda: jaxeval.select(*ARMS, rule=_any("foo")), "rule: expected one of top-two"),
+    "seconds": (lambda: jaxeval.select(*ARMS, seconds=0), "seconds: expected a number above 0"),
+    "part": (lambda: jaxeval.select(*ARMS, part=_any("foo")), "part: expected dev or test"),
     "rule": (
-        lambda: jaxeval.select([], budget=3, rule=_rule()),
-        "either delta and budget, or a rule",
+        lambda: jaxeval.select_table([{"model": "a", "score": 1}], rule="non-adaptive", batch=2),
+        "rule='non-adaptive': takes no batch",
     ),
 }
-
-
-def _rule() -> Any:
-    return importlib.import_module("jaxeval.bandits").TopTwoThompson()
 
 
 @pytest.mark.parametrize("call", WRONG)

@@ -15,10 +15,9 @@ import pytest
 
 from jaxeval import __main__ as verbs
 from jaxeval import cli, files
-from jaxeval.config import changes, reading
-from jaxeval.data import semeval, text, vectors
+from jaxeval.config import reading, toml
+from jaxeval.data import semeval, text
 from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsing
-from jaxeval.population import parameter_files
 from jaxeval.report import figures, latex_markdown, tables
 from jaxeval.runs import imported
 from jaxeval.space import distributions
@@ -29,22 +28,10 @@ _ESCAPE = "a\x1b[31mred\x07\u202e"
 _ESCAPED = r"a\x1b[31mred\x07\u202e"
 
 
-def test_an_array_file_with_any_byte_changed(tmp_path: Path) -> None:
-    """Dies if a damaged header ends in one of the many exceptions of Python's tokenizer."""
+def _array_file() -> bytes:
     stream = io.BytesIO()
     np.save(stream, np.zeros((2, 2), np.float32))
-    path, raw = tmp_path / "v.npy", stream.getvalue()
-    (tmp_path / "v.vocab").write_text("a\nb\n")
-    for place in range(len(raw) - 16):
-        for byte in (0, 39, 40, 123):
-            path.write_bytes(raw[:place] + bytes([byte]) + raw[place + 1 :])
-            try:
-                vectors.read(str(path), {"a": 0, "b": 1})
-            except JaxevalError as error:
-                assert "\n" not in str(error)
-    path.write_bytes(raw.replace(b"'descr'", b"(((((((").replace(b"}", b" "))
-    with pytest.raises(DataError, match="no readable parameters"):
-        parameter_files.arrays(path)
+    return stream.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -63,7 +50,19 @@ def test_settings_of_any_depth(tmp_path: Path, body: str, said: str) -> None:
         reading.read_toml(path)
     assert len(str(caught.value)) < 400
     with pytest.raises(ConfigError):
-        changes.apply({}, body.replace(" ", ""))
+        toml.apply({}, body.replace(" ", ""))
+    tree: dict[str, object] = {}
+    toml.apply(tree, "a.b=[1, [2]]")
+    assert tree == {"a": {"b": [1, [2]]}}
+
+
+def test_an_offset_of_thousands_of_digits(tmp_path: Path) -> None:
+    """Dies if Python's limit of digits is a traceback."""
+    path = tmp_path / "r.xml"
+    term = f'<aspectTerm term="bar" polarity="positive" from="{"1" * 5000}" to="3"/>'
+    path.write_text(f"<s><sentence><text>bar</text>{term}</sentence></s>")
+    with pytest.raises(DataError, match="expected whole numbers"):
+        semeval.read(path)
 
 
 def test_whatever_a_parser_raises_is_one_error() -> None:

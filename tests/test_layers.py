@@ -57,7 +57,7 @@ VERBS = {
     ),
     *("observe", "results", "api"),
 }
-HEAVY = {"jax", "flax", "optax", "orbax"}
+HEAVY = {"jax", "flax", "optax"}
 LOADED_FAST = [
     "jaxeval.runs",
     "jaxeval.stats",
@@ -69,7 +69,7 @@ LOADED_FAST = [
     "jaxeval.vectors.similarity",
     "jaxeval.compare",
     "jaxeval.select.__main__",
-    "jaxeval.report.runs.page",
+    "jaxeval.report.runs.document",
     "jaxeval.config.reading",
     "jaxeval.cli",
 ]

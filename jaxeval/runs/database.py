@@ -1,4 +1,4 @@
-"""Connections to runs databases: SQLite files, or any database SQLAlchemy reaches.
+"""The tables of a runs database, and connections: SQLite files, or what SQLAlchemy reaches.
 
 SQLite runs in WAL mode with `BEGIN IMMEDIATE`: a transaction that reads first and writes later
 would otherwise fail with "database is locked" whatever the timeout. WAL does not work on network
@@ -8,18 +8,46 @@ file systems; use a PostgreSQL URL there.
 import contextlib
 import os
 import sqlite3
+import typing
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 
 import sqlalchemy as sa
 
 from jaxeval.errors import DataError, RunError
-from jaxeval.runs import migration, schema
+from jaxeval.runs import records
 
+VERSION = 4  # of the tables; a database of another one is refused
 _BUSY_SECONDS = 60
 _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+
+metadata = sa.MetaData()
+_KEY = ("experiment", "seed", "split", "repeat", "hparams")
+# all else is text
+_TYPES = {int: sa.BigInteger, float: sa.Double, bool: sa.Boolean, bytes: sa.LargeBinary}
+
+
+def _table(name: str, record: type, keys: Sequence[str]) -> sa.Table:
+    """The table of a dataclass of `records`: a column a field."""
+    columns: list[sa.Column] = []
+    for field, hint in typing.get_type_hints(record).items():
+        kinds = typing.get_args(hint) or (hint,)
+        foreign = [sa.ForeignKey("experiments.id")] if field == "experiment" else []
+        optional, is_key = type(None) in kinds, field in keys
+        kind = _TYPES.get(kinds[0], sa.Text)
+        columns.append(sa.Column(field, kind, *foreign, primary_key=is_key, nullable=optional))
+    return sa.Table(name, metadata, *columns)
+
+
+versions = sa.Table("jaxeval_schema", metadata, sa.Column("version", sa.Integer, primary_key=True))
+experiments = _table("experiments", records.Experiment, ["id"])
+members = _table("members", records.MemberResult, _KEY)
+scores = _table("scores", records.EpochScore, [*_KEY, "epoch", "part", "metric"])
+# what a member got right or wrong, item by item: the counts of each item of a part, [items, names]
+# float32 in little-endian order, compressed by zlib
+outcomes = _table("outcomes", records.PackedOutcomes, [*_KEY, "part"])
 
 
 def shown(location: str | Path) -> str:
@@ -87,22 +115,6 @@ def sqlite_engine(file: Path, write: bool) -> sa.Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
     return engine
-
-
-def readable(file: Path) -> sa.Engine:
-    """A file to read; a copy in memory, brought up to date, where an older jaxeval wrote it."""
-    engine = sqlite_engine(file, write=False)
-    with disposed_on_error(engine), explained(str(file)), engine.begin() as connection:
-        if migration.version(connection) in (None, schema.VERSION):
-            return engine
-        copy = sa.create_engine("sqlite://", poolclass=sa.StaticPool)
-        with disposed_on_error(copy), copy.connect() as target:
-            migration.copy(connection, target)
-    engine.dispose()
-    with disposed_on_error(copy), copy.begin() as target:
-        migration.upgrade(target)
-        schema.metadata.create_all(target)
-    return copy
 
 
 @contextlib.contextmanager

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Literal
 
-from jaxeval.files import Json
 from jaxeval.runs.records import MemberRow
 
 Kind = Literal["seeds", "sweep", "tuning", "noise", "neighbourhood"]
@@ -100,7 +99,7 @@ def difference(a: MemberRow, b: MemberRow) -> str | None:
     return "; ".join(f"{k}: {_cut(first, k)}, {_cut(second, k)}" for k in keys) or None
 
 
-def leaves(tree: Json, above: str = "") -> Iterator[tuple[str, Json]]:
+def leaves(tree: object, above: str = "") -> Iterator[tuple[str, object]]:
     """Dotted keys and values; of an empty table the table itself."""
     if isinstance(tree, dict) and tree:
         for key, value in tree.items():
@@ -109,11 +108,11 @@ def leaves(tree: Json, above: str = "") -> Iterator[tuple[str, Json]]:
         yield above, tree
 
 
-def _shown(leaves: dict[str, Json], key: str) -> str:
+def _shown(leaves: dict[str, object], key: str) -> str:
     return json.dumps(leaves[key], sort_keys=True) if key in leaves else "absent"
 
 
-def _cut(leaves: dict[str, Json], key: str) -> str:
+def _cut(leaves: dict[str, object], key: str) -> str:
     text = _shown(leaves, key)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 

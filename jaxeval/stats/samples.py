@@ -218,35 +218,20 @@ def paired(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
     return a.scores[common], np.array([other[a.labels[k]] for k in common])
 
 
-def pools(scores: Scores, together: bool) -> dict[str, np.ndarray]:
+def pools(scores: Scores) -> dict[str, np.ndarray]:
     """All scores of each model, as a store to draw evaluations from.
 
-    Args:
-      together: only units (splits, seeds) that all models have, in one order.
-
     Raises:
-      DataError: several data sets, or no unit in common.
+      DataError: several data sets, or a model without a score.
     """
-    by_unit = samples(scores, None if together else "row")
-    if len(by_unit.by_data_set) > 1:
-        names = ", ".join(by_unit.by_data_set)
+    by_unit = samples(scores, "row").by_data_set
+    if len(by_unit) > 1:
         raise DataError(
-            f"several data sets ({names}), whose scores are not one sample; expected a table, or "
-            "a runs folder, of one: copy its rows into a file of their own",
+            f"several data sets ({', '.join(by_unit)}), whose scores are not one sample; expected "
+            "a table, or a runs folder, of one: copy its rows into a file of their own",
             scores.source,
         )
-    cell = next(iter(by_unit.by_data_set.values()), {})
+    cell = next(iter(by_unit.values()), {})
     if absent := [model for model in scores.models if model not in cell]:
         raise DataError(f"{', '.join(absent)}: no usable score", scores.source)
-    if not together:
-        return {model: sample.scores for model, sample in cell.items()}
-    common = set.intersection(*({*sample.labels.tolist()} for sample in cell.values()))
-    order = [label for label in next(iter(cell.values())).labels.tolist() if label in common]
-    if not order or by_unit.unit == "row":
-        raise DataError(
-            "--pairing kept: expected a seed or split that all models have", scores.source
-        )
-    by_label = {
-        m: dict(zip(of.labels.tolist(), of.scores.tolist(), strict=True)) for m, of in cell.items()
-    }
-    return {m: np.array([known[label] for label in order]) for m, known in by_label.items()}
+    return {model: sample.scores for model, sample in cell.items()}

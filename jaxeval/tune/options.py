@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from jaxeval import cli
-from jaxeval.config import changes
+from jaxeval.config import toml
 from jaxeval.config.arguments import MOST, above_zero, whole
 from jaxeval.errors import ConfigError, argument
 from jaxeval.runs import arguments, metrics
@@ -180,7 +180,7 @@ def _assigned(text: str) -> dict[str, object]:
         name, equals, value = word.partition("=")
         if not equals:
             raise ConfigError(f"--enqueue: expected NAME=VALUE, got {word!r}")
-        tree[name] = changes.value(value)
+        tree[name] = toml.value(value)
     return tree
 
 

@@ -201,5 +201,5 @@ def test_verbs_say_what_is_better(tmp_path: Path, capsys: pytest.CaptureFixture)
         path = tmp_path / f"{column}.json"
         path.write_text(json.dumps(_records(column, _GOOD, _BAD)))
         assert f"{column}: {said}" in comparing.shown(capsys, path)
-        assert select.main(["--table", str(path)]) == 0
+        assert select.main(["table", str(path)]) == 0
         assert f"{column}: {said}" in capsys.readouterr().out

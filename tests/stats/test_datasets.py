@@ -91,6 +91,14 @@ def test_bootstrap_keeps_runs_in_their_data_set_and_its_seed() -> None:
     assert _iqm(runs, 100, 3)[:2] != _iqm(runs, 100, 4)[:2]
 
 
+def test_a_resample_has_one_run_fewer() -> None:
+    """Dies if n of n runs are drawn, so that intervals of few runs are too narrow: of pairs of 0,
+    1 and 10 a quarter has a mean up to .5, and three quarters one up to 5.5."""
+    gap = functools.partial(datasets.optimality_gap, 10.0)
+    found = datasets.bootstrap([np.array([0.0, 1.0, 10.0])], gap, 0.5, 4000, 0).interval
+    assert (found.low, found.high) == (10 - 5.5, 10 - 0.5)
+
+
 def _agarwal(runs: np.ndarray, gamma: float) -> tuple[float, float]:
     """Interquartile mean and optimality gap of [runs, data sets], as rliable writes them."""
     return float(scipy_stats.trim_mean(runs, 0.25, axis=None)), float(

@@ -1,12 +1,13 @@
 """Runs that failed: how often a run is better with them, and Fisher's tests of their shares."""
 
+import dataclasses
 import itertools
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval.stats import failures, multiple, study
+from jaxeval.stats import failures, multiple, samples, study
 from jaxeval.stats.failures import Counts
 from jaxeval.stats.rules import Rules
 from tests.stats.cubes import runs
@@ -41,6 +42,18 @@ def test_how_often_a_run_is_better_counts_failed_ones_as_the_worst(lower: bool) 
     assert found.across is not None and found.across.aggregates is not None
     ((_, overall),) = found.across.aggregates.improvement.items()
     assert overall.estimate == pytest.approx(np.mean(expected))
+
+
+def test_a_unit_that_has_a_score_did_not_fail() -> None:
+    """Dies if a split counts as failed, and as the worst, of which another seed has a score."""
+    read = runs({"": {"a": [0.5, 0.6, np.nan, np.nan], "b": [0.5, 0.6, 0.7, 0.8]}})
+    (data,) = read.data_sets
+    splits = {"split": np.array(["1", "2", "2", "3"], object)}
+    models = {m: dataclasses.replace(of, labels=splits) for m, of in data.models.items()}
+    read = dataclasses.replace(read, data_sets=(dataclasses.replace(data, models=models),))
+    found = samples.samples(read, "split")
+    assert found.failed == {"": {"a": ["3"]}}
+    assert [len(of.scores) for of in found.by_data_set[""].values()] == [2, 3]
 
 
 def test_pairs_of_which_one_failed_are_lost_by_it() -> None:

@@ -1,0 +1,74 @@
+"""Programs of a whole search: who is padded to what, weighed against brute force."""
+
+import dataclasses
+import itertools
+
+import pytest
+
+from jaxeval.studies import buckets, costs
+from jaxeval.studies.buckets import ShapeBucket
+from jaxeval.studies.padding import ProgramShape
+from tests.studies.test_costs import MACHINE, Square
+
+
+@dataclasses.dataclass(frozen=True)
+class _Sized(Square):
+    """With names of its sizes, as of models."""
+
+    def sizes(self) -> dict[str, int]:
+        """Its one size."""
+        return {"size": self.size}
+
+
+def _shape(size: int, kind: str = "a") -> ProgramShape:
+    return ProgramShape("p", _Sized(size, kind))
+
+
+def _jobs(*sizes: int) -> list[costs.Job]:
+    return [costs.Job(_shape(size), 16, 2) for size in sizes]
+
+
+LADDER = [ShapeBucket(_shape(size), 16, ()) for size in (4, 10, 30)]
+ALONE = dataclasses.replace(MACHINE, devices=1)
+
+
+def test_each_goes_where_it_fits_and_costs_least() -> None:
+    """Dies if a trial is padded to more than it needs, or to less."""
+    placed = buckets.place(LADDER, _jobs(3, 10, 4, 29, 5), [160], ALONE)
+    assert [(e.jobs, e.shape) for e, _ in placed] == [
+        ((0, 2), _shape(4)),
+        ((1, 4), _shape(10)),
+        ((3,), _shape(30)),
+    ]
+
+
+def test_what_no_bucket_holds_is_grouped_by_itself() -> None:
+    """Dies if it is lost, or its number is that among its likes."""
+    jobs = _jobs(3, 31, 4, 31)
+    placed = buckets.place(LADDER, jobs, [160], ALONE)
+    assert [e.jobs for e, _ in placed] == [(0, 2), (1, 3)]
+    assert placed[1][0].shape == _shape(31)
+    (without,) = buckets.place([], _jobs(3, 3), [160], ALONE)
+    (planned,) = costs.plan(_jobs(3, 3), [160], ALONE)
+    assert without == (planned, ())
+
+
+@pytest.mark.parametrize("devices", [1, 2, 8])
+def test_devices_do_not_idle(devices: int) -> None:
+    """Dies if populations that would leave devices idle are not joined, or others are: the
+    seconds are the least of all ways to use the buckets."""
+    machine = dataclasses.replace(MACHINE, devices=devices)
+    jobs = _jobs(4, 9, 28, 3)
+
+    def seconds(which: tuple[int, ...]) -> float:
+        used = sorted(set(which))
+        groups = [[n for n, k in enumerate(which) if k == of] for of in used]
+        shapes = [LADDER[k].shape for k in used]
+        estimates = costs.as_grouped(jobs, [160], machine, groups, [16] * len(used), shapes)
+        return sum(estimate.seconds for estimate in estimates)
+
+    held = [[k for k, b in enumerate(LADDER) if b.shape.holds(job.shape)] for job in jobs]
+    least = min(seconds(which) for which in itertools.product(*held))
+    placed = buckets.place(LADDER, jobs, [160], machine)
+    assert sum(estimate.seconds for estimate, _ in placed) == pytest.approx(least)
+    assert len(placed) == {1: 3, 2: 2, 8: 1}[devices]
