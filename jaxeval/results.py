@@ -186,7 +186,6 @@ def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-@dataclasses.dataclass(frozen=True, repr=False)
 class Tuned:
     """What a search ended with.
 
