@@ -105,7 +105,6 @@ DATABASES = [
     "sweep c.toml --space s.toml --store sqlite:///s.db --json s.db",
     "tune c.toml --space s.toml --store sqlite:///s.db --html s.db",
     "select c.toml s.toml --store sqlite:///s.db --json s.db",
-    "noise --by split,seed --runs sqlite:///s.db --json s.db",
     "vectors judge v.txt --data ner=data --store sqlite:///s.db --csv s.db",
 ]
 
