@@ -331,21 +331,22 @@ ADDED: list[tuple] = [
 DROPPED_FIGURES: list[tuple[str, str]] = []
 
 
-def _of_ablation(rules: list[tuple]) -> list[tuple]:
-    """The rules of comparisons for what an ablation says, which is one."""
+def _of_trained(rules: list[tuple]) -> list[tuple]:
+    """The rules of comparisons for those of trained models: of an ablation, and of runs."""
     return [
         (
-            *(of and of.replace("json.*.", "json.ablation.") for of in rule[:-2]),
+            *(of and of.replace("json.*.", f"json.{file}.") for of in rule[:-2]),
             rule[-2],
             "trained: *",
         )
         for rule in rules
         if rule[-1] == _RUNS and rule[0].startswith("json.*.")
+        for file in ("ablation", "compared")
     ]
 
 
-RENAMED += _of_ablation(RENAMED)
-ADDED += _of_ablation(ADDED)
+RENAMED += _of_trained(RENAMED)
+ADDED += _of_trained(ADDED)
 
 
 def _sensitivity(files: str, old: str, commands: str) -> list[tuple]:
