@@ -32,7 +32,7 @@ class Comparison(Result):
 
     def to_dict(self) -> dict[str, Json]:
         """The study, what is known of its scores, and the sentences that answer."""
-        from jaxeval.report.comparison import across, answers, run_claims, words
+        from jaxeval.report.comparison import answers, words
 
         of, study = self.study.scores, plain.record(self.study)
         items = self.study.items
@@ -50,8 +50,6 @@ class Comparison(Result):
             **study,
             "items": None if items is None else ItemComparison(items).to_dict(),
             "answer": list(answers.of_runs(self.study)),
-            "headline": list(across.sentences(self.study)),
-            "verdict": list(run_claims.of_study(self.study)),
         }
 
 
@@ -106,7 +104,6 @@ class ItemComparison(Result):
             "outcome": self.outcome,
             "outcome_text": item_claims.outcome(self._gated) if self.outcome else None,
             "answer": list(answers.of_items(self.study)),
-            "verdict": list(item_claims.of_study(self.study)),
         }
 
 

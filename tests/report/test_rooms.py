@@ -6,9 +6,9 @@ from pathlib import Path
 from jaxeval import report
 
 PACKAGE = Path(report.__file__).parent
-ALLOWED = {"": set(), "comparison": {"items"}, "sweep": set(), "selection": set(), "tuning": set()}
+ALLOWED = {"": set(), "comparison": set(), "sweep": set(), "selection": set(), "tuning": set()}
 ALLOWED["runs"] = {"sweep"}
-ALLOWED["judgement"], ALLOWED["items"] = {"comparison"}, set()
+ALLOWED["judgement"] = {"comparison"}
 ALLOWED["vectors"] = set()
 
 

@@ -135,7 +135,7 @@ def test_no_verb_compares_or_selects_a_fold(tmp_path: Path, capsys: pytest.Captu
     fold = written(tmp_path, _wide("fold", list("012345")))
     found = comparing.json_of(capsys, fold)["models"]
     assert [of["model"] for of in found] == ["bert", "roberta"]
-    assert select.main(["--table", fold, "--budget", "40", "--json", "-"]) == 0
+    assert select.main(["table", fold, "--budget", "40", "--json", "-"]) == 0
     assert '"fold"' not in capsys.readouterr().out
 
 

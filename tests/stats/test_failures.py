@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval.stats import failures, multiple, samples, study
+from jaxeval.stats import failures, multiple, nested, samples, study
 from jaxeval.stats.failures import Counts
 from jaxeval.stats.rules import Rules
 from tests.stats.cubes import runs
@@ -86,3 +86,21 @@ def test_rates_against_scipy_and_the_other_way_round() -> None:
         (t.a, t.b): (t.higher, pytest.approx(t.p_adjusted)) for t in found.tests
     }
     assert failures.failures({("A", ""): Counts(0, 5), ("B", ""): Counts(0, 4)}) is None
+
+
+def test_shares_are_of_each_models_own_runs() -> None:
+    """Dies if two of ten failures are more than one of four."""
+    counts = {("a", ""): Counts(2, 8), ("b", ""): Counts(1, 3)}
+    found = failures.failures(counts)
+    assert found is not None and [test.higher for test in found.tests] == [-1]
+
+
+def test_components_are_of_the_splits() -> None:
+    """Dies if the scores of other splits are taken for those of one."""
+    read = runs({"": {"a": [0.1, 0.2, 0.5, 0.7], "b": [0.1, 0.3, 0.2, 0.4]}})
+    (data,) = read.data_sets
+    splits = {"split": np.array(["1", "1", "2", "2"], object)}
+    models = {m: dataclasses.replace(of, labels=splits) for m, of in data.models.items()}
+    read = dataclasses.replace(read, data_sets=(dataclasses.replace(data, models=models),))
+    described, _ = study.study(read, Rules(resamples=9)).models
+    assert described.variance_components == nested.variance_components([[0.1, 0.2], [0.5, 0.7]])

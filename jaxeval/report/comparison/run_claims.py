@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from jaxeval.report import scores, text
-from jaxeval.report.comparison import words
 from jaxeval.report.comparison.words import TESTS, names_of, on
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import describe, run_plans
@@ -244,18 +243,3 @@ def single(pair: SinglePair, study: RunStudy, scale: ScoreFormat) -> str:
         f"{tested}. Which method is better over {over} is another question, which the tests of "
         "their distributions answer."
     )
-
-
-def of_study(study: RunStudy) -> list[str]:
-    """All sentences, those of several pairs with their names."""
-    scale, several = words.scale_of_runs(study), len(study.pairs) > 1
-    lines = [
-        (f"{words.title(pair)}: " if several else "") + line
-        for pair in study.pairs
-        for line in of_pair(pair, study.rules, scale)
-    ]
-    lines += [one_run(study, of, scale) for of in study.copies]
-    if study.single:
-        lines += [single(pair, study, scale) for pair in study.single.pairs]
-        lines += study.single.notes
-    return lines

@@ -40,7 +40,6 @@ OVER: dict[tuple[str, ...], str] = {
     ("runs",): "other runs, these items",
     ("items", "runs"): "other items and other runs",
 }
-WITHHELD = "too many answers or tasks are missing"
 MOST_PAIRS = 6  # of which sentences are printed
 
 

@@ -79,4 +79,4 @@ def _compared(study: RunStudy, failed: Failures) -> dict[str, Json]:
     for pair, said in zip(study.pairs, shown, strict=True):
         if any(judgement.failed_of(pair, failed)):
             said |= {"shown": judgement.higher(pair, failed), "wider": 0}
-    return told | {"headline": [], "verdict": []}
+    return told
