@@ -274,6 +274,8 @@ RENAMED: list[tuple] = [
     ("json.*.items_and_runs", "json.*.items", "shorter", _RUNS),
     ("json.*.single_models", "json.*.single", "shorter", _RUNS),
     ("files.*", None, "tables of documents", _RUNS),
+    *((f"json.*.{name}", None, "in the document", _RUNS) for name in ("headline", "verdict")),
+    ("json.*.across_datasets.wilcoxon_signed_rank.higher", None, "direction", _RUNS),
 ]
 # (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
 ADDED: list[tuple] = [

@@ -97,10 +97,12 @@ def test_shares_are_of_each_models_own_runs() -> None:
 
 def test_components_are_of_the_splits() -> None:
     """Dies if the scores of other splits are taken for those of one."""
-    read = runs({"": {"a": [0.1, 0.2, 0.5, 0.7], "b": [0.1, 0.3, 0.2, 0.4]}})
+    read = runs({"": {"a": [0.1, 0.2, 0.5, 0.7, 0.9], "b": [0.1, 0.3, 0.2, 0.4, 0.6]}})
     (data,) = read.data_sets
-    splits = {"split": np.array(["1", "1", "2", "2"], object)}
+    splits = {"split": np.array(["1", "1", "2", "2", "3"], object)}
     models = {m: dataclasses.replace(of, labels=splits) for m, of in data.models.items()}
     read = dataclasses.replace(read, data_sets=(dataclasses.replace(data, models=models),))
     described, _ = study.study(read, Rules(resamples=9)).models
-    assert described.variance_components == nested.variance_components([[0.1, 0.2], [0.5, 0.7]])
+    assert described.variance_components == nested.variance_components(
+        [[0.1, 0.2], [0.5, 0.7], [0.9]]
+    )
