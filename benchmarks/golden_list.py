@@ -1,7 +1,8 @@
 """The commands that golden_commands.py runs, and what was renamed or dropped since the recording.
 
 A command is a name and some lines, as a user types them behind `jaxeval`, run in an empty folder
-in which `in` holds what golden_inputs.py makes and `data` the real data; $NAME stands for one of
+in which `in` holds what golden_inputs.py makes, `data` the real data, `cut` the first rows of some
+of its tables, `made` the files of MADE; $NAME stands for one of
 NAMES, PYTHON for the interpreter. All that the lines write into `out` is compared: files by their
 names, figures by theirs. `> FILE` takes what a line prints. A command is known by its name: its
 lines may be edited as flags and verbs are renamed, as long as files in `out` keep their names.
@@ -420,6 +421,169 @@ ADDED: list[tuple] = [
 # (path below "figures.", reason)
 DROPPED_FIGURES: list[tuple[str, str]] = []
 
+
+def _of_trained(rules: list[tuple]) -> list[tuple]:
+    """The rules of comparisons for those of trained models: of an ablation, and of runs."""
+    return [
+        (
+            *(of and of.replace("json.*.", f"json.{file}.") for of in rule[:-2]),
+            rule[-2],
+            "trained: *",
+        )
+        for rule in rules
+        if rule[-1] == _RUNS and rule[0].startswith("json.*.")
+        for file in ("ablation", "compared")
+    ]
+
+
+RENAMED += _of_trained(RENAMED)
+ADDED += _of_trained(ADDED)
+
+
+def _sensitivity(files: str, old: str, commands: str) -> list[tuple]:
+    """Rules of a sweep's metrics, which were a tree and are estimates by path.
+
+    Args:
+      old: between the file and the metrics.
+    """
+    sweep = "sweeps.*" if "*" in old else "sweeps.0"
+    metrics, by = f"json.{files}.{sweep}.metrics", "by_hyperparameter"
+    names = ("max", "mean", "share_zero", "best_equivalent", "expected_equivalent")
+    moved = [
+        *((name, f"{metrics}.{name}.value") for name in names),
+        *((f"{name}.*", f"{metrics}.{name}_*.value") for name in ("rel_at_k", "mean_at_k")),
+        ("intervals.*", f"{metrics}.*.interval"),
+        ("all_hyperparameters.n", None),
+        ("all_hyperparameters.points", None),
+        ("all_hyperparameters.*", f"{metrics}.all_hyperparameters_*.value"),
+        (f"{by}.*.n", f"json.{files}.{sweep}.with_effect.*"),
+        (f"{by}.*.points", None),
+        (f"{by}.*.*", f"{metrics}.{by}_*_*.value"),
+        *((key, None) for key in ("skipped_ks", "convention", "signature")),
+        *((key, f"json.{files}.{sweep}.{key}") for key in ("name", "n", "rope")),
+    ]
+    reason = "a metric and its interval stand together, by path; --ks, --convention are gone"
+    return [(f"json.{files}.{old}{path}", now, reason, commands) for path, now in moved]
+
+
+_KS = "the k of Rel@k and mean@k are 25, 50, 100, 150"
+_OTHER_KS = [
+    (f"json.*.{of}{k}", None, _KS, "sensitivity: *")
+    for of in (
+        *(f"sweeps.*.{series}_at_k." for series in ("rel", "mean")),
+        *(f"sweeps.*.intervals.{series}_at_k_" for series in ("rel", "mean")),
+        *(f"difference.{series}_at_k_" for series in ("rel", "mean")),
+        *(
+            f"{each}.*.means.{s}_at_k_"
+            for s in ("rel", "mean")
+            for each in ("groups", "contrasts")
+        ),
+    )
+    for k in (5, 10)
+]
+_LIMITS = [
+    (f"figures.{figure}.limits", "the space knows the range of factor", f"sensitivity: {of}*")
+    for of, folder, axes in (("one", "default", 4), ("two", "f", 4), ("made", "one", 2))
+    for figure in (f"{folder}/marginals.axes.{axes}.x", f"{folder}/near_best.axes.{axes}.y")
+]
+_NO_CONVENTION = "the paper's convention is that of a function"
+_LABELS = "labels of a file's name are part1, part2 .."
+_NOISE = [  # a study is an object in `parts`; dev and test of repeats lie there as they were
+    ("json.one.score.plan", None, "--split-cost is gone", "noise: of a table"),
+    *(
+        (f"json.{file}.{part}.{of}", f"json.{file}.parts.{part}.{now}", "parts", commands)
+        for file, commands in (
+            *((file, "noise: of a table") for file in ("one", "difference")),
+            *((file, "trained: *") for file in ("noise", "of_runs")),
+        )
+        for part in ("score", "dev", "test")
+        for of, now in (("plan", "plan"), ("dropped", "dropped"))
+    ),
+    *(
+        (f"json.{file}.{part}", f"json.{file}.parts.{part}.components", "parts", commands)
+        for file, commands in (
+            *((file, "noise: of a table") for file in ("one", "difference")),
+            ("noise", "trained: bags, random splits"),
+            ("of_runs", "trained: *"),
+        )
+        for part in ("score", "dev", "test")
+    ),
+    *(
+        (f"json.{file}.{part}", f"json.{file}.parts.{part}", "parts", "trained: *")
+        for file in ("noise", "repeats")
+        for part in ("dev", "test")
+    ),
+]
+_TRAINED = [
+    *(
+        (f"json.sensitivity.{of}_at_k{dot}{k}", None, _KS, "trained: *")
+        for of in ("rel", "mean", "intervals.rel", "intervals.mean")
+        for dot in "._"
+        for k in (2, 5)
+    ),
+    *(
+        (f"json.sensitivity.by_hyperparameter.{name}.{key}", None, "is null", "trained: seq2seq*")
+        for name, keys in {
+            "plateau_factor": ("rho", "maxima", "mean_change"),
+            "scheduler": ("maxima", "mean_change"),
+            "warmup": ("rho", "maxima", "mean_change"),
+        }.items()
+        for key in keys
+    ),
+    *_sensitivity("sensitivity", "", "trained: *"),
+]
+RENAMED += [
+    *_OTHER_KS,
+    *_NOISE,
+    *_TRAINED,
+    *((path, None, reason, commands) for path, reason, commands in _LIMITS),
+    *((f"exit.{k}", None, _NO_CONVENTION, "sensitivity: one") for k in (1, 2)),
+    *(
+        (f"json.{name}", None, _NO_CONVENTION, "sensitivity: one")
+        for name in ("published", "text")
+    ),
+    ("json.j", None, _NO_CONVENTION, "sensitivity: released, groups"),
+    ("json.*.groups.*.best_systems", None, "now the best run of each sweep", "sensitivity: *"),
+    ("json.*.groups.*.labels.architecture", "json.*.groups.*.labels.part2", _LABELS, "sens*"),
+    ("json.architecture.over", None, _LABELS, "sensitivity: *"),
+    ("json.*.by_hyperparameter.scheduler.maxima", None, "is null", "sensitivity: made*"),
+    ("json.*.by_hyperparameter.scheduler.mean_change", None, "is null", "sensitivity: made*"),
+    *(("json.*.sweeps.*.intervals", None, "none", f"sensitivity: {of}*") for of in ("released",)),
+    ("json.one.intervals", None, "none", "sensitivity: made*"),
+    *_sensitivity("*", "sweeps.*.", "sensitivity: *"),
+    *(rule for file in ("one", "default") for rule in _sensitivity(file, "", "sensitivity: *")),
+    ("json.*.difference.*.estimate", "json.*.difference.*.value", "one name", "sensitivity: *"),
+]
+ADDED += [
+    ("json.one.parts.score.plan*", "--split-cost is gone", "noise: of a table"),
+    ("json.*.warnings*", "were on stderr", "noise: *"),
+    *((f"json.{of}.warnings*", "were on stderr", "trained: *") for of in ("noise", "of_runs")),
+    ("json.repeats.warnings*", "none", "trained: *"),
+    *((f"json.{of}.unit", "of the metric", "trained: *") for of in ("noise", "repeats")),
+    *((f"json.neighbourhood.{of}*", "drawn from", "trained: *") for of in ("unit", "ranges")),
+    ("json.sensitivity.*.interval", "null where there is none", "trained: *"),
+    ("json.sensitivity.sweeps.0.best.*", "the best run", "trained: *"),
+    *(
+        (f"json.sensitivity.{of}", "empty", "trained: *")
+        for of in ("difference", "over", "groups", "contrasts")
+    ),
+    ("json.*.metrics.*.interval", "null where there is none", "sensitivity: *"),
+    ("json.*.sweeps.*.best.*", "was best_systems of groups", "sensitivity: *"),
+    ("json.*.groups.*.name", "what contrasts name", "sensitivity: *"),
+    *((f"json.*.{of}", "empty", "sensitivity: *") for of in ("difference", "groups", "contrasts")),
+    ("json.*.over", "empty, or a part of the name", "sensitivity: *"),
+    *((f"json.*_at_k_{k}*", _KS, "sensitivity: *") for k in (25, 50, 100, 150)),
+    *((f"{path}*", reason, commands) for path, reason, commands in _LIMITS),
+    ("json.default.*", _NO_CONVENTION, "sensitivity: released, groups"),
+]
+DROPPED_FIGURES += [
+    *(
+        (f"{of}/{name}", _NO_CONVENTION)
+        for of in ("published", "text")
+        for name in ("ranks", "profile", "marginals", "near_best")
+    ),
+]
+
 _EVERY = {
     "sig-2017-inflection": "albanian arabic catalan dutch haida hungarian irish romanian",
     "sig-2021-g2p": "arm_e dut geo hun",
@@ -429,23 +593,39 @@ _PLAIN = (
     "data.dimension=6 data.max_widths=1 training.batch_size=16 training.epochs=5"
 )
 _TRAIN = "PYTHON in/train.py rate={rate} cell={cell} peephole={peephole} seed={seed}"
+MADE = {  # files in `made`
+    "released.toml": """\
+[scheduler]
+choices = ["None", "reduceonplateau", "warmupinvsqrt"]
+ordered = true
+[factor]
+uniform = [0.1, 0.9]
+when = { scheduler = ["reduceonplateau"] }
+""",
+    "factor.toml": """\
+[scheduler]
+choices = ["none", "plateau", "warm"]
+[factor]
+uniform = [0, 1]
+when = { scheduler = ["plateau"] }
+""",
+}
+CUT = ("scores/wiemerslage2024", 200)  # real tables of which `cut` has the first rows
 NAMES = {
     "TABLES": "--save out/t.tex --save out/t.md",
     "FIESTA": "--table data/scores/fiesta2019/test_f1.json",
     "FIESTA_FILE": "data/scores/fiesta2019/test_f1.json",
     "REIMERS": "--table data/scores/reimers2017/hyperparameter_results.csv.gz",
-    "SWEEPS": "data/scores/wiemerslage2024",
+    "SWEEPS": "cut/wiemerslage2024",
     "EVERY": " ".join(
-        f"data/scores/wiemerslage2024/{language}-{architecture}-{task}.tsv"
+        f"cut/wiemerslage2024/{language}-{architecture}-{task}.tsv"
         for task, languages in _EVERY.items()
         for language in languages.split()
         for architecture in ("attentive_lstm", "transformer")
     ),
-    "GROUPED": "--file-name '{dataset}-{architecture}-{task}.tsv'",
-    "PUBLISHED": "--score max_val_accuracy --rows 200 --missing zero",
+    "PUBLISHED": "--score max_val_accuracy --missing zero",
     "LSTM": "--hyperparameters batch_size,learning_rate,dropout,scheduler,factor",
-    "ORDER": "--order scheduler=None,reduceonplateau,warmupinvsqrt "
-    "--when factor:scheduler=reduceonplateau",
+    "ORDER": "--space made/released.toml",
     "ASK": '"PYTHON in/ask.py {model} {split}" --json-field test.f1',
     "TUNE": f'tune --space in/space.toml --command "{_TRAIN}" --retrain 3',
     "HALVED": f'tune --space in/space.toml --command "{_TRAIN} steps=9" --halving 3 --steps 9 '
@@ -620,37 +800,29 @@ select: race over items
         --items 60
 sensitivity: one
     sensitivity $SWEEPS/albanian-attentive_lstm-sig-2017-inflection.tsv
-        $PUBLISHED $LSTM $ORDER --resamples 200 --json out/default.json --details --convention
-        default --figures out/default
-    sensitivity $SWEEPS/albanian-attentive_lstm-sig-2017-inflection.tsv
-        $PUBLISHED $LSTM $ORDER --resamples 200 --json out/published.json --details
-        --convention published --figures out/published
-    sensitivity $SWEEPS/albanian-attentive_lstm-sig-2017-inflection.tsv
-        $PUBLISHED $LSTM $ORDER --resamples 200 --json out/text.json --details --convention
-        text --figures out/text
+        $PUBLISHED $LSTM $ORDER --resamples 200 --json out/default.json --details --save
+        out/default
 sensitivity: two
     sensitivity $SWEEPS/albanian-attentive_lstm-sig-2017-inflection.tsv
         $SWEEPS/albanian-transformer-sig-2017-inflection.tsv $PUBLISHED
-        $LSTM $ORDER --resamples 200 --json out/j.json --details --figures out/f
+        $LSTM $ORDER --resamples 200 --json out/j.json --details --save out/f
 sensitivity: released, groups
-    sensitivity $EVERY $GROUPED $PUBLISHED --by task,architecture --over dataset
-        --hyperparameters batch_size,hidden_size,embedding_size --convention published --json
-        out/j.json --figures out/f --details
-    sensitivity $EVERY $GROUPED $PUBLISHED --by architecture --hyperparameters
-        batch_size,hidden_size --ks 5,25 --rope .02 --json out/architecture.json
+    sensitivity $EVERY $PUBLISHED --by part5,part2 --over part1
+        --hyperparameters batch_size,hidden_size,embedding_size --json out/default.json --save
+        out/f --details
+    sensitivity $EVERY $PUBLISHED --by part2 --over part1 --hyperparameters
+        batch_size,hidden_size --rope .02 --json out/architecture.json
 sensitivity: made up, ragged
     sensitivity in/sweep_a.tsv in/sweep_b.tsv --score acc --missing zero --space
-        in/sweep_space.toml --ks 5,10,80 --resamples 100 --seed 4 --json out/j.json --figures
-        out/f --details
+        in/sweep_space.toml --resamples 100 --seed 4 --json out/j.json --save out/f --details
     sensitivity in/sweep_a.tsv --score acc --missing drop --hyperparameters
-        rate,scheduler,factor --log rate --when factor:scheduler=plateau --resamples 0 --json
-        out/one.json --figures out/one
+        rate,scheduler,factor --space made/factor.toml --log-scale rate --resamples 0 --json
+        out/one.json --save out/one
     sensitivity in/sweep_a.tsv --score acc
 noise: of a table
-    noise --by split,seed --table in/crossed.csv --model A --minus B --precision .005 --json
+    noise table in/crossed.csv --model A --minus B --precision .005 --json
         out/difference.json --details
-    noise --by split,seed --table in/crossed.csv --model A --precision .01 --split-cost 4
-        --json out/one.json --details
+    noise table in/crossed.csv --model A --precision .01 --json out/one.json --details
 tune: command, gp
     $TUNE --state s.json --method gp --trials 14 --json out/j.json --details --html
         out/page.html --figures out/f
@@ -757,17 +929,16 @@ trained: bags, random splits
     noise $BAG --by split,seed --splits 3 --seeds 3 --precision .05 --json out/noise.json
         --details
     noise $BAG name=repeated --seeds 3 --repeats 2 --json out/repeats.json --details
-    ablation $BAG --variants in/bag_variants.toml --seeds 5 --json out/ablation.json --figures
+    ablation $BAG --variants in/bag_variants.toml --seeds 5 --json out/ablation.json --save
         out/f
     neighbourhood $BAG --settings 6 --json out/neighbourhood.json --range
-        learning_rate=0.01:0.2:log --figures out/g
+        learning_rate=0.01:0.2:log --save out/g
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
 trained: bags, sweep
     sweep $BAG --space in/bag_space.toml --trials 6 --json out/six.json
     sweep $BAG --space in/bag_space.toml --trials 12 --json out/sweep.json
-    sensitivity runs --json out/sensitivity.json --ks 2,5 --resamples 50 --details --figures
-        out/f
+    sensitivity runs --json out/sensitivity.json --resamples 50 --details --save out/f
     report runs --json out/report.json --save out/g
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
@@ -852,7 +1023,7 @@ tagging, softmax, map
     report runs --json out/report.json --save out/report.html --save out/f --details
 tagging, splits
     compare runs --json out/refused.json
-    noise --by split,seed --runs runs --json out/of_runs.json
+    noise table runs --json out/of_runs.json
 language, evaluate
     predict runs --input in/golden/text/test.txt --output out/lines.tsv --which all
     predict runs --input in/golden/text/test.txt --output out/whole.tsv --whole --which vote
@@ -860,7 +1031,7 @@ language, ablation
     report runs --json out/report.json --save out/f
     compare runs --json out/compared.json --details
 seq2seq, ragged sweep
-    sensitivity runs --json out/sensitivity.json --figures out/f --ks 2 --resamples 20 --details
+    sensitivity runs --json out/sensitivity.json --save out/f --resamples 20 --details
     report runs --json out/report.json --save out/report.html
     runs list runs
 """
@@ -871,7 +1042,7 @@ def _trained() -> dict[str, list[str]]:
     from tests.golden import commands
 
     more, of = _read(_MORE), {}
-    figures = {verb: f"--figures out/{verb}" for verb in ("ablation", "neighbourhood")}
+    figures = {verb: f"--save out/{verb}" for verb in ("ablation", "neighbourhood")}
     for name, calls in commands.COMMANDS.items():
         lines = [
             f"{call.verb} {call.words.format(data='in/golden')} --out runs "

@@ -18,18 +18,22 @@ from jaxeval.version import VERSION
 
 if TYPE_CHECKING:
     from jaxeval import tuning
+    from jaxeval.ablation import ablation
     from jaxeval.api.searching import tune
     from jaxeval.compare import compare, compare_items, compare_logs, compare_options
     from jaxeval.comparisons import Comparison, ItemComparison
     from jaxeval.errors import JaxevalError
     from jaxeval.evaluate import evaluate
     from jaxeval.judge import vectors_judge
+    from jaxeval.neighbourhood import neighbourhood
+    from jaxeval.noise import noise, noise_table
     from jaxeval.plan import plan, plan_items, plan_logs
     from jaxeval.predict import predict
     from jaxeval.report.selection import Selection
     from jaxeval.results import Runs, Tuned, load
     from jaxeval.select.__main__ import select, select_table
     from jaxeval.select.commands import select_command, select_functions
+    from jaxeval.sensitivity.__main__ import sensitivity
     from jaxeval.sources import read_scores
     from jaxeval.sweep import sweep
     from jaxeval.train import train
@@ -43,12 +47,16 @@ __all__ = [
     "Runs",
     "Selection",
     "Tuned",
+    "ablation",
     "compare",
     "compare_items",
     "compare_logs",
     "compare_options",
     "evaluate",
     "load",
+    "neighbourhood",
+    "noise",
+    "noise_table",
     "plan",
     "plan_items",
     "plan_logs",
@@ -58,6 +66,7 @@ __all__ = [
     "select_command",
     "select_functions",
     "select_table",
+    "sensitivity",
     "sweep",
     "train",
     "tune",
@@ -76,6 +85,9 @@ _MODULES = {  # name -> where it is defined
         ("compare", "compare_items", "compare_logs", "compare_options"), "jaxeval.compare"
     ),
     **dict.fromkeys(("plan", "plan_items", "plan_logs"), "jaxeval.plan"),
+    **{name: f"jaxeval.{name}" for name in ("ablation", "neighbourhood", "noise")},
+    "noise_table": "jaxeval.noise",
+    "sensitivity": "jaxeval.sensitivity.__main__",
     **dict.fromkeys(("select", "select_table"), "jaxeval.select.__main__"),
     **dict.fromkeys(("select_command", "select_functions"), "jaxeval.select.commands"),
     "Selection": "jaxeval.report.selection",

@@ -109,10 +109,10 @@ class Runs(Result):
     def summaries(self) -> "list[ExperimentSummary]":
         """What is said of each experiment."""
         from jaxeval.report.runs import summary
-        from jaxeval.sensitivity import recorded
+        from jaxeval.sensitivity import trials
 
         return [
-            summary.of_members(group, recorded.planned(self.location, group[0].experiment))
+            summary.of_members(group, trials.planned(self.location, group[0].experiment))
             for group in self._groups()
         ]
 

@@ -10,9 +10,6 @@ import pytest
 import jaxeval
 from jaxeval import stats, tuning
 from jaxeval.errors import ConfigError, DataError, JaxevalError
-from jaxeval.runs.imported import Columns
-from jaxeval.sensitivity import __main__ as sensitivity
-from jaxeval.sensitivity import sources
 from jaxeval.testing import assert_better
 from tests import comparing, from_python
 from tests.from_python import TOY, compare
@@ -100,13 +97,13 @@ def test_sensitivity_reads_what_is_recorded(
     tmp_path: Path, head: str, cells: list[str], said: str | None
 ) -> None:
     """Dies if losses are analysed as if higher were better, or a column's name comes first."""
-    words = [str(_tidy(tmp_path, head, *cells)), "--score", head.split(",")[1]]
-    words += ["--hyperparameters", "model"]
+    table = _tidy(tmp_path, head, *cells)
+    asked = {"score": head.split(",")[1], "hyperparameters": ["model"]}
     if said is None:
-        assert sensitivity.main(words) == 0
+        assert jaxeval.sensitivity(str(table), **asked).sweeps[0].n == 12
     else:
         with pytest.raises(ConfigError, match=said):
-            sensitivity.main(words)
+            jaxeval.sensitivity(str(table), **asked)
 
 
 def test_metrics_of_two_directions(tmp_path: Path) -> None:
@@ -115,7 +112,7 @@ def test_metrics_of_two_directions(tmp_path: Path) -> None:
     rows = [f"{k % 2},{s},{m}" for m in ("f1", "nll") for k, s in enumerate(_LOW)]
     path.write_text("rate,score,metric\n" + "\n".join(rows) + "\n")
     with pytest.raises(DataError, match=r"several metrics \(f1, nll\)"):
-        sensitivity.main([str(path), "--hyperparameters", "rate"])
+        jaxeval.sensitivity(str(path), hyperparameters=["rate"])
 
 
 @pytest.mark.parametrize(
@@ -139,17 +136,6 @@ def test_one_word_does_not_turn_one_of_several_metrics(
     else:
         with pytest.raises(DataError, match=said):
             comparing.main(*words, "--group", "metric", asked)
-
-
-def test_sensitivity_of_runs_of_losses(tmp_path: Path) -> None:
-    """Dies if the recorded direction of runs is not read where they are no sweep."""
-    trained = jaxeval.train(TOY, seeds=3, quiet=True)
-    losses = [row._replace(metric="nll", higher_is_better=False) for row in trained.rows]
-    values = {name: [getattr(row, name) for row in losses] for name in losses[0]._fields}
-    table = Columns("runs", values, range(1, 4))
-    with pytest.raises(ConfigError, match="test is nll, of which lower is better"):
-        sources._refuse_losses("runs", table, "test")
-    sources._refuse_losses("runs", table, "seed")
 
 
 def test_messages_of_python_name_its_arguments(tmp_path: Path) -> None:

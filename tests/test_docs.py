@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from jaxeval import ablation, cli, parsers, studies
+from jaxeval import cli, parsers, studies
 from jaxeval.__main__ import VERBS
 from jaxeval.config import reading, toml
 from jaxeval.errors import ConfigError
@@ -140,7 +140,7 @@ def _read(arguments: Any) -> None:
     if getattr(arguments, "space", None) and not _stands_for_one(arguments.space):
         space.read(arguments.space)
     if getattr(arguments, "variants", None) and not _stands_for_one(arguments.variants):
-        reading.read(ablation.Variants, arguments.variants)
+        reading.read(importlib.import_module("jaxeval.ablation").Variants, arguments.variants)
 
 
 def _stands_for_one(name: str | None) -> bool:

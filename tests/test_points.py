@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import sensitivity
 from jaxeval.errors import ConfigError
+from jaxeval.sensitivity import analyze
 from jaxeval.tune import __main__ as tune
 
 _FRACTIONS = "the scores are fractions; "
@@ -47,5 +47,5 @@ def test_of_a_sweep() -> None:
     """Dies if all runs are as good as the best for a ROPE of 100 points."""
     values = {"rate": [1, 2, 3, 4]}
     with pytest.raises(ConfigError, match=f"^--rope 1: {_FRACTIONS}1 point is 0.01"):
-        sensitivity.analyze([0.1, 0.2, 0.3, 0.4], values, rope=1, resamples=0)
-    assert sensitivity.analyze([0.1, 0.2, 0.3, 0.4], values, rope=0.99, resamples=0).n == 4
+        analyze([0.1, 0.2, 0.3, 0.4], values, rope=1, resamples=0)
+    assert analyze([0.1, 0.2, 0.3, 0.4], values, rope=0.99, resamples=0).n == 4

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from jaxeval import __main__ as command
 from jaxeval.errors import DataError
 from jaxeval.runs import names
 from jaxeval.select import __main__ as select
-from jaxeval.sensitivity import __main__ as sensitivity
 from tests import comparing
 from tests.runs.reading import by_model, labels, read, written
 
@@ -241,9 +241,9 @@ def test_epochs_are_no_runs_of_a_sweep(tmp_path: Path) -> None:
     rows = [f"{k % 3 / 10},{epoch},.{k}{epoch}" for k in range(12) for epoch in range(1, 9)]
     path = written(tmp_path, "\n".join(["lr,epoch,test_acc", *rows]))
     with pytest.raises(DataError, match=r"column epoch: rows of one run.*expected one row of"):
-        sensitivity.main([path, *words])
+        command.main(["sensitivity", path, *words])
     path = written(tmp_path, "\n".join(["lr,epoch,test_acc", *rows[::5]]))
-    assert sensitivity.main([path, *words]) == 0
+    assert command.main(["sensitivity", path, *words]) == 0
 
 
 @pytest.mark.parametrize(
