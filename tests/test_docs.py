@@ -10,8 +10,10 @@ import importlib
 import re
 import shutil
 import subprocess
+import sys
 import textwrap
 import tomllib
+import types
 from pathlib import Path
 
 import pytest
@@ -199,8 +201,13 @@ def test_python_blocks(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(
         studies, "read", lambda c, k=(), d=None: read(c, k if c else [*SMALL, *k], d)
     )
+    monkeypatch.setitem(
+        sys.modules, "pandas", types.SimpleNamespace(DataFrame=lambda rows, **_: rows)
+    )
     Path("words.txt").write_text("Anna\nsleeps\n\n")
-    Path("scores.csv").write_text("model,f1\nlstm,.8\nlstm,.81\nlstm,.83\ngru,.7\ngru,.72\ngru,.71\n")
+    Path("scores.csv").write_text(
+        "model,f1\nlstm,.8\nlstm,.81\nlstm,.83\ngru,.7\ngru,.72\ngru,.71\n"
+    )
     names = {"__name__": "__main__"}
     for block in _blocks(page, "python"):
         exec(compile(block, page, "exec"), names)
