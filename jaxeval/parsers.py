@@ -155,7 +155,8 @@ def _add(parser: argparse.ArgumentParser, of: Parameter, about: str) -> None:
             default=None if of.required else of.default,
             required=of.required,
             choices=of.choices or None,
-            metavar=_metavar(of),
+            # not {a,b}: a choice may hold a comma
+            metavar="|".join(of.choices) or _METAVARS.get(of.kind, of.name.upper()),
             help=about,
         )
 
@@ -166,12 +167,6 @@ def _among_words(of: Parameter) -> bool:
 
 
 _METAVARS: dict[type, str] = {int: "N", float: "X"}
-
-
-def _metavar(of: Parameter) -> str | None:
-    """None shows the choices, where a comma within one does not make them look like more."""
-    told_apart = of.choices and not any("," in str(choice) for choice in of.choices)
-    return None if told_apart else _METAVARS.get(of.kind, of.name.upper())
 
 
 def _default(of: Parameter) -> str:
