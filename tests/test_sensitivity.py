@@ -10,7 +10,7 @@ from scipy import stats
 
 from jaxeval import parsers, runs
 from jaxeval.errors import ConfigError, JaxevalError
-from jaxeval.report.sweep import document
+from jaxeval.report import sensitivity as document
 from jaxeval.sensitivity import __main__ as verb
 from jaxeval.sensitivity import analysis, trials
 from jaxeval.sensitivity.groups import Contrast, Mean
@@ -171,7 +171,7 @@ def test_recorded_sweeps_of_other_hyperparameters_and_folders(
     (one,) = _json(capsys, str(folder), *OURS, *chosen, "--score", "test")["sweeps"]
     assert [*one["with_effect"]] == ["scheduler", "plateau_factor"]
     other = fabricated.fill(tmp_path / "b", data="moved")
-    request = trials.Request(missing="zero", experiments=["sweep1"])
+    request = trials.Request(missing="zero")
     first, second = trials.read([str(folder), str(other)], request)
     assert first.name != second.name and first.labels["dataset"] == second.labels["dataset"]
     assert first.labels["task"] and first.labels["name"] == "transformer, sweep"

@@ -99,8 +99,8 @@ def analyze(
     confidence, scores = fraction(confidence, "confidence"), sample(scores, at_least=LEAST)
     refuse_beyond(scores)
     known_metrics.refuse_points("rope", rope, "fraction")
-    n, named = len(scores), not isinstance(hyperparameters, Sequence)
-    axes = ranked(hyperparameters, n, space) if named else hyperparameters
+    n, axes = len(scores), hyperparameters
+    axes = axes if isinstance(axes, Sequence) else ranked(axes, n, space)
     values = {
         "max": 100 * float(scores.max()),
         "share_zero": 100 * float(np.mean(scores == 0)),
