@@ -127,7 +127,7 @@ def test_rows_stand_where_the_source_says(mode: Any, tmp_path: Path) -> None:
     trials = toy_kind.trials((1, 2, 3), save_models=True, lane_mode=mode, lanes=4)
     rows = observe.train(trials, tmp_path, outputs=True)
     assert rows == observe.train(trials, tmp_path, outputs=True)
-    models = evaluation.load(toy_kind.cohort(trials), tmp_path)
+    models = saved.load(toy_kind.cohort(trials), tmp_path)
     split, corpus, places = toy.split(0), toy.corpus(), toy.places()
     for number, (params, outcomes) in enumerate(
         zip(models.params, _outcomes(tmp_path, "test"), strict=True)

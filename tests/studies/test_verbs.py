@@ -32,12 +32,12 @@ OTHER_WAYS = [
     *("--samples", "3", "--streams", "2,1", "--dynamic-rate", "0.01"),
 ]
 CONDITIONS = [  # of OTHER_WAYS
-    evaluation.Condition(2),
-    evaluation.Condition(1),
-    evaluation.Condition(2, temperature=0.8),
-    evaluation.Condition(2, averaging=Averaging("arithmetic", 3)),
-    evaluation.Condition(2, averaging=Averaging("geometric", 3)),
-    evaluation.Condition(2, dynamic=0.01),
+    saved.Condition(2),
+    saved.Condition(1),
+    saved.Condition(2, temperature=0.8),
+    saved.Condition(2, averaging=Averaging("arithmetic", 3)),
+    saved.Condition(2, averaging=Averaging("geometric", 3)),
+    saved.Condition(2, dynamic=0.01),
 ]
 
 
@@ -59,9 +59,9 @@ def test_kept_models_are_evaluated_in_other_ways(
 ) -> None:
     """Dies if a condition is lost, is another than was asked for, or equals another, or the plain
     one is not train's."""
-    scored, real = {}, evaluation.scores
+    scored, real = {}, saved.scores
 
-    def noted(models: Any, condition: evaluation.Condition, part: Any) -> evaluation.Scores:
+    def noted(models: Any, condition: saved.Condition, part: Any) -> saved.Scores:
         scored[condition] = real(models, condition, part)
         return scored[condition]
 

@@ -15,7 +15,7 @@ from jaxeval.contracts import Batch
 from jaxeval.models import language as models
 from jaxeval.models.cells import Cell
 from jaxeval.predict import main as predict
-from jaxeval.studies import cohorts, saved
+from jaxeval.studies import cohorts, recording
 from jaxeval.studies import prepared as preparing
 from jaxeval.studies import trial as trials
 from jaxeval.tasks import language, language_evaluation
@@ -180,7 +180,7 @@ def test_texts_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     params["softmax_bias"] = np.log(frequencies).astype(np.float32)
     trial = trials.Trial(reading.to_dict(prepared.config), who.seed)
     entry = cohorts.Entry(trial, prepared, prepared.record)
-    saved.save(folder, entry, prepared.config, who, params, dev=None)
+    recording.save(folder, entry, prepared.config, who, params, dev=None)
     with (data / "dev").open() as stream:
         monkeypatch.setattr("sys.stdin", stream)
         target = tmp_path / "predicted"
