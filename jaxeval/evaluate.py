@@ -107,8 +107,8 @@ def evaluate(
     words = parameters.changed_keys(changes)
     source, numbers = config, _SEEDS if seeds is None else seeds
     if experiment is not None:
-        source, saved = _experiment(Path(out), experiment, config, words)
-        numbers = saved if seeds is None else seeds
+        source, found = _experiment(Path(out), experiment, config, words)
+        numbers = found if seeds is None else seeds
     whole = studies.read(source, words, None if data is None else str(data))
     _refuse_others(others, whole)
     trials = proposers.seeds_by_splits(whole, parameters.numbers(numbers))
@@ -138,10 +138,7 @@ def _scored(
         described = "as in training" if condition is None else str(condition)
         if not quiet:
             print(f"{described} ...", file=sys.stderr, flush=True)
-        if condition is None:
-            scores = saved.as_trained(models, part)
-        else:
-            scores = saved.scores(models, condition, part)
+        scores = saved.scores(models, condition, part)
         rows += _rows(models, scores, described, str(input or part))
         if not quiet:
             print(conditions.line(rows, described), file=sys.stderr, flush=True)

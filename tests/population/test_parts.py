@@ -75,9 +75,8 @@ def test_slots_count_strict_improvements() -> None:
     ],
 )
 def test_what_follows_for_a_lane(each: list, settings: dict, expected: slots.Event) -> None:
-    """Dies if the best parameters are not kept, patience is off by one, or test is read of a member
-    that goes on, of one that diverged before it had a best, or never of one whose scores stayed
-    0."""
+    """Dies if the best parameters are not kept, patience is off by one, or test is read of a
+    member that goes on, of one that diverged before its best, or never of one that stayed at 0."""
     assert _advanced(START, F1, *each, **settings)[1][-1] == expected
     assert _advanced(slots.Slot(), F1, *each) == (slots.Slot(), [slots.Event()] * len(each))
 

@@ -14,7 +14,7 @@ from jaxeval.data import buckets
 from jaxeval.population import epoch as epochs
 from jaxeval.population import member
 from jaxeval.runs import records
-from jaxeval.studies import evaluation, prepared
+from jaxeval.studies import prepared, saved
 from jaxeval.train import main as train  # jaxeval.train itself is the API's function
 from tests.golden import corpora
 from tests.population import toy

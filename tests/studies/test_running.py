@@ -17,7 +17,7 @@ from jaxeval import observe, runs
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.population import host, optimisers, parameter_files
 from jaxeval.population.host import Report
-from jaxeval.studies import memory, proposers, recording, running, saved
+from jaxeval.studies import memory, proposers, recording, running
 from jaxeval.studies.cohorts import Cohort, Entry
 from tests.population import toy
 from tests.studies import toy_kind

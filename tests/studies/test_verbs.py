@@ -15,7 +15,7 @@ from jaxeval.errors import ConfigError, RunError
 from jaxeval.evaluate import Evaluation
 from jaxeval.evaluate import main as evaluate
 from jaxeval.report.runs import conditions
-from jaxeval.studies import evaluation, running
+from jaxeval.studies import running, saved
 from jaxeval.tasks.language_evaluation import Averaging
 
 ablation = importlib.import_module("jaxeval.ablation")  # of the package, it is the function
@@ -66,7 +66,7 @@ def test_kept_models_are_evaluated_in_other_ways(
         scored[condition] = real(models, condition, part)
         return scored[condition]
 
-    monkeypatch.setattr(evaluation, "scores", noted)
+    monkeypatch.setattr(saved, "scores", noted)
     words = [*_words(tmp_path), "--seeds", "2"]
     with pytest.raises(RunError, match="save_models=true"):
         evaluate(words)
