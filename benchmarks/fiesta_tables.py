@@ -90,7 +90,7 @@ def main() -> None:
         },
         correct_at_budget=budget,
         repetitions=args.repetitions,
-        replay="without replacement, pairing broken, seed 0",
+        replay="without replacement, each model for itself, seed 0",
         seconds=round(time.perf_counter() - begin, 1),
         numpy=np.__version__,
         scipy=scipy.__version__,
@@ -108,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _simulate(rule: Rule, scores: Mapping, repetitions: int) -> Simulation:
-    return bandits.simulate(rule, scores, repetitions=repetitions, replacement=False)
+    return bandits.simulate(rule, scores, repetitions=repetitions)
 
 
 def _fixed_budget(scores: Mapping, args: argparse.Namespace) -> dict[str, list[float]]:

@@ -18,9 +18,35 @@ all that lies below, and the first that fits counts:
 from string import Template
 
 # (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
-RENAMED: list[tuple] = []
+RENAMED: list[tuple] = [
+    ("json.logit", None, "no logits any more", "select: table"),
+    ("exit.1", None, "no logits any more", "select: table"),
+    ("json.j", None, "no replay with replacement", "select: table, lower is better"),
+    ("json.batch", None, "no --min-evaluations", "select: table, rules"),
+    ("json.j", None, "blocks have 20 items", "select: race over items"),
+    ("json.j", None, "no --pairing", "select: table, kept pairs"),
+    *(
+        (f"json.**{old}", f"json.**{new}" if new else None, why, commands)
+        for commands in ("select: *", "trained: bags, selected", "trained: bags, whole life")
+        for old, new, why in (
+            (".level", ".undecided", "a word that says it"),
+            (".replay.recorded", ".recorded", "all else of a replay is fixed"),
+            (".replay", None, "all else of a replay is fixed"),
+            (".rule.alpha", ".rule.prior", "alpha is a level elsewhere"),
+            (".rule.logit", None, "no logits any more"),
+            (".rule.logit_guard", None, "no logits any more"),
+            (".rule.epsilon", None, "no indifference any more"),
+            (".rule.min_evaluations", None, "what the prior needs"),
+            (".guarded", None, "no logits any more"),
+        )
+    ),
+]
 # (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
-ADDED: list[tuple] = []
+ADDED: list[tuple] = [
+    ("json.*", "every selection has all keys", "select: *"),
+    ("json.*", "every selection has all keys", "trained: bags, selected"),
+    ("json.selected.*", "every selection has all keys", "trained: bags, whole life"),
+]
 # (path below "figures.", reason)
 DROPPED_FIGURES: list[tuple[str, str]] = []
 
@@ -36,6 +62,7 @@ _TRAIN = "PYTHON in/train.py rate={rate} cell={cell} peephole={peephole} seed={s
 NAMES = {
     "TABLES": "--latex out/t.tex --markdown out/t.md",
     "FIESTA": "--table data/scores/fiesta2019/test_f1.json",
+    "FIESTA_FILE": "data/scores/fiesta2019/test_f1.json",
     "REIMERS": "--table data/scores/reimers2017/hyperparameter_results.csv.gz",
     "SWEEPS": "data/scores/wiemerslage2024",
     "EVERY": " ".join(
@@ -49,7 +76,7 @@ NAMES = {
     "LSTM": "--hyperparameters batch_size,learning_rate,dropout,scheduler,factor",
     "ORDER": "--order scheduler=None,reduceonplateau,warmupinvsqrt "
     "--when factor:scheduler=reduceonplateau",
-    "ASK": '--command "PYTHON in/ask.py {model} {split}" --json-field test.f1',
+    "ASK": '"PYTHON in/ask.py {model} {split}" --json-field test.f1',
     "TUNE": f'tune --space in/space.toml --command "{_TRAIN}" --retrain 3',
     "HALVED": f'tune --space in/space.toml --command "{_TRAIN} steps=9" --halving 3 --steps 9 '
     "--trials 10",
@@ -199,39 +226,32 @@ plan: pilots
     plan --difference .05 --log in/logs/lm_eval --model org/new --minus org/old --task arc
         --json out/arc.json
 select: table
-    select $FIESTA --json out/j.json --details
-    select --table in/many.csv --logit --epsilon .02 --json out/logit.json
+    select table $FIESTA_FILE --json out/j.json --details
 select: table, kept pairs
-    select --table in/splits.csv --pairing kept --delta .2 --seed 2 --json out/j.json
-        --details
+    select table in/splits.csv --delta .2 --seed 2 --details
 select: table, lower is better
-    select --table in/perplexity.csv --replay with --budget 60 --json out/j.json
-    select --table in/failed.csv --missing drop --json out/failed.json
+    select table in/perplexity.csv --budget 60
+    select table in/failed.csv --missing drop --json out/failed.json
 select: table, rules
-    select $FIESTA --rule top-two --delta .1 --budget 96 --json out/top-two.json --details
-    select $FIESTA --rule batch --prior 0 --min-evaluations 4 --budget 96 --json
-        out/batch.json --details
-    select $FIESTA --rule non-adaptive --budget 96 --json out/non-adaptive.json --details
-    select $FIESTA --rule sequential-halving --budget 96 --json out/sequential-halving.json
+    select table $FIESTA_FILE --rule top-two --delta .1 --budget 96 --json out/top-two.json
         --details
-select: table, simulated
-    select $FIESTA --rule top-two --delta .2 --batch 4 --simulate 40 --json out/top-two.json
-    select $FIESTA --rule batch --batch 4 --delta .2 --simulate 40 --json out/batch.json
-    select $FIESTA --rule non-adaptive --delta .2 --simulate 40 --json out/non-adaptive.json
-    select $FIESTA --rule sequential-halving --budget 96 --simulate 40 --json
-        out/sequential-halving.json
+    select table $FIESTA_FILE --rule batch --prior 0 --budget 96 --details
+    select table $FIESTA_FILE --rule non-adaptive --budget 96 --json out/non-adaptive.json
+        --details
+    select table $FIESTA_FILE --rule sequential-halving --budget 96 --json
+        out/sequential-halving.json --details
 select: command
-    select good fair $ASK --budget 14 --json out/begun.json
-    select good fair $ASK --budget 40 --json out/resumed.json --details
-    select good fair broken $ASK --rule non-adaptive --budget 15 --state broken.json --json
-        out/broken.json
-    select good fair poor $ASK --rule sequential-halving --budget 18 --state halving.json
+    select command $ASK good fair --budget 14 --json out/begun.json
+    select command $ASK good fair --budget 40 --json out/resumed.json --details
+    select command $ASK good fair broken --rule non-adaptive --budget 15 --state broken.json
+        --json out/broken.json
+    select command $ASK good fair poor --rule sequential-halving --budget 18 --state halving.json
         --json out/halving.json
-    select good fair poor $ASK --rule batch --batch 3 --budget 15 --state batch.json --json
-        out/batch.json
+    select command $ASK good fair poor --rule batch --batch 3 --budget 15 --state batch.json
+        --json out/batch.json
 select: race over items
-    select good fair poor --command "PYTHON in/ask.py {model} {items}" --json-field test.f1
-        --race 60 --block 10 --json out/j.json
+    select command "PYTHON in/ask.py {model} {items}" good fair poor --json-field test.f1
+        --items 60
 sensitivity: one
     sensitivity $SWEEPS/albanian-attentive_lstm-sig-2017-inflection.tsv
         $PUBLISHED $LSTM $ORDER --resamples 200 --json out/default.json --details --convention
@@ -362,7 +382,7 @@ trained: bags, whole life
     report runs --experiment slow --json out/report_slow.json
     compare --runs runs --json out/compared.json --latex out/t.tex --details
     compare five slow --runs runs --score dev --json out/dev.json
-    select --runs runs --json out/selected.json
+    select table runs --json out/selected.json
     evaluate --out runs --experiment five --part dev --json out/evaluated.json
     predict runs --experiment five --vote --input in/targets.jsonl --output
         out/votes.jsonl
@@ -391,7 +411,7 @@ trained: bags, sweep
 trained: bags, selected
     select in/bag.toml in/bag_slow.toml $PLAIN --delta .1 --batch 2 --budget 12 --json
         out/j.json --details
-    select in/bag.toml in/bag_slow.toml $PLAIN --rule sequential-halving --budget 8 --splits own
+    select in/bag.toml in/bag_slow.toml $PLAIN --rule sequential-halving --budget 8 --own-splits
         --part dev --json out/halving.json
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import special
 
 from jaxeval import bandits
-from jaxeval.bandits.blocks import Blocks
+from jaxeval.bandits import evaluate
 from jaxeval.bandits.rules import CONFIDENT
 
 SPREAD = 1.0  # sd of the items' hardness, in that of an answer
@@ -72,7 +72,7 @@ def _raced(rule: bandits.Rule, tables: list[np.ndarray], args: argparse.Namespac
     index = {name: k for k, name in enumerate(names)}
 
     def evaluator(repetition: int) -> object:
-        order = Blocks(args.items, args.block, repetition).order()
+        order = evaluate.blocks(args.items, repetition, args.block)
         scores = tables[repetition][:, order].mean(2)  # [models, blocks]
         return lambda model, number: float(scores[index[model], number - 1])
 

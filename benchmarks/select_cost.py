@@ -1,8 +1,8 @@
 """What does a selection save by training its models in one process?
 
 The same fixed-confidence search among the four small models of Moss et al. (2019) on the generated
-corpus, by the verb `select`: with configs as models, trained in process; and with `--command`, one
-`python -m jaxeval.train` an evaluation. In wall seconds from its start to its end, and in CPU
+corpus: by `select`, which trains configs in process; and by `select command`, one `python -m
+jaxeval.train` an evaluation. In wall seconds from its start to its end, and in CPU
 seconds of all its processes, which other programs on the machine change less. The first search
 begins with an empty compilation cache (`first`); then both find all programs in it, so that the
 commands do not compile either: the harder peer, as a careful user would have it. All must choose
@@ -31,7 +31,9 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 MODELS = tuple(f"moss2019/{model}_small" for model in ("lstm", "tdlstm", "atae", "ian"))
-CHOSEN = re.compile(r"^\d+: (\S+), evaluation (\d+): ", re.MULTILINE)  # a line of progress
+CHOSEN = re.compile(
+    r"^\d+ evaluations? in all; (\S+), evaluation (\d+): ", re.MULTILINE
+)  # a line of progress
 
 
 class Timed(NamedTuple):
@@ -117,9 +119,8 @@ def _by_command(args: argparse.Namespace, runs: Path) -> Sequence[str]:
     train = [sys.executable, "-m", "jaxeval.train", "{model}", *_changes(args)]
     train += ["--split-list", "{split}", "--seed-list", "{seed}", "--json", "-"]
     train += ["--out", f"{runs}/{{model}}/{{seed}}"]
-    command = ["--command", shlex.join(train), "--json-field", "test.median"]
-    options = ["--workers", str(args.workers), "--state", f"{runs}.json"]
-    return [*args.models, *_rule(args), *command, *options]
+    command = ["command", shlex.join(train), *args.models, "--json-field", "test.median"]
+    return [*command, *_rule(args), "--workers", str(args.workers), "--state", f"{runs}.json"]
 
 
 def _search(words: Sequence[str], folder: Path, cache: Path) -> Timed:

@@ -21,7 +21,7 @@ import scipy
 from jaxeval import bandits
 from jaxeval.bandits.rules import CONFIDENT
 
-RULES: Mapping[str, Callable[..., Any]] = {
+RULES: Mapping[str, Any] = {
     "top-two": bandits.TopTwoThompson,
     "batch": bandits.BatchThompson,
     "non-adaptive": bandits.NonAdaptive,
@@ -31,7 +31,10 @@ RULES: Mapping[str, Callable[..., Any]] = {
 def main() -> None:
     """Simulates and prints."""
     args = _parser().parse_args()
-    rule = RULES[args.rule](delta=args.delta, min_evaluations=args.min_evaluations)
+    kind = RULES[args.rule]
+    if args.min_evaluations:  # begins with more evaluations of each model than the prior needs
+        kind = type(kind.__name__, (kind,), {"initial": args.min_evaluations})
+    rule = kind(delta=args.delta)
     begin = time.process_time()
     print(
         f"{args.models} models, {args.rule}, delta {args.delta:g}, at least {rule.initial} "

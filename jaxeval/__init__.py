@@ -19,10 +19,13 @@ from jaxeval.version import VERSION
 if TYPE_CHECKING:
     from jaxeval import tuning
     from jaxeval.api.comparing import compare, read_scores
-    from jaxeval.api.searching import select, tune
+    from jaxeval.api.searching import tune
     from jaxeval.api.training import predict, sweep, train
     from jaxeval.errors import JaxevalError
-    from jaxeval.results import Comparison, Runs, Selection, Tuned, load
+    from jaxeval.report.selection import Selection
+    from jaxeval.results import Comparison, Runs, Tuned, load
+    from jaxeval.select.__main__ import select, select_table
+    from jaxeval.select.commands import select_command, select_functions
 
 __version__ = VERSION
 __all__ = [
@@ -36,6 +39,9 @@ __all__ = [
     "predict",
     "read_scores",
     "select",
+    "select_command",
+    "select_functions",
+    "select_table",
     "sweep",
     "train",
     "tune",
@@ -43,10 +49,13 @@ __all__ = [
 ]
 _ROOMS = ("tuning",)
 _MODULES = {  # name -> where it is defined
-    **dict.fromkeys(("Comparison", "Runs", "Selection", "Tuned", "load"), "jaxeval.results"),
+    **dict.fromkeys(("Comparison", "Runs", "Tuned", "load"), "jaxeval.results"),
     **dict.fromkeys(("predict", "sweep", "train"), "jaxeval.api.training"),
     **dict.fromkeys(("compare", "read_scores"), "jaxeval.api.comparing"),
-    **dict.fromkeys(("select", "tune"), "jaxeval.api.searching"),
+    **dict.fromkeys(("select", "select_table"), "jaxeval.select.__main__"),
+    **dict.fromkeys(("select_command", "select_functions"), "jaxeval.select.commands"),
+    "Selection": "jaxeval.report.selection",
+    "tune": "jaxeval.api.searching",
     "JaxevalError": "jaxeval.errors",
 }
 

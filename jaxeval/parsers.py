@@ -128,6 +128,8 @@ def _has_result(function: Verb) -> bool:
 
 def _add(parser: argparse.ArgumentParser, of: Parameter, about: str) -> None:
     """Adds one parameter: a word by its place, or a flag."""
+    if _among_words(of):
+        return
     if of.positional:
         nargs = "*" if of.kind in (list, parameters._ChangesOf) else None if of.required else "?"
         metavar = "key=value" if of.kind is parameters._ChangesOf else of.name.upper()
@@ -156,6 +158,11 @@ def _add(parser: argparse.ArgumentParser, of: Parameter, about: str) -> None:
             metavar=None if of.choices else _METAVARS.get(of.kind, of.name.upper()),
             help=about,
         )
+
+
+def _among_words(of: Parameter) -> bool:
+    """Whether a parameter holds changes of several configs, which stand among their names."""
+    return of.kind is parameters._ChangesOf and not of.positional
 
 
 _METAVARS: dict[type, str] = {int: "N", float: "X"}
@@ -214,6 +221,11 @@ def _parsed(
         if not lists:
             parser.error(f"{words[cut + 1]}: no such argument")
         setattr(args, lists[-1].name, [*getattr(args, lists[-1].name), *words[cut + 1 :]])
+    for of in filter(_among_words, parameters.of_verb(function)):
+        words = getattr(args, lists[-1].name)
+        changed = [word for word in words if "=" in word and not os.path.exists(word)]
+        setattr(args, of.name, changed)
+        setattr(args, lists[-1].name, [word for word in words if word not in changed])
     config = getattr(args, "config", None)
     if isinstance(config, str) and "=" in config and not os.path.exists(config):  # only changes
         args.config, args.changes = None, [config, *args.changes]

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from jaxeval.report.runs.summary import ExperimentSummary
-    from jaxeval.report.selection.as_json import Result
     from jaxeval.report.tuning.as_json import Result as SearchResult
     from jaxeval.stats.study import ScoreStudy
 
@@ -170,46 +169,6 @@ class Comparison:
         from jaxeval.report.comparison import as_json
 
         return as_json.to_dict(self.study)
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class Selection:
-    """What a selection ended with.
-
-    Attributes:
-      tree: plain data, as `select --json` writes it (docs/select.md).
-    """
-
-    tree: "Result"
-
-    @property
-    def best(self) -> str:
-        """The model that was chosen, or leads."""
-        name: str = self.tree["best"]
-        return name
-
-    @property
-    def probability(self) -> float | None:
-        """That it is the best one; None of a rule that does not say."""
-        known: float | None = self.tree["probability"]
-        return known
-
-    def __repr__(self) -> str:
-        from jaxeval.report.selection import terminal
-
-        return terminal.answer(self.tree)
-
-    def _repr_html_(self) -> str:
-        from jaxeval.report import markup
-        from jaxeval.report.selection import terminal
-
-        answer = markup.lines([terminal.answer(self.tree)])
-        remarks = markup.lines([*terminal.remarks(self.tree)])
-        return answer + markup.table(*terminal.table(self.tree)) + remarks
-
-    def to_dict(self) -> dict[str, object]:
-        """Plain data."""
-        return {**self.tree}
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

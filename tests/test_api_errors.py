@@ -1,6 +1,5 @@
 """Mistakes in calls from Python: one line that says what is wrong."""
 
-import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -77,7 +76,6 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "runs": (lambda: jaxeval.sweep(TOY, {}, _any([3, 5])), "runs: expected a whole number"),
     "no runs": (lambda: jaxeval.sweep(TOY, {}, _any(None)), "runs: expected a whole number"),
     "cohorts": (lambda: jaxeval.sweep(TOY, {}, most_cohorts=0), "most_cohorts: expected"),
-    "a config": (lambda: jaxeval.select(_any("bag.toml")), "models: expected two or more"),
     "space": (lambda: jaxeval.sweep(TOY, {"rate": {"uniform": 3}}), "rate"),
     "nothing": (lambda: jaxeval.compare(), "expected sequences of scores"),
     "one": (lambda: jaxeval.compare(A), "two or more models"),
@@ -181,42 +179,17 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: jaxeval.read_scores("nowhere.csv", "m001"),
         "models: expected names, as ['m001'], found one text",
     ),
-    "arms": (lambda: jaxeval.select([]), "two or more models"),
-    "function": (lambda: jaxeval.select({"a": 1, "b": 2}), "a: expected a function"),  # type: ignore[dict-item]
-    "delta": (lambda: jaxeval.select(ARMS, delta=_any("x")), "delta: expected a number between"),
-    "budget": (
-        lambda: jaxeval.select(ARMS, budget=_any("x")),
-        "budget: expected a whole number of at least 1, found x",
-    ),
-    "no rule": (
-        lambda: jaxeval.select(ARMS, rule=_any("foo")),
-        "rule: expected one of jaxeval.bandits, got 'foo'",
-    ),
-    "seconds": (
-        lambda: jaxeval.select([TOY, TOY], seconds=_any("x"), quiet=True),
-        "seconds: expected a number above 0, got 'x'",
-    ),
-    "of configs": (
-        lambda: jaxeval.select(ARMS, data="x", splits="own", seconds=5, quiet=True),
-        "select: data, splits, seconds: expected with configs, which are trained, got functions",
-    ),
-    "part": (
-        lambda: jaxeval.select(ARMS, part=_any("foo"), out="there", quiet=True),
-        "select: out, part: expected with configs",
-    ),
-    "splits": (
-        lambda: jaxeval.select([TOY, TOY], splits=_any("foo")),
-        "splits: expected random or own, got 'foo'",
-    ),
+    "arms": (lambda: jaxeval.select(TOY), "two or more models"),
+    "delta": (lambda: jaxeval.select(*ARMS, delta=_any("x")), "delta: expected a number between"),
+    "budget": (lambda: jaxeval.select(*ARMS, budget=0), "budget: expected a whole number from 1"),
+    "no rule": (lambda: jaxeval.select(*ARMS, rule=_any("foo")), "rule: expected one of top-two"),
+    "seconds": (lambda: jaxeval.select(*ARMS, seconds=0), "seconds: expected a number above 0"),
+    "part": (lambda: jaxeval.select(*ARMS, part=_any("foo")), "part: expected dev or test"),
     "rule": (
-        lambda: jaxeval.select([], budget=3, rule=_rule()),
-        "either delta and budget, or a rule",
+        lambda: jaxeval.select_table([{"model": "a", "score": 1}], rule="non-adaptive", batch=2),
+        "rule='non-adaptive': takes no batch",
     ),
 }
-
-
-def _rule() -> Any:
-    return importlib.import_module("jaxeval.bandits").TopTwoThompson()
 
 
 @pytest.mark.parametrize("call", WRONG)

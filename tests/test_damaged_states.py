@@ -14,10 +14,8 @@ from tests.from_python import TOY
 
 _toys = from_python.toys  # a fixture of all tests here
 SPACE = {"rate": {"key": "model.rate", "uniform": [0.0, 0.9]}}
-ARMS = [{**TOY, "name": f"{n}", "training": {"epochs": n}} for n in (1, 6)]
 CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "sweep": (lambda: jaxeval.sweep(TOY, SPACE, 3, quiet=True).rows, "sweeps"),
-    "select": (lambda: jaxeval.select(ARMS, budget=8, quiet=True).to_dict(), "selections"),
     "tune": (
         lambda: _timeless(jaxeval.tune(TOY, SPACE, 6, parallel=3, retrain=2, quiet=True)),
         "tunings",

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 import jaxeval
-from jaxeval import bandits, stats, tuning
+from jaxeval import stats, tuning
 from jaxeval.compare import __main__ as verb
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs.imported import Columns
-from jaxeval.select import __main__ as select
 from jaxeval.sensitivity import __main__ as sensitivity
 from jaxeval.sensitivity import sources
 from jaxeval.testing import assert_better
@@ -180,21 +179,6 @@ def test_the_command_says_which_runs(capsys: pytest.CaptureFixture) -> None:
     assert "wall_seconds: lower is better" in capsys.readouterr().out
 
 
-def test_configs_know_their_direction(tmp_path: Path) -> None:
-    """Dies if a flag that contradicts the configs' metric is passed over in silence."""
-    paths = []
-    for epochs in (1, 6):
-        paths.append(tmp_path / f"{epochs}.toml")
-        paths[-1].write_text(f'task = "toy"\nname = "{epochs}"\n[training]\nepochs = {epochs}\n')
-    words = [*map(str, paths), "--budget", "6"]
-    with pytest.raises(ConfigError, match=r"--lower-is-better: the configs say that higher "):
-        select.main([*words, "--lower-is-better"])
-    with pytest.raises(ConfigError, match=r"higher_is_better=False: the configs say that higher"):
-        jaxeval.select(paths, budget=6, higher_is_better=False, quiet=True)
-    assert not Path("runs").exists()  # nothing was trained
-    assert select.main([*words, "--higher-is-better"]) == 0
-
-
 @pytest.mark.parametrize(
     ("metric", "said"),
     [("log_likelihood", "higher is better (assumed"), ("score", "lower is better")],
@@ -225,12 +209,6 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "Tuner": lambda said: (
         tuning.Tuner({"x": {"uniform": [0, 1]}}, higher_is_better=said).history.higher_is_better
     ),
-    "select": lambda said: (
-        jaxeval.select(
-            {"a": lambda k: 1 + k % 2, "b": lambda k: 9 + k % 2}, higher_is_better=said, quiet=True
-        ).best
-    ),
-    "rule": lambda said: bandits.TopTwoThompson(higher_is_better=said).transformed(np.ones(1)),
     "nemenyi": lambda said: stats.nemenyi(_COLUMNS, higher_is_better=said).models,
     "against": lambda said: stats.against(_COLUMNS, "a", higher_is_better=said),
     "aggregates": lambda said: (

@@ -146,7 +146,7 @@ def test_error_lines_are_short_and_plain(capsys: pytest.CaptureFixture) -> None:
         (f"compare --alpha {'1' * 5000}", "--alpha: expected a number between 0 and 1, got '11"),
         (f"train --seed-list 3,{'1' * 5000}", "--seed-list: expected whole numbers below 2^32"),
         (f"predict --seed {'1' * 5000}", "--seed: expected a whole number from 0 to 4294967295"),
-        ("select --simulate 99999999999", "--simulate: expected a whole number from 1 to 1000000"),
+        ("select --budget 99999999999", "--budget: expected a whole number from 1 to 1000000"),
         ("tune --retries 99999999999", "--retries: expected a whole number from 0 to 1000000"),
         ("compare --rows 10000001", "--rows: expected a whole number from 1 to 10000000"),
     ],

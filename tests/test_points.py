@@ -3,16 +3,13 @@
 Those that compare are in tests/runs/test_metrics.py.
 """
 
-import json
 import sys
 from pathlib import Path
 
 import pytest
 
-import jaxeval
-from jaxeval import bandits, neighbourhood, noise, sensitivity
+from jaxeval import neighbourhood, noise, sensitivity
 from jaxeval.errors import ConfigError
-from jaxeval.select import __main__ as select
 from jaxeval.tune import __main__ as tune
 from tests import tiny_corpora
 
@@ -38,38 +35,6 @@ def _calls(folder: Path) -> int:
     return len((folder / "calls").read_text())
 
 
-def test_of_a_table(folder: Path) -> None:
-    """Dies if an epsilon of 2 is 200 points, or is refused of logits, percent or plain numbers."""
-    scores = {"a": [0.50, 0.51, 0.52, 0.505], "b": [0.60, 0.61, 0.62, 0.605]}
-    for name, scale in (("f1", 1), ("percent", 100), ("points", 1)):
-        column = "points" if name == "points" else "f1"
-        rows = [{"model": m, column: scale * s} for m, of in scores.items() for s in of]
-        (folder / f"{name}.json").write_text(json.dumps(rows))
-    words = ["--table", "f1.json", "--score", "f1", "--epsilon", "2"]
-    for more in ([], ["--simulate", "2"]):
-        with pytest.raises(ConfigError, match=f"--epsilon 2: {_FRACTIONS}2 points are 0.02"):
-            select.main([*words, *more])
-    assert select.main([*words, "--logit"]) == 0
-    assert select.main([*words[:-1], "0.02"]) == 0
-    assert select.main(["--table", "percent.json", *words[2:]]) == 0
-    assert select.main(["--table", "points.json", "--score", "points", *words[4:]]) == 0
-
-
-def test_of_a_command_that_is_selected(folder: Path) -> None:
-    """Dies if more is evaluated when there is a score, if percent is refused, or a state whose
-    scores are known is gone on with; or if they are lost for another epsilon."""
-    command = f"{sys.executable} score.py {{}} {{{{model}}}} {{{{seed}}}}"
-    words = ["1", "2", "--epsilon", "1", "--json-field", "f1", "--command"]
-    for _ in range(2):  # the second time the scores are known
-        with pytest.raises(ConfigError, match=f"--epsilon 1: {_FRACTIONS}1 point is 0.01"):
-            select.main([*words, command.format(1)])
-        assert _calls(folder) == 1
-    fractions = [*words[:3], "0.01", *words[4:], command.format(1), "--json", "out.json"]
-    assert select.main(fractions) == 0  # the same state goes on, and nothing is paid for twice
-    assert json.loads(Path("out.json").read_text())["evaluations"] == _calls(folder) > 1
-    assert select.main([*words, command.format(100), "--state", "percent.json"]) == 0
-
-
 def test_of_configs_nothing_is_trained(folder: Path) -> None:
     """Dies if a selection or a search trains what its width then makes meaningless."""
     paths = []
@@ -77,11 +42,6 @@ def test_of_configs_nothing_is_trained(folder: Path) -> None:
         paths.append(f"{epochs}.toml")
         Path(paths[-1]).write_text(f'name = "{epochs}"\n[training]\nepochs = {epochs}\n')
     Path("space.toml").write_text('[x]\nkey = "training.optimiser.clip_at"\nuniform = [1, 5]\n')
-    with pytest.raises(ConfigError, match=f"--epsilon 1: {_FRACTIONS}1 point is 0.01"):
-        select.main([*paths, "--epsilon", "1"])
-    rule = bandits.TopTwoThompson(epsilon=1.5)
-    with pytest.raises(ConfigError, match=f"^epsilon=1.5: {_FRACTIONS}1.5 points are 0.015"):
-        jaxeval.select(paths, rule=rule, quiet=True)
     words = ["1.toml", "--space", "space.toml", "--stop-below", ".05", "--margin", "1"]
     for more in ([], ["--dry-run"]):
         with pytest.raises(ConfigError, match=f"--margin 1: {_FRACTIONS}1 point is 0.01"):

@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
+import jaxeval
 from jaxeval import runs, studies
 from jaxeval.bandits import NonAdaptive, Rule, SequentialHalving, TopTwoThompson
-from jaxeval.bandits import state as states
 from jaxeval.bandits.evaluate import Told
 from jaxeval.errors import ConfigError
-from jaxeval.population import engine
 from jaxeval.select import __main__ as select
-from jaxeval.select import configs
+from jaxeval.select import training
 from jaxeval.tasks import registry
 from tests.studies import toy_kind
 
@@ -36,59 +35,31 @@ def _files(folder: Path, texts: dict[str, str] = ARMS) -> list[str]:
     return list(map(str, paths))
 
 
-def _go_on(
-    arms: configs.Arms, folder: Path, state: Any, stop: int | None = None, **more: Any
-) -> Any:
-    """Every state that is to be saved, until so many scores are told."""
-    states, count = [], 0
+def _go_on(arms: training.Arms, folder: Path, stop: int | None = None, **more: Any) -> Any:
+    """The state after all is trained, or after so many scores."""
+    states = [RULE.begin([*arms.configs])]
     with runs.open_store(folder) as store:
-        happening = configs.select(RULE, state, arms, store, folder, **more)
+        happening = training.steps(RULE, arms, store, folder, **more)
         with contextlib.closing(happening):
             for event in happening:
-                if isinstance(event, configs.BatchStarted | Told):
+                if isinstance(event, Told):
                     states.append(event.state)
-                count += isinstance(event, Told)
-                if count == stop:
+                if len(states) - 1 == stop:
                     break
-    return states
+    return states[-1]
 
 
 def test_a_stopped_selection_ends_as_one_that_was_not(tmp_path: Path) -> None:
-    """Dies if what was pending is lost, trained twice, or another batch is asked for instead."""
-    arms = configs.arms(_files(tmp_path), [], None)
-    whole = _go_on(arms, tmp_path / "whole", RULE.begin([*arms.configs]))[-1]
+    """Dies if an evaluation is trained twice, or another batch is asked for instead."""
+    arms = training.arms(_files(tmp_path))
+    whole = _go_on(arms, tmp_path / "whole")
     assert RULE.answer(whole) is not None and whole.evaluations == 10
-    assert not any(whole.pending)
-    state = RULE.begin([*arms.configs])
-    for _ in range(40):
-        if RULE.answer(state) is not None:
-            break
-        fresh = configs.arms(_files(tmp_path), [], None)  # as another process has it
-        state = _go_on(fresh, tmp_path / "parts", state, stop=3)[-1]
-    assert state == whole
+    assert not any(whole.pending.values())
+    for stop in (3, 7):
+        fresh = training.arms(_files(tmp_path))  # as another process has it
+        assert _go_on(fresh, tmp_path / "parts", stop=stop).evaluations == stop
+    assert _go_on(training.arms(_files(tmp_path)), tmp_path / "parts") == whole
     assert len(runs.load(tmp_path / "parts")) == 10
-
-
-def test_the_second_batch_compiles_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a batch does not find the programs of the one before."""
-    compiled: list[Any] = []
-    original = engine.compile_all
-
-    def counted(*arguments: Any) -> Any:
-        compiled.append(arguments)
-        return original(*arguments)
-
-    monkeypatch.setattr(engine, "compile_all", counted)
-    arms = configs.arms(_files(tmp_path), [], None)
-    batches = []
-    with runs.open_store(tmp_path) as store:
-        for event in configs.select(RULE, RULE.begin([*arms.configs]), arms, store, tmp_path):
-            if isinstance(event, configs.BatchStarted):
-                batches.append(event.evaluations)
-    assert len(batches) > 1 and batches[0] == {"good": 3, "bad": 3}
-    assert len(compiled) == 2  # the two differ in epochs, which are compiled in
 
 
 @pytest.mark.parametrize(
@@ -102,44 +73,41 @@ def test_the_second_batch_compiles_nothing(
 def test_lanes_in_lock_step(
     rule: Rule, lanes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dies if a model's population has a lane for every evaluation of the other models too, or
-    has fewer lanes where a part of the batch was trained before the selection was stopped."""
+    """Dies if a model's population has a lane for every evaluation of the other models too."""
     widths = []
     monkeypatch.setattr(studies, "run", lambda *_, lanes, **__: iter(widths.append(lanes) or ()))
     of_each = {name: ARMS["good"].replace("good", name) for name in "abcd"}
     different = {
         n: f"{t}\n[training]\nepochs = {k}" for k, (n, t) in enumerate(of_each.items(), 1)
     }
-    arms = configs.arms(_files(tmp_path, different), ["training.lane_mode=vmap"], None)
-    begun = rule.begin([*arms.configs])
-    for state in (begun, states.start(begun, "a")[0]):
-        with runs.open_store(tmp_path) as store:
-            happening = configs.select(rule, state, arms, store, tmp_path)
-            assert isinstance(next(happening), configs.BatchStarted)
-            next(happening)
-            happening.close()
+    arms = training.arms(_files(tmp_path, different), ["training.lane_mode=vmap"])
+    with runs.open_store(tmp_path) as store:
+        happening = training.steps(rule, arms, store, tmp_path)
+        assert isinstance(next(happening), training.BatchStarted)
+        next(happening)
+        happening.close()
     assert {*widths} == {lanes}
 
 
 def test_evaluation_k_has_split_k_and_seed_k(tmp_path: Path) -> None:
     """Dies if models are evaluated on other splits, or a given split counts its test score."""
-    arms = configs.arms(_files(tmp_path), [], None)
+    arms = training.arms(_files(tmp_path))
     assert arms.random_splits and arms.part == "test"
-    states = _go_on(arms, tmp_path / "r", RULE.begin([*arms.configs]))
+    scores = _go_on(arms, tmp_path / "r").scores["good"]
     rows = runs.load(tmp_path / "r")
     assert all(row.seed == row.split for row in rows)
-    scores = states[-1].scores[0]
     assert scores == {row.seed: row.test for row in rows if row.name == "good"}
-    own = configs.arms(_files(tmp_path), [], None, random_splits=False)
+    own = training.arms(_files(tmp_path), [], None, own_splits=True)
     assert own.part == "dev" and own.trial("good", 3).split == 0 and own.trial("bad", 3).seed == 3
 
 
 def test_time_is_a_budget_that_survives(tmp_path: Path) -> None:
     """Dies if a resumed selection has all its time again, or stops before the first batch ends."""
-    arms = configs.arms(_files(tmp_path), [], None)
-    first = _go_on(arms, tmp_path, RULE.begin([*arms.configs]), seconds=1e-6)[-1]
+    arms = training.arms(_files(tmp_path))
+    first = _go_on(arms, tmp_path, seconds=1e-6)
     assert first.evaluations == 6
-    assert _go_on(arms, tmp_path, first, seconds=1e-6) == []
+    assert _go_on(arms, tmp_path, seconds=1e-6) == first
+    assert len(runs.load(tmp_path)) == 6
 
 
 @pytest.mark.parametrize(
@@ -164,10 +132,10 @@ def test_a_model_without_a_score_is_dropped() -> None:
     record = runs.MemberResult(
         "e", 1, 1, 0, "{}", "diverged", 1, None, None, None, 0.1, "map", "", "", "", "", "NaN"
     )
-    (event,) = configs._told(RULE, state, "test", ("wild", 1), record)
+    (event,) = training._told(state, "test", ("wild", 1), record)
     assert event.state.excluded == {"wild": "evaluation 1 (seed 1) diverged: NaN"}
     assert event.score is None
-    assert list(configs._told(RULE, event.state, "test", ("wild", 2), record)) == []
+    assert list(training._told(event.state, "test", ("wild", 2), record)) == []
 
 
 @pytest.mark.parametrize(
@@ -182,7 +150,7 @@ def test_what_cannot_be_chosen_from_is_refused(
 ) -> None:
     """Dies if a model is compared with itself, or models on two data sets with one another."""
     with pytest.raises(ConfigError, match=message):
-        configs.arms(_files(tmp_path, texts), [], None)
+        training.arms(_files(tmp_path, texts))
 
 
 def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -200,20 +168,23 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
         "test",
         8,
     )
-    assert "8 evaluations are known" in shown.err and "compiling" not in shown.err
-    assert len(list((tmp_path / "runs" / "selections").glob("*.json"))) == 1
+    assert "8 evaluations in all" in shown.err and "compiling" not in shown.err
+    assert len(runs.load(tmp_path / "runs")) == 8
 
 
-def test_another_budget_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_another_budget_finds_what_is_trained(tmp_path: Path) -> None:
     """Dies if a larger budget trains again what is recorded, or ends as no fresh one does."""
-    words = [*_files(tmp_path), "--rule", "sequential-halving", "--json", "-"]
 
-    def ended(out: str, budget: str) -> dict[str, Any]:
-        folder, state = str(tmp_path / out), str(tmp_path / f"{out}.json")
-        assert select.main([*words, "--budget", budget, "--out", folder, "--state", state]) == 0
-        tree: dict[str, Any] = json.loads(capsys.readouterr().out)
-        return tree
+    def ended(out: str, budget: int) -> dict[str, Any]:
+        chosen = jaxeval.select(
+            *_files(tmp_path),
+            rule="sequential-halving",
+            budget=budget,
+            out=tmp_path / out,
+            quiet=True,
+        )
+        return chosen.to_dict()
 
-    ended("on", "4")
-    assert ended("on", "8") == ended("anew", "8")
+    ended("on", 4)
+    assert ended("on", 8) == ended("anew", 8)
     assert len(runs.load(tmp_path / "on")) == 8

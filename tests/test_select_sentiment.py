@@ -14,7 +14,7 @@ from jaxeval import runs, studies
 from jaxeval.bandits import SequentialHalving, TopTwoThompson
 from jaxeval.config import shipped
 from jaxeval.population import engine
-from jaxeval.select import configs, training
+from jaxeval.select import training
 from tests import processes
 
 TINY = [
@@ -53,11 +53,11 @@ def test_a_batch_is_a_cohort_a_model(
 ) -> None:
     """Dies if evaluations of a model in one batch are trained one after the other, later batches
     compile, evaluation k is of another split or seed, or another part's score is told."""
-    arms = configs.arms(models, TINY, None)
+    arms = training.arms(models, TINY)
     batches, cohorts, state = [], [], RULE.begin([*arms.configs])
     with runs.open_store(tmp_path) as store:
-        for event in configs.select(RULE, state, arms, store, tmp_path):
-            if isinstance(event, configs.BatchStarted):
+        for event in training.steps(RULE, arms, store, tmp_path):
+            if isinstance(event, training.BatchStarted):
                 batches.append([*event.evaluations.values()])
             elif isinstance(event, studies.events.Started):
                 cohorts.append(len(event.cohort.members))
@@ -66,7 +66,7 @@ def test_a_batch_is_a_cohort_a_model(
     assert len(compiled) == len(arms.configs)
     rows = runs.load(tmp_path)
     assert all(row.seed == row.split for row in rows)
-    for model, scores in zip(state.models, state.scores, strict=True):
+    for model, scores in state.scores.items():
         assert scores == {row.split: row.test for row in rows if row.name == model}
 
 
@@ -75,15 +75,15 @@ def test_another_rule_finds_the_programs(
 ) -> None:
     """Dies if a batch of another size has as many lanes, and so compiles programs of its own,
     where lanes change no score, or a score depends on them."""
-    arms = configs.arms(models, TINY, None)
+    arms = training.arms(models, TINY)
     rules = TopTwoThompson(delta=1e-9, budget=6), SequentialHalving(budget=8)
     first, second = (
         training.select(rule, arms, tmp_path / str(number), quiet=True)
         for number, rule in enumerate(rules)
     )
     assert len(compiled) == len(arms.configs)
-    for model, scores in first["scores"].items():
-        assert scores[:3] == second["scores"][model][:3]
+    for model, scores in first.scores.items():
+        assert scores[:3] == second.scores[model][:3]
 
 
 def test_a_killed_selection_ends_as_one_that_was_not(
@@ -91,7 +91,7 @@ def test_a_killed_selection_ends_as_one_that_was_not(
 ) -> None:
     """Dies if kill -9 loses what was pending, the same command chooses anything else, or a block
     is as large as its split lets it be: another shape, another program."""
-    arms = configs.arms(models, [*TINY, "data.split=block"], None)
+    arms = training.arms(models, [*TINY, "data.split=block"])
     whole = training.select(RULE, arms, tmp_path / "whole", quiet=True)
     words = [*models, *TINY, "data.split=block", *OPTIONS, "--out", str(tmp_path / "killed")]
     process = processes.start("jaxeval.select.__main__", *words)
@@ -103,6 +103,6 @@ def test_a_killed_selection_ends_as_one_that_was_not(
     known = len(runs.load(tmp_path / "killed"))
     assert 0 < known < 14
     again = training.select(RULE, arms, tmp_path / "killed", quiet=True)
-    assert again == whole and again["evaluations"] == 14
+    assert again == whole and again.evaluations == 14
     assert len(runs.load(tmp_path / "killed")) == 14
     assert len(compiled) == len(models)

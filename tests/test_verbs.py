@@ -1,5 +1,6 @@
 """`jaxeval VERB`: one table of all verbs; and names that the standard library has already."""
 
+import argparse
 import importlib
 import os
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from jaxeval import __main__ as command
-from jaxeval import cli
+from jaxeval import cli, parsers
 from jaxeval.errors import ConfigError
 
 PACKAGE = Path(cli.__file__).parent
@@ -31,8 +32,16 @@ def _run(folder: Path, *words: str, **environment: str) -> subprocess.CompletedP
 
 
 def _is_verb(file: Path) -> bool:
-    """Whether a module hands its `main` to `cli.run` when it is run."""
-    return file.read_text().endswith('if __name__ == "__main__":\n    cli.run(main)\n')
+    """Whether a module is a command line when it is run."""
+    last = file.read_text().rpartition('if __name__ == "__main__":\n    ')[2]
+    return last == "cli.run(main)\n" or last.endswith(", COMMANDS)\n")
+
+
+def _parser(verb: str) -> argparse.ArgumentParser:
+    module = importlib.import_module(command.VERBS[verb][0])
+    if not hasattr(module, "COMMANDS"):
+        return module.parser()  # type: ignore[no-any-return]
+    return parsers.of_function(verb, module.COMMANDS[""], module.COMMANDS)
 
 
 def test_the_table_names_every_verb() -> None:
@@ -59,7 +68,7 @@ def test_help_says_how_it_was_called(
 ) -> None:
     """Dies if a verb's help or examples name another command than the one that was used."""
     monkeypatch.setattr(sys, "argv", [program])
-    shown = importlib.import_module(command.VERBS[verb][0]).parser().format_help()
+    shown = _parser(verb).format_help()
     assert shown.startswith(f"usage: {called}{verb} ")
     assert shown.count(f"{called}{verb} ") + shown.count(f"{called}{verb}\n") > 1
     assert called.startswith("python") or "python -m" not in shown
@@ -68,7 +77,7 @@ def test_help_says_how_it_was_called(
 @pytest.mark.parametrize("verb", command.VERBS)
 def test_help_shows_choices_that_can_be_told_apart(verb: str) -> None:
     """Dies if a choice holds a comma, so that two of them read as four."""
-    parser = importlib.import_module(command.VERBS[verb][0]).parser()
+    parser = _parser(verb)
     shown = "".join(parser.format_usage().split())
     for option in parser._actions:
         if option.choices and any("," in str(choice) for choice in option.choices):

@@ -1,6 +1,5 @@
-"""Finds the best of several models, or the best setting of one."""
+"""Finds the best setting of a model."""
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -10,139 +9,10 @@ from jaxeval.config import arguments
 from jaxeval.config.arguments import MOST, Changes
 
 if TYPE_CHECKING:
-    from jaxeval.bandits import Rule
     from jaxeval.config.reading import Source
-    from jaxeval.results import Part, Selection, Tuned
-    from jaxeval.select import configs
+    from jaxeval.results import Tuned
     from jaxeval.space.space import Space
     from jaxeval.tuning.methods import Name
-
-
-@errors.in_python(state="out{}", lower_is_better="higher_is_better=False")
-def select(
-    models: "Sequence[Source] | Mapping[str, Callable[[int], float]]",
-    *,
-    delta: float = 0.05,
-    budget: int | None = None,
-    rule: "Rule | None" = None,
-    data: str | Path | None = None,
-    out: str | Path | None = None,
-    changes: Changes | None = None,
-    splits: Literal["random", "own"] | None = None,
-    part: "Part | None" = None,
-    seconds: float | None = None,
-    store: str | None = None,
-    higher_is_better: bool | None = None,
-    quiet: bool = False,
-) -> "Selection":
-    """Finds the best of several models with few evaluations.
-
-    Args:
-      models: configs, which are trained; or functions by name, which give the score of the k-th
-        evaluation (seed k, split k), k from 1.
-      delta: stops when one is the best with probability 1 - delta.
-      budget: most evaluations.
-      rule: one of `jaxeval.bandits`, instead of top-two Thompson sampling with these two.
-      splits: of configs, evaluation k has random split k or the data's own; None: random where
-        the task has them.
-      part: of configs, whose score counts; None: test on random splits, else dev.
-      seconds: of configs, of training, after which the leader is named.
-      higher_is_better: of functions; None: as the rule says, or else True. Configs know it, and
-        False of an accuracy is refused.
-      data, out, changes, store, quiet: of configs, as of `train`; out None: runs.
-
-    Raises:
-      ConfigError, DataError, RunError: of the models or the rule, or every model was dropped.
-    """
-    from jaxeval import results
-
-    chosen = _rule(rule, delta, budget)
-    asked = _direction(chosen, higher_is_better)
-    if isinstance(models, Mapping):
-        from jaxeval.select import functions
-
-        _refuse_given(
-            data=data,
-            out=out,
-            changes=changes or None,
-            splits=splits,
-            part=part,
-            seconds=seconds,
-            store=store,
-        )
-        directed = dataclasses.replace(chosen, higher_is_better=asked is not False)
-        tree = functions.select(directed, models, quiet=quiet)
-        return results.Selection(tree)
-    arguments.switches(quiet=quiet)
-    seconds = arguments.above_zero("seconds", seconds)
-    folder = arguments.folder("out", "runs" if out is None else out)
-    backend.prepare()
-    from jaxeval import observe
-    from jaxeval.select import training
-
-    arms = _arms(models, changes, data, splits, part)
-    training.refuse_other(arms, asked)
-    chosen = training.fitted(chosen, arms, rule is None)
-    with observe.interruptible():
-        tree = training.select(chosen, arms, folder, store, seconds=seconds, quiet=quiet)
-    return results.Selection(tree)
-
-
-def _rule(rule: "Rule | None", delta: float, budget: int | None) -> "Rule":
-    """The rule that is asked for; ConfigError where it is none, or asked for twice."""
-    from jaxeval import bandits
-
-    if rule is not None and (delta, budget) != (0.05, None):
-        raise errors.ConfigError(
-            "select: expected either delta and budget, or a rule that has its own"
-        )
-    if not (rule is None or isinstance(rule, bandits.Rule)):
-        raise errors.ConfigError(f"rule: expected one of jaxeval.bandits, got {rule!r:.60}")
-    return rule or bandits.TopTwoThompson(delta=delta, budget=budget)
-
-
-def _direction(rule: "Rule", asked: bool | None) -> bool | None:
-    """Whether higher is better as asked for, or as the rule says; None: neither says.
-
-    Raises:
-      ConfigError: the rule says the opposite. Its True may be its default, and says nothing.
-    """
-    from jaxeval.runs import directions
-
-    asked = directions.asked_for(asked)
-    if rule.higher_is_better:
-        return asked
-    if asked:
-        raise errors.ConfigError("higher_is_better=True: the rule says that lower is better")
-    return False
-
-
-def _arms(
-    models: "Sequence[Source]",
-    changes: Changes | None,
-    data: str | Path | None,
-    splits: str | None,
-    part: "Part | None",
-) -> "configs.Arms":
-    """Configs to choose from; arguments and errors as of `select`."""
-    from jaxeval.select import configs
-
-    if isinstance(models, str | Path):
-        raise errors.ConfigError(f"models: expected two or more configs, got {str(models)!r}")
-    if splits not in (None, "random", "own"):
-        raise errors.ConfigError(f"splits: expected random or own, got {splits!r}")
-    random_splits = None if splits is None else splits == "random"
-    words, at = arguments.words(changes), arguments.path(data)
-    return configs.arms(list(models), words, at, random_splits, part)
-
-
-def _refuse_given(**of_configs: object) -> None:
-    """Refuses what functions have no use for."""
-    given = [name for name, value in of_configs.items() if value is not None]
-    if given:
-        raise errors.ConfigError(
-            f"select: {', '.join(given)}: expected with configs, which are trained, got functions"
-        )
 
 
 @errors.in_python(state="out{}")

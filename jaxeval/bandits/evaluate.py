@@ -1,27 +1,31 @@
 """Runs a selection: asks the rule, evaluates side by side, tells; failures are tried again.
 
 An evaluation is a function of (model, number) -> score. The k-th evaluation of every model shares
-split k and seed k, so that a selection which is stopped and resumed, or whose results arrive late,
-evaluates the same things.
+split k and seed k. So a selection that was stopped begins anew, and finds the scores it had.
 """
 
+import contextlib
+import dataclasses
+import math
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
-from jaxeval.bandits import replay
-from jaxeval.bandits import state as states
-from jaxeval.bandits import workers as side_by_side
-from jaxeval.bandits.blocks import Blocks
-from jaxeval.bandits.fixed_budget import SequentialHalving
-from jaxeval.bandits.fixed_confidence import NonAdaptive
-from jaxeval.bandits.rules import Answer, Rule
+import numpy as np
+
+from jaxeval import state_file
+from jaxeval.bandits import commands
+from jaxeval.bandits.confidence import Confident, NonAdaptive
+from jaxeval.bandits.rules import Answer, Rule, SequentialHalving
 from jaxeval.bandits.state import State
 from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.files import Json
 
 Evaluate = Callable[[str, int], float]
 Job = tuple[str, int]  # model, number of the evaluation
 ANSWERED = "all items are answered"  # by all models
+BLOCK = 20  # items of an evaluation
 
 
 class Told(NamedTuple):
@@ -36,84 +40,96 @@ class Told(NamedTuple):
 
 def run(
     rule: Rule,
-    state: State,
+    models: Sequence[str],
     evaluate: Evaluate,
     *,
     workers: int = 1,
     retries: int = 1,
     most: int | None = None,
 ) -> Generator[Told, None, None]:
-    """Goes on with a selection until the rule has its answer.
+    """Evaluates models until the rule has its answer.
 
     Args:
       rule: decides what is evaluated next.
-      state: of `rule.begin`, or of an earlier selection; what was pending then is done again.
-      evaluate: (model, number) -> score, as of `workers.desk`.
+      evaluate: (model, number) -> score, as of `commands.working`.
       workers: evaluations at once; the rule's `batch_size` should be as large.
       retries: times that a failed evaluation is tried again; then its model is dropped.
       most: evaluations that there are of each model; None: any number. Where the rule asks for
         more, what is under way ends, and no more is asked for: `answer` says what is known then.
 
     Yields:
-      Told after every score and every failure. The state can be saved there.
+      Told after every score and every failure.
 
     Raises:
       RunError: every model was dropped; with the last error of each.
     """
-    if workers < 1 or retries < 0:
-        raise DataError(f"workers, retries: expected at least 1 and 0, found {workers}, {retries}")
-    state = states.forget_pending(state)
-    failures: dict[Job, int] = {}
-    desk: side_by_side.Desk[Job]
-    with side_by_side.desk(evaluate, workers) as desk:
+    state = rule.begin(models)
+    with commands.working(evaluate, workers, retries) as team:
         while rule.answer(state) is None:
-            if _beyond(rule, state, most) is None:
-                for model in rule.ask(state):
-                    state, number = states.start(state, model)
-                    desk.waiting.append((model, number))
-            elif not desk.busy:
+            asked = rule.ask(state)
+            if most is None or beyond(state, asked, dict.fromkeys(state.models, most)) is None:
+                for model in asked:
+                    state, number = state.start(model)
+                    team.waiting.append((model, number))
+            elif not team.busy:
                 return
-            for job, result in desk.next_results():
+            for job, result in team.next_results():
                 if job[0] not in state.excluded:
-                    told = _told(rule, state, job, result, failures, retries, desk)
+                    told = _told(state, job, result, team)
                     state = told.state
                     yield told
 
 
 def _told(
-    rule: Rule,
     state: State,
     job: Job,
-    result: float | side_by_side.EvaluationFailed,
-    failures: dict[Job, int],
-    retries: int,
-    desk: side_by_side.Desk[Job],
+    result: float | commands.EvaluationFailed,
+    team: commands.Workers[Job],
 ) -> Told:
     """What comes of a result: a score is told, a failure tried again, or its model dropped."""
+    model, number = job
     if isinstance(result, float):
-        return Told(rule.tell(state, job[0], result, job[1]), *job, result, "")
-    failures[job] = failures.get(job, 0) + 1
-    if failures[job] <= retries:
-        desk.waiting.appendleft(job)
-        return Told(state, *job, None, f"{result}; tried again")
-    reason = f"evaluation {job[1]} failed {failures[job]} times: {result}"
-    desk.drop(job[0])
-    note = f"{result}; {job[0]} was dropped"
-    return Told(states.exclude(state, job[0], reason), *job, None, note)
+        return Told(state.tell(model, result, number), model, number, result, "")
+    if team.try_again(job):
+        return Told(state, model, number, None, f"{result}; tried again")
+    team.drop(model)
+    dropped = state.exclude(
+        model, f"evaluation {number} failed {team.retries + 1} times: {result}"
+    )
+    return Told(dropped, model, number, None, f"{result}; {model} was dropped")
 
 
 def answer(rule: Rule, state: State, most: int | None = None) -> Answer:
-    """How a selection that `run` has ended came out."""
+    """The answer of a selection that `run` has ended; `most` as there."""
     decided = rule.answer(state)
     if decided is not None:
         return decided
+    assert most is not None
+    counts = [len(state.scores[model]) for model in state.alive]
     if isinstance(rule, NonAdaptive) and rule.delta is None:  # all have answered all
         return rule.leading(state, ANSWERED)
-    model = _beyond(rule, state, most)
+    model = beyond(state, rule.ask(state), dict.fromkeys(state.models, most))
     assert model is not None
-    asked = (len(state.scores_of(state.models[k])) for k in state.alive)
-    reason = ANSWERED if min(asked) == most else f"{model} has answered all items"
-    return replay.cut_short(rule, state, model, reason)
+    reason = ANSWERED if min(counts) == most else f"{model} has answered all items"
+    return cut_short(rule, state, model, reason)
+
+
+def beyond(state: State, asked: Sequence[str], most: Mapping[str, int]) -> str | None:
+    """The first model of which more evaluations are asked for than there are."""
+    times = Counter(asked)
+    over = (model for model in state.models if state.begun(model) + times[model] > most[model])
+    return next(over, None)
+
+
+def cut_short(rule: Rule, state: State, model: str, reason: str) -> Answer:
+    """The answer where more evaluations of a model are asked for than there are.
+
+    Raises:
+      DataError: a rule that spends a fixed budget has none before it is spent.
+    """
+    if isinstance(rule, Confident) and rule.delta is not None:
+        return rule.leading(state, reason)
+    raise DataError(f"budget: more scores of {model} are asked for than there are; spend less")
 
 
 def refuse_beyond(rule: Rule, models: int, most: int) -> None:
@@ -125,54 +141,85 @@ def refuse_beyond(rule: Rule, models: int, most: int) -> None:
     Raises:
       ConfigError: sequential halving whose last model would be asked for more.
     """
-    if isinstance(rule, SequentialHalving) and rule.of_one(models) > most:
+    if isinstance(rule, SequentialHalving) and rule.of_last(models) > most:
         raise ConfigError(
             f"{argument('budget', rule.budget)}: of the last of {models} models it asks for "
-            f"{rule.of_one(models)} evaluations, and there are {most}; spend less"
+            f"{rule.of_last(models)} evaluations, and there are {most}; spend less"
         )
 
 
-def _beyond(rule: Rule, state: State, most: int | None) -> str | None:
-    """A model of which the rule asks for more evaluations than there are."""
-    for model, times in Counter(rule.ask(state)).items():
-        arm = state.index_of(model)
-        begun = len(state.scores[arm]) + len(state.pending[arm])
-        if replay.is_spent(begun + times, most):
-            return model
-    return None
+def blocks(items: int, seed: int = 0, size: int = BLOCK) -> np.ndarray:
+    """[blocks, size] numbers of items from 0 in random order; those that are left over are out.
+
+    Raises:
+      ConfigError: fewer than three blocks.
+    """
+    if items < 3 * size:
+        raise ConfigError(
+            f"{argument('items', items)}: expected three blocks of {size} items or more"
+        )
+    order = np.random.default_rng(seed).permutation(items)
+    return order[: items // size * size].reshape(-1, size)
 
 
+@dataclasses.dataclass
 class Recorded:
-    """Evaluates only what has no score yet.
+    """The scores of a selection on disk.
 
-    Args:
-      known: (model, number) -> the score, None where there is none.
-      evaluate: gives the others.
+    Attributes:
+      scores: model -> number -> score.
     """
 
-    def __init__(self, known: Callable[[str, int], float | None], evaluate: "Command"):
-        self._known, self._evaluate = known, evaluate
+    file: state_file.StateFile
+    scores: dict[str, dict[int, float]]
 
-    def __call__(self, model: str, number: int) -> float:
-        score = self._known(model, number)
-        return self._evaluate(model, number) if score is None else score
+    def has(self, model: str, number: int) -> bool:
+        """Whether there is a score of this evaluation."""
+        return number in self.scores.get(model, {})
 
-    def stop(self) -> None:
-        """Ends what is running."""
-        self._evaluate.stop()
+    def add(self, model: str, number: int, score: float) -> None:
+        """Writes the file anew, with one more score."""
+        self.scores.setdefault(model, {})[number] = score
+        self.file.write(
+            {name: {str(k): of[k] for k in sorted(of)} for name, of in self.scores.items()}
+        )
+
+
+@contextlib.contextmanager
+def recorded(path: Path, source: Mapping[str, Json]) -> Iterator[Recorded]:
+    """The scores in a file, which no other process has open.
+
+    A selection by any rule finds in it what was evaluated before: a score depends on model and
+    number alone.
+
+    Args:
+      source: what the scores come from, as plain data.
+
+    Raises:
+      ConfigError: the file holds scores of another source, or something else.
+      RunError: another process works on it.
+    """
+    with state_file.opened(path, "selection", {"evaluator": source}) as file:
+        tree = file.read() or {}
+        with file.parsing():
+            scores = {m: {int(k): float(x) for k, x in of.items()} for m, of in tree.items()}
+            if not all(math.isfinite(x) for of in scores.values() for x in of.values()):
+                raise DataError("expected finite scores")
+        yield Recorded(file, scores)
 
 
 class Command:
-    """Evaluates by a command: any program of any framework can be an arm.
-
-    The template is split into words as a shell would, but no shell runs it; then {model}, {split}
-    and {seed} are put into each word, so a name with spaces or quotes stays one argument. The
-    score is the last line of the output, or a field of the JSON that the output is.
+    """Evaluates models by a command, with {model}, {split}, {seed} and {items} in its words.
 
     Args:
-      template: such as "train.sh {model} {split} {seed}".
-      field, limit: as of `workers.Processes`.
-      blocks: of items: {items} are the numbers of those of an evaluation, parted by commas.
+      template, field, limit: as of `commands.Command`.
+      order: [blocks, size] items of the k-th evaluations; None: {items} is no place.
+
+    Attributes:
+      known: model -> number -> a score that need not be evaluated.
+
+    Raises:
+      ConfigError: a place is missing, or {items} has no items.
     """
 
     def __init__(
@@ -180,29 +227,25 @@ class Command:
         template: str,
         field: str | None = None,
         limit: float | None = None,
-        blocks: Blocks | None = None,
+        order: np.ndarray | None = None,
     ):
         if "{model}" not in template:
             raise ConfigError(f"command: expected {{model}} somewhere in {template!r}")
-        if (blocks is None) == ("{items}" in template):
+        if (order is None) == ("{items}" in template):
             raise ConfigError(
-                "command: expected {items} with --race and --block, which say how many items "
-                "there are and how many an evaluation has"
+                f"command: expected {{items}} in it with {argument('items', 'N')}, which says how "
+                "many there are, and else not"
             )
-        self._order = None if blocks is None else blocks.order()
-        self._words = side_by_side.words(template)
-        self._processes = side_by_side.Processes(field, limit)
+        names = ("model", "split", "seed", "items")
+        self._command = commands.Command(template, names, field, limit)
+        self.stop, self._order = self._command.stop, order
+        self.known: Mapping[str, Mapping[int, float]] = {}
 
     def __call__(self, model: str, number: int) -> float:
-        return self._processes.score([self._filled(word, model, number) for word in self._words])
-
-    def stop(self) -> None:
-        """Ends all commands that are running."""
-        self._processes.stop()
-
-    def _filled(self, word: str, model: str, number: int) -> str:
+        """The score of a model's evaluation with this number, from 1."""
+        if number in self.known.get(model, {}):
+            return self.known[model][number]
+        values = {"model": model, "split": str(number), "seed": str(number)}
         if self._order is not None:
-            word = word.replace("{items}", ",".join(map(str, self._order[number - 1].tolist())))
-        for name, value in (("{split}", number), ("{seed}", number), ("{model}", model)):
-            word = word.replace(name, str(value))
-        return word
+            values["items"] = ",".join(map(str, self._order[number - 1].tolist()))
+        return self._command.score(values)

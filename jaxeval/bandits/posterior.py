@@ -1,63 +1,134 @@
 """What the scores seen so far say of each model's true mean, and which model is probably best.
 
 Scores of a model are taken as normal with unknown mean and variance. Under the prior
-(sigma^2)^(-1 - alpha) the posterior of the mean is a shifted and scaled Student t (Honda &
+(sigma^2)^(-1 - prior) the posterior of the mean is a shifted and scaled Student t (Honda &
 Takemura 2014, equation 4): after T scores of mean m and sum of squared deviations S,
 
-    mu = m + sqrt(S / (T nu)) t_nu,    nu = T + 2 alpha - 1.
+    mu = m + sqrt(S / (T nu)) t_nu,    nu = T + 2 prior - 1.
 
-alpha = -1/2 (uniform in sigma) gives nu = T - 2, as FIESTA has it (Moss et al. 2019, section 4).
+prior = -1/2 (uniform in sigma) gives nu = T - 2, as FIESTA has it (Moss et al. 2019, section 4).
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.bandits import means as means_of
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.stats.results import between
 
-FIESTA_ALPHA = -0.5
+FIESTA = -0.5  # exponent of the prior
+CONSTANT = 10  # equal scores after which a model is believed always to score the same
 _TAIL = 1e-9  # mass of each posterior that may lie beyond either end of the integral
 # The longest panel of the integral: _CORE scales where a posterior has its centre, further away
 # _GROWTH times the distance from the centre, so that every density is smooth on every panel.
 _CORE, _GROWTH = 2.0, 2.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 _AT_ONCE = 12_000  # densities in an array: several such arrays stay in the cache
+ROUNDING = 1e-12  # of the largest mean: means that are nearer to each other are equal
 _POINT = 1e-9  # width given to a model whose scores are all equal, relative to all scores
 
 
-def fewest(alpha: float = FIESTA_ALPHA) -> int:
+def mean(scores: np.ndarray) -> float:
+    """The mean of [n] scores; of equal ones exactly their value, however many there are.
+
+    Ten and eleven copies of .7 have sums over n that differ by a rounding, which would be the
+    whole difference between two models that always score .7.
+    """
+    return float(scores[0] + (scores - scores[0]).mean())
+
+
+def levelled(means: np.ndarray) -> np.ndarray:
+    """Each mean, or the highest of those that it equals but for rounding. [..., N] each.
+
+    -inf stands for none.
+    """
+    order = np.argsort(-means, axis=-1, kind="stable")
+    falling = np.take_along_axis(means, order, axis=-1)
+    size = np.where(np.isfinite(means), np.abs(means), 0.0).max(axis=-1, keepdims=True)
+    parted = falling[..., 1:] < falling[..., :-1] - ROUNDING * size
+    highest_first = np.pad(parted, [(0, 0)] * (means.ndim - 1) + [(1, 0)], constant_values=True)
+    shared = np.minimum.accumulate(np.where(highest_first, falling, np.inf), axis=-1)
+    level = np.empty(means.shape)
+    np.put_along_axis(level, order, shared, axis=-1)
+    return level
+
+
+def highest(means: np.ndarray) -> np.ndarray:
+    """Which means are the highest, but for rounding; -inf stands for none. [..., N] each."""
+    level = levelled(means)
+    found: np.ndarray = level == level.max(axis=-1, keepdims=True)
+    return found & np.isfinite(means)
+
+
+def fewest(prior: float = FIESTA) -> int:
     """Scores a model needs for a posterior with a spread and no tail beyond Cauchy's (nu >= 1).
 
     Raises:
       ConfigError: no sensible exponent.
     """
-    if not (between(alpha, -math.inf, math.inf) and -5 <= alpha <= 1):
-        raise ConfigError(f"alpha: expected a number from -5 to 1, got {alpha}")
-    return max(2, math.ceil(2 - 2 * float(alpha) - 1e-9))
+    if not (between(prior, -math.inf, math.inf) and -5 <= prior <= 1):
+        raise ConfigError(f"prior: expected a number from -5 to 1, got {prior}")
+    return max(2, math.ceil(2 - 2 * float(prior) - 1e-9))
+
+
+class Moments(NamedTuple):
+    """Sufficient statistics of the scores so far, [..., N] each; variances with ddof 0."""
+
+    counts: np.ndarray
+    means: np.ndarray
+    variances: np.ndarray
+
+    @property
+    def any_varies(self) -> np.ndarray:
+        """Whether scores of any model differ, [..., 1]."""
+        return np.any(self.variances > 0, axis=-1, keepdims=True)
+
+    @property
+    def has_spread(self) -> np.ndarray:
+        """Of each model, [..., N]: its scores differ, or it is a constant."""
+        return (self.variances > 0) | (self.counts >= CONSTANT)
+
+    @property
+    def judged(self) -> np.ndarray:
+        """Whether the spread of each model is known or can be borrowed, [..., N]."""
+        return self.has_spread | self.any_varies
+
+
+def with_borrowed_spread(moments: Moments, prior: float = FIESTA) -> Moments:
+    """The same with the pooled spread of the others for models whose scores are all equal.
+
+    Their posterior has the pooled degrees of freedom, and the scale sd / sqrt(T) of their own T
+    scores: two equal scores of a noisy model on few items are no certainty. Ten are.
+    """
+    counts, _, variances = moments
+    varies = variances > 0
+    borrows = ~moments.has_spread & moments.any_varies
+    if not borrows.any():
+        return moments
+    squares = np.sum(np.where(varies, counts * variances, 0.0), axis=-1, keepdims=True)
+    freedom = np.sum(np.where(varies, counts - 1, 0.0), axis=-1, keepdims=True)
+    pooled = squares / np.maximum(freedom, 1.0)  # with ddof 1
+    stands_for = np.maximum(freedom + 1, fewest(prior))  # scores of one model of this freedom
+    nu = stands_for + 2 * prior - 1
+    return moments._replace(
+        counts=np.where(borrows, stands_for, counts),
+        variances=np.where(borrows, pooled * nu / np.maximum(counts, 1.0), variances),
+    )
 
 
 def probability_of_best(
-    means: np.ndarray,
-    variances: np.ndarray,
-    counts: np.ndarray,
-    *,
-    alpha: float = FIESTA_ALPHA,
-    epsilon: float = 0.0,
+    means: np.ndarray, variances: np.ndarray, counts: np.ndarray, *, prior: float = FIESTA
 ) -> np.ndarray:
     """Probability that each model's true mean is the highest, by integration, without sampling.
 
-    pi_i = integral of f_i(x - epsilon) prod_{j != i} F_j(x) dx, by Gauss-Legendre quadrature on
+    pi_i = integral of f_i(x) prod_{j != i} F_j(x) dx, by Gauss-Legendre quadrature on
     panels graded around all posteriors; errors are below 1e-7, and the same on every call.
-    With `epsilon` > 0 a model within epsilon of the highest counts as best too, and the
-    probabilities may sum to more than 1. Models whose scores are all equal are points; equal
-    points share.
+    Models whose scores are all equal are points; equal points share.
 
     Args:
       means, variances (ddof 0), counts: [..., N] of the scores of N models.
-      alpha: exponent of the prior.
-      epsilon: indifference width, in the unit of the scores.
+      prior: its exponent.
 
     Returns:
       [..., N] float64.
@@ -66,53 +137,45 @@ def probability_of_best(
       DataError: a model has too few scores for this prior, or a number is not finite.
     """
     m, v, t = np.broadcast_arrays(*(np.asarray(a, np.float64) for a in (means, variances, counts)))
-    _check(m, v, t, alpha, epsilon)
+    if not (np.isfinite(m).all() and np.isfinite(v).all() and np.all(v >= 0)):
+        raise DataError("posterior: expected finite means and variances of at least 0")
+    if np.any(t < fewest(prior)):
+        raise DataError(f"posterior: expected at least {fewest(prior)} scores of every model")
     shape = m.shape
     m, v, t = (a.reshape(-1, shape[-1]) for a in (m, v, t))
-    m = means_of.levelled(m)
-    nu = t + 2 * alpha - 1
+    m = levelled(m)
+    nu = t + 2 * prior - 1
     widest = np.maximum(np.ptp(m, axis=1), np.sqrt(v.max(axis=1)))[:, None]
-    least = np.maximum(_POINT * widest, means_of.ROUNDING * np.abs(m).max(axis=1)[:, None])
+    least = np.maximum(_POINT * widest, ROUNDING * np.abs(m).max(axis=1)[:, None])
     least = np.where(least > 0, least, _POINT)
     scale = np.maximum(np.sqrt(v / nu), least)
     nu = np.where(scale > least, nu, nu.max(axis=1, keepdims=True))  # equal points stay equal
     centred = m - m[:, :1]  # so that a panel is never lost to rounding
-    return _in_parts(centred, scale, nu, float(epsilon)).reshape(shape)
+    return _in_parts(centred, scale, nu).reshape(shape)
 
 
-def _check(m: np.ndarray, v: np.ndarray, t: np.ndarray, alpha: float, epsilon: float) -> None:
-    if not (np.isfinite(m).all() and np.isfinite(v).all() and np.all(v >= 0)):
-        raise DataError("posterior: expected finite means and variances of at least 0")
-    if np.any(t < fewest(alpha)):
-        raise DataError(f"posterior: expected at least {fewest(alpha)} scores of every model")
-    if epsilon < 0:
-        raise DataError(f"epsilon: expected a number of at least 0, found {epsilon}")
-
-
-def _in_parts(m: np.ndarray, scale: np.ndarray, nu: np.ndarray, epsilon: float) -> np.ndarray:
+def _in_parts(m: np.ndarray, scale: np.ndarray, nu: np.ndarray) -> np.ndarray:
     """[R, N] each -> [R, N]; as many rows at a time as fit into the cache."""
-    edges = _edges(m, scale, nu, epsilon)
+    edges = _edges(m, scale, nu)
     panels = np.sum(edges[:, 1:] > edges[:, :-1], axis=1)
     best, row = np.empty(m.shape), 0
     while row < len(m):
         size = m.shape[1] * panels[row] * len(_NODES)
         part = slice(row, row + max(1, _AT_ONCE // size))
         used = edges[part, : panels[part].max() + 1]
-        best[part] = _integrate(used, m[part], scale[part], nu[part], epsilon)
+        best[part] = _integrate(used, m[part], scale[part], nu[part])
         row = part.stop
     return best
 
 
-def _edges(m: np.ndarray, scale: np.ndarray, nu: np.ndarray, epsilon: float) -> np.ndarray:
+def _edges(m: np.ndarray, scale: np.ndarray, nu: np.ndarray) -> np.ndarray:
     """Ends of the panels [R, panels + 1], from left to right; the last one is repeated."""
     from scipy import special
 
     unique, inverse = np.unique(nu, return_inverse=True)
     reach = scale * special.stdtrit(unique, 1 - _TAIL)[inverse.reshape(nu.shape)]
-    right = (m + reach).max(axis=1) + epsilon
+    right = (m + reach).max(axis=1)
     edges = [(m - reach).min(axis=1)]
-    if epsilon:  # the shifted densities have their own centres
-        m, scale = np.concatenate([m, m + epsilon], axis=1), np.concatenate([scale, scale], axis=1)
     shortest = _CORE * scale
     while np.any(edges[-1] < right):
         ahead = m - edges[-1][:, None]  # distance of each centre, negative behind
@@ -133,9 +196,7 @@ def _antiderivative() -> np.ndarray:
 _UPTO = _antiderivative()
 
 
-def _integrate(
-    edges: np.ndarray, m: np.ndarray, scale: np.ndarray, nu: np.ndarray, epsilon: float
-) -> np.ndarray:
+def _integrate(edges: np.ndarray, m: np.ndarray, scale: np.ndarray, nu: np.ndarray) -> np.ndarray:
     """[R, N] each -> [R, N]. The distribution functions come from integrals of the densities."""
     from scipy import special
 
@@ -148,9 +209,8 @@ def _integrate(
     below = _over_nodes(mass, _UPTO.T)
     below += before[..., None]
     np.clip(below, 0.0, 1.0, out=below)
-    best = mass if epsilon == 0 else _density(x - epsilon, m, scale, nu, half)
     weighted = _products_of_others(below)
-    weighted *= best
+    weighted *= mass
     upto = np.cumsum(_over_nodes(weighted, _WEIGHTS), axis=2)
     return np.clip(upto[..., -1], 0.0, 1.0)  # summed in order: empty panels change no bit
 

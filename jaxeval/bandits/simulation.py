@@ -1,4 +1,4 @@
-"""Many selections by one rule side by side: what the rule costs, and how often it errs."""
+"""Selections on recorded scores: one, and many side by side, which say what a rule costs."""
 
 import dataclasses
 import math
@@ -7,15 +7,74 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.bandits import means as means_of
-from jaxeval.bandits import replay as replaying
-from jaxeval.bandits.fixed_confidence import Confident, Decision, Moments
-from jaxeval.bandits.replay import Pairing, Replay, record_spent
+from jaxeval.bandits import evaluate, posterior
+from jaxeval.bandits.confidence import Confident, Decision
+from jaxeval.bandits.posterior import Moments
 from jaxeval.bandits.rules import CONFIDENT, SPENT, Answer, Rule, first_of
+from jaxeval.bandits.state import State
 from jaxeval.errors import DataError
-from jaxeval.stats.results import Sample
+from jaxeval.stats.results import Sample, sample
 
 Evaluate = Callable[[str, int], float]  # (model, number of its evaluation from 1) -> score
+
+
+class Replay:
+    """Evaluations drawn from recorded scores without replacement, each model's for itself.
+
+    A recorded score that came up twice would be no new evidence of its model.
+
+    Attributes:
+      most: model -> how many scores it has.
+
+    Raises:
+      DataError: scores that are not finite.
+    """
+
+    def __init__(self, scores: Mapping[str, Sample], seed: int = 0):
+        arrays = {name: sample(values, name) for name, values in scores.items()}
+        self.most = {name: len(values) for name, values in arrays.items()}
+        self._drawn = {
+            name: values[np.random.default_rng([seed, k, 0]).permutation(len(values))]
+            for k, (name, values) in enumerate(arrays.items(), 1)
+        }
+
+    def __call__(self, model: str, number: int) -> float:
+        """The score of a model's evaluation with this number, from 1."""
+        return float(self._drawn[model][number - 1])
+
+
+def select(rule: Rule, replay: Replay) -> tuple[State, Answer]:
+    """Runs a rule on recorded scores until it has its answer, or the record of a model is spent.
+
+    Raises:
+      DataError: scores too few to select from, or fewer than a fixed budget needs.
+    """
+    _refuse_few(rule, replay)
+    state = rule.begin(list(replay.most))
+    while models := rule.ask(state):
+        if spent := evaluate.beyond(state, models, replay.most):
+            reason = record_spent(spent, replay.most[spent])
+            return state, evaluate.cut_short(rule, state, spent, reason)
+        for model in models:
+            number = state.begun(model) + 1
+            state = state.tell(model, replay(model, number), number)
+    answer = rule.answer(state)
+    assert answer is not None
+    return state, answer
+
+
+def record_spent(model: str, most: float) -> str:
+    """Why a replay ended: the first model of which more is asked for than was recorded."""
+    return f"more than the {most:.0f} recorded scores of {model} are asked for"
+
+
+def _refuse_few(rule: Rule, replay: Replay) -> None:
+    for name, most in replay.most.items():
+        if isinstance(rule, Confident) and most < rule.initial:
+            raise DataError(
+                f"{name}: {most} recorded scores; expected {rule.initial} or more, since fewer "
+                "say too little about its spread"
+            )
 
 
 class MonteCarloMean(NamedTuple):
@@ -52,53 +111,34 @@ class Simulation:
 
 
 def simulate(
-    rule: Rule,
-    scores: Mapping[str, Sample],
-    *,
-    repetitions: int = 500,
-    replacement: bool = False,
-    pairing: Pairing = "broken",
-    seed: int = 0,
+    rule: Rule, scores: Mapping[str, Sample], *, repetitions: int = 500, seed: int = 0
 ) -> Simulation:
     """Runs a rule many times on recorded scores; repetition r uses seed + r for all its draws.
 
-    A repetition ends with an answer, or when the rule asks for more scores of a model than were
-    recorded. With replacement a rule without a budget ends when every score could have come up 20
-    times.
-
     The fixed-confidence rules run side by side, one step of all repetitions at a time; each gives
-    what `replay.select` would with the same seeds.
+    what `select` would with the same seeds.
 
     Raises:
-      DataError: recorded scores that are not finite, too few, or cannot be paired.
+      DataError: recorded scores that are not finite, or too few.
     """
-    if repetitions < 1:
-        raise DataError(f"repetitions: expected at least 1, found {repetitions}")
-    replays = [Replay(scores, replacement, pairing, seed + r) for r in range(repetitions)]
-    seeds = [replay.seed for replay in replays]
-    names = list(scores)
+    seeds = range(seed, seed + repetitions)
+    arrays = {name: sample(of, name) for name, of in scores.items()}
+    replays = [Replay(arrays, k) for k in seeds]
+    _refuse_few(rule, replays[0])
     if isinstance(rule, Confident) and rule.delta is not None:
-        rule = replaying.prepared(rule, replays[0])
-        answers = trials(rule, names, replays, seeds, [replays[0].most(name) for name in names])
+        answers = trials(rule, [*scores], replays, seeds, [*replays[0].most.values()])
     else:
         rules = [dataclasses.replace(rule, seed=k) for k in seeds]
-        answers = [replaying.select(*pair)[1] for pair in zip(rules, replays, strict=True)]
-    recorded_best = of_highest_mean(rule, scores)
-    best = tuple(answer.best for answer in answers)
+        answers = [select(*pair)[1] for pair in zip(rules, replays, strict=True)]
+    means = np.array([posterior.mean(rule.signed(of)) for of in arrays.values()])
+    best = [name for name, of in zip(scores, posterior.highest(means), strict=True) if of]
     return Simulation(
         np.array([answer.evaluations for answer in answers]),
-        best,
-        np.array([name in recorded_best for name in best]),
-        tuple(replaying.reason_in(replays[0], answer.reason) for answer in answers),
-        recorded_best,
+        tuple(answer.best for answer in answers),
+        np.array([answer.best in best for answer in answers]),
+        tuple(answer.reason for answer in answers),
+        tuple(best),
     )
-
-
-def of_highest_mean(rule: Rule, scores: Mapping[str, Sample]) -> tuple[str, ...]:
-    """The models whose mean of all scores is the best; several where only rounding parts them."""
-    sign = 1 if rule.higher_is_better else -1
-    means = sign * np.array([means_of.mean(np.asarray(of, np.float64)) for of in scores.values()])
-    return tuple(name for name, best in zip(scores, means_of.highest(means), strict=True) if best)
 
 
 def trials(
@@ -106,7 +146,7 @@ def trials(
     models: Sequence[str],
     evaluators: Sequence[Evaluate],
     seeds: Sequence[int],
-    most: Sequence[int | None] | None = None,
+    most: Sequence[float] | None = None,
 ) -> list[Answer]:
     """Selections by a fixed-confidence rule with a delta, side by side, a batch at a time.
 
@@ -114,15 +154,10 @@ def trials(
       evaluators: [R] what each selection's scores come from.
       seeds: [R] of the rule's draws.
       most: evaluations that there are of each model; None: any number.
-
-    Raises:
-      DataError: fewer evaluations of a model than the rule needs.
     """
     rule.begin(models)  # refuses what cannot be selected from
     sums = _Sums(rule, models, evaluators)
-    limits = np.array([math.inf if k is None else k for k in most or [None] * len(models)])
-    if np.any(limits < rule.initial):
-        raise DataError(f"most: expected {rule.initial} evaluations or more of every model")
+    limits = np.array([math.inf] * len(models) if most is None else most)
     rules = [dataclasses.replace(rule, seed=seed) for seed in seeds]
     active = np.arange(len(rules))
     first = np.repeat(np.arange(len(models)), rule.initial)
@@ -134,10 +169,11 @@ def trials(
         decision = rule.decide(moments, spent)
         reasons = np.select([decision.sure, decision.spent], [CONFIDENT, SPENT], "").astype(object)
         going = np.flatnonzero(reasons == "")
-        known = decision.probabilities[going] if not rule.epsilon else None
         uniforms = [rules[r].uniforms(n) for r, n in zip(active[going], spent[going], strict=True)]
-        places = _places(rule, _rows(moments, going), known, uniforms)
-        fits = _planned(places, len(models)) + moments.counts[going] <= limits
+        left = Moments(*(part[going] for part in moments))
+        places = _places(rule, left, decision.probabilities[going], uniforms)
+        planned = np.sum(places[..., None] == np.arange(len(models)), axis=1)  # [R, N]
+        fits = planned + left.counts <= limits
         for k, of_models in zip(going, fits, strict=True):
             if not of_models.all():
                 first_spent = int(np.argmin(of_models))
@@ -170,7 +206,7 @@ class _Sums:
             self.evaluators[r](self.models[k], int(self.counts[r, k]) + 1)
             for r, k in zip(selections, places, strict=True)
         ]
-        new = self.rule.transformed(np.array(raw))
+        new = self.rule.signed(raw)
         self.counts[at] += 1
         gap = new - self.means[at]
         self.means[at] += gap / self.counts[at]
@@ -186,27 +222,22 @@ def _answer(models: Sequence[str], decision: Decision, k: int, reason: str, spen
     """Of the k-th selection, which has ended."""
     best = decision.best[k]
     probability = float(decision.probabilities[k, best]) if decision.known[k] else None
-    return first_of(models, decision.level[k], reason, spent, probability)
-
-
-def _rows(moments: Moments, rows: np.ndarray) -> Moments:
-    return Moments(*(part[rows] for part in moments))
+    leads = [model for model, leads in zip(models, decision.leads[k], strict=True) if leads]
+    return first_of(leads, reason, spent, probability)
 
 
 def _places(
-    rule: Confident, moments: Moments, known: np.ndarray | None, uniforms: Sequence[np.ndarray]
+    rule: Confident, moments: Moments, known: np.ndarray, uniforms: Sequence[np.ndarray]
 ) -> np.ndarray:
     """Places of the models to evaluate next [R, slots], -1 for no evaluation.
 
     Args:
-      known: probabilities of being the best, where they have been computed before.
+      known: probabilities of being the best.
       uniforms: [R] of [batch_size, 3].
     """
     rows, models = moments.counts.shape
     if not rows:
         return np.zeros((0, 1), int)
-    if known is None:
-        known = rule.probabilities(moments)
     places = rule.choose(moments, known, np.zeros_like(known), np.stack(uniforms))
     missing = rule.required(moments) > moments.counts
     if missing.any():
@@ -221,8 +252,3 @@ def _places(
 
 def _widened(places: np.ndarray, slots: int) -> np.ndarray:
     return np.pad(places, ((0, 0), (0, slots - places.shape[1])), constant_values=-1)
-
-
-def _planned(places: np.ndarray, models: int) -> np.ndarray:
-    """Evaluations of each model in a step, [R, N]."""
-    return np.sum(places[..., None] == np.arange(models), axis=1)

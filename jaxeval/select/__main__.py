@@ -1,247 +1,168 @@
-"""`python -m jaxeval.select`: the best of several models with as few evaluations as possible."""
+"""`jaxeval select`: the best of several models with as few evaluations as possible."""
 
-import argparse
-import contextlib
-import dataclasses
 import functools
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
-from jaxeval import cli, outputs
-from jaxeval.errors import RunError
-from jaxeval.runs import arguments
-from jaxeval.select import options
+from jaxeval import parameters, parsers
+from jaxeval.parameters import Changes, Count, Natural, Positive, Probability, Quiet
+from jaxeval.select.commands import FIESTA, Prior, RuleName, select_command
 
 if TYPE_CHECKING:
-    from jaxeval.bandits import Answer, Replay, Rule, Simulation
-    from jaxeval.bandits.evaluate import Recorded
-    from jaxeval.bandits.saved import Saved
-    from jaxeval.bandits.state import State
-
-_DESCRIPTION = """\
-Finds the best of several models with few evaluations: a bandit decides which model is evaluated
-next (another split, another seed), and stops when one is the best with probability 1 - delta, or
-when the budget is spent. The models are configs, which are trained in this process, or commands to
-run, or scores recorded in a table.
-"""
-_EPILOG = """\
-rules:
-  top-two             leader or challenger (TTTS); with --batch each slot of a batch  [default]
-  batch               each slot of a batch by the probability of being best (BTS)
-  non-adaptive        every model once a round; the baseline
-  sequential-halving  spends --budget; halves the field in every round
-
-examples:
-  python -m jaxeval.select A.toml B.toml C.toml --data DIR --delta .05     # trains, side by side
-  python -m jaxeval.select A.toml B.toml --data DIR --rule batch --batch 4 --budget 40
-  python -m jaxeval.select lstm rhn nas --command "./train.sh {model} {split} {seed}" --workers 4
-  python -m jaxeval.select a b --json-field test.median --command \\
-      "python -m jaxeval.train {model}.toml --split-list {split} --seed-list {seed} --json -"
-  python -m jaxeval.select A B C --command "./ask.sh {model} {items}" --race 1200 --block 20
-  python -m jaxeval.select --table scores.json --delta 0.1
-  python -m jaxeval.select --table scores.json --simulate 500 --rule batch --batch 4
-
-The k-th evaluation of every model gets split k and seed k. A command prints its score in the last
-line (or in --json-field of the JSON it prints). It is not run by a shell. After every result the
-selection is written to --state; the same command continues it. docs/select.md says more.
-"""
+    from jaxeval.config.reading import Source
+    from jaxeval.report.selection import Selection
 
 
-def parser() -> argparse.ArgumentParser:
-    """The verb's arguments."""
-    parser = cli.parser("select", _DESCRIPTION, _EPILOG)
-    parser.add_argument(
-        "models",
-        nargs="*",
-        metavar="MODEL",
-        help="configs (with key=value changes of all), or names; absent: all of the table",
-    )
-    options.add_rule(parser.add_argument_group("the rule"))
-    options.add_configs(
-        parser.add_argument_group("models that are configs, trained in this process")
-    )
-    options.add_command(parser.add_argument_group("models that are evaluated by a command"))
-    arguments.add_table(parser)
-    replay = parser.add_argument_group("models whose scores are recorded in a table")
-    replay.add_argument(
-        "--replay",
-        choices=("without", "with"),
-        default="without",
-        help="replacement; with: more draws than there are scores, which is no new evidence "
-        "(without)",
-    )
-    replay.add_argument(
-        "--pairing",
-        choices=("broken", "kept"),
-        default="broken",
-        help="kept: the k-th evaluations of all models use one recorded split (broken)",
-    )
-    replay.add_argument(
-        "--simulate", type=arguments.whole, metavar="R", help="run it R times; say how it fared"
-    )
-    parser.add_argument(
-        "--state",
-        metavar="FILE",
-        help="of a selection that trains or runs commands (RUNS/selections/..., selection.json)",
-    )
-    parser.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
-    cli.add_details(parser)
-    return parser
+@parameters.verb
+def select(
+    *configs: "Source",
+    changes: Changes = (),
+    data: str | Path | None = None,
+    out: str | Path = "runs",
+    store: str | None = None,
+    rule: RuleName = "top-two",
+    delta: Probability | None = None,
+    budget: Count | None = None,
+    batch: Count | None = None,
+    prior: Prior = FIESTA,
+    seed: Natural = 0,
+    own_splits: bool = False,
+    part: Literal["dev", "test"] | None = None,
+    seconds: Positive | None = None,
+    quiet: Quiet = False,
+) -> "Selection":
+    """Finds the best of several models with few evaluations.
 
-
-def main(words: Sequence[str] | None = None) -> int:
-    """Parses, selects or simulates, prints."""
-    verb = parser()
-    args = arguments.parse(verb, words)
-    options.refuse_of_others(verb, args)
-    reads = [*args.models, args.data, args.table, args.state]
-    outputs.refuse_unwritable(args.json, reads=reads, runs=[args.out, args.store, args.runs])
-    if args.command is not None:
-        return _by_command(args)
-    return _by_table(args) if args.table or args.runs else _by_configs(args)
-
-
-def _by_configs(args: argparse.Namespace) -> int:
-    from jaxeval import backend
-
-    backend.prepare()
-    from jaxeval.select import training
-
-    return training.run(args)
-
-
-def _by_table(args: argparse.Namespace) -> int:
-    from jaxeval import bandits
-    from jaxeval.bandits import replay as replaying
-    from jaxeval.report import failures as said_of_failures
-    from jaxeval.report import text
-    from jaxeval.report.plain import plain
-    from jaxeval.report.selection import as_json, terminal
-    from jaxeval.runs import units
-    from jaxeval.stats import failures
-
-    table = arguments.table(args, args.models)
-    scores = units.pools(table, together=args.pairing == "kept")
-    rule = options.rule(args, table.higher_is_better)
-    options.refuse_points(rule, table.stored_unit)
-    for name, values in scores.items():
-        rule.check(name, values)
-    replay = bandits.Replay(scores, args.replay == "with", args.pairing, args.seed)
-    read: Any = {"metric": table.metric, "direction_assumed": table.direction_assumed}
-    used = sum(map(len, scores.values()))
-    notes = list(table.warnings)
-    failed = failures.of_table(table)
-    if table.unusable and failed is None:
-        notes.append(text.unusable(table.unusable, table.missing))
-    if used < len(table.score):
-        notes.append(f"{used} of {len(table.score)} scores belong to units that all models have")
-    if args.simulate:
-        simulated = as_json.simulation(rule, _simulated(rule, replay, args.simulate), replay)
-        simulated.update(read)
-        tree: Mapping[str, object] = simulated
-        show = functools.partial(terminal.print_simulation, simulated, notes, args.details)
-    else:
-        state, answer = replaying.select(rule, replay)
-        tree = result = as_json.result(rule, state, answer, replay)
-        result.update({**read, "unit": table.stored_unit})
-        result["failures"] = [] if failed is None else plain(failed.tests)
-        result["failed"] = said_of_failures.of_runs(failed, table)
-        show = functools.partial(terminal.print_result, result, notes, args.details)
-    origin = {"source": table.source, "unusable": plain(table.unusable), "warnings": notes}
-    return options.write({**tree, **origin}, show, args)
-
-
-def _simulated(rule: "Rule", replay: "Replay", repetitions: int) -> "Simulation":
-    from jaxeval import bandits
-
-    return bandits.simulate(
-        rule,
-        replay.scores,
-        repetitions=repetitions,
-        replacement=replay.replacement,
-        pairing=replay.pairing,
-        seed=replay.seed,
-    )
-
-
-def _by_command(args: argparse.Namespace) -> int:
-    from jaxeval.bandits import evaluate, saved
-    from jaxeval.report import direction
-    from jaxeval.report.selection import as_json, terminal
-
-    said = direction.of_command(args.json_field, args.higher_is_better)
-    rule = options.rule(args, said.higher_is_better is not False, args.workers)
-    raced = options.blocks(args)
-    most = None if raced is None else raced.count
-    if most is not None:
-        evaluate.refuse_beyond(rule, len(args.models), most)
-    command = evaluate.Command(args.command, args.json_field, args.time_limit, raced)
-    path = Path("selection.json" if args.state is None else args.state)
-    outputs.refuse_replaced([args.json], [path])
-    source = {"command": args.command, "json_field": args.json_field}
-    if raced is not None:
-        source["race"] = dataclasses.asdict(raced)
-    with cli.resumable(), saved.opened(path, rule, args.models, source) as selected:
-        print(said.sentence, file=sys.stderr)
-        if selected.known:
-            print(f"{path}: {selected.known} evaluations are known", file=sys.stderr)
-        scored = evaluate.Recorded(selected.score, command)
-        answer = _evaluated(rule, selected, scored, args, most, said.metric)
-        state = selected.state
-    result = as_json.result(rule, state, answer)
-    result["direction_assumed"] = said.higher_is_better is None
-    if said.metric is not None:
-        result["metric"] = said.metric
-    if raced is not None:
-        result["race"] = as_json.race(raced, state)
-    return options.write(result, lambda: terminal.print_result(result, details=args.details), args)
-
-
-def _evaluated(
-    rule: "Rule",
-    selected: "Saved",
-    scored: "Recorded",
-    args: argparse.Namespace,
-    most: int | None,
-    metric: str | None,
-) -> "Answer":
-    """The answer to which commands were evaluated, with progress; every state is saved.
+    A bandit decides which model is evaluated next (another split, another seed), and stops when
+    one is the best with probability 1 - delta, or when the budget is spent. The models are
+    configs, which are trained in this process; or those of a command, or recorded scores:
 
     Args:
-      most: evaluations that there are of each model; None: any number.
-      metric: of the scores, where a name is known.
+      configs: two or more of them, with key=value changes of all.
+      changes: key -> value, of all configs.
+      data: the corpus of all of them, as for train.
+      out: runs folder; the same command goes on where it ended.
+      store: database instead of OUT/runs.sqlite.
+      rule: top-two evaluates the probable leader or its challenger, batch draws each slot of a
+        batch by the probability of being the best, non-adaptive evaluates every model once a
+        round, sequential-halving spends the budget and halves the field in every round.
+      delta: stop when a model is the best with probability 1 - delta (.05; for non-adaptive never
+        where there is a budget).
+      budget: most evaluations.
+      batch: evaluations between decisions of top-two and batch (one a device); a batch of the
+        other rules is a round.
+      prior: exponent A of the prior of a model's variance, (sigma^2)^(-1 - A).
+      seed: of the rule's draws.
+      own_splits: evaluation k has the data's own split and seed k, not random split k and seed k;
+        so it is where the task has no random splits.
+      part: whose score counts (test on random splits, dev on the data's own).
+      seconds: of training, summed over all evaluations; then the leader is named.
+
+    Returns:
+      P(best) of the answer is the posterior probability for normal scores at the moment of
+      stopping; it does not bound how often such an answer is wrong.
+
+    Raises:
+      ConfigError, DataError, RunError: of the models or the rule, or every model was dropped.
+
+    Examples:
+      jaxeval select A.toml B.toml C.toml training.epochs=5 --data DIR --delta .05
+      jaxeval select A.toml B.toml --rule batch --batch 4 --budget 40
+      jaxeval select command "./train.sh {model} {split} {seed}" lstm rhn nas --workers 4
+      jaxeval select command "./ask.sh {model} {items}" A B C --items 1200
+      jaxeval select table scores.json --delta .1
     """
-    from jaxeval.bandits import evaluate
-    from jaxeval.report.selection import terminal
+    from jaxeval import backend, bandits
 
-    _refuse_points(rule, selected.state, metric)
-    steps = evaluate.run(
-        rule, selected.state, scored, workers=args.workers, retries=args.retries, most=most
+    backend.prepare()
+    import jax
+
+    from jaxeval.select import training
+
+    arms = training.arms(configs, list(changes), data, own_splits, part)
+    higher, size = arms.record.higher_is_better, batch or len(jax.devices())
+    chosen = bandits.rule(rule, higher, delta, budget, batch, prior, seed, size)
+    return training.select(chosen, arms, Path(out), store, seconds=seconds, quiet=quiet)
+
+
+@parameters.verb
+def select_table(
+    source: "str | Path | object",
+    *models: str,
+    rule: RuleName = "top-two",
+    delta: Probability | None = None,
+    budget: Count | None = None,
+    batch: Count | None = None,
+    prior: Prior = FIESTA,
+    seed: Natural = 0,
+    score: str | None = None,
+    column: Mapping[str, str] | None = None,
+    metric: str | None = None,
+    missing: Literal["error", "drop", "zero"] = "error",
+    lower_is_better: bool | None = None,
+) -> "Selection":
+    """Replays a selection on recorded scores, as if the models were evaluated anew.
+
+    Each score is drawn once; a replay ends when the rule asks for more scores of a model than
+    were recorded. Which model is best by all scores of a table is a question for compare.
+
+    Args:
+      source: a file of scores, a runs folder or a database, as for compare.
+      models: some of the table's; none: all.
+      rule, delta, budget, prior, seed: as of select; seed also of the draws.
+      batch: evaluations between decisions of top-two and batch (1, and 4).
+      score: column of scores.
+      column: which column is model, seed, split, dataset, metric or status.
+      metric: only rows of this metric.
+      missing: what to do with a score that is missing, no number or infinite.
+      lower_is_better: which scores are better, where the table does not say (as the metric's name
+        says, else higher).
+
+    Raises:
+      ConfigError, DataError, RunError: of the table, or of the rule.
+
+    Examples:
+      jaxeval select table scores.json --delta .1
+      jaxeval select table runs A B --rule sequential-halving --budget 16
+    """
+    from jaxeval import bandits
+    from jaxeval.compare import sources
+    from jaxeval.report import failures as said_of_failures
+    from jaxeval.report import selection, text
+    from jaxeval.runs import layout, units
+    from jaxeval.stats import failures
+
+    asked = None if lower_is_better is None else not lower_is_better
+    roles = {**(column or {}), **({"score": score} if score else {})}
+    of = layout.Layout(roles, list(dict.fromkeys(models)), metric, missing, asked)
+    table = sources.read(source, of)
+    pools = units.pools(table, together=False)
+    failed = failures.of_table(table)
+    notes = list(table.warnings)
+    if table.unusable and failed is None:
+        notes.append(text.unusable(table.unusable, table.missing))
+    higher = bool(table.higher_is_better)
+    chosen = bandits.rule(rule, higher, delta, budget, batch, prior, seed)
+    state, answer = bandits.select(chosen, bandits.Replay(pools, seed))
+    return selection.result(
+        chosen,
+        state,
+        answer,
+        metric=table.metric,
+        direction_assumed=table.direction_assumed,
+        unit=table.stored_unit,
+        source=table.source,
+        recorded={name: len(scores) for name, scores in pools.items()},
+        failures=() if failed is None else failed.tests,
+        failed=said_of_failures.of_runs(failed, table),
+        unusable=table.unusable,
+        warnings=notes,
     )
-    try:
-        with contextlib.closing(steps):
-            for event in steps:
-                selected.save(event.state)
-                print(terminal.progress(rule, event), file=sys.stderr, flush=True)
-                _refuse_points(rule, event.state, metric)
-        return evaluate.answer(rule, selected.state, most)
-    except RunError as error:
-        if selected.state.alive:
-            raise
-        what = f"mend the command and delete {selected.path} to try again"
-        raise RunError(f"{error}; {what}") from None
 
 
-def _refuse_points(rule: "Rule", state: "State", metric: str | None) -> None:
-    """Refuses an epsilon in points, as soon as there is a score: fractions then show."""
-    from jaxeval.runs import metrics
-
-    scores = (score for of_model in state.scores for score in of_model.values())
-    if largest := max(map(abs, scores), default=0.0):  # 0 has no unit
-        options.refuse_points(rule, metrics.stored_unit(metric, largest))
-
+COMMANDS: parsers.Commands = {"": select, "command": select_command, "table": select_table}
+main = functools.partial(parsers.main, "select", COMMANDS)
 
 if __name__ == "__main__":
-    cli.run(main)
+    parsers.start("select", COMMANDS)

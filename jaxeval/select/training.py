@@ -1,140 +1,230 @@
-"""Selections among configs, with progress and a state file."""
+"""Models that are configs, trained in this process: a batch of the rule is one population."""
 
-import argparse
-import dataclasses
-import os
-import sys
-from collections.abc import Generator
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import jax
 
-from jaxeval import observe, outputs, runs
-from jaxeval.bandits import saved
+from jaxeval import observe, runs, studies
 from jaxeval.bandits.evaluate import Told
-from jaxeval.bandits.fixed_confidence import Confident
-from jaxeval.bandits.rules import OUT_OF_TIME
+from jaxeval.bandits.rules import OUT_OF_TIME, Rule
+from jaxeval.bandits.state import State
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
-from jaxeval.report.selection import as_json, terminal
-from jaxeval.runs import metrics
-from jaxeval.select import configs, options
-from jaxeval.studies import inputs
+from jaxeval.population import lanes
+from jaxeval.report import selection
+from jaxeval.studies import cohorts, events, prepared
+from jaxeval.tasks import registry
 
 if TYPE_CHECKING:
-    from jaxeval.bandits import Rule
+    from jaxeval.report.selection import Selection
+
+Part = Literal["dev", "test"]
 
 
-def run(args: argparse.Namespace) -> int:
-    """Trains, tells, prints the answer; the backend is prepared."""
-    changes = [word for word in args.models if "=" in word and not os.path.exists(word)]
-    paths = [word for word in args.models if word not in changes]
-    random_splits = None if args.splits is None else args.splits == "random"
-    arms = configs.arms(paths, changes, args.data, random_splits, args.part)
-    refuse_other(arms, args.higher_is_better)
-    outputs.refuse_replaced([args.json], inputs.files_of(*arms.configs.values()))
-    rule = options.rule(args, arms.record.higher_is_better, len(jax.devices()))
-    state = Path(args.state) if args.state else None
-    tree = select(rule, arms, Path(args.out), args.store, path=state, seconds=args.seconds)
-    return options.write(tree, lambda: terminal.print_result(tree, details=args.details), args)
+class Arms(NamedTuple):
+    """Models to choose from.
+
+    Attributes:
+      configs: model -> its config as plain data.
+      random_splits: whether evaluation k has random split k; else all have the data's own split.
+      part: of the data, whose score is an evaluation's.
+      records: model -> under what it is recorded.
+      session: the data, which has been read, and compiled programs.
+    """
+
+    configs: Mapping[str, Mapping[str, Json]]
+    random_splits: bool
+    part: Part
+    records: Mapping[str, runs.Experiment]
+    session: studies.Session
+
+    def trial(self, model: str, number: int) -> studies.Trial:
+        """A model's evaluation with this number, from 1."""
+        return _trial(self.configs[model], number, self.random_splits)
+
+    @property
+    def record(self) -> runs.Experiment:
+        """Of one of them: all have its metric."""
+        return next(iter(self.records.values()))
 
 
-def refuse_other(arms: configs.Arms, asked: bool | None) -> None:
-    """Raises ConfigError where the opposite of the direction of the configs' metric is asked for.
+def _trial(config: Mapping[str, Json], number: int, random_splits: bool) -> studies.Trial:
+    """Seed k and, where it is asked for, split k (Moss et al. 2019, section 4)."""
+    return studies.Trial(config, number, number if random_splits else 0)
+
+
+def arms(
+    sources: Sequence[reading.Source],
+    changes: Sequence[str] = (),
+    data: str | Path | None = None,
+    own_splits: bool = False,
+    part: Part | None = None,
+) -> Arms:
+    """Reads configs and their data; nothing is trained.
 
     Args:
-      asked: whether higher is better; None: nothing.
+      sources: paths of configs, their names, plain data or settings.
+      changes: `key=value` each, of all configs.
+      own_splits: the data's own split, also where the task has random ones.
+      part: None: test on random splits, which no choice has seen; dev on the data's own, where
+        choosing by test would leave nothing to report.
+
+    Raises:
+      ConfigError: two configs are the same, or their metrics differ.
     """
-    higher, metric = arms.record.higher_is_better, arms.record.metric
-    if asked not in (None, higher):
-        raise ConfigError(metrics.contradicted(higher, "the configs say", metric))
+    if len(sources) < 2:
+        raise ConfigError(f"expected two or more models to choose from, got {len(sources)}")
+    corpus = None if data is None else str(data)
+    configs = [studies.read(source, changes, corpus) for source in sources]
+    random_splits = not own_splits and all(map(_has_random_splits, configs))
+    names = _names([config.name for config in configs], sources)
+    trees = {name: reading.to_dict(config) for name, config in zip(names, configs, strict=True)}
+    session = studies.Session()
+    first = [_trial(tree, 1, random_splits) for tree in trees.values()]
+    entries = cohorts.entries(first, session.loader)
+    records = {name: entry.record for name, entry in zip(trees, entries, strict=True)}
+    _refuse_mixed(records)
+    return Arms(
+        trees, random_splits, part or ("test" if random_splits else "dev"), records, session
+    )
 
 
-def fitted(rule: "Rule", arms: configs.Arms, batched: bool) -> "Rule":
-    """The rule in the direction of the models' metric.
+def _has_random_splits(config: Any) -> bool:
+    try:
+        registry.kind(config.task).random_splits(config)
+    except ConfigError:
+        return False
+    return True
 
-    Args:
-      batched: ask for an evaluation a device at once.
-    """
-    directed = dataclasses.replace(rule, higher_is_better=arms.record.higher_is_better)
-    if batched and isinstance(directed, Confident):
-        return dataclasses.replace(directed, batch_size=len(jax.devices()))
-    return directed
+
+def _names(names: Sequence[str], sources: Sequence[reading.Source]) -> list[str]:
+    """The configs' own names; their paths, or else their places, where two share one."""
+    if len(set(names)) == len(names):
+        return list(names)
+    return [
+        str(source) if isinstance(source, str | Path) else f"{name} ({number})"
+        for number, (name, source) in enumerate(zip(names, sources, strict=True), 1)
+    ]
+
+
+def _refuse_mixed(records: Mapping[str, runs.Experiment]) -> None:
+    """Raises ConfigError where models are the same, or cannot be compared."""
+    first: dict[str, str] = {}
+    for name, record in records.items():
+        if first.setdefault(record.id, name) != name:
+            raise ConfigError(f"{name} and {first[record.id]} are the same: nothing to choose")
+    for key, what in (("metric", "one metric"), ("data_hash", "one data set")):
+        values = {getattr(record, key): name for name, record in records.items()}
+        if len(values) > 1:
+            shown = ", ".join(f"{name} has {value}" for value, name in values.items())
+            raise ConfigError(f"models to choose from need {what}: {shown}")
 
 
 def select(
-    rule: "Rule",
-    arms: configs.Arms,
+    rule: Rule,
+    of: Arms,
     folder: Path,
     store_url: str | None = None,
     *,
-    path: Path | None = None,
     seconds: float | None = None,
     quiet: bool = False,
-) -> "as_json.Result":
-    """Goes on with a selection until the rule has its answer or its time is spent.
+) -> "Selection":
+    """Trains models until the rule has its answer or its time is spent.
+
+    What is recorded in the runs folder is not trained again: so a selection that was stopped
+    begins anew, and goes on where it was.
 
     Args:
       folder: the runs folder.
-      path: of the state; None: in the runs folder, named by models and rule.
-      seconds, quiet: as of `configs.select` and `observe.watch`.
+      seconds, quiet: as of `steps` and `observe.watch`.
+    """
+    state, unit = rule.begin([*of.configs]), of.record.unit
+    with runs.open_store(store_url or folder) as store:
 
-    Returns:
-      The result as `report.selection.as_json.result` tells it, with part and metric.
+        def told(event: object, say: observe.Say) -> None:
+            nonlocal state
+            if isinstance(event, Told):
+                state = event.state
+                say(selection.progress(rule, event, unit))
+            elif isinstance(event, BatchStarted):
+                counts = event.evaluations.items()
+                say("next: " + ", ".join(f"{model} {count}" for model, count in counts))
+
+        happening = steps(rule, of, store, folder, seconds=seconds)
+        observe.watch(happening, lambda started: None, told, quiet=quiet)
+    answer = rule.answer(state) or rule.leading(state, OUT_OF_TIME)
+    return selection.result(rule, state, answer, part=of.part, metric=of.record.metric, unit=unit)
+
+
+class BatchStarted(NamedTuple):
+    """A batch begins, of so many evaluations of each model."""
+
+    evaluations: Mapping[str, int]
+
+
+def steps(
+    rule: Rule, of: Arms, store: runs.Store, folder: Path, *, seconds: float | None = None
+) -> Generator[BatchStarted | events.Event | Told, None, None]:
+    """Trains a batch after the other, all with as many lanes: later ones find the programs.
+
+    Args:
+      seconds: of training, summed over all evaluations, after which nothing more is asked for.
+
+    Yields:
+      BatchStarted, what `studies.run` yields, and Told after every score.
 
     Raises:
-      ConfigError: an epsilon in points, of fractions.
+      RunError: every model was dropped.
     """
-    options.refuse_points(rule, arms.record.unit)
-    path = path or _state_of(rule, arms, folder)
-    with (
-        saved.opened(path, rule, [*arms.configs], _source(arms)) as selected,
-        runs.open_store(store_url or folder) as store,
-    ):
-        happening = configs.select(rule, selected.state, arms, store, folder, seconds=seconds)
-        _train(rule, selected, happening, arms.record.unit, quiet)
-        state = selected.state
-    answer = rule.answer(state) or rule.leading(state, OUT_OF_TIME)
-    result = as_json.result(rule, state, answer)
-    record = arms.record
-    return {**result, "part": arms.part, "metric": record.metric, "unit": record.unit}
+    state, spent = rule.begin([*of.configs]), 0.0
+    while rule.answer(state) is None:
+        if seconds is not None and spent >= seconds:
+            return
+        asked = rule.ask(state)
+        yield BatchStarted(Counter(asked))
+        trials = {}
+        for model in asked:
+            state, number = state.start(model)
+            trials[of.trial(model, number)] = model, number
+        happening = studies.run(trials, store, folder, session=of.session, lanes=_lanes(rule, of))
+        for event in happening:
+            yield event
+            if isinstance(event, events.Ended):
+                spent += event.result.wall_seconds
+                for scored in _told(state, of.part, trials[event.trial], event.result):
+                    state = scored.state
+                    yield scored
 
 
-def _state_of(rule: "Rule", arms: configs.Arms, folder: Path) -> Path:
-    """The state's file, by the models and the rule."""
-    ids = sorted(record.id for record in arms.records.values())
-    ruled = {**dataclasses.asdict(rule), "name": type(rule).__name__}
-    ruled.pop("batch_size", None)  # may differ when a selection goes on
-    name = reading.digest(reading.canonical([ids, arms.part, arms.random_splits, ruled]))
-    return folder / "selections" / f"{name}.json"
+def _lanes(rule: Rule, of: Arms) -> int:
+    """Of every model's populations, the same in all batches, so that they share programs.
+
+    Under `map`, where no score depends on it and a device's lanes run one after the other, it is
+    one a device: selections by other rules, batches and budgets find the programs too. Under
+    `vmap` an idle lane costs as much as a busy one: evaluations beyond the lanes wait for one.
+    """
+    modes = {prepared.at(config, "training.lane_mode") for config in of.configs.values()}
+    if {*map(lanes.resolve, modes)} == {"map"}:
+        return len(jax.devices())
+    return rule.at_once(len(of.configs))
 
 
-def _source(arms: configs.Arms) -> dict[str, Json]:
-    """What the scores come from: another config or other data cannot go on with them."""
-    ids = {model: record.id for model, record in arms.records.items()}
-    return {"experiments": ids, "part": arms.part, "random_splits": arms.random_splits}
-
-
-def _train(
-    rule: "Rule",
-    selected: saved.Saved,
-    happening: Generator[object, None, None],
-    unit: str,
-    quiet: bool,
-) -> None:
-    """Lets it happen, saving the state on the way."""
-    if selected.known and not quiet:
-        print(f"{selected.path}: {selected.known} evaluations are known", file=sys.stderr)
-
-    def told(event: object, say: observe.Say) -> None:
-        assert isinstance(event, configs.BatchStarted | Told)
-        selected.save(event.state)
-        if isinstance(event, configs.BatchStarted):
-            counts = event.evaluations.items()
-            say("next: " + ", ".join(f"{model} {count}" for model, count in counts))
-        else:
-            say(terminal.progress(rule, event, unit))
-
-    observe.watch(happening, lambda started: None, told, quiet=quiet)
+def _told(
+    state: State, part: Part, job: tuple[str, int], result: runs.MemberResult
+) -> Iterator[Told]:
+    """The state with a result; a model without a score is dropped: its next try would be alike."""
+    model, number = job
+    score = getattr(result, part)
+    if model in state.excluded:
+        return
+    if score is not None:
+        yield Told(state.tell(model, score, number), model, number, score, "")
+        return
+    reason = f"evaluation {number} (seed {number}) {result.status}"
+    reason += f": {result.message}" if result.message else ""
+    dropped = state.exclude(model, reason)
+    yield Told(dropped, model, number, None, f"{result.status}; {model} is dropped")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxeval.bandits.workers import Report
+from jaxeval.bandits.commands import Report
 from jaxeval.errors import ConfigError
 from jaxeval.report.tuning import as_json, progress
 from jaxeval.report.tuning.as_json import Metric, Retrained

@@ -5,8 +5,8 @@ import json
 import re
 from collections.abc import Mapping
 
-from jaxeval.bandits import workers as side_by_side
-from jaxeval.bandits.workers import Report
+from jaxeval.bandits import commands
+from jaxeval.bandits.commands import Report
 from jaxeval.errors import ConfigError
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
@@ -18,13 +18,11 @@ _BESIDE = ("seed", "values")
 class Command:
     """Evaluates by a command.
 
-    The template is split into words as a shell would, but no shell runs it. Then the value of
-    each hyperparameter goes where {its_name} stands, {seed} is the seed and {values} all values
-    as JSON. A word that names a hyperparameter which is inactive is left out.
+    The value of each hyperparameter goes where {its_name} stands, {seed} is the seed and {values}
+    all values as JSON. A word that names a hyperparameter which is inactive is left out.
 
     Args:
-      template: such as "./train.sh --rate={rate} --seed={seed}".
-      field, limit: as of `workers.Processes`.
+      template, field, limit: as of `commands.Command`.
 
     Attributes:
       seeded: whether it is told its seed; if not, all seeds of a setting are the same run.
@@ -36,8 +34,9 @@ class Command:
     def __init__(
         self, template: str, space: Space, field: str | None = None, limit: float | None = None
     ):
-        words = side_by_side.words(template)
         names = [parameter.name for parameter in space.parameters]
+        self._command = commands.Command(template, [*names, *_BESIDE], field, limit)
+        self.stop = self._command.stop
         taken = [name for name in _BESIDE if name in names]
         if taken:
             raise ConfigError(f"--command: {{{taken[0]}}} is taken; name that hyperparameter else")
@@ -54,31 +53,23 @@ class Command:
                 f"{{{missing[0]}}} is missing in {template!r}"
             )
         self.seeded = "seed" in placeholders
-        self._words = words
-        self._names = set(names)
-        self._processes = side_by_side.Processes(field, limit)
 
     def __call__(
         self, values: Mapping[str, Value], seed: int, report: Report | None = None
     ) -> float:
         """The score; `report` hears of the lines {"step": 3, "score": 0.7} before it."""
-        return self._processes.score(self.words(values, seed), report)
+        return self._command.score(_filled(values, seed), report)
 
     def words(self, values: Mapping[str, Value], seed: int) -> list[str]:
         """What is run."""
-        plain = json.dumps(dict(values), ensure_ascii=False)
-        shown = {name: _shown(value) for name, value in values.items()}
-        filled = {**shown, "seed": str(seed), "values": plain}
-        inactive = self._names - set(values)
-        return [
-            _PLACE.sub(lambda place: filled.get(place[1], place[0]), word)
-            for word in self._words
-            if not inactive & set(_PLACE.findall(word))
-        ]
+        return self._command.words(_filled(values, seed))
 
-    def stop(self) -> None:
-        """Ends all commands that are running."""
-        self._processes.stop()
+
+def _filled(values: Mapping[str, Value], seed: int) -> dict[str, str]:
+    """What stands for each place."""
+    plain = json.dumps(dict(values), ensure_ascii=False)
+    shown = {name: _shown(value) for name, value in values.items()}
+    return {**shown, "seed": str(seed), "values": plain}
 
 
 def _shown(value: Value) -> str:

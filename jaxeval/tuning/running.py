@@ -3,15 +3,14 @@
 A worker that is free gets the next proposal at once, which counts on what still runs.
 """
 
-import dataclasses
 import functools
 import math
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from jaxeval.bandits import workers as side_by_side
-from jaxeval.bandits.workers import EvaluationFailed
+from jaxeval.bandits import commands
+from jaxeval.bandits.commands import EvaluationFailed
 from jaxeval.errors import DataError
 from jaxeval.space.distributions import Value
 from jaxeval.tuning import halving as halvings
@@ -20,7 +19,7 @@ from jaxeval.tuning import search as searches
 from jaxeval.tuning.history import Evaluation, History, Result, Stopped
 from jaxeval.tuning.search import Search
 
-# values, seed -> score; of a search with halving also a `workers.Report`
+# values, seed -> score; of a search with halving also a `commands.Report`
 Evaluate = Callable[..., float]
 Job = tuple[int, int]  # number of the evaluation, seed
 
@@ -38,14 +37,6 @@ class Step(NamedTuple):
     note: str = ""
 
 
-@dataclasses.dataclass
-class _Running:
-    """Scores of evaluations that have not ended, by seed, and failures so far."""
-
-    scores: dict[int, dict[int, float]] = dataclasses.field(default_factory=dict)
-    failures: dict[Job, int] = dataclasses.field(default_factory=dict)
-
-
 def run(
     search: Search,
     history: History,
@@ -60,7 +51,7 @@ def run(
     """Goes on with a search until so many evaluations have ended, those that ran before first.
 
     Args:
-      evaluate: as of `workers.desk`.
+      evaluate: as of `commands.working`.
       trials: evaluations in all.
       steps: at which evaluations report, of a search with halving.
       retries: times that a failed seed is tried again; then the evaluation has failed.
@@ -71,10 +62,10 @@ def run(
     """
     if workers < 1 or retries < 0:
         raise DataError(f"workers, retries: expected at least 1 and 0, got {workers}, {retries}")
-    running = _Running()
+    scores: dict[int, dict[int, float]] = {}  # of evaluations that have not ended, by seed
     live = _Live(search, history, evaluate, steps)
-    desk: side_by_side.Desk[Job]
-    with side_by_side.desk(live, workers) as desk:
+    desk: commands.Workers[Job]
+    with commands.working(live, workers, retries) as desk:
         desk.waiting.extend(_jobs(histories.pending(history)))
         while True:
             # as many settings as keep all workers busy
@@ -89,7 +80,7 @@ def run(
                 return
             for job, result in desk.next_results():
                 with live.lock:
-                    step = _told(live.history, running, job, result, retries, desk)
+                    step = _told(live.history, scores, job, result, desk)
                     live.history = live.history if step is None else step.history
                 if step is not None:
                     yield step
@@ -110,18 +101,15 @@ def again(
     Yields:
       a seed with its score, or with the cause of its last failure.
     """
-    left = dict.fromkeys(seeds, retries)
-    desk: side_by_side.Desk[Job]
-
-    with side_by_side.desk(_Again(evaluate, values), workers) as desk:
+    desk: commands.Workers[Job]
+    with commands.working(_Again(evaluate, values), workers, retries) as desk:
         desk.waiting.extend((0, seed) for seed in seeds)
         while desk.busy:
-            for (_, seed), result in desk.next_results():
-                if not isinstance(result, float) and left[seed]:
-                    left[seed] -= 1
-                    desk.waiting.appendleft((0, seed))
-                    continue
-                yield seed, result if isinstance(result, float) else str(result)
+            for job, result in desk.next_results():
+                if isinstance(result, float):
+                    yield job[1], result
+                elif not desk.try_again(job):
+                    yield job[1], str(result)
 
 
 class _Live:
@@ -173,11 +161,10 @@ def _jobs(evaluations: list[Evaluation]) -> list[Job]:
 
 def _told(
     history: History,
-    running: _Running,
+    scores: dict[int, dict[int, float]],
     job: Job,
     result: float | EvaluationFailed,
-    retries: int,
-    desk: side_by_side.Desk[Job],
+    desk: commands.Workers[Job],
 ) -> Step | None:
     """The step of a result; None while other seeds are awaited, or the evaluation has failed."""
     number, seed = job
@@ -186,15 +173,13 @@ def _told(
         stopped = evaluation.result.stopped is not None
         return Step(history, evaluation) if stopped else None
     if isinstance(result, float):
-        scores = running.scores.setdefault(number, {})
-        scores[seed] = result
-        if len(scores) < len(evaluation.seeds):
+        of_seeds = scores.setdefault(number, {})
+        of_seeds[seed] = result
+        if len(of_seeds) < len(evaluation.seeds):
             return None
-        ended = Result(tuple(scores[seed] for seed in evaluation.seeds))
+        ended = Result(tuple(of_seeds[seed] for seed in evaluation.seeds))
         return _ended(history, number, ended)
-    running.failures[job] = running.failures.get(job, 0) + 1
-    if running.failures[job] <= retries:
-        desk.waiting.appendleft(job)
+    if desk.try_again(job):
         return Step(history, evaluation, f"{result}; tried again")
     desk.drop(number)
     return _ended(history, number, Result(failure=str(result)))

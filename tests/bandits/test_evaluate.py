@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jaxeval import bandits
-from jaxeval.bandits import evaluate, workers
+from jaxeval.bandits import commands, evaluate
 from jaxeval.errors import ConfigError, DataError, RunError
 
 TRUTH = {"a": 0.5, "b": 0.7}
@@ -20,7 +20,7 @@ def _score(model: str, number: int) -> float:
 
 
 def _end(rule: bandits.Rule, models: list[str], *positional: object, **how: object) -> list:
-    return list(evaluate.run(rule, rule.begin(models), *positional, **how))  # type: ignore[arg-type]
+    return list(evaluate.run(rule, models, *positional, **how))  # type: ignore[arg-type]
 
 
 def test_late_results_give_the_same_scores() -> None:
@@ -38,12 +38,11 @@ def test_late_results_give_the_same_scores() -> None:
         assert state.scores_of(model) == [_score(model, k) for k in numbers]
 
 
-@pytest.mark.parametrize("result", [None, "0.5", b"0.5"])
-def test_a_function_without_a_score_is_named(result: object) -> None:
+def test_a_function_without_a_score_is_named() -> None:
     """Dies if what returns nothing is a TypeError from within, or a text a score."""
-    rule = bandits.TopTwoThompson()
-    with pytest.raises(DataError, match=f"a: expected a score as a number, got {result!r}"):
-        _end(rule, ["a", "b"], lambda model, number: result)
+    for result in (None, "0.5"):
+        with pytest.raises(DataError, match=f"a: expected a score as a number, got {result!r}"):
+            _end(bandits.TopTwoThompson(), ["a", "b"], lambda model, number, of=result: of)
 
 
 def test_workers_work_at_once() -> None:
@@ -66,7 +65,7 @@ def test_failures_are_tried_again_then_the_model_is_given_up() -> None:
     def flaky(model: str, number: int) -> float:
         calls.append((model, number))
         if model == "bad" or (number == 2 and calls.count((model, 2)) == 1):
-            raise workers.EvaluationFailed("boom")
+            raise commands.EvaluationFailed("boom")
         return _score(model, number)
 
     rule = bandits.TopTwoThompson(delta=0.1)
@@ -80,25 +79,6 @@ def test_failures_are_tried_again_then_the_model_is_given_up() -> None:
     assert any("tried again" in event.note for event in events)
     infinite = _end(rule, ["a", "b"], lambda m, k: float("inf") if m == "a" else 1.0)
     assert "the score is inf" in infinite[-1].state.excluded["a"]
-
-
-def test_what_was_pending_is_done_again() -> None:
-    """Dies if a resumed selection forgets an evaluation that was under way, or repeats others."""
-    rule = bandits.TopTwoThompson(delta=0.1)
-    whole = _end(rule, ["a", "b"], _score)[-1].state
-    steps = evaluate.run(rule, rule.begin(["a", "b"]), _score)
-    for _ in range(4):
-        state = next(steps).state
-    steps.close()
-    done: list[tuple[str, int]] = []
-
-    def count(model: str, number: int) -> float:
-        done.append((model, number))
-        return _score(model, number)
-
-    last = list(evaluate.run(rule, state, count))[-1].state
-    assert last.scores == whole.scores
-    assert len(done) == whole.evaluations - 4
 
 
 def _python(code: str) -> str:
@@ -130,7 +110,6 @@ def test_the_score_is_found(code: str, field: str | None, expected: float) -> No
 @pytest.mark.parametrize(
     ("code", "field", "message"),
     [
-        ("import sys; sys.exit(4)", None, "exit code 4"),
         ('import sys; sys.exit("out of memory")', None, "exit code 1 (out of memory)"),
         ("pass", None, "no output"),
         ("import os; os.kill(os.getpid(), 9)", None, "exit code -9"),
@@ -141,7 +120,7 @@ def test_the_score_is_found(code: str, field: str | None, expected: float) -> No
 )
 def test_what_gives_no_score_is_explained(code: str, field: str | None, message: str) -> None:
     """Dies if a crashed command counts as a score."""
-    with pytest.raises(workers.EvaluationFailed) as caught:
+    with pytest.raises(commands.EvaluationFailed) as caught:
         evaluate.Command(_python(code), field)("m", 1)
     assert message in str(caught.value)
 
@@ -154,7 +133,7 @@ def test_a_command_that_hangs_is_stopped_with_its_children(tmp_path: Path) -> No
         f'open("{path}", "w").write(str(p.pid)); time.sleep(60)'
     )
     begin = time.monotonic()
-    with pytest.raises(workers.EvaluationFailed, match=r"no result within 1\.5 s"):
+    with pytest.raises(commands.EvaluationFailed, match=r"no result within 1\.5 s"):
         evaluate.Command(_python(code), limit=1.5)("m", 1)
     assert time.monotonic() - begin < 10
     child = int(path.read_text())
@@ -175,7 +154,7 @@ def test_running_commands_end_with_the_selection() -> None:
     rule = bandits.TopTwoThompson(budget=6, batch_size=2, delta=None)
     command = evaluate.Command(_python("import time; time.sleep(30); print(1)"))
     begin = time.monotonic()
-    steps = evaluate.run(rule, rule.begin(["a", "b"]), command, workers=2)
+    steps = evaluate.run(rule, ["a", "b"], command, workers=2)
     thread = threading.Timer(1.0, command.stop)
     thread.start()
     with pytest.raises(RunError, match=r"every model was dropped .*stopped"):
@@ -184,18 +163,20 @@ def test_running_commands_end_with_the_selection() -> None:
     assert time.monotonic() - begin < 15
 
 
-def test_no_model_left_is_an_error_and_the_last_one_is_tried() -> None:
+def test_no_model_left_is_an_error() -> None:
     """Dies if a model that was never evaluated wins because the others broke."""
 
     def broken(model: str, number: int) -> float:
-        raise workers.EvaluationFailed(f"{model} breaks")
+        raise commands.EvaluationFailed(f"{model} breaks")
 
-    rule = bandits.TopTwoThompson()
     with pytest.raises(RunError, match=r"every model .*bad: .*bad breaks; nan: .*nan breaks"):
-        _end(rule, ["bad", "nan"], broken)
-    last = _end(rule, ["bad", "a"], lambda m, k: float("nan") if m == "bad" else 0.5)[-1].state
-    answer = rule.answer(last)
-    assert answer is not None and (answer.best, last.scores_of("a")) == ("a", [0.5])
+        _end(bandits.TopTwoThompson(), ["bad", "nan"], broken)
+
+
+def test_words_of_places_without_a_value_are_left_out() -> None:
+    """Dies if a value is filled in twice, or text in other braces is lost."""
+    command = commands.Command("echo {a} --b={b} {other} x{a}{c}", ["a", "b", "c"])
+    assert command.words({"a": "{c}", "c": "1 2"}) == ["echo", "{c}", "{other}", "x{c}1 2"]
 
 
 def test_bad_commands_are_refused() -> None:
@@ -206,5 +187,16 @@ def test_bad_commands_are_refused() -> None:
         evaluate.Command("train.sh '{model}")
     with pytest.raises(ConfigError, match="no such program"):
         evaluate.Command("/no/such/program {model}")
-    with pytest.raises(DataError, match="workers"):
-        _end(bandits.TopTwoThompson(), ["a", "b"], _score, workers=0)
+    for template, items in (("echo {model} {items}", None), ("echo {model}", 60)):
+        with pytest.raises(ConfigError, match=r"expected \{items\} in it with"):
+            order = None if items is None else evaluate.blocks(items)
+            evaluate.Command(template, order=order)
+
+
+def test_blocks_are_a_random_order_of_all_items() -> None:
+    """Dies if an item is asked twice, or the order does not follow the seed."""
+    order = evaluate.blocks(100, 1, 30)
+    assert order.shape == (3, 30) and len(set(order.ravel().tolist())) == 90
+    assert (order != evaluate.blocks(100, 2, 30)).any()
+    with pytest.raises(ConfigError, match="three blocks of 34 items"):
+        evaluate.blocks(100, 1, 34)

@@ -263,9 +263,9 @@ def test_no_verb_compares_or_selects_a_fold(tmp_path: Path, capsys: pytest.Captu
     fold = _table(tmp_path, "fold", list("012345"))
     assert compare.main(["--table", fold]) == 0
     assert "fold against" not in capsys.readouterr().out
-    assert select.main(["--table", fold, "--budget", "40", "--json", "-"]) == 0
+    assert select.main(["table", fold, "--budget", "40", "--json", "-"]) == 0
     assert '"fold"' not in capsys.readouterr().out
     epoch = _table(tmp_path, "epoch", list("123456"))
-    for verb in (compare.main, select.main):
+    for verb, word in ((compare.main, "--table"), (select.main, "table")):
         with pytest.raises(DataError, match=r"column epoch: rows of one run.*--column last=epoch"):
-            verb(["--table", epoch])
+            verb([word, epoch])

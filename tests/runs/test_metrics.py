@@ -99,9 +99,9 @@ def test_tables_of_losses(tmp_path: Path, capsys: pytest.CaptureFixture, column:
     assert (tree["higher_is_better"], tree["direction_assumed"]) == (False, False)
     tree = verb.as_json(capsys, *words, "--higher-is-better")
     assert tree["pairs"][0]["probability_of_improvement"]["estimate"] == 0.0
-    assert select.main(words) == 0
+    assert select.main(["table", *words[1:]]) == 0
     shown = capsys.readouterr().out
-    assert f"{column}: lower is better" in shown and "\nA is the best with probability" in shown
+    assert f"{column}: lower is better" in shown and "A is the best with probability" in shown
     with pytest.raises(ConfigError, match=f"{column}, of which lower is better"):
         sensitivity.main([words[1], "--score", column, "--hyperparameters", "seed"])
 
@@ -117,10 +117,10 @@ def test_a_column_of_metrics_and_what_no_one_knows(
     assert "wer: lower is better" in str(jaxeval.compare("A", "B", table=tidy))
     said = "higher is better (assumed; --lower-is-better otherwise)"
     path = _table(tmp_path, "points")
-    for run in (compare.main, select.main):
-        assert run(["--table", path, "--score", "points"]) == 0
+    for run, word in ((compare.main, "--table"), (select.main, "table")):
+        assert run([word, path, "--score", "points"]) == 0
         assert f"points: {said}" in capsys.readouterr().out
-        assert run(["--table", path, "--score", "points", "--lower-is-better"]) == 0
+        assert run([word, path, "--score", "points", "--lower-is-better"]) == 0
         shown = capsys.readouterr().out
         assert "points: lower is better" in shown and "assumed" not in shown
     assert "(assumed; higher_is_better=False otherwise)" in str(jaxeval.compare(_GOOD, _BAD))
@@ -259,8 +259,8 @@ def test_fractions_beside_percent(
     """Dies if the scale decides who wins, or scores that may be of one scale are refused."""
     path = tmp_path / "scores.jsonl"
     path.write_text("\n".join(_records(metric, low, _PERCENT, **more)))
-    words = ["--table", str(path), "--score", metric]
-    for run in (compare.main, select.main):
+    for run, word in ((compare.main, "--table"), (select.main, "table")):
+        words = [word, str(path), "--score", metric]
         if refused:
             with pytest.raises(DataError, match=r"A look like fractions .* divide by 100"):
                 run(words)

@@ -42,7 +42,7 @@ def test_columns_that_part_the_scores_are_doubted(
         shown = " ".join(shown.split())
         assert "not read: test_set, machine" in shown and doubt in shown
         assert "(test_set: sst, mams, trec)" in shown and "--column dataset=test_set" in shown
-    select.main(["--table", path, "--json", "-", "--budget", "6"])
+    select.main(["table", path, "--json", "-", "--budget", "6"])
     assert any(doubt in line for line in json.loads(capsys.readouterr().out)["warnings"])
     (note,) = tables.read(path, Layout(columns={"dataset": "test_set"})).warnings
     assert note == "not read: machine"

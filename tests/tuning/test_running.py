@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jaxeval.bandits.workers import EvaluationFailed
+from jaxeval.bandits.commands import EvaluationFailed
 from jaxeval.errors import DataError
 from jaxeval.space import space as spaces
 from jaxeval.tuning import history as histories

@@ -1,1 +1,0 @@
-"""The selection of the best model by a bandit: JSON and terminal."""

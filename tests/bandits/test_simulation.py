@@ -1,0 +1,152 @@
+"""Replays of recorded scores: what is drawn, and that many at once equal one by one."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxeval import bandits
+from jaxeval.bandits import Replay, simulate, trials
+from jaxeval.errors import DataError
+
+RECORD = {
+    name: (0.6 + 0.01 * k + 0.03 * np.random.default_rng(k).normal(size=60)).tolist()
+    for k, name in enumerate("abcd")
+}
+COARSE = {name: np.round(scores, 1).tolist() for name, scores in RECORD.items()}  # many equal
+NORMAL = np.random.default_rng(7).normal(size=(800, 5))
+
+
+def test_every_score_comes_once() -> None:
+    """Dies if a recorded score is drawn twice, or models share an order."""
+    replay = Replay({"a": range(50), "b": range(50)}, seed=3)
+    a, b = ([replay(name, k) for k in range(1, 51)] for name in "ab")
+    assert sorted(a) == sorted(b) == [*range(50)] and a != b
+    assert [replay("a", k) for k in (3, 1, 2)] == [a[2], a[0], a[1]]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        bandits.TopTwoThompson(delta=0.1),
+        bandits.TopTwoThompson(delta=0.1, batch_size=3),
+        bandits.BatchThompson(delta=0.1, budget=41),
+        bandits.NonAdaptive(delta=0.1, budget=60),
+        bandits.NonAdaptive(delta=None, budget=18),
+        bandits.SequentialHalving(budget=30),
+        bandits.TopTwoThompson(delta=0.1, higher_is_better=False, prior=0.0),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("record", [RECORD, COARSE], ids=["normal", "coarse"])
+def test_many_at_once_equal_one_by_one(rule: Any, record: dict[str, list[float]]) -> None:
+    """Dies if the vectorised simulation is another algorithm than the state machine."""
+    if isinstance(rule, bandits.TopTwoThompson) and record is COARSE:
+        rule = dataclasses.replace(rule, budget=90)  # else until all 240 scores are spent
+    simulated = simulate(rule, record, repetitions=2, seed=11)
+    for r in range(2):
+        mine = dataclasses.replace(rule, seed=11 + r)
+        state, answer = bandits.select(mine, Replay(record, seed=11 + r))
+        assert state.evaluations == answer.evaluations
+        assert (simulated.best[r], simulated.evaluations[r]) == (answer.best, answer.evaluations)
+        assert simulated.reasons[r] == answer.reason
+
+
+def test_a_replay_ends_with_its_record() -> None:
+    """Dies if another model is said to have none left, or fewer than three are evidence."""
+    record = {"a": NORMAL[0, :5].tolist(), "b": NORMAL[1, :6].tolist()}
+    rule = bandits.TopTwoThompson(delta=1e-6)
+    state, answer = bandits.select(rule, Replay(record))
+    (spent,) = (name for name in "ab" if f" scores of {name} are asked for" in answer.reason)
+    assert answer.reason.startswith(f"more than the {len(record[spent])} recorded scores")
+    assert len(state.scores_of(spent)) == len(record[spent]) and answer.probability is not None
+    with pytest.raises(DataError, match="b: 2 recorded scores; expected 3 or more"):
+        bandits.select(rule, Replay({"a": [0.1, 0.2, 0.3], "b": [0.1, 0.2]}))
+    for fixed in (
+        bandits.SequentialHalving(budget=14),
+        bandits.NonAdaptive(delta=None, budget=14),
+    ):
+        with pytest.raises(DataError, match=r"more scores of [ab] are asked for than there are"):
+            bandits.select(fixed, Replay(record))
+    with pytest.raises(DataError, match="finite"):
+        Replay({"a": [1, float("nan")]})
+
+
+def test_equal_models_with_five_scores_are_hardly_told_apart() -> None:
+    """Dies if few scores make confident: two equal models, five new scores each, 400 times.
+
+    A rule that keeps its word would be confident in 2 delta of them, an error to either side.
+    """
+    records = [dict(zip("ab", scores, strict=True)) for scores in NORMAL.reshape(400, 2, 5)]
+    for rule in (bandits.TopTwoThompson(), bandits.NonAdaptive(), bandits.BatchThompson()):
+        replays = [Replay(record, seed=k) for k, record in enumerate(records)]
+        answers = trials(rule, ["a", "b"], replays, range(400), [5, 5])
+        assert np.mean([answer.reason == "confident" for answer in answers]) <= 2 * rule.delta
+
+
+def test_the_truth_is_the_highest_mean() -> None:
+    """Dies if correctness is judged in the wrong direction, or a rounding parts two models."""
+    record = {"low": [0.1] * 5 + [0.11], "high": [0.9] * 5 + [0.91]}
+    for higher, name in ((True, "high"), (False, "low")):
+        rule = bandits.TopTwoThompson(higher_is_better=higher)
+        simulated = simulate(rule, record, repetitions=5)
+        assert simulated.best == (name,) * 5 and simulated.share_correct == (1.0, 0.0)
+    x = 0.41095890410958902
+    equal = {"m1": [0.3973, 0.411, 0.411], "m2": [x] * 6, "m3": [x] * 5}
+    simulated = simulate(bandits.SequentialHalving(budget=6), equal, repetitions=20)
+    assert simulated.recorded_best == ("m2", "m3")
+    assert simulated.correct.tolist() == [name in ("m2", "m3") for name in simulated.best]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: bandits.SequentialHalving(budget=8),
+        lambda: bandits.NonAdaptive(delta=None, budget=8),
+        lambda: bandits.TopTwoThompson(budget=40),
+    ],
+)
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_who_is_named_of_equal_models_is_said(
+    make: Callable[[], bandits.Rule], order: Sequence[str]
+) -> None:
+    """Dies if the order of the models decides and the answer does not say so."""
+    _, answer = bandits.select(make(), Replay({name: [0.5] * 20 for name in order}))
+    assert (answer.best, answer.undecided) == (order[0], tuple(order))
+    apart = {"a": [0.4, 0.5, 0.6, 0.7] * 5, "b": [1.0, 0.9, 0.8, 0.7] * 5}
+    _, answer = bandits.select(make(), Replay({name: apart[name] for name in order}))
+    assert (answer.best, answer.undecided) == ("b", ())
+
+
+def test_a_constant_model_takes_no_more_evaluations_than_the_rule_asks_of_all() -> None:
+    """Dies if a deterministic baseline far behind is evaluated until ten scores are equal."""
+    draw = np.random.default_rng(3)
+    for constant, best, most in ((0.8, "a", 4), (0.9, "base", 10)):
+        record = {
+            name: draw.normal(m, 0.01, 60).tolist() for name, m in (("a", 0.84), ("b", 0.82))
+        }
+        record["base"] = [constant] * 60
+        spent = []
+        for seed in range(20):
+            rule = bandits.TopTwoThompson(seed=seed)
+            state, answer = bandits.select(rule, Replay(record, seed=seed))
+            assert answer.best == best and answer.reason == "confident"
+            spent.append(len(state.scores_of("base")))
+        assert max(spent) <= most and np.median(spent) <= most - 1
+
+
+def test_equal_scores_by_chance_are_no_certainty() -> None:
+    """Dies if noisy models on few items, whose first scores are often equal, are believed to be
+    constants: the best one would be missed more often than delta."""
+    draw = np.random.default_rng(5)
+    wrong = 0
+    for seed in range(200):
+        record = {
+            n: (draw.binomial(10, p, 400) / 10).tolist() for n, p in (("a", 0.9), ("b", 0.8))
+        }
+        rule = bandits.TopTwoThompson(seed=seed)
+        _, answer = bandits.select(rule, Replay(record, seed=seed))
+        wrong += answer.best == "b"
+    assert wrong <= 18  # 200 times .05 and two standard errors; 15 with ten required
