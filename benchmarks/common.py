@@ -18,7 +18,8 @@ import numpy as np  # noqa: E402
 
 from jaxeval import studies  # noqa: E402
 from jaxeval.contracts import Member  # noqa: E402
-from jaxeval.population import loop  # noqa: E402
+from jaxeval.population import host  # noqa: E402
+from jaxeval.studies import memory  # noqa: E402
 from jaxeval.studies import prepared as preparing  # noqa: E402
 
 # 2 x 100 BiLSTM, character CNN, CRF, global norm 1, Nadam, frozen 100-dimensional vectors
@@ -56,18 +57,18 @@ def members_of(prepared: studies.Prepared, count: int) -> list[Member]:
 
 def parameters(prepared: studies.Prepared) -> int:
     """Number of trained parameters of a member."""
-    return preparing.parameters(prepared.problem, preparing.member_of(prepared))
+    return memory.parameters(prepared.problem, preparing.member_of(prepared))
 
 
-def population(prepared: studies.Prepared, members: int) -> tuple[loop.Population, float]:
+def population(prepared: studies.Prepared, members: int) -> tuple[host.Population, float]:
     """A population with all lanes taken, and the seconds its programs took to compile."""
-    population = loop.Population(prepared.problem, members_of(prepared, members), members)
+    population = host.Population(prepared.problem, members_of(prepared, members), members)
     seconds = population.compile()
     population.arrange()
     return population, seconds
 
 
-def epoch_seconds(population: loop.Population) -> float:
+def epoch_seconds(population: host.Population) -> float:
     """Seconds of one epoch of training (no evaluation) of all lanes."""
     import time
 

@@ -18,6 +18,7 @@ all that lies below, and the first that fits counts:
 from string import Template
 
 # (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
+_IDS = "ids of experiments are hashes of other text"
 RENAMED: list[tuple] = [
     ("json.logit", None, "no logits any more", "select: table"),
     ("exit.1", None, "no logits any more", "select: table"),
@@ -40,12 +41,35 @@ RENAMED: list[tuple] = [
             (".guarded", None, "no logits any more"),
         )
     ),
+    *((f"json.{name}.sd", None, "n - 1", "trained: *") for name in ("first", "five", "slow")),
+    *((f"json.{name}.sd", None, "n - 1", "trained: *") for name in ("six", "sweep", "train")),
+    *(
+        (f"json.{name}.{k}.{key}", None, why, "trained: *")
+        for name in ("report", "report_slow")
+        for k in range(4)
+        for key, why in (("sd", "n - 1"), ("experiment", _IDS))
+    ),
+    *(
+        (f"json.{name}.{k}", f"json.{name}.experiments.{k}", "an object", "trained: *")
+        for name in ("report", "report_slow")
+        for k in range(4)
+    ),
+    ("json.*.experiment", None, _IDS, "trained: *"),
+    ("json.ablation.source", None, _IDS),
+    *((f"files.*.{name}", None, _IDS) for name in ("experiment", "config_hash", "config")),
+    ("json.list", None, "the summaries of report", "trained: *"),
+    ("json.configs.*", "json.configs.configs.*", "an object", "about: configs"),
 ]
 # (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
 ADDED: list[tuple] = [
     ("json.*", "every selection has all keys", "select: *"),
     ("json.*", "every selection has all keys", "trained: bags, selected"),
     ("json.selected.*", "every selection has all keys", "trained: bags, whole life"),
+    ("json.*.location", "an object", "trained: *"),
+    ("json.*experiment", _IDS, "trained: *"),
+    ("json.ablation.source", _IDS),
+    *((f"files.*.{name}*", _IDS, "trained: *") for name in ("experiment", "config")),
+    ("json.list.*", "the summaries of report", "trained: *"),
 ]
 # (path below "figures.", reason)
 DROPPED_FIGURES: list[tuple[str, str]] = []
@@ -328,8 +352,8 @@ about: configs
     configs --json out/configs.json
     configs moss2019/atae_small > out/atae.toml
     configs wiemerslage2024/space_transformer_small > out/space.toml
-    train --help-config > out/keys.txt
-    train --help-config task=language > out/language.txt
+    configs keys > out/keys.txt
+    configs keys language > out/language.txt
 about: dry runs
     train --dry-run > out/default.txt
     train reimers2017/wnut17_ner --data data/wnut17 data.vectors=$GLOVE --dry-run >
@@ -343,7 +367,7 @@ about: dry runs
     train nayak2016/sentiment_fixed --data data/sst --dry-run > out/sst.txt
     train nayak2016/nli_tuned --data data/ppdb_nli --dry-run > out/ppdb.txt
     sweep wiemerslage2024/georgian_transformer_small --space
-        wiemerslage2024/space_transformer_small --data data/g2p2021 --runs 12 --dry-run --json
+        wiemerslage2024/space_transformer_small --data data/g2p2021 --trials 12 --dry-run --json
         out/sweep.json > out/sweep.txt
     tune wiemerslage2024/albanian_attentive_lstm_small --space
         wiemerslage2024/space_attentive_lstm_small --data data/sigmorphon2017 --dry-run >
@@ -378,7 +402,7 @@ trained: bags, whole life
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
     runs list runs --json out/list.json
-    report runs --json out/report.json --html out/report.html --figures out/f --details
+    report runs --json out/report.json --save out/report.html --save out/f --details
     report runs --experiment slow --json out/report_slow.json
     compare --runs runs --json out/compared.json --latex out/t.tex --details
     compare five slow --runs runs --score dev --json out/dev.json
@@ -401,11 +425,11 @@ trained: bags, random splits
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
 trained: bags, sweep
-    sweep $BAG --space in/bag_space.toml --runs 6 --json out/six.json
-    sweep $BAG --space in/bag_space.toml --runs 12 --json out/sweep.json
+    sweep $BAG --space in/bag_space.toml --trials 6 --json out/six.json
+    sweep $BAG --space in/bag_space.toml --trials 12 --json out/sweep.json
     sensitivity runs --json out/sensitivity.json --ks 2,5 --resamples 50 --details --figures
         out/f
-    report runs --json out/report.json --figures out/g
+    report runs --json out/report.json --save out/g
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
 trained: bags, selected
@@ -486,7 +510,7 @@ def _read(text: str) -> dict[str, list[str]]:
 _MORE = """\
 tagging, softmax, map
     runs list runs --json out/list.json
-    report runs --json out/report.json --html out/report.html --figures out/f --details
+    report runs --json out/report.json --save out/report.html --save out/f --details
 tagging, splits
     compare --runs runs --json out/refused.json
     noise --by split,seed --runs runs --json out/of_runs.json
@@ -494,11 +518,11 @@ language, evaluate
     predict runs --input in/golden/text/test.txt --output out/lines.tsv --all
     predict runs --input in/golden/text/test.txt --output out/whole.tsv --whole --vote
 language, ablation
-    report runs --json out/report.json --figures out/f
+    report runs --json out/report.json --save out/f
     compare --runs runs --json out/compared.json --details
 seq2seq, ragged sweep
     sensitivity runs --json out/sensitivity.json --figures out/f --ks 2 --resamples 20 --details
-    report runs --json out/report.json --html out/report.html
+    report runs --json out/report.json --save out/report.html
     runs list runs
 """
 

@@ -117,7 +117,7 @@ def _in_process(args: argparse.Namespace, runs: Path) -> Sequence[str]:
 
 def _by_command(args: argparse.Namespace, runs: Path) -> Sequence[str]:
     train = [sys.executable, "-m", "jaxeval.train", "{model}", *_changes(args)]
-    train += ["--split-list", "{split}", "--seed-list", "{seed}", "--json", "-"]
+    train += ["--splits", "{split},", "--seeds", "{seed},", "--json", "-"]
     train += ["--out", f"{runs}/{{model}}/{{seed}}"]
     command = ["command", shlex.join(train), *args.models, "--json-field", "test.median"]
     return [*command, *_rule(args), "--workers", str(args.workers), "--state", f"{runs}.json"]

@@ -35,8 +35,8 @@ import torch
 
 from jaxeval import studies
 from jaxeval.contracts import Member
-from jaxeval.population import lanes, loop
-from jaxeval.population.problem import Problem
+from jaxeval.population import host, lanes
+from jaxeval.population.member import Problem
 
 WORDS, TEXTS = 8000, 6000  # of what is drawn
 Batches = list[dict[str, np.ndarray]]  # rows of a bucket each
@@ -74,14 +74,14 @@ def main() -> None:
     )
 
 
-def params_of(population: loop.Population, count: int) -> list[Any]:
+def params_of(population: host.Population, count: int) -> list[Any]:
     """Those with which the first members begin."""
     params = jax.device_get(population.state.params)
     return [jax.tree.map(lambda leaf, n=n: leaf[n], params) for n in range(count)]
 
 
 def measure(
-    population: loop.Population,
+    population: host.Population,
     content: dict[str, Any],
     file: str,
     ways: Sequence[str],
@@ -156,16 +156,16 @@ def _texts(count: int) -> Iterator[str]:
 
 def population_of(
     prepared: studies.Prepared, members: int, count: int
-) -> tuple[loop.Population, float]:
+) -> tuple[host.Population, float]:
     """Members whose epochs are cut to `count` steps, and the seconds of compiling."""
     return cut_population(prepared.problem, common.members_of(prepared, members), count)
 
 
 def cut_population(
     problem: Problem, members: Sequence[Member], count: int
-) -> tuple[loop.Population, float]:
+) -> tuple[host.Population, float]:
     """The same of any problem."""
-    population = loop.Population(problem, members, len(members))
+    population = host.Population(problem, members, len(members))
     shared = population.engine.shared
     steps = jax.device_get(shared.steps)
     bucket, batch = steps.bucket[:count], steps.batch[:count]
@@ -177,7 +177,7 @@ def cut_population(
     return population, seconds
 
 
-def batches_of(prepared: studies.Prepared, population: loop.Population, seed: int) -> Batches:
+def batches_of(prepared: studies.Prepared, population: host.Population, seed: int) -> Batches:
     """Batches of the same buckets as ours, in the same order, filled by another draw."""
     generator = np.random.default_rng(seed)
     size = prepared.config.training.batch_size

@@ -14,7 +14,7 @@ import seq2seq_agreement
 import torch
 
 from jaxeval import studies
-from jaxeval.population import lanes, loop
+from jaxeval.population import host, lanes
 
 
 class Training:
@@ -23,7 +23,7 @@ class Training:
     def __init__(
         self,
         prepared: studies.Prepared,
-        population: loop.Population,
+        population: host.Population,
         args: argparse.Namespace,
     ):
         self.population, self.members = population, args.members
@@ -43,7 +43,7 @@ class Decoding:
     def __init__(
         self,
         prepared: studies.Prepared,
-        population: loop.Population,
+        population: host.Population,
         args: argparse.Namespace,
     ):
         self.population, self.members = population, args.members

@@ -35,7 +35,7 @@ import seq2seq_weights
 import torch
 
 from jaxeval import studies
-from jaxeval.population import lanes, loop
+from jaxeval.population import host, lanes
 
 DROPOUT, SMOOTHING, RATE = 0.2, 0.1, 0.001
 SIZES = {
@@ -130,10 +130,10 @@ def _prepare(args: argparse.Namespace) -> studies.Prepared:
 
 def _population(
     prepared: studies.Prepared, args: argparse.Namespace
-) -> tuple[loop.Population, float]:
+) -> tuple[host.Population, float]:
     """The members, whose epochs are cut to the steps of a turn, and the seconds of compiling."""
     chosen = common.members_of(prepared, args.members)
-    population = loop.Population(prepared.problem, chosen, args.members)
+    population = host.Population(prepared.problem, chosen, args.members)
     shared, count = population.engine.shared, max(1, args.items // args.batch)
     steps = jax.tree.map(np.asarray, shared.steps)
     cut = steps._replace(bucket=steps.bucket[:count], batch=steps.batch[:count])
@@ -145,7 +145,7 @@ def _population(
     return population, seconds
 
 
-def _warm(population: loop.Population, args: argparse.Namespace) -> Any:
+def _warm(population: host.Population, args: argparse.Namespace) -> Any:
     """Trains the first member, gives the others its parameters; returns them."""
     alone = population.flags([number == 0 for number in range(len(population.slots))])
     for _ in range(args.warm // args.items):

@@ -103,7 +103,7 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
     compiled = _compilations()
     from jaxeval import observe, studies
     from jaxeval.space import space
-    from jaxeval.studies import cohorts, proposers
+    from jaxeval.studies import cohorts, padding, proposers
 
     begin = time.perf_counter()
     path = str(CONFIGS / f"georgian_{args.architecture}_small.toml")
@@ -115,7 +115,7 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
     entries = cohorts.entries(trials, session.loader)
     prepared = session.loader.prepare(studies.read(path, changes))
     entries, estimates, operations = _planned(args, entries, prepared)
-    work = cohorts.by_estimates(entries, estimates, session.loader)
+    work = padding.by_estimates(entries, estimates, session.loader)
     with tempfile.TemporaryDirectory() as folder:
         observe.train_cohorts(work, Path(folder), session=session)
     return {
@@ -148,9 +148,9 @@ def _planned(
     args: argparse.Namespace, entries: list[Any], prepared: Any
 ) -> tuple[list[Any], list[Any], dict[str, float]]:
     """The runs as they are planned, their cohorts, and operations: computed, and needed."""
-    from jaxeval.studies import cohorts, costs, sweeps
+    from jaxeval.studies import costs, padding, sweeps
 
-    jobs, sizes = cohorts.jobs(entries), cohorts.bucket_sizes(prepared)
+    jobs, sizes = padding.jobs(entries), padding.bucket_sizes(prepared)
     machine = sweeps.machine_of(prepared)
     if args.how == "ragged":
         estimates = costs.plan(jobs, sizes, machine)
@@ -158,7 +158,8 @@ def _planned(
         needed = sum(estimate.needed for estimate in estimates)
     else:
         entries = [_without_member_sizes(entry) for entry in entries]
-        apart = costs.plan(cohorts.jobs(entries), sizes, machine, join=False)
+        alone = dataclasses.replace(machine, devices=1, compile_seconds=0.0)  # nothing is joined
+        apart = costs.plan(padding.jobs(entries), sizes, alone)
         estimates = _by_operations(apart, jobs)[args.part :: args.parts]
         of_part = [jobs[number] for estimate in estimates for number in estimate.jobs]
         operations = sum(_operations(job, _padded_rows(job, sizes)) for job in of_part)

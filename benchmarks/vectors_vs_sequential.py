@@ -39,7 +39,7 @@ import vectors_pytorch
 
 from jaxeval import studies
 from jaxeval.judge import judging
-from jaxeval.population import loop
+from jaxeval.population import host
 from jaxeval.vectors import judge_options
 
 FILES, DIMENSION = 4, 100
@@ -146,7 +146,7 @@ def _task(
 
 def _steps(problem: Any, members: Sequence[Any]) -> int:
     """Of an epoch."""
-    population = loop.Population(problem, members[:1], 1)
+    population = host.Population(problem, members[:1], 1)
     return int(jax.device_get(population.engine.shared.steps).count)
 
 
@@ -202,7 +202,7 @@ def _train_calls(
     for task, path in data.items():
         changes = judge_options.changes_of(task, arguments.changes)
         for seed in range(1, arguments.commands + 1):
-            flags = ["--data", path, "--seed-list", str(seed), f"data.vectors={files[0]}"]
+            flags = ["--data", path, "--seeds", f"{seed},", f"data.vectors={files[0]}"]
             yield ["train", f"nayak2016/{task}_fixed", *flags, *changes]
 
 

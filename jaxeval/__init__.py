@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from jaxeval import tuning
     from jaxeval.api.comparing import compare, read_scores
     from jaxeval.api.searching import tune
-    from jaxeval.api.training import predict, sweep, train
+    from jaxeval.api.training import predict
     from jaxeval.errors import JaxevalError
     from jaxeval.report.selection import Selection
     from jaxeval.results import Comparison, Runs, Tuned, load
     from jaxeval.select.__main__ import select, select_table
     from jaxeval.select.commands import select_command, select_functions
+    from jaxeval.sweep import sweep
+    from jaxeval.train import train
 
 __version__ = VERSION
 __all__ = [
@@ -50,7 +52,8 @@ __all__ = [
 _ROOMS = ("tuning",)
 _MODULES = {  # name -> where it is defined
     **dict.fromkeys(("Comparison", "Runs", "Tuned", "load"), "jaxeval.results"),
-    **dict.fromkeys(("predict", "sweep", "train"), "jaxeval.api.training"),
+    **{verb: f"jaxeval.{verb}" for verb in ("train", "sweep")},
+    "predict": "jaxeval.api.training",
     **dict.fromkeys(("compare", "read_scores"), "jaxeval.api.comparing"),
     **dict.fromkeys(("select", "select_table"), "jaxeval.select.__main__"),
     **dict.fromkeys(("select_command", "select_functions"), "jaxeval.select.commands"),

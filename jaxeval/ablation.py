@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import pydantic
 
-from jaxeval import cli, files, outputs
+from jaxeval import cli, files
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval import observe, studies
     from jaxeval.compare import studying
     from jaxeval.runs import layout, tables
-    from jaxeval.studies import cohorts, inputs, proposers
+    from jaxeval.studies import cohorts, proposers
 
     cli.say_default(args)
     changes = {"": (), **{variant.name: variant.changes for variant in variants}}
@@ -82,7 +82,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         config = studies.read(args.config, [*args.changes, *changed], args.data, origin)
         whole = f"{config.name}, {name}" if name else config.name
         configs[whole] = dataclasses.replace(config, name=whole)
-    outputs.refuse_replaced([args.json], inputs.files_of(*configs.values()))
     session = studies.Session()
     trials = proposers.variants(configs, cli.seeds_of(args))
     entries = cohorts.entries(trials, session.loader)  # all are checked before one is trained

@@ -1,26 +1,21 @@
-"""`python -m jaxeval.configs`: the configs that come with jaxeval."""
+"""`python -m jaxeval.configs`: the configs that come with jaxeval, and what a config may hold."""
 
-import argparse
-import itertools
-import sys
-from collections.abc import Sequence
-from typing import NamedTuple
+import dataclasses
+import functools
+import tomllib
+from typing import TYPE_CHECKING
 
-from jaxeval import cli, files, outputs
+from jaxeval import parameters, parsers
+from jaxeval.config import shipped
+from jaxeval.report.document import Block, Document, Heading, Table
+from jaxeval.report.result import Result
 
-_DESCRIPTION = """\
-Lists the configs that come with jaxeval, paper by paper, or prints one of them. Every verb takes
-their names where it takes a file: CONFIG, --space FILE, --variants FILE.
-"""
-_EXAMPLES = """\
-examples:
-  python -m jaxeval.configs
-  python -m jaxeval.configs reimers2017/wnut17_ner > mine.toml
-  python -m jaxeval.train reimers2017/wnut17_ner --data DIR
-"""
+if TYPE_CHECKING:
+    from jaxeval.config.listing import Key
 
 
-class Shipped(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Shipped:
     """One shipped file."""
 
     name: str  # PAPER/NAME
@@ -28,57 +23,88 @@ class Shipped(NamedTuple):
     about: str  # a sentence
 
 
-def parser() -> argparse.ArgumentParser:
-    """The verb's arguments."""
-    parser = cli.parser("configs", _DESCRIPTION, _EXAMPLES)
-    parser.add_argument("name", nargs="?", help="print this one; absent: list all")
-    parser.add_argument("--json", metavar="PATH", help="the list as JSON, - for stdout")
-    return parser
+@dataclasses.dataclass(frozen=True, repr=False)
+class Configs(Result):
+    """The configs that come with jaxeval."""
+
+    configs: tuple[Shipped, ...]
+
+    def document(self) -> Document:
+        """A table a paper."""
+        blocks: list[Block] = []
+        for paper in dict.fromkeys(entry.name.partition("/")[0] for entry in self.configs):
+            own = [each for each in self.configs if each.name.partition("/")[0] == paper]
+            rows = [(each.name, each.use, each.about) for each in own]
+            blocks += [Heading(paper), Table(("name", "for", "what it is"), rows, words=3)]
+        answer = "Every verb takes these names where it takes a file."
+        return Document((answer,), blocks, title="Configs")
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Lists all, or prints one."""
-    args = parser().parse_args(words)
-    outputs.refuse_unwritable(args.json)
-    from jaxeval.config import shipped
+@dataclasses.dataclass(frozen=True, repr=False)
+class Keys(Result):
+    """All keys that a config of a task may hold."""
 
-    if args.name:
-        sys.stdout.write(shipped.read_text(args.name))
-        return 0
-    listed = [_described(name) for name in shipped.names()]
-    if args.json:
-        files.write_json(args.json, [entry._asdict() for entry in listed])
-    if args.json != "-":
-        _print(listed)
-    return 0
+    task: str
+    keys: "tuple[Key, ...]"
+
+    def document(self) -> Document:
+        """A row a key."""
+        head = ("key", "kind", "default", "what it means")
+        table = Table(head, [*map(tuple, self.keys)], words=4)
+        return Document((f"task {self.task}: {len(self.keys)} keys",), (table,), title="Keys")
+
+
+@parameters.verb
+def configs(name: str | None = None) -> "Configs | str":
+    """Lists the configs that come with jaxeval, paper by paper, or prints one of them.
+
+    Every verb takes their names where it takes a file: CONFIG, --space FILE, --variants FILE.
+
+    Args:
+      name: print this one; absent: list all.
+
+    Examples:
+      python -m jaxeval.configs
+      python -m jaxeval.configs reimers2017/wnut17_ner > mine.toml
+      python -m jaxeval.train reimers2017/wnut17_ner --data DIR
+
+    Raises:
+      ConfigError: no such config; says which is near.
+    """
+    if name is None:
+        return Configs(tuple(map(_described, shipped.names())))
+    return shipped.read_text(name)
 
 
 def _described(name: str) -> Shipped:
     """A file's first line is a comment that says what it is."""
-    import tomllib
-
-    from jaxeval.config import shipped
-
-    text = shipped.find(name).read_text(encoding="utf-8")
+    text = shipped.read_text(name)
     tables = tomllib.loads(text)
     use = "--variants" if "variant" in tables else "CONFIG" if "name" in tables else "--space"
     return Shipped(name, use, text.partition("\n")[0].lstrip("# "))
 
 
-def _print(listed: Sequence[Shipped]) -> None:
-    """A paragraph for each paper; a file that is not a CONFIG says which argument takes it."""
-    width = max(len(entry.name) for entry in listed)
-    by_paper = itertools.groupby(listed, lambda entry: entry.name.partition("/")[0])
-    paragraphs = (
-        "\n".join(f"{entry.name:{width}}  {_use(entry)}{entry.about}" for entry in entries)
-        for _, entries in by_paper
-    )
-    print("\n\n".join(paragraphs))
+@parameters.verb
+def keys(task: str = "tagging") -> Keys:
+    """Lists all keys that a config of a task may hold, with their defaults.
+
+    Args:
+      task: such as tagging, language, seq2seq, pairs, sentiment.
+
+    Raises:
+      ConfigError: no such task.
+    """
+    from jaxeval import backend
+
+    backend.prepare()
+    from jaxeval.config import listing
+    from jaxeval.tasks import registry
+
+    return Keys(task, tuple(listing.keys(registry.kind(task).Config)))
 
 
-def _use(entry: Shipped) -> str:
-    return "" if entry.use == "CONFIG" else f"{entry.use}: "
-
+COMMANDS: parsers.Commands = {"": configs, "keys": keys}
+main = functools.partial(parsers.main, "configs", COMMANDS)
 
 if __name__ == "__main__":
-    cli.run(main)
+    parsers.start("configs", COMMANDS)

@@ -76,6 +76,11 @@ def called_from_shell() -> Iterator[None]:
         _SHELL.reset(token)
 
 
+def from_shell() -> bool:
+    """Whether a command line has called."""
+    return _SHELL.get()
+
+
 def called_from_python() -> contextlib.AbstractContextManager[None]:
     """Within, messages name arguments as a function has them, unless a shell called."""
     return contextlib.nullcontext() if _SHELL.get() else in_python()

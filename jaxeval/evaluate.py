@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli, files, outputs
+from jaxeval import cli, files
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 
@@ -121,11 +121,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval import studies
     from jaxeval.config import markers
     from jaxeval.report.runs import conditions
-    from jaxeval.studies import cohorts, evaluation, inputs, proposers
+    from jaxeval.studies import cohorts, evaluation, proposers
 
     source = _experiment(args)
     config = studies.read(source or args.config, args.changes, args.data)
-    outputs.refuse_replaced([args.json], inputs.files_of(config))
     _refuse_readings(args, config.task)
     vars(args).update({k: v for k, v in _DEFAULTS.items() if getattr(args, k) is None})
     if args.mean:
@@ -172,7 +171,8 @@ def _experiment(args: argparse.Namespace) -> "reading.Source | None":
         raise ConfigError(f"--experiment: expected no CONFIG beside it, got {given}")
     from jaxeval.studies import saved
 
-    found = [m.about for m in saved.find(Path(args.out), args.experiment) if not m.about.split]
+    models = saved.choose(Path(args.out), "all", args.experiment).used
+    found = [model.about for model in models if not model.about.split]
     first = next(iter(found), None)
     if first is None or any((m.config, m.hparams) != (first.config, first.hparams) for m in found):
         raise ConfigError(

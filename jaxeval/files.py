@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import fcntl
-import functools
 import json
 import math
 import os
@@ -23,6 +22,7 @@ Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 _TEMPORARY = ".jaxeval."  # no part of the name: a name as long as names may be has to fit
 _SECONDS_LEFT = 10.0  # since a temporary file was last written
 _MODE = 0o644  # of a new file
+_swept: set[Path] = set()  # folders that this process has looked through
 
 
 @contextlib.contextmanager
@@ -38,24 +38,29 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
       RunError: no room, no permission.
     """
     temporary = None
+    encoding = None if "b" in mode else "utf-8"
     try:
         target = resolved(path)
         found = _found(target)
-        if (straight := _opened(target, found, mode)) is not None:
-            with straight as stream:
+        straight = None if found is None else _straight(target, found)
+        if straight is not None:
+            with os.fdopen(straight, mode, encoding=encoding) as stream:
                 yield stream
             return
         target.parent.mkdir(parents=True, exist_ok=True)
         _sweep(target.parent)
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=_TEMPORARY)
         fcntl.flock(descriptor, fcntl.LOCK_EX)  # until it is closed: `_sweep` leaves it
-        with os.fdopen(descriptor, mode, encoding=_encoding(mode)) as stream:
+        with os.fdopen(descriptor, mode, encoding=encoding) as stream:
             yield stream
             stream.flush()
             os.fchmod(descriptor, _MODE if found is None else stat.S_IMODE(found.st_mode))
             os.fsync(descriptor)  # else the name may be on disk before the contents
         os.replace(temporary, target)
-        _sync_folder(target.parent)
+        with contextlib.suppress(OSError):  # file systems that cannot
+            folder = os.open(target.parent, os.O_RDONLY)
+            os.fsync(folder)
+            os.close(folder)
     except OSError as error:
         raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
     finally:
@@ -64,13 +69,15 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
                 os.unlink(temporary)
 
 
-@functools.cache
 def _sweep(folder: Path) -> None:
     """Deletes what killed processes left of files that they wrote, once a process and folder.
 
     The process that writes one holds its lock; what is a few seconds old may be about to be
     locked, or to be renamed.
     """
+    if folder in _swept:
+        return
+    _swept.add(folder)
     with contextlib.suppress(OSError):
         left = [entry for entry in os.scandir(folder) if entry.name.startswith(_TEMPORARY)]
         for entry in left:
@@ -80,28 +87,18 @@ def _sweep(folder: Path) -> None:
                     os.unlink(entry.path)
 
 
-def _sync_folder(folder: Path) -> None:
-    """Brings the names in a folder to disk, where its file system can."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+def _straight(path: Path, found: os.stat_result) -> int | None:
+    """A descriptor of what cannot be replaced; None: a regular file.
 
-
-def _encoding(mode: str) -> str | None:
-    return None if "b" in mode else "utf-8"
-
-
-def _opened(path: Path, found: os.stat_result | None, mode: str) -> IO[Any] | None:
-    """A stream into what cannot be replaced; None: a regular file, or nothing is there."""
-    if found is None:
-        return None
-    standard = _standard(found)
-    if standard is not None:
-        return os.fdopen(os.dup(standard), mode, encoding=_encoding(mode))
-    return None if stat.S_ISREG(found.st_mode) else path.open(mode, encoding=_encoding(mode))
+    If stdout or stderr were opened again, it would be written from its start, over what was
+    printed.
+    """
+    for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)):
+        with contextlib.suppress(OSError):  # closed
+            if os.path.samestat(found, os.fstat(descriptor)):
+                stream.flush()  # what was printed before stands before
+                return os.dup(descriptor)
+    return None if stat.S_ISREG(found.st_mode) else os.open(path, os.O_WRONLY)
 
 
 def resolved(path: Path) -> Path:
@@ -122,19 +119,6 @@ def _found(path: Path) -> os.stat_result | None:
         return path.stat()
     except FileNotFoundError:
         return None
-
-
-def _standard(found: os.stat_result) -> int | None:
-    """The descriptor of this file, if it is stdout or stderr.
-
-    If it were opened again, it would be written from its start, over what was printed.
-    """
-    for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)):
-        with contextlib.suppress(OSError):  # closed
-            if os.path.samestat(found, os.fstat(descriptor)):
-                stream.flush()  # what was printed before stands before
-                return descriptor
-    return None
 
 
 def refuse_unwritable(path: Path, *, folder: bool = False) -> None:
@@ -172,6 +156,9 @@ def _refuse_unwritable(path: Path, folder: bool) -> None:
 def locked(path: Path, busy: str) -> Iterator[None]:
     """Holds a lock file for this process; the lock goes with the process, however it ends.
 
+    It is waited for for a second: a killed process may still be going, or a command that it was
+    about to start holds its files until it begins.
+
     Args:
       busy: what the error says where another process holds it.
 
@@ -184,22 +171,16 @@ def locked(path: Path, busy: str) -> Iterator[None]:
     except OSError as error:
         raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
     with stream:
-        if not _lock(stream):
-            raise RunError(busy)
+        end = time.monotonic() + 1.0
+        while True:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                if time.monotonic() > end:
+                    raise RunError(busy) from None
+                time.sleep(0.05)
         yield
-
-
-def _lock(stream: IO[Any]) -> bool:
-    """Whether the lock is had, within a second: a killed process may still be going, or a command
-    that it was about to start holds its files until it begins."""
-    end = time.monotonic() + 1.0
-    while True:
-        with contextlib.suppress(OSError):
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
 
 
 def write_json(target: str, content: object) -> None:

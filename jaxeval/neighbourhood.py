@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli, files, outputs
+from jaxeval import cli, files
 from jaxeval.errors import ConfigError
 from jaxeval.sensitivity.neighbourhood import LEAST, describe, draw, parse_range
 
@@ -68,11 +68,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval import observe, studies
     from jaxeval.config import markers, renamed
     from jaxeval.runs import metrics
-    from jaxeval.studies import cohorts, inputs, proposers
+    from jaxeval.studies import cohorts, proposers
 
     cli.say_default(args)
     config = studies.read(args.config, args.changes, args.data)
-    outputs.refuse_replaced([args.json], inputs.files_of(config))
     # in an order that stays when they are renamed: every draw depends on those before it
     active = {name: h for name, h in markers.traced(config).items() if h.active}
     names = sorted(active, key=lambda name: renamed.first_hyperparameter(name, config.task))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli, files, outputs
+from jaxeval import cli, files
 from jaxeval.config import arguments as limits
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs import arguments
@@ -107,11 +107,10 @@ def _by_repeat(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
 
     backend.prepare()
     from jaxeval import observe, studies
-    from jaxeval.studies import inputs, proposers
+    from jaxeval.studies import proposers
 
     cli.say_default(args)
     config = studies.read(args.config, args.changes, args.data)
-    outputs.refuse_replaced([args.json], inputs.files_of(config))
     rows = observe.train(proposers.repeats(config, seeds, repeats), Path(args.out))
     by_part = _of_repeats(rows, seeds)
     if args.json:
@@ -216,11 +215,10 @@ def _by_split(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
     from jaxeval import observe, studies
     from jaxeval.runs import metrics
     from jaxeval.stats import balance
-    from jaxeval.studies import cohorts, inputs, proposers
+    from jaxeval.studies import cohorts, proposers
 
     cli.say_default(args)
     config = studies.read(args.config, args.changes, args.data)
-    outputs.refuse_replaced([args.json], inputs.files_of(config))
     trials = proposers.crossed(config, seeds, range(1, splits + 1), repeats)
     session = studies.Session()
     entries = cohorts.entries(trials, session.loader)

@@ -10,10 +10,11 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 
-from jaxeval import runs, studies
-from jaxeval.report.runs import progress, terminal
+from jaxeval import errors, runs, studies
+from jaxeval.report import render
+from jaxeval.report.runs import progress
 from jaxeval.report.sweep import plan
-from jaxeval.studies import cohorts, events, running, sweeps, timing
+from jaxeval.studies import cohorts, events, running, sweeps
 from jaxeval.studies.trial import Trial
 
 _STOPPED = 128  # exit status, plus the number of the signal
@@ -21,62 +22,7 @@ _SIGNALS = {
     signal.SIGINT: b"\nstopping after this epoch; press Ctrl-C again to stop at once\n",
     signal.SIGTERM: b"\nstopping after this epoch, as SIGTERM asks\n",
 }
-
-
-@dataclasses.dataclass
-class _Signals:
-    """What has arrived while something is trained.
-
-    Attributes:
-      caught: number of the first signal that waits for the end of an epoch.
-      wait: whether signals do; before the first epoch they stop at once.
-    """
-
-    caught: int | None = None
-    wait: bool = False
-
-    def note(self, number: int, frame: FrameType | None) -> None:
-        """Handles a signal."""
-        if self.caught is None and self.wait:
-            self.caught = number
-            os.write(2, _SIGNALS[signal.Signals(number)])
-            return
-        if self.caught is None:
-            os.write(2, b"\nstopped before the first epoch; the same command starts over here\n")
-        raise SystemExit(_STOPPED + number)
-
-
 Say = Callable[[str], None]  # prints a line beside a progress bar
-
-
-def announce(started: events.Started) -> None:
-    """Says whose members come next."""
-    for record in started.cohort.records:
-        members = sum(entry.record.id == record.id for entry in started.cohort.entries)
-        ended = sum(result.experiment == record.id for result in started.ended)
-        terminal.print_start(record, members, ended)
-
-
-def announcing(
-    planned: Sequence[cohorts.Cohort], store: runs.Store
-) -> Callable[[events.Started], None]:
-    """Says of each experiment, when its first members come, how many it has in all."""
-    keys: dict[str, set[cohorts.Key]] = {}
-    for entry in (entry for cohort in planned for entry in cohort.entries):
-        keys.setdefault(entry.record.id, set()).add(entry.key)
-    said: set[str] = set()
-
-    def start(started: events.Started) -> None:
-        for record in started.cohort.records:
-            own = {entry.key for entry in started.cohort.entries if entry.record.id == record.id}
-            other = {key[1:] for key in keys[record.id] - own}
-            ended = sum(result.experiment == record.id for result in started.ended)
-            ended += len(other & store.ended(record.id).keys()) if other else 0
-            if record.id not in said:
-                terminal.print_start(record, len(keys[record.id]), ended)
-            said.add(record.id)
-
-    return start
 
 
 def train(
@@ -107,36 +53,23 @@ def sweep(
     drawn: sweeps.DrawnSweep,
     store_url: str | None = None,
     *,
-    most_cohorts: int | None = None,
+    most_programs: int | None = None,
     again: bool = False,
     quiet: bool = False,
 ) -> list[runs.MemberRow]:
     """Plans a sweep, writes the plan down, and trains it; arguments as of `train`.
 
     Args:
-      most_cohorts: compiled programs at most, whatever padding costs.
+      most_programs: compiled programs at most, whatever padding costs.
     """
     with running.locked(drawn.folder, drawn.record.id):
-        estimates = drawn.estimates(most_cohorts)
+        estimates = drawn.estimates(most_programs)
         if not quiet:
-            ratio = drawn.measured(store_url)
-            plan.show(timing.corrected(estimates, ratio), ratio, stderr=True)
+            render.to_terminal(plan.document(estimates), stderr=True)
         drawn.save(estimates)
-        planned = drawn.grouped(estimates)
-        shown = [cohort.estimate for cohort in planned if cohort.estimate]
-
-        def start(started: events.Started) -> None:
-            plan.announce(started.number, shown)
-            announce(started)
-
+        planned, session = drawn.cohorts(estimates), drawn.session
         return train_cohorts(
-            planned,
-            drawn.folder,
-            store_url,
-            again=again,
-            session=drawn.session,
-            start=start,
-            quiet=quiet,
+            planned, drawn.folder, store_url, again=again, session=session, quiet=quiet
         )
 
 
@@ -148,30 +81,80 @@ def train_cohorts(
     again: bool = False,
     outputs: bool = False,
     session: studies.Session | None = None,
-    start: Callable[[events.Started], None] | None = None,
     quiet: bool = False,
 ) -> list[runs.MemberRow]:
     """The same of trials that are in cohorts already."""
     running.refuse_impossible(planned, again, outputs)
     with runs.open_store(store_url or folder) as store:
-        happening = studies.run_cohorts(
+        trained = studies.run_cohorts(
             planned, store, folder, session=session, again=again, outputs=outputs
         )
-        watch(happening, start or announcing(planned, store), quiet=quiet)
+        said: set[str] = set()
+        watch(trained, lambda started: _announce(started, planned, store, said), quiet=quiet)
         entries = (entry for cohort in planned for entry in cohort.entries)
         return studies.rows(store, entries)
 
 
+def _announce(
+    started: events.Started,
+    planned: Sequence[cohorts.Cohort],
+    store: runs.Store,
+    said: set[str],
+) -> None:
+    """Says which cohort comes next, and of each new experiment how many members it has in all.
+
+    Args:
+      said: experiments that are not new, which grow.
+    """
+    if started.cohort.estimate is not None:
+        size = started.cohort.estimate.shape.describe()
+        _say(f"\ncohort {started.number + 1} of {len(planned)}: {size}")
+    every = [entry for cohort in planned for entry in cohort.entries]
+    for record in [record for record in started.cohort.records if record.id not in said]:
+        said.add(record.id)
+        keys = {entry.key[1:] for entry in every if entry.record.id == record.id}
+        ended = len(keys & store.ended(record.id).keys())
+        kept = f"; {ended} are recorded already" if ended else ""
+        _say(f"{record.name} ({record.id}): {len(keys)} members of task {record.task}{kept}")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+@dataclasses.dataclass
+class _Signals:
+    """What has arrived while something is trained.
+
+    Attributes:
+      caught: number of the first signal that waits for the end of an epoch.
+      wait: whether signals do; before the first epoch they stop at once.
+    """
+
+    caught: int | None = None
+    wait: bool = False
+
+    def note(self, number: int, frame: FrameType | None) -> None:
+        """Handles a signal."""
+        if self.caught is None and self.wait:
+            self.caught = number
+            os.write(2, _SIGNALS[signal.Signals(number)])
+            return
+        if self.caught is None:
+            os.write(2, b"\nstopped before the first epoch; the same command starts over here\n")
+        raise SystemExit(_STOPPED + number)
+
+
 def watch(
-    happening: Generator[object, None, None],
-    start: Callable[[events.Started], None] = announce,
+    trained: Generator[object, None, None],
+    start: Callable[[events.Started], None] = lambda started: None,
     other: Callable[[object, Say], None] = lambda event, say: None,
     quiet: bool = False,
 ) -> None:
-    """Shows what happens until all is trained.
+    """Shows what trained until all is trained.
 
     Args:
-      happening: events of `studies.run`, and others.
+      trained: events of `studies.run`, and others.
       start: is told which cohort comes next.
       other: is told what is no event of `studies.run`.
       quiet: nothing is shown, and signals are left alone.
@@ -179,42 +162,41 @@ def watch(
     Raises:
       SystemExit: Ctrl-C (130) or SIGTERM (143) stopped it, which is then said on stderr.
     """
-    if quiet:
-        _exhaust(happening, other)
-        return
-    known: set[str] = set()  # findings that were said before
-    with contextlib.closing(happening), _signals() as signals:
-        for event in happening:
-            match event:
-                case events.Checked():
-                    _say_new(known, event.remarks, event.warnings)
-                case events.Started():
-                    _say_new(known, event.notes)
-                    start(event)
-                    _watch_cohort(happening, event, signals, other)
-                case _:
-                    other(event, lambda line: print(line, file=sys.stderr, flush=True))
-
-
-def _say_new(known: set[str], remarks: Sequence[str], warnings: Sequence[str] = ()) -> None:
-    """Says the lines that are not known yet, and notes them."""
-    fresh = [[line for line in lines if line not in known] for lines in (remarks, warnings)]
-    terminal.print_findings(*fresh)
-    known.update(*fresh)
-
-
-def _exhaust(
-    happening: Generator[object, None, None], other: Callable[[object, Say], None]
-) -> None:
-    """Lets all happen, and shows nothing of it."""
-    with contextlib.closing(happening):
-        for event in happening:
+    known: set[str] = set()
+    with contextlib.closing(trained), _signals(quiet) as signals:
+        for event in trained:
             if not isinstance(event, events.Event):
-                other(event, lambda line: None)
+                other(event, _silent if quiet else _say)
+            elif quiet:
+                continue
+            elif isinstance(event, events.Checked):
+                say_findings(event.remarks, event.warnings, known)
+            elif isinstance(event, events.Started):
+                start(event)
+                _watch_cohort(trained, event, signals, other)
+
+
+def say_findings(
+    remarks: Sequence[str], warnings: Sequence[str], known: set[str] | None = None
+) -> None:
+    """Says what was found when data were read, a line each.
+
+    Args:
+      known: lines that were said before, which grow.
+    """
+    known = set() if known is None else known
+    for line in (*remarks, *(f"warning: {line}" for line in warnings)):
+        if line not in known:
+            _say(line)
+        known.add(line)
+
+
+def _silent(line: str) -> None:
+    """Nobody reads it."""
 
 
 def _watch_cohort(
-    happening: Generator[object, None, None],
+    trained: Generator[object, None, None],
     started: events.Started,
     signals: _Signals,
     other: Callable[[object, Say], None],
@@ -222,8 +204,8 @@ def _watch_cohort(
     """Shows a cohort until it is finished, or a signal stops it."""
     cohort, ended = started.cohort, started.ended
     members = len(cohort.members)
-    with progress.Progress(cohort.records[0], cohort.name, members, ended) as shown:
-        for event in happening:
+    with progress.Progress(cohort.records[0], members, ended) as shown:
+        for event in trained:
             match event:
                 case events.Compiling(program):
                     shown.compiled(program, None)
@@ -236,9 +218,8 @@ def _watch_cohort(
                     signals.wait = True
                     shown.epoch(report)
                     if signals.caught is not None:
-                        happening.close()
-                        line = "stopped between two epochs; the same command continues from here"
-                        print(f"\n{line}", file=sys.stderr)
+                        trained.close()
+                        _say("\nstopped between two epochs; the same command continues from here")
                         raise SystemExit(_STOPPED + signals.caught)
                 case events.Finished():
                     signals.wait = False
@@ -250,13 +231,13 @@ def _watch_cohort(
 
 
 @contextlib.contextmanager
-def _signals() -> Iterator[_Signals]:
+def _signals(quiet: bool) -> Iterator[_Signals]:
     """The first signal stops training after the epoch, a second one at once.
 
     They arrive in a process's main thread, and only there they can be handled.
     """
     signals = _Signals()
-    if threading.current_thread() is not threading.main_thread():
+    if quiet or threading.current_thread() is not threading.main_thread():
         yield signals
         return
     before = {number: signal.signal(number, signals.note) for number in _SIGNALS}
@@ -269,10 +250,10 @@ def _signals() -> Iterator[_Signals]:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Ctrl-C as Python knows it: verbs leave by SystemExit."""
+    """Ctrl-C as Python knows it: verbs of a command line leave by SystemExit."""
     try:
         yield
     except SystemExit as stop:
-        if stop.code == _STOPPED + signal.SIGINT:
+        if stop.code == _STOPPED + signal.SIGINT and not errors.from_shell():
             raise KeyboardInterrupt from None
         raise

@@ -1,7 +1,7 @@
 """What verbs may write to: files that can be, and that nothing is lost with."""
 
 import contextlib
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from jaxeval import files
@@ -21,77 +21,54 @@ def refuse_unwritable(
     """Refuses outputs that could not be written, before there is anything to write.
 
     Args:
-      targets: of `files.write_out`; None: not asked for.
-      folder: of figures.
-      reads, runs: as of `refuse_replaced`.
+      targets: files, "-" for stdout; None: not asked for.
+      folder: of figures, which go beside what is in it.
+      reads: files that a verb reads, maybe none of which is there.
+      runs: folders, databases and URLs; other runs folders are known by their database.
 
     Raises:
       RunError: one cannot be written.
       ConfigError: two are the same file, of which the last written would be left; or one would
-        replace what is read or kept.
+        replace what is read, or what a runs folder keeps.
     """
     paths = [Path(target) for target in targets if target and target != "-"]
     for path in paths:
         files.refuse_unwritable(path)
     if folder:
         files.refuse_unwritable(Path(folder), folder=True)
-    of_file: dict[Path, Path] = {}
-    for path in [*paths, Path(folder)] if folder else paths:
-        other = of_file.setdefault(files.resolved(path), path)
-        if other is not path and files.replaceable(path):
-            raise ConfigError(f"{other} and {path}: two outputs, expected a file for each")
-    refuse_replaced(paths, reads, runs, folder)
-
-
-def refuse_replaced(
-    outputs: Iterable[str | Path | None],
-    reads: Iterable[str | Path | None] = (),
-    runs: Iterable[str | Path | None] = (),
-    folder: str | None = None,
-) -> None:
-    """Refuses outputs that would replace what a verb reads, or what a runs folder keeps.
-
-    Args:
-      reads: files, maybe none of which is there; folders stand for themselves alone.
-      runs: folders, which need not be there yet, files of databases and URLs; other folders are
-        known by their database.
-      folder: of figures, which go beside what is in it.
-
-    Raises:
-      ConfigError: naming both.
-    """
-    paths = [Path(path) for path in outputs if path and path != "-"]
-    replaced = [path for path in paths if files.replaceable(path)]
-    if not replaced and not folder:
-        return  # and nothing is looked for that is read
-    read = [Path(path) for path in reads if path and path != "-"] if replaced else []
+    read = [Path(path) for path in reads if path and path != "-"]
     places = [str(place) for place in runs if place]
-    for path in replaced:
-        same = next((other for other in read if _same(path, other)), None)
+    written: dict[Path, Path] = {}
+    for path in filter(files.replaceable, [*paths, Path(folder)] if folder else paths):
+        other = written.setdefault(files.resolved(path), path)
+        if other is not path:
+            raise ConfigError(f"{other} and {path}: two outputs, expected a file for each")
+        same = next((other for other in read if path in paths and _same(path, other)), None)
         if same is not None:
             raise ConfigError(
                 f"{path}: would be replaced, and it is read (as {same}); expected another file"
             )
-        _refuse_database(path, places)
-    folders = [files.resolved(Path(place)) for place in places if "://" not in place]
-    for path in [*replaced, Path(folder)] if folder else replaced:
-        kept = _keeper(files.resolved(path), folders)
-        if kept is not None:
-            raise ConfigError(
-                f"{path}: belongs to what the runs folder {kept} keeps; expected another place"
-            )
+        keeper = _keeper(path, places)
+        if keeper:
+            raise ConfigError(f"{path}: belongs to {keeper}; expected another place")
 
 
-def _refuse_database(path: Path, places: Iterable[str]) -> None:
-    """Raises ConfigError where a file is one of SQLite's, of a database that a place names."""
+def _keeper(path: Path, places: Iterable[str]) -> str:
+    """The runs folder or database whose file a path is; "": of none."""
     for place in places:
         database = _database(place)
         if database is not None:
             whole = files.resolved(database)  # beside it, not beside a link, are its journals
             if any(_same(path, whole.with_name(whole.name + end)) for end in _JOURNALS):
-                raise ConfigError(
-                    f"{path}: belongs to the runs database {database}; expected another place"
-                )
+                return f"the runs database {database}"
+    folders = [files.resolved(Path(place)) for place in places if "://" not in place]
+    target = files.resolved(path)
+    for folder in target.parents:
+        if folder in folders or (folder / _DATABASE).is_file():
+            first = target.relative_to(folder).parts[0]
+            if first in _KEPT or first.startswith(_DATABASE):
+                return f"what the runs folder {folder} keeps"
+    return ""
 
 
 def _database(place: str) -> Path | None:
@@ -108,13 +85,3 @@ def _same(path: Path, other: Path) -> bool:
     with contextlib.suppress(OSError):  # one of them is not there
         return path.samefile(other)
     return files.resolved(path) == files.resolved(other)
-
-
-def _keeper(target: Path, runs: Collection[Path]) -> Path | None:
-    """The runs folder of whose own a path is; None: of none."""
-    for folder in target.parents:
-        if folder in runs or (folder / _DATABASE).is_file():
-            first = target.relative_to(folder).parts[0]
-            if first in _KEPT or first.startswith(_DATABASE):
-                return folder
-    return None

@@ -137,8 +137,10 @@ class Parameter:
         Raises:
           ValueError: what was expected.
         """
-        if value is None and (self.optional or self.default is None):
-            return None
+        if value is None:
+            if self.optional or self.default is None:
+                return None
+            raise ValueError("a value")
         if isinstance(self.bounds, Number):
             return self.bounds.check(value, self.kind)
         if isinstance(self.bounds, Numbers):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Verb = Callable[..., object]
 Commands = Mapping[str, Verb]  # "" or the name of a subcommand -> its function
 _WITHOUT_RESULT = ("None", "int", "str")  # what a function returns that has nothing to save
-_RUNS = ("out", "store")  # parameters that name places of runs
+_RUNS = ("out", "store", "runs")  # parameters that name places of runs
 
 
 def start(name: str, commands: Commands) -> None:

@@ -13,7 +13,7 @@ from jaxeval.errors import DataError
 from jaxeval.runs import arguments as given
 
 if TYPE_CHECKING:
-    from jaxeval.studies.predicting import Choice, Which
+    from jaxeval.studies.saved import Choice, Which
 
 _DESCRIPTION = """\
 Uses models that `train` or `sweep` has kept in a runs folder (training.save_models=true): taggers
@@ -71,15 +71,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jaxeval import backend
 
     backend.prepare()
-    from jaxeval.studies import predicting
+    from jaxeval.studies import saved
     from jaxeval.tasks.prediction import Options
 
     which: Which = "vote" if args.vote else "all" if args.all else "best"
-    chosen = predicting.choose(Path(args.folder), which, args.experiment, args.seed)
+    chosen = saved.choose(Path(args.folder), which, args.experiment, args.seed)
     options = Options(args.vote, args.n_best, args.beam, args.max_length, args.whole)
     _say(chosen)
     with _file(args.input) as file:
-        lines = predicting.lines(chosen.used, file, options)
+        lines = saved.predictions(chosen.used, file, options)
         files.write_out(args.output, "".join(f"{line}\n" for line in lines))
     return 0
 

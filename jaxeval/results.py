@@ -1,20 +1,25 @@
 """What the functions of `jaxeval` return: shown as text, in notebooks as tables."""
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from jaxeval import errors
+from jaxeval import errors, parameters
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.files import Json
+from jaxeval.report import plain
+from jaxeval.report.result import Result
+from jaxeval.runs import experiments
 from jaxeval.runs.records import MemberRow
 
 if TYPE_CHECKING:
     import pandas
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Drawing
 
+    from jaxeval.report.document import Document, Figure
     from jaxeval.report.runs.summary import ExperimentSummary
     from jaxeval.report.tuning.as_json import Result as SearchResult
     from jaxeval.stats.study import ScoreStudy
@@ -23,16 +28,19 @@ Part = Literal["dev", "test"]
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Runs:
+class Runs(Result):
     """Members that have ended, with their scores.
 
     Attributes:
       rows: one a member.
       location: runs folder or database that they are recorded in.
+      next: what to do with them, a line each.
     """
 
     rows: tuple[MemberRow, ...]
     location: str
+    next: tuple[str, ...] = ()
+    _url: str = ""  # with its password
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -48,14 +56,13 @@ class Runs:
         Raises:
           ConfigError: there is none.
         """
-        from jaxeval.runs import experiments
-
         names = {row.experiment: row.name for row in self.rows}
         ids = experiments.ids_of(names, name)
         if not ids:
             known = experiments.with_ids(names)
             raise ConfigError(f"{self.location}: no runs of {name!r}; has {known}")
-        return Runs(tuple(row for row in self.rows if row.experiment in ids), self.location)
+        rows = tuple(row for row in self.rows if row.experiment in ids)
+        return dataclasses.replace(self, rows=rows)
 
     def scores(self, part: Part = "test") -> np.ndarray:
         """Scores of the members that have one, in the unit of their metric.
@@ -69,12 +76,11 @@ class Runs:
           ConfigError: no such part, members of several experiments, or the test part of a search.
         """
         from jaxeval.report.runs import summary
-        from jaxeval.runs import experiments
 
         if part not in ("dev", "test"):
             raise ConfigError(f"part: expected dev or test, got {part!r}")
-        if len({row.experiment for row in self.rows}) > 1:
-            names = {row.experiment: row.name for row in self.rows}
+        names = {row.experiment: row.name for row in self.rows}
+        if len(names) > 1:
             raise ConfigError(
                 f"{self.location}: several experiments: {experiments.with_ids(names)}; expected "
                 f"one, as runs[{next(iter(names))!r}].scores()"
@@ -101,27 +107,83 @@ class Runs:
             raise ConfigError("to_pandas: pandas is not installed (pip install pandas)") from None
         return pandas.DataFrame(self.rows, columns=list(MemberRow._fields))
 
-    def __repr__(self) -> str:
-        from jaxeval.report.runs import terminal
-
-        return "\n".join(map(terminal.line, self._summaries())) or f"{self.location}: no runs"
-
-    def _repr_html_(self) -> str:
-        from jaxeval.report import markup
-        from jaxeval.report.runs import terminal
-
-        return "".join(
-            markup.title(terminal.title(known))
-            + markup.table(*terminal.table(known))
-            + markup.lines(terminal.remarks(known))
-            for known in self._summaries()
-        )
-
-    def _summaries(self) -> list["ExperimentSummary"]:
+    def summaries(self) -> "list[ExperimentSummary]":
+        """What is said of each experiment."""
         from jaxeval.report.runs import summary
-        from jaxeval.runs import experiments
+        from jaxeval.sensitivity import recorded
 
-        return [summary.of_members(group) for group in experiments.by_experiment(self.rows)]
+        return [
+            summary.of_members(group, recorded.planned(self.location, group[0].experiment))
+            for group in self._groups()
+        ]
+
+    def _groups(self) -> list[list[MemberRow]]:
+        return experiments.by_experiment(self.rows)
+
+    def document(self) -> "Document":
+        """A line, a table and figures an experiment."""
+        from jaxeval.report.runs import document
+
+        groups, summaries = self._groups(), self.summaries()
+        return document.document(groups, summaries, self.location, self._figures, self.next)
+
+    def _figures(self) -> "list[Figure]":
+        from jaxeval import runs
+        from jaxeval.report.runs import figures
+
+        return figures.draw(self._groups(), runs.load_curves(self._url or self.location))
+
+    def to_dict(self) -> dict[str, Json]:
+        """The summaries as plain data, as --json writes them."""
+        return {"location": self.location, "experiments": plain.plain(self.summaries())}
+
+
+class Trained(Runs):
+    """The members of one experiment, of a verb that has trained it."""
+
+    def to_dict(self) -> dict[str, Json]:
+        """Its summary as plain data, as --json writes it."""
+        return plain.record(self.summaries()[0])
+
+
+def trained(rows: Sequence[MemberRow], location: str | Path, *following: str) -> Trained:
+    """Runs of one experiment that are recorded in a folder or database.
+
+    Args:
+      following: what to do with them, a line each.
+    """
+    from jaxeval import runs
+
+    return Trained(tuple(rows), runs.shown(location), following, str(location))
+
+
+@parameters.verb
+def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
+    """What a runs folder or database holds: all members with their scores.
+
+    Shows the distribution of the scores of each experiment; --save report.html writes a page with
+    all members, configs and figures.
+
+    Args:
+      runs: runs folder or database URL.
+      experiment: only this one: its name, its id, or the beginning of that.
+
+    Examples:
+      python -m jaxeval.report runs
+      python -m jaxeval.report runs --experiment wnut17_ner --save figures
+      python -m jaxeval.report runs --save report.html --json -
+
+    Raises:
+      ConfigError: no such experiment.
+      RunError: no member has ended.
+    """
+    from jaxeval import runs as database
+
+    rows = database.load(runs)
+    if not rows:
+        raise RunError(f"{database.shown(runs)}: no member has ended")
+    found = Runs(tuple(rows), database.shown(runs), _url=str(runs))
+    return found if experiment is None else found[experiment]
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -150,7 +212,7 @@ class Comparison:
         sentences = [*paste.sentences(self.study), verdict.signature(self.study)]
         return "".join(shown) + markup.lines(sentences)
 
-    def plot(self, name: str = "violins") -> "Figure":
+    def plot(self, name: str = "violins") -> "Drawing":
         """A figure: violins, ecdf, and of several data sets profiles and ranks.
 
         Raises:
@@ -161,7 +223,7 @@ class Comparison:
         drawn = {figure.name: figure.drawing for figure in figures.draw(self.study)}
         if name not in drawn:
             raise ConfigError(f"plot: expected one of {', '.join(drawn)}, got {name!r}")
-        drawing: Figure = drawn[name]
+        drawing: Drawing = drawn[name]
         return drawing
 
     def to_dict(self) -> dict[str, Json]:
@@ -209,7 +271,7 @@ class Tuned:
         answer = markup.lines([terminal.sentence(self.tree)])
         return answer + markup.table(*terminal.table(self.tree)) + markup.lines(lines)
 
-    def plot(self, name: str = "best_so_far") -> "Figure":
+    def plot(self, name: str = "best_so_far") -> "Drawing":
         """A figure: best_so_far, importance (of method gp), slices or parallel_coordinates.
 
         Raises:
@@ -229,14 +291,3 @@ class Tuned:
     def to_dict(self) -> dict[str, object]:
         """Plain data."""
         return {**self.tree}
-
-
-def load(location: str | Path) -> Runs:
-    """All members that a runs folder or database holds.
-
-    Raises:
-      RunError: there are none.
-    """
-    from jaxeval import runs
-
-    return Runs(tuple(runs.load(location)), runs.shown(location))

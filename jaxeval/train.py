@@ -1,122 +1,120 @@
 """`python -m jaxeval.train`: trains a population and shows its score distribution."""
 
-import argparse
-from collections.abc import Iterable, Sequence
+import dataclasses
+import functools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli, files, outputs
-from jaxeval.config import arguments as limits
-from jaxeval.errors import ConfigError
+from jaxeval import backend, parameters, parsers
+from jaxeval.errors import ConfigError, argument
+from jaxeval.files import Json
+from jaxeval.parameters import Changes, Quiet, Seeds, Splits
+from jaxeval.report.document import Document, Table
+from jaxeval.report.result import Result
 
 if TYPE_CHECKING:
-    from jaxeval import studies
-    from jaxeval.config import listing
-
-_DESCRIPTION = """\
-Trains one member a seed (and split) of an experiment, all in one compiled program, and shows the
-distribution of their dev and test scores.
-
-Without CONFIG it trains eight small taggers on a generated corpus: nothing is downloaded.
-"""
-_EXAMPLES = """\
-examples:
-  python -m jaxeval.train                              # the embedded default, 8 seeds
-  python -m jaxeval.train training.batch_size=8 --seeds 16
-  python -m jaxeval.train reimers2017/wnut17_ner --data DIR --seeds 8
-  python -m jaxeval.train CONFIG --splits 5 --seeds 4  # 5 random splits x 4 seeds
-  python -m jaxeval.train CONFIG --dry-run             # the plan, and the whole config as TOML
-  python -m jaxeval.train --help-config                # every key a config may hold
-
-The same command continues what was interrupted and never trains a finished member again.
-"""
+    from jaxeval.config.reading import Source
+    from jaxeval.results import Runs
 
 
-def parser() -> argparse.ArgumentParser:
-    """The verb's arguments."""
-    parser = cli.parser("train", _DESCRIPTION, _EXAMPLES)
-    cli.add_config(parser)
-    cli.add_seeds(parser)
-    cli.add_splits(parser)
-    parser.add_argument("--store", metavar="URL", help="database instead of RUNS/runs.sqlite")
-    cli.add_again(parser)
-    parser.add_argument(
-        "--outputs",
-        action="store_true",
-        help="keep what each member gets right or wrong, item by item (compare --runs reads it)",
-    )
-    parser.add_argument("--dry-run", action="store_true", help="say what would be done, and stop")
-    parser.add_argument("--help-config", action="store_true", help="list all keys of a config")
-    return parser
+@dataclasses.dataclass(frozen=True, repr=False)
+class Plan(Result):
+    """What would be trained: sizes, programs, memory, the whole config."""
+
+    plan: Mapping[str, Json]
+    toml: str
+
+    def document(self) -> Document:
+        """The plan as comments above the config: a file that trains the same."""
+        said = [f"# {key}: {value}" for key, value in self.plan.items() if key != "config"]
+        rows = [(key, str(value)) for key, value in self.plan.items() if key != "config"]
+        whole = "\n".join(["", *self.toml.splitlines()])
+        return Document(said, (whole,), paper=(Table(("key", "value"), rows),), title="Plan")
+
+    def to_dict(self) -> dict[str, Json]:
+        """The plan."""
+        return {**self.plan}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Parses, prepares, trains, prints."""
-    args = cli.parse_config(parser(), arguments)
-    from jaxeval import backend
+@parameters.verb
+def train(
+    config: "Source" = None,
+    changes: Changes = (),
+    *,
+    data: str | Path | None = None,
+    out: str | Path = "runs",
+    seeds: Seeds = 8,
+    splits: Splits | None = None,
+    outputs: bool = False,
+    store: str | None = None,
+    again: bool = False,
+    dry_run: bool = False,
+    quiet: Quiet = False,
+) -> "Runs | Plan":
+    """Trains one member a seed (and split), all in one compiled program.
 
+    Shows the distribution of their dev and test scores. Without CONFIG it trains eight small
+    taggers on a generated corpus: nothing is downloaded. The same command continues what was
+    interrupted and never trains a finished member again. `jaxeval configs` lists shipped configs,
+    `jaxeval configs keys TASK` all keys of a config.
+
+    Args:
+      config: TOML file or shipped name; absent: the embedded default.
+      changes: change a config's key; key= unsets it.
+      data: the corpus: a folder, for a text also a file, or tfds:NAME.
+      out: the runs folder.
+      seeds: N for seeds 1 .. N, or a list such as 3,5,8.
+      splits: random splits of all the data instead of its own: N for 1 .. N, or a list.
+      outputs: keep what each member gets right or wrong, item by item.
+      store: URL of a database instead of the folder's.
+      again: train also those that have ended without the saved model, or without the outputs, that
+        are asked for.
+      dry_run: say what would be done, and stop.
+      quiet: without progress; signals are left alone.
+
+    Examples:
+      python -m jaxeval.train                              # the embedded default, 8 seeds
+      python -m jaxeval.train training.batch_size=8 --seeds 16
+      python -m jaxeval.train reimers2017/wnut17_ner --data DIR --seeds 8
+      python -m jaxeval.train CONFIG --splits 5 --seeds 4  # 5 random splits x 4 seeds
+      python -m jaxeval.train CONFIG --dry-run             # the plan, and the whole config as TOML
+
+    Raises:
+      ConfigError, DataError, RunError: of the config, the data, the folder.
+    """
     backend.prepare()
-    from jaxeval import studies
-    from jaxeval.config import listing, reading
-    from jaxeval.studies import inputs, proposers
-    from jaxeval.tasks import registry
+    from jaxeval import observe, results, studies
+    from jaxeval.studies import proposers
 
-    if args.help_config:
-        task = reading.peek(args.config, args.changes, "task") or "tagging"
-        _print_keys(listing.keys(registry.kind(task).Config))
-        return 0
-    config = studies.read(args.config, args.changes, args.data)
-    outputs.refuse_replaced([args.json], inputs.files_of(config))
-    seeds, splits = cli.seeds_of(args), cli.splits_of(args)
-    if len(seeds) * len(splits) > limits.MOST:
+    words = parameters.changed_keys(changes)
+    whole = studies.read(config, words, None if data is None else str(data))
+    numbers = [0] if splits is None else parameters.numbers(splits)
+    each = parameters.numbers(seeds)
+    if len(each) * len(numbers) > parameters.MOST:
         raise ConfigError(
-            f"--splits: expected at most {limits.MOST} members, got {len(seeds)} seeds on "
-            f"{len(splits)} splits"
+            f"{argument('splits')}: expected at most {parameters.MOST} members, got {len(each)} "
+            f"seeds on {len(numbers)} splits"
         )
-    trials = proposers.seeds_by_splits(config, seeds, splits)
-    return _dry_run(trials, args.json) if args.dry_run else _train(trials, args)
+    trials = proposers.seeds_by_splits(whole, each, numbers)
+    if dry_run:
+        return _plan(trials)
+    with observe.interruptible():
+        rows = observe.train(trials, Path(out), store, again=again, outputs=outputs, quiet=quiet)
+    return results.trained(rows, store or out)
 
 
-def _print_keys(keys: Iterable["listing.Key"]) -> None:
-    from rich.console import Console
-
-    from jaxeval.report import tables
-
-    rows = [(key.name, key.kind, key.default, key.about) for key in keys]
-    tables.print_wrapped(Console(), ("key", "kind", "default", "what it means"), rows)
-
-
-def _dry_run(trials: "Sequence[studies.Trial]", json_path: str | None) -> int:
-    """Prints the plan as comments above the config, a file that trains the same."""
+def _plan(trials: list) -> Plan:
     from jaxeval.config import writing
     from jaxeval.studies import cohorts, plan, prepared, running
 
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
     running.refuse_impossible([cohort])
-    described = plan.describe(cohort)
-    if json_path:
-        files.write_json(json_path, described)
-    if json_path != "-":
-        for key, value in described.items():
-            if key != "config":
-                print(f"# {key}: {value}")
-        print(f"\n{writing.to_toml(cohort.config)}", end="")
-    return 0
+    return Plan(plan.describe(cohort), writing.to_toml(cohort.config))
 
 
-def _train(trials: "Sequence[studies.Trial]", args: argparse.Namespace) -> int:
-    from jaxeval import observe
-    from jaxeval.report.runs import summary, terminal
-
-    options: dict[str, bool] = {"again": args.again, "outputs": args.outputs}
-    rows = observe.train(trials, Path(args.out), args.store, **options)
-    scores = summary.of_members(rows)
-    if args.json:
-        files.write_json(args.json, summary.to_dict(scores))
-    if args.json != "-":
-        terminal.print_summary(scores)
-    return 0
-
+COMMANDS: parsers.Commands = {"": train}
+main = functools.partial(parsers.main, "train", COMMANDS)
 
 if __name__ == "__main__":
-    cli.run(main)
+    parsers.start("train", COMMANDS)

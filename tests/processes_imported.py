@@ -4,8 +4,7 @@ import gc
 import importlib
 from pathlib import Path
 
-import orbax.checkpoint  # noqa: F401  (imported at first use, like the database's dialect)
-import sqlalchemy.dialects.sqlite  # noqa: F401
+import sqlalchemy.dialects.sqlite  # noqa: F401  (imported at first use)
 
 import jaxeval
 

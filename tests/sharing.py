@@ -1,6 +1,6 @@
 """Equal programs of a test file are traced and compiled once, whichever of its tests asks first.
 
-A program depends on what `programs.text` tells, which the package itself relies on within a
+A program depends on what `cohorts.program` tells, which the package itself relies on within a
 session; here it is for all of a file's tests, each of which begins with new sessions.
 """
 
@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from jax.sharding import Mesh
 
-from jaxeval.contracts import Corpus, Split, Task
-from jaxeval.population import engine, lanes
-from jaxeval.population.member import Program
-from jaxeval.studies import prepared
-from jaxeval.studies import programs as texts
+from jaxeval.contracts import Split, Task
+from jaxeval.population import engine, member
+from jaxeval.studies import cohorts, prepared
 
 
 @contextlib.contextmanager
@@ -35,7 +34,7 @@ def _share_tasks(patch: pytest.MonkeyPatch) -> None:
 
     def sharing(self: prepared.Loader, *arguments: Any, **options: Any) -> prepared.Prepared:
         of = prepare(self, *arguments, **options)
-        tree, *rest = json.loads(texts.text(of))
+        tree, *rest = json.loads(cohorts.program(of))
         del tree["training"]
         task = tasks.setdefault(json.dumps([tree, rest]), of.task)
         return (
@@ -49,15 +48,13 @@ def _share_engines(patch: pytest.MonkeyPatch) -> None:
     engines: dict[tuple, engine.Engine] = {}
     build = engine.build
 
-    def sharing(program: Program, corpus: Corpus, split: Split, *how: Any) -> engine.Engine:
-        mesh, _ = how
+    def sharing(problem: member.Problem, split: Split, mesh: Mesh) -> engine.Engine:
         # jit keeps what it has compiled for a function: the functions must be the same
-        key = program.task, repr(program[1:]), *how
+        key = problem.task, repr(problem.program[1:]), mesh, problem.mode
         if key not in engines:
-            built = build(program, corpus, split, *how)
+            built = build(problem, split, mesh)
             engines[key] = built._replace(shared=None)  # a corpus lives no longer than its users
             return built
-        shared = lanes.replicate(engine._shared(program, corpus, split), mesh)
-        return engines[key]._replace(shared=shared)
+        return engines[key]._replace(shared=engine.shared(problem, split, mesh))
 
     patch.setattr(engine, "build", sharing)

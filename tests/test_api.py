@@ -88,7 +88,7 @@ def test_trained_compared_loaded(capsys: pytest.CaptureFixture) -> None:
     assert said == str(compare("fast", "slow", table="runs")) == str(compare(whole))
     assert said == str(compare("fast", "slow", table=jaxeval.read_scores("runs")))
     assert re.match(r"slow \(\w+\): test accuracy median .* 5 finished", str(slow))
-    again = jaxeval.train(TOY, 5, changes={"name": "slow", "training": {"patience": 0}})
+    again = jaxeval.train(TOY, seeds=5, changes={"name": "slow", "training": {"patience": 0}})
     assert again.rows == slow.rows
     assert "5 are recorded already" in capsys.readouterr().err
 
@@ -148,7 +148,7 @@ def test_a_sweep_of_python(capsys: pytest.CaptureFixture) -> None:
     """Dies if a space of plain data is drawn otherwise than a file's."""
     space = {"learning_rate": {"key": "training.optimiser.hyperparameters.learning_rate"}}
     space["learning_rate"] |= {"log_uniform": [0.001, 0.1]}
-    swept = jaxeval.sweep(TOY, space, runs=3, quiet=True)
+    swept = jaxeval.sweep(TOY, space=space, trials=3, quiet=True)
     assert capsys.readouterr() == ("", "")
     drawn = [json.loads(row.hparams)["learning_rate"] for row in swept.rows]
     assert len({*drawn}) == 3 and all(0.001 <= rate <= 0.1 for rate in drawn)

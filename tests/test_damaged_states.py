@@ -15,7 +15,7 @@ from tests.from_python import TOY
 _toys = from_python.toys  # a fixture of all tests here
 SPACE = {"rate": {"key": "model.rate", "uniform": [0.0, 0.9]}}
 CALLS: dict[str, tuple[Callable[[], Any], str]] = {
-    "sweep": (lambda: jaxeval.sweep(TOY, SPACE, 3, quiet=True).rows, "sweeps"),
+    "sweep": (lambda: jaxeval.sweep(TOY, space=SPACE, trials=3, quiet=True).rows, "sweeps"),
     "tune": (
         lambda: _timeless(jaxeval.tune(TOY, SPACE, 6, parallel=3, retrain=2, quiet=True)),
         "tunings",

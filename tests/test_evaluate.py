@@ -97,7 +97,7 @@ def test_a_test_part_drawn_from_train_cannot_be_replaced(tmp_path: Path) -> None
     mine = test.rename(tmp_path / f"mine{test.suffix}")
     prepared = studies.prepare(studies.read(None, tiny_corpora.OPINIONS, str(data)))
     models = evaluation.Models(prepared, [Member(1, 0)], ())
-    with pytest.raises(ConfigError, match="no test part of their own: it was drawn from train"):
+    with pytest.raises(ConfigError, match="what was left of train when that was drawn from it"):
         evaluation.on_file(models, str(mine))
 
 

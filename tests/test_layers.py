@@ -55,7 +55,7 @@ VERBS = {
     ),
     *("observe", "results", "api"),
 }
-HEAVY = {"jax", "flax", "optax", "orbax"}
+HEAVY = {"jax", "flax", "optax"}
 LOADED_FAST = [
     "jaxeval.runs",
     "jaxeval.stats",
@@ -67,7 +67,7 @@ LOADED_FAST = [
     "jaxeval.vectors.similarity",
     "jaxeval.compare.__main__",
     "jaxeval.select.__main__",
-    "jaxeval.report.runs.page",
+    "jaxeval.report.runs.document",
     "jaxeval.config.reading",
     "jaxeval.cli",
 ]

@@ -13,7 +13,6 @@ import pytest
 from jaxeval import __main__ as command
 from jaxeval import cli, outputs
 from jaxeval.errors import ConfigError, JaxevalError
-from jaxeval.studies import inputs
 from tests import tiny_corpora
 
 CONFIG = 'name = "a"\ntask = "sentiment"\n'
@@ -57,11 +56,7 @@ READ = [
     "train soft.toml --json hard.toml",
     "train c.toml --json R/../c.toml",
     "train c.toml --data t.csv --json t.csv",
-    "train c.toml --data data --json data/train.tsv",
-    "train c.toml --data data --dry-run --json data/train.tsv",
-    "noise c.toml --data data --json data/dev.tsv",
     "noise --by split,seed --table t.csv --json t.csv",
-    "neighbourhood c.toml --data data --json data/test.tsv",
     "ablation c.toml --variants s.toml --json s.toml",
     "evaluate c.toml --input t.csv --json t.csv",
     "sweep c.toml --space s.toml --json s.toml",
@@ -81,17 +76,14 @@ READ = [
     "sensitivity state.json --json state.json",
     "vectors similarity v.txt p.txt --json p.txt",
     "vectors analogies v.txt bats --json bats/I/plural.txt",
-    "vectors similarity v.npy p.txt --json v.vocab",
-    "ablation c.toml data.source.path=data --variants v3.toml --json data/train.tsv",
-    "ablation c.toml --data data --variants v3.toml --json v.vocab",
     "vectors svd v.txt --out v.txt",
     "vectors svd v.txt --out o.txt --json v.txt",
     "vectors judge v.txt --data ner=data --csv v.txt",
 ]
 KEPT = [
     "report R --json R/runs.sqlite",
-    "report R --html R/runs.sqlite-wal",
-    "report R --figures R/models",
+    "report R --save R/runs.sqlite-wal",
+    "report R --save R/models",
     "runs export R --to R/checkpoints/members.csv",
     "runs list R --json R/sweeps/id.json",
     "predict R --input t.csv --output R/models/id/seed3.json",
@@ -109,7 +101,7 @@ DATABASES = [
     "report s.db --json s.db",
     "compare --runs s.db --json s.db",
     "compare options --runs s.db --option a --score b --json s.db",
-    "report sqlite:///s.db --html s.db",
+    "report sqlite:///s.db --save s.html --json s.db",
     "report sqlite:///s.db --json s.db-shm",
     "train c.toml --store sqlite:///s.db --json s.db",
     "train c.toml --store sqlite:///new.db --json new.db-journal",
@@ -137,9 +129,7 @@ def test_other_outputs_are_as_free_as_before(folder: Path) -> None:
     """Dies if a page in a runs folder, an output of before or a device is refused."""
     outputs.refuse_unwritable("R/report.html", "data/scores.json", reads=["c.toml"], runs=["R"])
     (folder / "data" / "scores.json").write_text("{}")
-    tree = {"data": {"source": {"path": "data", "train": "*train*"}}, "name": "a"}
-    assert [*inputs.files_of(tree)] == [Path("data/train.tsv")]
-    outputs.refuse_replaced(["data/scores.json", "/dev/null", "-"], inputs.files_of(tree), ["R"])
+    outputs.refuse_unwritable("data/scores.json", "/dev/null", "-", reads=["data"], runs=["R"])
 
 
 _SPACE = '[batch_size]\nkey = "training.batch_size"\nchoices = [2, 4]\n'
@@ -167,22 +157,16 @@ def test_the_same_command_twice(words: str, folder: Path) -> None:
         assert not command.main(words.split())
 
 
-@pytest.mark.parametrize("verb", ["sensitivity R", "report R", "neighbourhood --data R"])
-def test_figures_go_beside_what_is_read(verb: str) -> None:
+@pytest.mark.parametrize(
+    "words",
+    ["sensitivity R --figures R", "report R --save R", "neighbourhood --data R --figures R"],
+)
+def test_figures_go_beside_what_is_read(words: str) -> None:
     """Dies if their folder is refused, which holds what is read: they replace nothing of it."""
     with pytest.raises(JaxevalError) as caught:  # of what lies there
-        command.main([*verb.split(), "--figures", "R"])
+        command.main(words.split())
     assert "replaced" not in str(caught.value)
     assert "another place" not in str(caught.value)
-
-
-def test_texts_that_are_no_paths(folder: Path) -> None:
-    """Dies if a name or a kind is taken for a folder, or an absolute pattern for none."""
-    tiny_corpora.write(folder / "bag" / "train.json", "{}")
-    whole = str(folder / "p.txt")
-    tree = {"name": "bag", "data": {"path": "bag", "kind": "t.csv", "train": "x", "dev": whole}}
-    assert {*inputs.files_of(tree)} == {Path(whole), Path("bag/train.json")}
-    assert [*inputs.files_of({"name": "bag", "path": "x" * 9999, "vectors": "R"})] == []
 
 
 def test_a_config_whose_path_has_an_equals_sign() -> None:

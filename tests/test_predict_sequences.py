@@ -29,7 +29,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """Padded members of several sizes."""
     root = tmp_path_factory.mktemp("pairs")
     (root / "space.toml").write_text(SPACE)
-    words = ["--space", str(root / "space.toml"), "--runs", "3", "--most-cohorts", "1"]
+    words = ["--space", str(root / "space.toml"), "--trials", "3", "--programs", "1"]
     return predicting.trained(root, tiny_corpora.pairs, sweep, [*tiny_corpora.PAIRS, *words])
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from jaxeval import runs
 from jaxeval.errors import RunError
-from jaxeval.population import checkpoints, loop
+from jaxeval.population import checkpoints, host
 from jaxeval.runs import store
 from tests import processes, tiny_corpora
 
@@ -29,7 +29,7 @@ TINY = [
 ]
 # the method after which a process kills itself (SIGKILL)
 _DEATHS = {
-    "epoch": (loop.Population, "epoch"),  # trained, nothing recorded
+    "epoch": (host.Population, "epoch"),  # trained, nothing recorded
     "write": (store.Store, "_insert"),  # inside the transaction
     "recorded": (store.Store, "record"),  # recorded, not checkpointed
     "checkpoint": (checkpoints.Checkpoints, "save"),  # while Orbax writes in the background
@@ -149,7 +149,7 @@ def test_random_splits(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if splits are not recorded, or all alike."""
 
     def scores(*splits: str) -> dict:
-        words = _words(tmp_path, "--seed-list", "7", *splits, "--json", "-")
+        words = _words(tmp_path, "--seeds", "7,", *splits, "--json", "-")
         assert train.main(words) == 0
         test: dict = json.loads(capsys.readouterr().out)["test"]
         return test
@@ -158,7 +158,7 @@ def test_random_splits(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     members, _ = _rows(tmp_path)
     assert [(m.split, m.seed) for m in members] == [(1, 7), (2, 7), (3, 7)]
     assert len({m.test for m in members}) == 3
-    assert scores("--split-list", "2")["median"] == members[1].test
+    assert scores("--splits", "2,")["median"] == members[1].test
     with pytest.raises(SystemExit) as refused:
-        train.main(_words(tmp_path, "--split-list", "0,2"))
-    assert refused.value.code == 2 and "expected numbers from 1" in capsys.readouterr().err
+        train.main(_words(tmp_path, "--splits", "0,2"))
+    assert refused.value.code == 2 and "a list of several from 1" in capsys.readouterr().err

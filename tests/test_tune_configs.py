@@ -180,7 +180,7 @@ def test_lanes_that_the_memory_has_no_room_for_are_not_tried(
         yield from real(*arguments, lanes=lanes, **more)
 
     monkeypatch.setattr(studies, "run_cohorts", run_cohorts)
-    count = preparing.parameters(target.base.problem, preparing.member_of(target.base))
+    count = memory.parameters(target.base.problem, preparing.member_of(target.base))
     monkeypatch.setattr(memory, "_bytes", lambda: 4.0 * count * (2 * 5 + 1))  # of five lanes
     whole = _go_on(target, tmp_path, History(), trials=5)[-1]
     assert widths == [6, 1, 6, 1]

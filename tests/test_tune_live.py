@@ -7,7 +7,7 @@ import pytest
 
 from jaxeval import runs
 from jaxeval.errors import ConfigError, RunError
-from jaxeval.population import loop, reports
+from jaxeval.population import host
 from jaxeval.space import space as spaces
 from jaxeval.studies import events, memory
 from jaxeval.studies import prepared as preparing
@@ -152,14 +152,14 @@ def test_a_population_too_wide_for_memory_is_trained_lane_by_lane(
 ) -> None:
     """Dies if settings fail that fit into memory one at a time, or a decision is lost on the way:
     memory runs out in all lanes, at first and after decisions."""
-    epoch = loop.Population.epoch
+    epoch = host.Population.epoch
 
-    def narrow(population: loop.Population) -> reports.Report:
+    def narrow(population: host.Population) -> host.Report:
         if len(population.slots) > 4 and population.epochs in (0, 3):
             raise MemoryError("toy")
         return epoch(population)
 
-    monkeypatch.setattr(loop.Population, "epoch", narrow)
+    monkeypatch.setattr(host.Population, "epoch", narrow)
     journal = _Journal(History())
     _go_on(target, tmp_path, journal, WIDE)
     ended = histories.ended(journal.saved[-1])
@@ -171,7 +171,7 @@ def test_lanes_that_the_memory_has_no_room_for_are_not_tried(
     target: targets.Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dies if a population that is refused ends the search, or lane by lane all count at once."""
-    count = preparing.parameters(target.base.problem, preparing.member_of(target.base))
+    count = memory.parameters(target.base.problem, preparing.member_of(target.base))
     monkeypatch.setattr(memory, "_bytes", lambda: 4.0 * count * (2 * 2 + 1))  # of two lanes
     journal = _Journal(History())
     _go_on(target, tmp_path, journal)
@@ -183,16 +183,16 @@ def test_a_decision_that_cannot_be_recorded_ends_the_search(
     target: targets.Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dies if the same population is trained for ever, or what was told is taken back."""
-    score, widths = loop.Population._score, []
+    score, widths = host.Population._score, []
 
-    def no_test(population: loop.Population, part: str, params: Any, chosen: Any) -> Any:
+    def no_test(population: host.Population, part: str, params: Any, chosen: Any) -> Any:
         if part == "test" and any(chosen):
             widths.append(len(population.slots))
             assert len(widths) <= 2
             raise MemoryError("toy")
         return score(population, part, params, chosen)
 
-    monkeypatch.setattr(loop.Population, "_score", no_test)
+    monkeypatch.setattr(host.Population, "_score", no_test)
     journal = _Journal(History())
     with pytest.raises(RunError, match="to record it there is no memory"):
         _go_on(target, tmp_path, journal, WIDE)

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from jaxeval import runs, studies
-from jaxeval.population import loop, reports
+from jaxeval.population import host
 from jaxeval.space import space as spaces
-from jaxeval.studies import events, open_cohorts, shape_buckets
-from jaxeval.studies.shape_buckets import ShapeBucket
+from jaxeval.studies import events, padding
+from jaxeval.studies.buckets import ShapeBucket
 from jaxeval.tasks import registry
 from jaxeval.tune import configs, live, targets, trainings
 from jaxeval.tune.configs import Bounds
@@ -118,7 +118,7 @@ def _trained(search: _Search, number: int, history: History, folder: Path) -> fl
         known = trainings.of_search(search.target, store, BOUNDS)
         evaluation = history.evaluations[number]
         program = known.program(evaluation)
-        assert program.padded
+        assert program.shape is not None
         cohort = program.cohort([known.entry(evaluation)], f"alone-{number}")
         (end,) = [
             event
@@ -225,16 +225,16 @@ def test_other_shapes_take_up_what_was_stopped(
 
 def _no_room_for_wide(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Memory runs out in the widest shape after two epochs; lanes of each that did so."""
-    epoch, lanes = loop.Population.epoch, []
+    epoch, lanes = host.Population.epoch, []
 
-    def short(population: loop.Population) -> reports.Report:
+    def short(population: host.Population) -> host.Report:
         table = population.state.params["table"]
         if table.shape[-1] == 12 and population.epochs == 2:
             lanes.append(len(population.slots))
             raise MemoryError("toy")
         return epoch(population)
 
-    monkeypatch.setattr(loop.Population, "epoch", short)
+    monkeypatch.setattr(host.Population, "epoch", short)
     return lanes
 
 
@@ -279,10 +279,10 @@ def test_a_program_takes_what_it_has_room_for(tmp_path: Path) -> None:
     history = histories.propose(History(), {"rate": 0.01, "width": 6, "rows": 4}, [1])
     entry = known.entry(history.evaluations[0])
     assert program.takes(entry)
-    assert not program.takes(shape_buckets.in_batches(entry, 3))
-    without = open_cohorts.of_bucket(
-        program.bucket, search.target.session.loader, {}, ["width"], 4
-    )
+    assert not program.takes(padding.in_batches(entry, 3))
+    loader, rows = search.target.session.loader, program.config.training.micro_batch
+    assert program.shape is not None
+    without = padding.open_padded(program.shape, rows, [entry], loader, {}, ["width"], 4)
     planned = histories.propose(
         History(), {"rate": 0.01, "width": 6, "rows": 4, "factor": 0.5}, [1]
     )

@@ -8,7 +8,7 @@ import jax
 import pytest
 
 from jaxeval import runs, studies
-from jaxeval.population import engine, loop
+from jaxeval.population import engine, host, loop
 from jaxeval.space import space as spaces
 from jaxeval.studies import cohorts, events
 from jaxeval.tune import configs, targets
@@ -144,10 +144,10 @@ def test_a_population_has_room_for_further_steps(
     _, proposed = searches.ask(search, History(), 1)
     (cohort,) = configs.batch(target, proposed).cohorts
     most = 4 * engine.most_steps(cohort.members, cohort.problem.split(0))
-    trained: list[loop.Population] = []
+    trained: list[host.Population] = []
 
     def train(problem: Any, members: Any, *_: Any, steps: int, **more: Any) -> Iterator[Any]:
-        trained.append(loop.Population(problem, members, 1, steps=steps))
+        trained.append(host.Population(problem, members, 1, steps=steps))
         yield from ()
 
     monkeypatch.setattr(loop, "train", train)

@@ -22,15 +22,12 @@ def run(args: argparse.Namespace) -> int:
     outputs.refuse_unwritable(*texts, reads=reads, runs=places)
     backend.prepare()
     from jaxeval.judge import judging  # after the backend, as it imports jax
-    from jaxeval.studies import inputs
 
     changes = [word for word in args.files if "=" in word and not Path(word).exists()]
     files = [word for word in args.files if word not in changes]
     if not files:
         raise ConfigError("expected a file of vectors")
     plan = judging.plan(files, data, args.modes, cli.seeds_of(args), changes, args.baseline)
-    configs = (entry.trial.config for entry in plan.entries)
-    outputs.refuse_replaced(texts, inputs.files_of(*configs))
     if args.dry_run:
         return _dry_run(plan, args.json)
     return _judge(plan, args)

@@ -1,28 +1,27 @@
-"""Checkpoints of a population, written by Orbax in the background, one folder an experiment.
+"""Checkpoints of a population: a file of arrays for each, written in the background.
 
-The arrays are copied to the host before they are handed over: the next epoch overwrites them
-(donation), and on a CPU a device array and its host view are the same memory.
+The arrays are copied before they are handed over: the next epoch overwrites them (donation), and
+on a CPU a device array and its host view are the same memory.
 """
 
-import contextlib
-import logging
-import os
-import re
+import concurrent.futures
+import dataclasses
+import json
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import jax
 import numpy as np
-import orbax.checkpoint as ocp
 
+from jaxeval import files
 from jaxeval.contracts import Tree
 from jaxeval.errors import RunError
 from jaxeval.population import slots
 
-_SNAPSHOTS = 2  # the older one serves when the machine stops while the newer one is written
+_SNAPSHOTS = 2  # the older one serves where the newer one is damaged
 
 
 class Snapshot(NamedTuple):
@@ -34,34 +33,38 @@ class Snapshot(NamedTuple):
 
 
 class Checkpoints:
-    """The checkpoints of one experiment."""
+    """The checkpoints of one cohort: FOLDER/EPOCHS.npz."""
 
     def __init__(self, folder: Path):
-        self.folder = folder.absolute()
-        options = ocp.CheckpointManagerOptions(max_to_keep=_SNAPSHOTS, create=True)
-        with contextlib.ExitStack() as closing:
-            closing.enter_context(_silenced())
-            self._manager = ocp.CheckpointManager(self.folder, options=options)
-            closing.callback(self._manager.close)
-            closing.callback(self._manager.wait_until_finished)
-            self._closing = closing.pop_all()
+        self.folder = folder
+        self._pool = concurrent.futures.ThreadPoolExecutor(1)
+        self._writing: concurrent.futures.Future[None] | None = None
 
     def save(self, snapshot: Snapshot) -> None:
-        """Starts to write a snapshot; waits for the one before."""
-        state = jax.tree.leaves(jax.tree.map(np.array, snapshot.state))
-        host = {"slots": [slots.to_json(slot) for slot in snapshot.slots]}
-        arguments = ocp.args.Composite(
-            state=ocp.args.StandardSave(state), host=ocp.args.JsonSave(host)
-        )
-        try:
-            self._manager.save(snapshot.number, args=arguments, force=True)
-        except (OSError, ValueError) as error:
-            raise self._failed(error) from error
+        """Starts to write a snapshot; waits for the one before.
+
+        Raises:
+          RunError: that one could not be written.
+        """
+        self._wait()
+        leaves = [np.array(leaf) for leaf in jax.tree.leaves(snapshot.state)]
+        text = json.dumps([dataclasses.asdict(slot) for slot in snapshot.slots])
+        self._writing = self._pool.submit(self._write, snapshot.number, leaves, text)
+
+    def _write(self, number: int, leaves: Sequence[np.ndarray], text: str) -> None:
+        with files.replacing(self.folder / f"{number}.npz", "wb") as stream:
+            np.savez(stream, *leaves, slots=np.frombuffer(text.encode(), np.uint8))
+        for path in self._paths()[_SNAPSHOTS:]:
+            path.unlink()
+
+    def _paths(self) -> list[Path]:
+        """Of all snapshots, the newest first."""
+        return sorted(self.folder.glob("*.npz"), key=lambda path: int(path.stem), reverse=True)
 
     def restore(self, like: Tree) -> Snapshot | None:
         """The newest snapshot that can be read, or None if there are none.
 
-        Newer ones that cannot are said on stderr and removed: what follows is written anew.
+        A newer one that cannot be read is named on stderr and removed.
 
         Args:
           like: a state of the same program and any number of lanes (leaves or shapes).
@@ -69,97 +72,59 @@ class Checkpoints:
         Raises:
           RunError: none of those that there are can be read, or they are of another model.
         """
-        damaged: list[int] = []
-        for number in sorted(self._manager.all_steps(), reverse=True):
+        paths = self._paths()
+        for path in paths:
             try:
-                snapshot = self._read(number, like)
-            # whatever the readers of a dozen formats make of a file that ends too early
-            except Exception as error:
-                damaged.append(number)
-                print(
-                    f"warning: checkpoint {number} in {self.folder} cannot be read "
-                    f"({_reason(error)})",
-                    file=sys.stderr,
-                )
+                snapshot = _read(path, like)
+            except Exception as error:  # zipfile and numpy raise a dozen kinds
+                reason = str(error).partition("\n")[0]
+                print(f"warning: checkpoint {path} cannot be read ({reason})", file=sys.stderr)
                 continue
-            _check_shapes(snapshot.state, like, self.folder)
-            self._forget(damaged)
+            shapes = [leaf.shape[1:] for leaf in jax.tree.leaves(snapshot.state)]
+            if shapes != [leaf.shape[1:] for leaf in jax.tree.leaves(like)]:
+                break
+            for damaged in paths[: paths.index(path)]:
+                damaged.unlink()
             return snapshot
-        if damaged:
-            raise RunError(
-                f"no checkpoint in {self.folder} can be read; remove that folder to train its "
-                "members from their first epoch"
-            )
-        return None
-
-    def _read(self, number: int, like: Tree) -> Snapshot:
-        arguments = ocp.args.Composite(
-            state=ocp.args.StandardRestore(), host=ocp.args.JsonRestore()
+        if not paths:
+            return None
+        raise RunError(
+            f"no checkpoint of this model in {self.folder} can be read; remove that folder to "
+            "train its members from their first epoch"
         )
-        restored = self._manager.restore(number, args=arguments)
-        state = jax.tree.unflatten(jax.tree.structure(like), restored["state"])
-        return Snapshot(number, state, [slots.from_json(s) for s in restored["host"]["slots"]])
 
-    def _forget(self, numbers: Sequence[int]) -> None:
-        for number in numbers:
-            shutil.rmtree(self.folder / str(number), ignore_errors=True)
-        if numbers:
-            self._manager.reload()
+    def _wait(self) -> None:
+        if self._writing is None:
+            return
+        try:
+            self._writing.result()
+        except (RunError, OSError) as error:
+            raise RunError(
+                f"no checkpoint could be written: {error}; what is recorded is kept: make room "
+                "and run the same command again"
+            ) from None
+        finally:
+            self._writing = None
 
     def close(self) -> None:
-        """Waits until everything is on disk."""
-        try:
-            self._closing.close()
-        except (OSError, ValueError) as error:
-            raise self._failed(error) from error
+        """Waits until everything is on disk.
+
+        Raises:
+          RunError: the last one could not be written.
+        """
+        self._pool.shutdown()
+        self._wait()
 
     def remove(self) -> None:
         """Closes and deletes: nobody is left to resume."""
         self.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _failed(self, error: Exception) -> RunError:
-        return RunError(
-            f"no checkpoint could be written to {self.folder} ({_reason(error)}); what is "
-            "recorded is kept: make room and run the same command again"
-        )
 
-
-@contextlib.contextmanager
-def _silenced() -> Iterator[None]:
-    """Keeps Orbax off stderr: it tells every step it takes, and each of its threads prints an
-    error's traceback before the error itself arrives here.
-
-    Where one array cannot be read or written, Python would print too that the others come too
-    late: their event loop is closed by then.
-    """
-    logger, before = logging.getLogger("absl"), sys.unraisablehook
-
-    def kept(record: logging.LogRecord) -> bool:
-        return "orbax" not in Path(record.pathname).parts or record.levelno >= logging.CRITICAL
-
-    def hook(unraisable: "sys.UnraisableHookArgs") -> None:
-        if str(unraisable.exc_value) != "Event loop is closed":
-            before(unraisable)
-
-    logger.addFilter(kept)
-    sys.unraisablehook = hook
-    try:
-        yield
-    finally:
-        logger.removeFilter(kept)
-        if sys.unraisablehook is hook:
-            sys.unraisablehook = before
-
-
-def _reason(error: Exception) -> str:
-    """An error of Orbax in a few words: the operating system's where it names its code."""
-    code = re.search(r"os_error_code='(\d+)'", str(error))
-    return os.strerror(int(code[1])) if code else str(error).partition("\n")[0][:200]
-
-
-def _check_shapes(state: Tree, like: Tree, folder: Path) -> None:
-    shapes = [leaf.shape[1:] for leaf in jax.tree.leaves(state)]
-    expected = [leaf.shape[1:] for leaf in jax.tree.leaves(like)]
-    if shapes != expected:
-        raise RunError(f"the checkpoint in {folder} is of another model; remove that folder")
+def _read(path: Path, like: Tree) -> Snapshot:
+    """A snapshot; whatever numpy raises of a damaged file."""
+    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+        leaves = [stored[f"arr_{k}"] for k in range(len(stored.files) - 1)]
+        each = [slots.from_json(slot) for slot in json.loads(stored["slots"].tobytes())]
+    state = jax.tree.unflatten(jax.tree.structure(like), leaves)
+    return Snapshot(int(path.stem), state, each)

@@ -2,9 +2,10 @@
 
 import functools
 import time
+import types
 from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,12 +13,13 @@ import numpy as np
 from jax import lax
 from jax.sharding import Mesh
 
-from jaxeval.contracts import Array, Corpus, Member, Split, Tree
+from jaxeval.contracts import Array, Member, Split, Tree
 from jaxeval.errors import ConfigError
-from jaxeval.population import lanes, member, row_counts, schedule, training
-from jaxeval.population.member import Inputs, MemberState, Program, Shared
+from jaxeval.population import epoch as epochs
+from jaxeval.population import lanes, member, schedule
+from jaxeval.population.member import Inputs, MemberState, Problem, Program, Shared
 
-Rows = Sequence[Array]  # bucket b: [n] int32, -1 is padding
+_Rows = Sequence[Array]  # bucket b: [n] int32, -1 is padding
 
 
 class Lane(NamedTuple):
@@ -45,49 +47,56 @@ class Engine(NamedTuple):
     row_counts: Callable[..., Tree]
 
 
-def build(program: Program, corpus: Corpus, split: Split, mesh: Mesh, mode: lanes.Mode) -> Engine:
+def build(problem: Problem, split: Split, mesh: Mesh) -> Engine:
     """The programs; any split of the corpus gives the sizes."""
+    program, mode = problem.program, problem.mode
 
     def fill(shared: Shared, state: MemberState, lane: Lane, fresh: Array) -> Tree:
         init = functools.partial(member.init, program, shared, lane.inputs)
         return lanes.choose(mode, fresh, init, state)
 
     def epoch(shared: Shared, state: MemberState, lane: Lane, active: Array) -> Tree:
-        train = functools.partial(training.train_epoch, program, shared, state, lane.inputs)
+        train = functools.partial(epochs.train_epoch, program, shared, state, lane.inputs)
         if mode == "vmap":
             # an idle lane would wait for the others anyway: it trains too, and nobody reads what
             return train()
         return lax.cond(active, train, lambda: (state, jnp.float32(0)))
 
-    def evaluate(shared: Shared, params: Tree, inputs: Inputs, rows: Rows, active: Array) -> Tree:
-        # an idle lane evaluates no rows: its loops end before their first step
-        rows = [jnp.where(active, part, -1) for part in rows]
-        return member.evaluate(program, shared, params, inputs, rows)
-
-    def by_row(shared: Shared, params: Tree, inputs: Inputs, rows: Rows, active: Array) -> Tree:
-        rows = [jnp.where(active, part, -1) for part in rows]
-        return row_counts.of_part(program, shared, params, inputs, rows)
-
     def keep(shared: Shared, best: Tree, params: Tree, better: Array) -> Tree:
-        del shared
         # over all lanes at once: lane by lane takes ten times as many operations
         return lanes.choose("vmap", better, lambda: params, best)
+
+    def of_part(count: Callable) -> Callable[..., Tree]:
+        def counts(
+            shared: Shared, params: Tree, inputs: Inputs, rows: _Rows, active: Array
+        ) -> Tree:
+            # an idle lane evaluates no rows: its loops end before their first step
+            rows = [jnp.where(active, part, -1) for part in rows]
+            counted: Tree = count(program, shared, params, inputs, rows)
+            return counted
+
+        return lanes.spread(counts, mesh, mode)
 
     return Engine(
         mesh,
         mode,
-        lanes.replicate(_shared(program, corpus, split), mesh),
+        shared(problem, split, mesh),
         lanes.spread(fill, mesh, mode, donate=True),
         lanes.spread(epoch, mesh, mode, donate=True),
-        lanes.spread(evaluate, mesh, mode),
+        of_part(member.evaluate),
         lanes.spread(keep, mesh, "vmap", donate=True),
-        lanes.spread(by_row, mesh, mode),
+        of_part(member.row_counts),
     )
 
 
-def _shared(program: Program, corpus: Corpus, split: Split) -> Shared:
-    steps = schedule.steps([len(rows) for rows in split.train], program.batch_size)
-    return Shared(corpus, schedule.Steps(*map(jnp.asarray, steps)))
+def shared(problem: Problem, split: Split, mesh: Mesh) -> Shared:
+    """What all members read, on every device."""
+    sizes = [len(rows) for rows in split.train]
+    steps = schedule.steps(sizes, problem.training.batch_size)
+    placed: Shared = lanes.replicate(
+        Shared(problem.corpus, schedule.Steps(*map(jnp.asarray, steps))), mesh
+    )
+    return placed
 
 
 def member_steps(who: Member, split: Split) -> schedule.Steps | None:
@@ -147,8 +156,8 @@ def empty_state(engine: Engine, program: Program, lane: Lane, width: int) -> Tre
     return jax.tree.map(lambda leaf: np.zeros((width, *leaf.shape), leaf.dtype), shape)
 
 
-def stack(each: Sequence[Lane]) -> Lane:
-    """The lanes' data with the lane axis in front, on the host."""
+def stack(each: Sequence[Tree]) -> Tree:
+    """What each lane has, with the lane axis in front, on the host."""
     return jax.tree.map(lambda *leaves: np.stack(leaves), *each)
 
 
@@ -208,3 +217,48 @@ def compile_all(
     finally:
         pool.shutdown(wait=False, cancel_futures=True)  # a signal need not wait for what runs
     return engine._replace(**programs)
+
+
+class Scorer:
+    """Members with their parameters, ready to be scored in any way that their task knows."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        members: Sequence[Member],
+        params: Sequence[Tree],
+        devices: Sequence[jax.Device] | None = None,
+    ):
+        self._task, self._mesh = problem.task, lanes.make_mesh(devices)
+        self._width = lanes.round_up(len(members), self._mesh)
+        first = problem.split_of(members[0])
+        self._engine = build(problem, first, self._mesh)
+        longest = most_steps(members, first)
+        self._lanes = [
+            lane_of(problem.program, who, problem.split_of(who), longest) for who in members
+        ]
+        self._params = self._stacked(params)
+
+    def _stacked(self, each: Sequence[Tree]) -> Tree:
+        idle = self._width - len(each)  # these lanes repeat the last member and score no rows
+        return lanes.shard(stack([*each, *[each[-1]] * idle]), self._mesh)
+
+    def scores(
+        self, part: Literal["dev", "test"], more: Mapping[str, float] = types.MappingProxyType({})
+    ) -> list[dict[str, float]]:
+        """Scores of each member on a part of the corpus.
+
+        Args:
+          more: hyperparameters of all members; the same names compile nothing anew.
+        """
+        stacked = self._stacked([with_hparams(lane, more) for lane in self._lanes])
+        flags = lanes.shard(np.arange(self._width) < len(self._lanes), self._mesh)
+        counts = jax.device_get(
+            self._engine.evaluate(
+                self._engine.shared, self._params, stacked.inputs, getattr(stacked, part), flags
+            )
+        )
+        return [
+            self._task.score({name: float(values[k]) for name, values in counts.items()})
+            for k in range(len(self._lanes))
+        ]

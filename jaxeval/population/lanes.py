@@ -19,7 +19,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jaxeval.contracts import Array, Tree
 
 Mode = Literal["map", "vmap"]
-AXIS = "member"
+_AXIS = "member"
 
 
 def resolve(mode: Literal["auto", "map", "vmap"]) -> Mode:
@@ -32,7 +32,7 @@ def resolve(mode: Literal["auto", "map", "vmap"]) -> Mode:
 def make_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:
     """All devices on one axis; Auto, because linen does not know explicit axes."""
     chosen = np.asarray(jax.devices() if devices is None else devices)
-    return Mesh(chosen, (AXIS,), axis_types=(AxisType.Auto,))
+    return Mesh(chosen, (_AXIS,), axis_types=(AxisType.Auto,))
 
 
 def round_up(lanes: int, mesh: Mesh) -> int:
@@ -70,7 +70,7 @@ def replicate(tree: Tree, mesh: Mesh) -> Tree:
 
 def shard(tree: Tree, mesh: Mesh) -> Tree:
     """Places leaves [S, ...] so that each device holds its lanes."""
-    return jax.device_put(tree, NamedSharding(mesh, PartitionSpec(AXIS)))
+    return jax.device_put(tree, NamedSharding(mesh, PartitionSpec(_AXIS)))
 
 
 def spread(
@@ -93,7 +93,7 @@ def spread(
             return jax.vmap(lambda lane: function(shared, *lane))(each)
         return lax.map(lambda lane: function(shared, *lane), each)
 
-    lane, same = PartitionSpec(AXIS), PartitionSpec()
+    lane, same = PartitionSpec(_AXIS), PartitionSpec()
     spread_out = jax.shard_map(
         on_device, mesh=mesh, in_specs=(same, lane), out_specs=lane, check_vma=False
     )

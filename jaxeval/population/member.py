@@ -1,4 +1,4 @@
-"""One member: its state and an evaluation, as pure functions; `training` has its epochs.
+"""One member: its state and its evaluation, as pure functions; `epoch` has its training.
 
 Nothing here knows of other members; `lanes` spreads these functions over the member axis.
 Every random draw is `fold_in` of the member's own seed with a purpose and a number, so a result
@@ -6,6 +6,7 @@ depends on (task, settings, split, seed, hparams) and never on lane or neighbour
 """
 
 import functools
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,7 +16,9 @@ import numpy as np
 from jax import lax
 
 from jaxeval.contracts import Array, Batch, Corpus, Hparams, Member, Split, Task, Tree
-from jaxeval.population import optimisers, schedule
+from jaxeval.errors import ConfigError
+from jaxeval.population import lanes, optimisers, schedule
+from jaxeval.population.settings import Optimiser, Training
 
 INIT, ORDER, STEP, EVALUATE = range(4)  # purposes of random draws
 
@@ -56,7 +59,7 @@ class Program(NamedTuple):
     """
 
     task: Task
-    optimiser: optimisers.Optimiser
+    optimiser: Optimiser
     batch_size: int
     evaluation_batch_size: int
     micro_batch: int | None = None
@@ -65,6 +68,50 @@ class Program(NamedTuple):
     def at_once(self) -> int:
         """Rows whose gradient is computed at once."""
         return self.micro_batch or self.batch_size
+
+
+class Problem(NamedTuple):
+    """What a cohort learns.
+
+    Attributes:
+      split: split number -> rows; sizes are the same for all numbers.
+      splits: the same of members with other vectors than the first's, by `Member.vectors`.
+    """
+
+    task: Task
+    corpus: Corpus
+    split: Callable[[int], Split]
+    training: Training
+    splits: Mapping[str, Callable[[int], Split]] = types.MappingProxyType({})
+
+    def split_of(self, who: Member) -> Split:
+        """The member's own split, with the tables that depend on it."""
+        return self.splits.get(who.vectors, self.split)(who.split)
+
+    @property
+    def program(self) -> Program:
+        """The static part of a member's functions."""
+        training = self.training
+        return Program(
+            self.task,
+            training.optimiser,
+            training.batch_size,
+            training.evaluation_batch_size,
+            training.micro_batch,
+        )
+
+    @property
+    def mode(self) -> lanes.Mode:
+        """How the lanes of a device are computed."""
+        return lanes.resolve(self.training.lane_mode)
+
+    def refuse_cut_batches(self, key: str) -> None:
+        """Raises ConfigError, naming the key that asks for it, if batches cannot be cut."""
+        if jax.tree.leaves(jax.eval_shape(lambda: self.task.start(1))):
+            raise ConfigError(
+                f"{key}: this task carries state from batch to batch, whose rows must stay "
+                "together; leave it out"
+            )
 
 
 def root_key(seed: Array | np.uint32 | int) -> Array:
@@ -112,60 +159,97 @@ def parameter_shapes(program: Program, corpus: Corpus, split: Split, who: Member
     return jax.eval_shape(functools.partial(init, program), shared, inputs).params
 
 
-def predictor(
+def evaluate(
     program: Program, shared: Shared, params: Tree, inputs: Inputs, rows: Sequence[Array]
-) -> Callable[[int, Array, Tree], tuple[Tree, Batch, Tree]]:
-    """(bucket, number of the batch, carry) -> (outputs, batch, carry), of a part of the corpus.
+) -> Mapping[str, Array]:
+    """Counts summed over the rows of a part of the corpus (bucket b: [n] int32, -1 is padding)."""
+
+    def zero(counts: Tree, bucket: int) -> tuple[Tree, Tree]:
+        zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), counts)
+        return zeros, zeros
+
+    def add(running: tuple[Tree, Tree], counts: Tree, number: Array) -> tuple[Tree, Tree]:
+        # what each sum has lost so far is handed in with the next count (Kahan 1965): a long
+        # text would lose tokens otherwise
+        sums, lost = running
+        more = jax.tree.map(jnp.subtract, counts, lost)
+        after = jax.tree.map(jnp.add, sums, more)
+        return after, jax.tree.map(lambda a, s, m: (a - s) - m, after, sums, more)
+
+    arguments = program, shared, params, inputs, rows
+    counts = [sums for sums, _ in _counted(*arguments, program.task.count, zero, add)]
+    return jax.tree.map(lambda *sums: sum(sums), *counts)
+
+
+def row_counts(
+    program: Program, shared: Shared, params: Tree, inputs: Inputs, rows: Sequence[Array]
+) -> Mapping[str, Array]:
+    """Counts of each row of a part, bucket after bucket: leaves [sum of n]; 0 at padding.
+
+    By the laws of a Task counts are sums over rows, and rows of weight 0 count nothing: the counts
+    of a batch in which one row alone has weight are that row's.
+    """
+
+    def count(outputs: Tree, batch: Batch) -> Mapping[str, Array]:
+        def of_row(weight: Array) -> Mapping[str, Array]:
+            return program.task.count(outputs, batch._replace(weight=weight))
+
+        return jax.vmap(of_row)(jnp.diag(batch.weight))
+
+    def zero(counts: Tree, bucket: int) -> Tree:
+        return jax.tree.map(lambda leaf: jnp.zeros(len(rows[bucket]), leaf.dtype), counts)
+
+    def add(written: Tree, counts: Tree, number: Array) -> Tree:
+        begin = (number * program.evaluation_batch_size,)
+        return jax.tree.map(
+            lambda all_rows, some: lax.dynamic_update_slice(all_rows, some, begin), written, counts
+        )
+
+    counts = _counted(program, shared, params, inputs, rows, count, zero, add)
+    return jax.tree.map(lambda *buckets: jnp.concatenate(buckets), *counts)
+
+
+def _counted(
+    program: Program,
+    shared: Shared,
+    params: Tree,
+    inputs: Inputs,
+    rows: Sequence[Array],
+    count: Callable[[Tree, Batch], Mapping[str, Array]],
+    zero: Callable[[Tree, int], Tree],
+    add: Callable[[Tree, Mapping[str, Array], Array], Tree],
+) -> list[Tree]:
+    """What counts of batches add up to, for each bucket with rows.
+
+    Batches of a bucket are taken in order, and the task's carry goes from each to the next.
 
     Args:
-      rows: bucket b: [n] int32, whole batches; -1 is padding.
+      count: (outputs, batch) -> counts.
+      zero: (shapes of counts, bucket) -> where a bucket begins.
+      add: (what there is, counts of a batch, its number in the bucket) -> with these.
     """
     task, size = program.task, program.evaluation_batch_size
     key = key_of(inputs.seed, EVALUATE, 0)
 
-    def predict(bucket: int, number: Array, carry: Tree) -> tuple[Tree, Batch, Tree]:
+    @functools.partial(jax.jit, static_argnums=0)  # traced once, for shapes and for the loop
+    def batch_counts(bucket: int, number: Array, carry: Tree) -> tuple[Mapping[str, Array], Tree]:
         chosen = lax.dynamic_slice(rows[bucket], (number * size,), (size,))
         batch = gather(shared, inputs.tables, bucket, chosen)
         step_key = jax.random.fold_in(jax.random.fold_in(key, bucket), number)
         outputs, carry = task.predict(params, carry, batch, step_key, inputs.hparams)
-        return outputs, batch, carry
+        return count(outputs, batch), carry
 
-    return predict
-
-
-def evaluate(
-    program: Program, shared: Shared, params: Tree, inputs: Inputs, rows: Sequence[Array]
-) -> Mapping[str, Array]:
-    """Counts summed over the rows of a part of the corpus (bucket b: [n] int32, -1 is padding).
-
-    Batches of a bucket are taken in order, and the task's carry goes from each to the next.
-    """
-    task, size = program.task, program.evaluation_batch_size
-    predict = predictor(program, shared, params, inputs, rows)
-
-    @functools.partial(jax.jit, static_argnums=0)  # traced once, for shapes and for the loop
-    def batch_counts(bucket: int, number: Array, carry: Tree) -> tuple[Mapping[str, Array], Tree]:
-        outputs, batch, carry = predict(bucket, number, carry)
-        return task.count(outputs, batch), carry
-
-    def bucket_counts(bucket: int) -> Mapping[str, Array]:
+    def of_bucket(bucket: int) -> Tree:
         filled, first = jnp.sum(rows[bucket] >= 0), jnp.int32(0)
         start = task.start(size)
         shapes, _ = batch_counts.eval_shape(bucket, first, start)
-        zero = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
 
-        def step(number: Array, running: tuple) -> tuple:
-            sums, lost, carry = running
+        def step(number: Array, running: tuple[Tree, Tree]) -> tuple[Tree, Tree]:
+            done, carry = running
             counts, carry = batch_counts(bucket, number, carry)
-            # what each sum has lost so far is handed in with the next count (Kahan 1965): a long
-            # text would lose tokens otherwise
-            more = jax.tree.map(jnp.subtract, counts, lost)
-            after = jax.tree.map(jnp.add, sums, more)
-            lost = jax.tree.map(lambda a, s, m: (a - s) - m, after, sums, more)
-            return after, lost, carry
+            return add(done, counts, number), carry
 
-        sums, *_ = lax.fori_loop(first, (filled + size - 1) // size, step, (zero, zero, start))
-        return sums
+        batches = (filled + size - 1) // size
+        return lax.fori_loop(first, batches, step, (zero(shapes, bucket), start))[0]
 
-    counts = [bucket_counts(bucket) for bucket, part in enumerate(rows) if len(part)]
-    return jax.tree.map(lambda *sums: sum(sums), *counts)
+    return [of_bucket(bucket) for bucket, part in enumerate(rows) if len(part)]

@@ -1,128 +1,51 @@
 """Optimisers by name with traced hyperparameters, one learning rate (beta, clip ...) a member.
 
-They are made inside the traced step of traced values, so that a member's hyperparameters never
-cause a compilation; only the name and the kinds of clipping are static.
+They are made inside the traced step, so that a member's hyperparameters never cause a compilation;
+only the name and the kind of clipping are static. Rules are optax's, and written here where optax
+has another form.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
 import optax
-import pydantic
 
-from jaxeval.config import fields, markers, reading
-from jaxeval.contracts import Hparams
-from jaxeval.population import update_rules, weight_decay
+from jaxeval.contracts import Hparams, Tree
+from jaxeval.errors import ConfigError
+from jaxeval.population.settings import DEFAULTS, Optimiser
 
-Name = Literal["sgd", "adagrad", "adadelta", "rmsprop", "adam", "nadam", "tf_adam"]
-
-# Defaults of the papers, and of Keras where a paper leaves a value open (those are marked).
-DEFAULTS: Mapping[str, Mapping[str, float]] = {
-    "sgd": {"learning_rate": 0.1, "momentum": 0.0},  # UKPLab's first rate
-    "adagrad": {"learning_rate": 0.01, "epsilon": 1e-8},  # Keras 1; epsilon as `update_rules`
-    "adadelta": {"learning_rate": 1.0, "rho": 0.95, "epsilon": 1e-6},  # Zeiler 2012, table 1
-    "rmsprop": {"learning_rate": 0.001, "rho": 0.9, "epsilon": 1e-8},  # Hinton's lecture 6e
-    "adam": {"learning_rate": 0.001, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8},  # Kingma & Ba
-    # the same with TensorFlow's epsilon, which is not divided by the correction of the moment
-    "tf_adam": {"learning_rate": 0.001, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8},
-    "nadam": {  # Dozat 2016 in the values of Keras
-        "learning_rate": 0.002,
-        "beta1": 0.9,
-        "beta2": 0.999,
-        "epsilon": 1e-8,
-        "momentum_decay": 0.004,
-    },
-}
+_Scalar = jax.Array | float  # a hyperparameter: traced, or a number by itself
 
 
-_HYPERPARAMETERS: Mapping[str, markers.Traced] = {
-    "learning_rate": markers.Traced(
-        range=markers.Range(1e-4, 0.1, log=True), limits=markers.Limits(0, 1000)
-    ),
-    **dict.fromkeys(
-        ("momentum", "rho", "beta1", "beta2"), markers.Traced(limits=markers.FRACTION)
-    ),
-    "epsilon": markers.Traced(limits=markers.Limits(0, 1, above=True)),
-    "momentum_decay": markers.Traced(limits=markers.Limits(0, 1)),
-}
+def make(
+    settings: Optimiser, hparams: Hparams, epoch: jax.Array, batch_size: jax.Array | int
+) -> optax.GradientTransformation:
+    """The member's optimiser in an epoch.
 
+    The structure of its state depends on the name, and on whether `hparams` hold a warm-up (or 0).
 
-@reading.settings
-class Optimiser:
-    """Optimiser, learning-rate schedule, clipping and weight decay."""
-
-    name: Annotated[Name, pydantic.Field(description="the optimiser")] = "nadam"
-    hyperparameters: Annotated[
-        dict[str, float],
-        markers.TracedTable(
-            lambda optimiser: {**DEFAULTS[optimiser.name], **optimiser.hyperparameters},
-            _HYPERPARAMETERS,
-        ),
-        pydantic.Field(
-            description="e.g. {learning_rate = 0.01}; absent ones: the papers' defaults"
-        ),
-    ] = pydantic.Field(default_factory=dict)
-    decay: Annotated[
-        float, pydantic.Field(ge=0, description="rate of epoch e (from 0): rate / (1 + decay e)")
-    ] = 0.0
-    steps: Annotated[
-        tuple[tuple[fields.Count, fields.LearningRate], ...],
-        pydantic.Field(
-            description="(epoch from 1, rate) pairs that replace the rate from then on"
-        ),
-    ] = ()
-    warmup: Annotated[
-        float,
-        markers.Traced(neutral=0.0),
-        pydantic.Field(
-            ge=0,
-            description="rows until the rate is reached, which then falls with the inverse "
-            "square root; 0: none",
-        ),
-    ] = 0.0
-    clip: Annotated[
-        Literal["none", "value", "global_norm"],
-        pydantic.Field(description="clip gradients element-wise, or rescale to a global norm"),
-    ] = "global_norm"
-    clip_at: Annotated[
-        float, markers.Traced(), pydantic.Field(gt=0, description="threshold of `clip`")
-    ] = 1.0
-    l2: Annotated[
-        float,
-        markers.Traced(neutral=0.0, alone=True, range=markers.Range(1e-7, 1e-3, log=True)),
-        pydantic.Field(ge=0, le=1000, description="l2 * weight is added to gradients"),
-    ] = 0.0
-    l2_parameters: Annotated[
-        tuple[str, ...],
-        markers.LATER,
-        pydantic.Field(
-            description="l2: only of parameters whose names hold one of these; none: of all"
-        ),
-    ] = ()
-
-    @pydantic.field_validator("hyperparameters")
-    @classmethod
-    def _possible(cls, values: dict[str, float]) -> dict[str, float]:
-        for name, value in values.items():
-            marker = _HYPERPARAMETERS.get(name)
-            if marker is not None and not marker.limits.allow(value):
-                raise ValueError(f"{name}: expected a number {marker.limits}, got {value:g}")
-        return values
-
-    @pydantic.model_validator(mode="after")
-    def _known(self) -> "Optimiser":
-        allowed = DEFAULTS[self.name]
-        unknown = sorted(set(self.hyperparameters) - set(allowed))
-        if unknown:
-            raise ValueError(f"{self.name} has no {unknown[0]!r}; it has {', '.join(allowed)}")
-        return self
-
-    @property
-    def unused(self) -> frozenset[str]:
-        """Traced hyperparameters that no member has."""
-        return frozenset({"clip_at"} if self.clip == "none" else ())
+    Args:
+      epoch: [] from 0.
+      batch_size: rows per update, static or [].
+    """
+    values = {name: hparams[name] for name in DEFAULTS[settings.name]}
+    values["learning_rate"] = learning_rate(settings, values["learning_rate"], epoch)
+    parts = []
+    if settings.l2:
+        parts.append(weight_decay(hparams["l2"], settings.l2_parameters))
+    if settings.clip == "value":
+        parts.append(optax.clip(hparams["clip_at"]))
+    elif settings.clip == "global_norm":
+        parts.append(optax.clip_by_global_norm(hparams["clip_at"]))
+    parts.append(RULES[settings.name](**values))
+    if "warmup" in hparams:  # after the optimiser: all of them are linear in the rate
+        warmup = hparams["warmup"]
+        # so many rows are at least one update; none if 0
+        updates = jnp.where(warmup > 0, jnp.maximum(warmup / batch_size, 1.0), 0.0)
+        parts.append(optax.scale_by_schedule(lambda done: warmup_factor(done + 1, updates)))
+    return optax.chain(*parts)
 
 
 def learning_rate(settings: Optimiser, rate: jax.Array, epoch: jax.Array) -> jax.Array:
@@ -146,33 +69,128 @@ def warmup_factor(update: jax.Array, warmup_updates: jax.Array) -> jax.Array:
     return jnp.where(warmup_updates > 0, factor, 1.0)
 
 
-def _warmed_up(warmup: jax.Array, batch_size: jax.Array | int) -> optax.GradientTransformation:
-    """Multiplies updates by their factor; `warmup` rows are at least one update, none if 0."""
-    updates = jnp.where(warmup > 0, jnp.maximum(warmup / batch_size, 1.0), 0.0)
-    return optax.scale_by_schedule(lambda done: warmup_factor(done + 1, updates))
-
-
-def make(
-    settings: Optimiser, hparams: Hparams, epoch: jax.Array, batch_size: jax.Array | int
-) -> optax.GradientTransformation:
-    """The member's optimiser in an epoch.
-
-    The structure of its state depends on the name, and on whether `hparams` hold a warm-up (or 0).
+def weight_decay(l2: jax.Array | float, names: Sequence[str]) -> optax.GradientTransformation:
+    """Adds l2 * weight to gradients.
 
     Args:
-      epoch: [] from 0.
-      batch_size: rows per update, static or [].
+      names: parts of the paths of those parameters, such as "logits/kernel"; none: all of them.
+
+    Raises:
+      ConfigError: at the first update, a name that is in no path.
     """
-    values = {name: hparams[name] for name in DEFAULTS[settings.name]}
-    values["learning_rate"] = learning_rate(settings, values["learning_rate"], epoch)
-    parts = []
-    if settings.l2:
-        parts.append(weight_decay.of(hparams["l2"], settings.l2_parameters))
-    if settings.clip == "value":
-        parts.append(optax.clip(hparams["clip_at"]))
-    elif settings.clip == "global_norm":
-        parts.append(optax.clip_by_global_norm(hparams["clip_at"]))
-    parts.append(update_rules.FACTORIES[settings.name](**values))
-    if "warmup" in hparams:  # after the optimiser: all of them are linear in the rate
-        parts.append(_warmed_up(hparams["warmup"], batch_size))
-    return optax.chain(*parts)
+    if not names:
+        return optax.add_decayed_weights(l2)
+
+    def update(grads: Tree, params: Tree | None) -> Tree:
+        leaves = jax.tree_util.tree_leaves_with_path(params)
+        paths = [jax.tree_util.keystr(path, simple=True, separator="/") for path, _ in leaves]
+        for name in names:
+            if not any(name in path for path in paths):
+                raise ConfigError(
+                    f"training.optimiser.l2_parameters: no parameter's name holds {name!r}; there "
+                    f"are {', '.join(paths)}"
+                )
+
+        def decayed(path: tuple, grad: jax.Array, weight: jax.Array) -> jax.Array:
+            where = jax.tree_util.keystr(path, simple=True, separator="/")
+            return grad + l2 * weight if any(name in where for name in names) else grad
+
+        return jax.tree_util.tree_map_with_path(decayed, grads, params)
+
+    return optax.stateless(update)
+
+
+class _Moments(NamedTuple):
+    """State of `nadam` and `tf_adam`."""
+
+    steps: jax.Array  # [] int32, steps done
+    first: Tree  # like params
+    second: Tree  # like params
+    product: jax.Array | None = None  # [] of nadam's momentum schedule so far
+
+
+def _moments(params: Tree, product: jax.Array | None = None) -> _Moments:
+    """Before the first step."""
+    first, second = (jax.tree.map(jnp.zeros_like, params) for _ in range(2))
+    return _Moments(jnp.int32(0), first, second, product)
+
+
+def _averaged(state: _Moments, grads: Tree, beta1: _Scalar, beta2: _Scalar) -> tuple[Tree, Tree]:
+    """Both moments with the gradients of a step."""
+    first = jax.tree.map(lambda m, g: beta1 * m + (1 - beta1) * g, state.first, grads)
+    second = jax.tree.map(lambda v, g: beta2 * v + (1 - beta2) * g * g, state.second, grads)
+    return first, second
+
+
+def _nadam(
+    learning_rate: _Scalar,
+    beta1: _Scalar,
+    beta2: _Scalar,
+    epsilon: _Scalar,
+    momentum_decay: _Scalar,
+) -> optax.GradientTransformation:
+    """Adam with Nesterov momentum and its momentum schedule (Dozat 2016; torch.optim.NAdam).
+
+    mu(t) = beta1 (1 - .5 * .96^(t momentum_decay)); optax.nadam leaves the schedule out.
+    """
+
+    def init(params: Tree) -> _Moments:
+        return _moments(params, jnp.float32(1))
+
+    def momentum(step: jax.Array) -> jax.Array:
+        return beta1 * (1.0 - 0.5 * 0.96 ** (step * momentum_decay))
+
+    def update(grads: Tree, state: _Moments, params: Tree = None) -> tuple[Tree, _Moments]:
+        count = state.steps + 1
+        now, after = momentum(count), momentum(count + 1)
+        product = cast(jax.Array, state.product) * now
+        first, second = _averaged(state, grads, beta1, beta2)
+        of_grad = -learning_rate * (1 - now) / (1 - product)
+        of_first = -learning_rate * after / (1 - product * after)
+        scale = 1.0 / (1 - beta2**count)
+
+        def step(g: jax.Array, m: jax.Array, v: jax.Array) -> jax.Array:
+            return (of_grad * g + of_first * m) / (jnp.sqrt(v * scale) + epsilon)
+
+        updates = jax.tree.map(step, grads, first, second)
+        return updates, _Moments(count, first, second, product)
+
+    return optax.GradientTransformation(init, update)
+
+
+def tf_adam(
+    learning_rate: _Scalar, beta1: _Scalar, beta2: _Scalar, epsilon: _Scalar
+) -> optax.GradientTransformation:
+    """Adam as TensorFlow 1 has it: rate sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + epsilon).
+
+    optax divides sqrt(v) by sqrt(1 - b2^t) before it adds epsilon (Kingma & Ba 2015, algorithm 1);
+    this is the form before their section 2.1, in which epsilon weighs more in early steps.
+    """
+
+    def update(grads: Tree, state: _Moments, params: Tree = None) -> tuple[Tree, _Moments]:
+        steps = state.steps + 1
+        first, second = _averaged(state, grads, beta1, beta2)
+        rate = -learning_rate * jnp.sqrt(1 - beta2**steps) / (1 - beta1**steps)
+        updates = jax.tree.map(lambda m, v: rate * m / (jnp.sqrt(v) + epsilon), first, second)
+        return updates, _Moments(steps, first, second)
+
+    return optax.GradientTransformation(_moments, update)
+
+
+# called with hyperparameters by name
+RULES: Mapping[str, Callable[..., optax.GradientTransformation]] = {
+    "sgd": optax.sgd,
+    # Epsilon is inside the root, rate g / sqrt(sum of g^2 + epsilon), as in optax and Keras 3.
+    # Duchi et al. (2011, figure 1), PyTorch, Keras 1 and 2 add it to the root: there 1e-8 matters
+    # to gradients near 1e-8, here to those near 1e-4.
+    "adagrad": lambda learning_rate, epsilon: optax.adagrad(learning_rate, 0.0, epsilon),
+    "adadelta": lambda learning_rate, rho, epsilon: optax.adadelta(learning_rate, rho, epsilon),
+    "rmsprop": lambda learning_rate, rho, epsilon: optax.rmsprop(
+        learning_rate, rho, epsilon, eps_in_sqrt=False
+    ),
+    "adam": lambda learning_rate, beta1, beta2, epsilon: optax.adam(
+        learning_rate, beta1, beta2, epsilon
+    ),
+    "nadam": _nadam,
+    "tf_adam": tf_adam,
+}

@@ -26,20 +26,8 @@ def save(path: Path, params: Tree) -> None:
         np.savez(stream, allow_pickle=False, **arrays)
 
 
-def load(path: Path, like: Tree) -> Tree:
-    """What `save` wrote.
-
-    Args:
-      like: the wanted tree; its leaves have shapes and dtypes.
-
-    Raises:
-      DataError: not such a file, or it holds other parameters.
-    """
-    return fit(path, arrays(path), like)
-
-
 def arrays(path: Path) -> dict[str, np.ndarray]:
-    """What `save` wrote, by name, whatever it is.
+    """What `save` wrote, by name.
 
     Raises:
       DataError: not such a file.
@@ -59,21 +47,21 @@ def fit(path: Path, arrays: Mapping[str, np.ndarray], like: Tree) -> Tree:
 
     Args:
       path: named in errors.
-      like: the wanted tree; its leaves have shapes and dtypes.
+      like: the expected tree; its leaves have shapes and dtypes.
 
     Raises:
       DataError: they are of another tree.
     """
     leaves, structure = jax.tree.flatten(like)
-    names = _names(like)
-    if set(names) != set(arrays):
-        odd = sorted(set(names) ^ set(arrays))[0]
-        raise DataError(f"parameters of another model: {odd} is not in both", path)
-    for name, leaf in zip(names, leaves, strict=True):
-        if arrays[name].shape != leaf.shape or arrays[name].dtype != leaf.dtype:
+    named = dict(zip(_names(like), leaves, strict=True))
+    shapes, found = (
+        {name: f"{leaf.dtype}{[*leaf.shape]}" for name, leaf in each.items()}
+        for each in (named, arrays)
+    )
+    for name in sorted({*shapes, *found}):
+        shape, other = (each.get(name, "nothing") for each in (shapes, found))
+        if shape != other:
             raise DataError(
-                f"parameters of another model: {name} is {arrays[name].dtype}"
-                f"{list(arrays[name].shape)}, expected {leaf.dtype}{list(leaf.shape)}",
-                path,
+                f"parameters of another model: {name} is {other}, expected {shape}", path
             )
-    return jax.tree.unflatten(structure, [arrays[name] for name in names])
+    return jax.tree.unflatten(structure, [arrays[name] for name in shapes])

@@ -1,20 +1,16 @@
 """What the host knows of each lane: its member, how far it is, what an epoch changes; no arrays.
 
 A slot holds one member until it ends (patience, last epoch, divergence); then the next waiting
-member takes it, as continuous batching does for requests. `advance` is the step of one slot; the
-loop maps it over all of them.
+member takes it, as continuous batching does for requests. `advance` is the step of one slot.
 """
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from jaxeval.config import renamed
 from jaxeval.contracts import Member, Metric
-from jaxeval.files import Json
-from jaxeval.population import stopping
-from jaxeval.population.settings import Training
+from jaxeval.population.settings import Stopping, Training
 
 Status = Literal["finished", "early_stopped", "diverged", "failed"]
 
@@ -39,6 +35,11 @@ class Slot:
     def active(self) -> bool:
         """Whether the lane is in use."""
         return self.member is not None
+
+    @property
+    def hparams(self) -> dict[str, float]:
+        """Of its member."""
+        return {} if self.member is None else dict(self.member.hparams)
 
 
 class EpochScores(NamedTuple):
@@ -91,16 +92,6 @@ class Event(NamedTuple):
     decayed: bool = False
 
 
-def stopped(slot: Slot, event: Event, metric: Metric) -> Event:
-    """What follows from an epoch for a slot whose member is stopped by whoever watches it."""
-    status: Status = "early_stopped"
-    return event._replace(
-        status=status,
-        keep=event.keep or never_learned(slot, metric),
-        test=has_best(status, best_epoch(slot, metric), slot.reported),
-    )
-
-
 def due(slot: Slot, training: Training) -> bool:
     """Whether the member is evaluated after its next epoch: every so many, and after the last."""
     epoch = slot.epoch + 1
@@ -126,6 +117,15 @@ def advance(
         chosen or last_ones,
         ended is not None and has_best(ended, best_epoch(after, metric), after.reported),
         after.decays > slot.decays,
+    )
+
+
+def stopped(slot: Slot, event: Event, metric: Metric) -> Event:
+    """What follows from an epoch for a slot whose member is stopped by whoever watches it."""
+    return event._replace(
+        status="early_stopped",
+        keep=event.keep or never_learned(slot, metric),
+        test=has_best("early_stopped", best_epoch(slot, metric), slot.reported),
     )
 
 
@@ -174,13 +174,11 @@ def decay(slot: Slot, latest: int | None) -> Slot:
     A decay follows an epoch t with max(best epoch, last decay) + after < t, and t = latest if
     there was none before, as in the public code of Melis et al. (2018); `after` is the member's.
     """
-    hparams = _hparams(slot)
+    hparams = slot.hparams
     if hparams.get("plateau_factor", 1.0) == 1.0:
         return slot
-    waited = (
-        max(slot.best_epoch or 0, slot.last_decay) + hparams.get("plateau_patience", 1.0)
-        < slot.epoch
-    )
+    last = max(slot.best_epoch or 0, slot.last_decay)
+    waited = last + hparams.get("plateau_patience", 1.0) < slot.epoch
     overdue = latest is not None and not slot.decays and latest <= slot.epoch
     if not (waited or overdue):
         return slot
@@ -189,16 +187,11 @@ def decay(slot: Slot, latest: int | None) -> Slot:
 
 def learning_rate(slot: Slot) -> float:
     """The learning rate that decays have left; one that begins below the floor stays."""
-    hparams = _hparams(slot)
-    initial = hparams["learning_rate"]
+    initial = slot.hparams["learning_rate"]
     if not slot.decays:
         return initial
-    decayed = initial * hparams["plateau_factor"] ** slot.decays
-    return max(decayed, min(initial, hparams.get("plateau_floor", 0.0)))
-
-
-def _hparams(slot: Slot) -> dict[str, float]:
-    return dict(slot.member.hparams) if slot.member is not None else {}
+    decayed = initial * slot.hparams["plateau_factor"] ** slot.decays
+    return max(decayed, min(initial, slot.hparams.get("plateau_floor", 0.0)))
 
 
 def status(
@@ -211,60 +204,77 @@ def status(
     """
     if not (math.isfinite(loss) and (score is None or math.isfinite(score))):
         return "diverged"
-    last = slot.epoch >= training.epochs
-    if score is None:
-        return "finished" if last else None
-    best_epoch = slot.best_epoch or 0
-    if training.patience and slot.epoch - best_epoch >= training.patience:
+    waited = slot.epoch - (slot.best_epoch or 0)
+    if score is not None and training.patience and waited >= training.patience:
         return "early_stopped"
-    if last:
+    if slot.epoch >= training.epochs:
         return "finished"
-    if training.stopping is not None and stopping.should_stop(
-        slot.bests,
-        best_epoch,
-        slot.epoch,
-        slot.decays,
-        training.epochs,
-        training.stopping,
-        metric,
-    ):
-        return "early_stopped"
-    return None
+    if score is None or training.stopping is None:
+        return None
+    hopeless = should_stop(slot, training.epochs, training.stopping, metric)
+    return "early_stopped" if hopeless else None
+
+
+def should_stop(slot: Slot, epochs: int, stopping: Stopping, metric: Metric) -> bool:
+    """Whether a member's progress leads nowhere, as in the public code of Melis et al. (2018).
+
+    It has not improved of late, or too slowly to reach a target.
+
+    Args:
+      epochs: of the whole training.
+    """
+    back = lookback(stopping, slot.epoch)
+    if (slot.best_epoch or 0) + back < slot.epoch:
+        return True
+    if not stopping.targets or len(slot.bests) <= back:
+        return False
+    target = stopping.targets[min(slot.decays, len(stopping.targets) - 1)]
+    end = reachable(slot.bests, back, epochs - slot.epoch, log=stopping.log)
+    return math.isfinite(end) and metric.improves(target, end)
+
+
+def lookback(stopping: Stopping, epoch: int) -> int:
+    """Over how many epochs improvement is measured after the given one."""
+    rampup = stopping.rampup_epochs
+    if not rampup:
+        return stopping.patience
+    return 1 + int((stopping.patience - 1) / rampup * min(rampup, epoch))
+
+
+def reachable(bests: Sequence[float], back: int, remaining: int, *, log: bool = False) -> float:
+    """The score at the end, if it goes on improving as in the last `back` epochs.
+
+    Improvement slows down as a rule, so that hardly a member ends better than this.
+
+    Args:
+      bests: the best score so far after each epoch, more than `back` of them.
+      remaining: epochs to come.
+      log: whether scores change by a factor rather than a difference.
+    """
+    then, now = bests[-back - 1], bests[-1]
+    factor = remaining / back
+    if not log:
+        return now + (now - then) * factor
+    if min(now, then) <= 0:
+        return now
+    return math.exp(min(math.log(now) + math.log(now / then) * factor, 700.0))
 
 
 def end_of(slot: Slot, status: Status, metric: Metric, test: float | None) -> MemberEnd:
     """How the member of a slot ended, with its test score."""
     assert slot.member is not None
+    message = f"never learned: dev {metric.name} stayed 0" if never_learned(slot, metric) else ""
+    best = best_epoch(slot, metric)
     return MemberEnd(
-        slot.member,
-        status,
-        slot.epoch,
-        best_epoch(slot, metric),
-        slot.reported,
-        test,
-        slot.seconds,
-        f"never learned: dev {metric.name} stayed 0" if never_learned(slot, metric) else "",
+        slot.member, status, slot.epoch, best, slot.reported, test, slot.seconds, message
     )
-
-
-def to_json(slot: Slot) -> dict[str, Json]:
-    """Plain data for a checkpoint."""
-    return dataclasses.asdict(slot)
 
 
 def from_json(data: Mapping[str, Any]) -> Slot:
-    """The slot that `to_json` described."""
-    plain = data["member"]
-    if plain is None:
+    """The slot that `dataclasses.asdict` described, read again from JSON."""
+    member = data["member"]
+    if member is None:
         return Slot()
-    hparams = renamed.hyperparameters(dict(plain["hparams"]))
-    member = Member(
-        plain["seed"],
-        plain["split"],
-        (*hparams.items(),),
-        plain.get("repeat", 0),
-        plain.get("vectors", ""),
-    )
-    # checkpoints of earlier versions report the best epoch
-    reported = {"reported": data["best"], "reported_epoch": data["best_epoch"]}
-    return Slot(**{**reported, **data, "member": member, "bests": tuple(data["bests"])})
+    hparams = tuple((name, value) for name, value in member["hparams"])
+    member = Member(**{**member, "hparams": hparams})
+    return Slot(**{**data, "member": member, "bests": tuple(data["bests"])})

@@ -21,7 +21,7 @@ from jaxeval.population import optimisers
 _NO_ROW = np.iinfo(np.int32).max
 
 
-class Read(NamedTuple):
+class _Read(NamedTuple):
     """The rows of a table that a batch reads.
 
     Attributes:
@@ -50,21 +50,21 @@ def size(table: Table, params: Tree) -> int:
     return size
 
 
-def of_batch(table: Table, batch: Batch, params: Tree) -> tuple[Read, Batch, Tree]:
+def of_batch(table: Table, batch: Batch, params: Tree) -> tuple[_Read, Batch, Tree]:
     """What a batch reads, and the batch and the parameters with a table of these rows alone."""
     rows = table.rows(batch)
     places = jnp.zeros(size(table, params), jnp.int32).at[rows].set(jnp.arange(len(rows)))
     split = {**batch.split, "read": rows, "place": places}
-    read = Read(rows, places[rows])
+    read = _Read(rows, places[rows])
     return read, batch._replace(split=split), take(table, params, read)
 
 
-def take(table: Table, tree: Tree, read: Read) -> Tree:
+def take(table: Table, tree: Tree, read: _Read) -> Tree:
     """Parameters, or what an optimiser keeps of them, with a table of the rows read alone."""
     return _map(table, lambda leaf: leaf[read.rows], tree)
 
 
-def padded(table: Table, updated: Tree, read: Read, most: int) -> tuple[Array, Tree]:
+def padded(table: Table, updated: Tree, read: _Read, most: int) -> tuple[Array, Tree]:
     """The rows read, and what is new of them: [N] and a tree with a table [N, D].
 
     What is behind them has the number of no row, and is not put back.

@@ -8,13 +8,13 @@ from jaxeval.report import folding, latex_markdown, page, tables
 from jaxeval.report.document import Block, Document, Heading, Table
 
 
-def to_terminal(document: Document, details: bool = False) -> None:
+def to_terminal(document: Document, details: bool = False, stderr: bool = False) -> None:
     """Prints the answer, the blocks, the notes folded by kind, the signature.
 
     Args:
       details: print all that was computed, and all notes.
     """
-    console = tables.console()
+    console = tables.console(stderr)
     for line in document.answer:
         console.print(line, style="bold")
     every = [*document.blocks, *(document.details if details else ())]

@@ -3,6 +3,7 @@
 The store is imported at its first use: SQLAlchemy takes half a second, which `--help` should not.
 """
 
+import importlib
 from typing import TYPE_CHECKING
 
 from jaxeval.runs.records import (
@@ -16,8 +17,12 @@ from jaxeval.runs.records import (
 
 if TYPE_CHECKING:
     from jaxeval.runs.database import shown
-    from jaxeval.runs.store import Store, load, load_curves, open_store, upgrade
+    from jaxeval.runs.store import Store, load, load_curves, open_store
 
+_LATER = {
+    "shown": "database",
+    **dict.fromkeys(("Store", "load", "load_curves", "open_store"), "store"),
+}
 __all__ = [
     "CurveRow",
     "EpochScore",
@@ -30,17 +35,10 @@ __all__ = [
     "load_curves",
     "open_store",
     "shown",
-    "upgrade",
 ]
 
 
 def __getattr__(name: str) -> object:
-    if name == "shown":
-        from jaxeval.runs import database
-
-        return database.shown
-    if name in ("Store", "load", "load_curves", "open_store", "upgrade"):
-        import jaxeval.runs.store as store
-
-        return getattr(store, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"jaxeval.runs.{_LATER[name]}"), name)

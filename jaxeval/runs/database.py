@@ -1,4 +1,4 @@
-"""Connections to runs databases: SQLite files, or any database SQLAlchemy reaches.
+"""The tables of a runs database, and connections: SQLite files, or what SQLAlchemy reaches.
 
 SQLite runs in WAL mode with `BEGIN IMMEDIATE`: a transaction that reads first and writes later
 would otherwise fail with "database is locked" whatever the timeout. WAL does not work on network
@@ -16,10 +16,82 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from jaxeval.errors import DataError, RunError
-from jaxeval.runs import migration, schema
 
+VERSION = 4  # of the tables; a database of another one is refused
 _BUSY_SECONDS = 60
 _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+
+metadata = sa.MetaData()
+
+versions = sa.Table("jaxeval_schema", metadata, sa.Column("version", sa.Integer, primary_key=True))
+
+experiments = sa.Table(
+    "experiments",
+    metadata,
+    sa.Column("id", sa.String(64), primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("task", sa.Text, nullable=False),
+    sa.Column("metric", sa.Text, nullable=False),
+    sa.Column("higher_is_better", sa.Boolean, nullable=False),
+    sa.Column("unit", sa.Text, nullable=False),
+    sa.Column("margin", sa.Double, nullable=False),
+    sa.Column("config", sa.Text, nullable=False),
+    sa.Column("config_hash", sa.Text, nullable=False),
+    sa.Column("data", sa.Text, nullable=False),
+    sa.Column("data_hash", sa.Text, nullable=False),
+    sa.Column("facts", sa.Text, nullable=False),
+)
+
+
+def _member_key() -> list[sa.Column]:
+    return [
+        sa.Column("experiment", sa.ForeignKey("experiments.id"), primary_key=True),
+        sa.Column("seed", sa.BigInteger, primary_key=True),
+        sa.Column("split", sa.BigInteger, primary_key=True),
+        sa.Column("repeat", sa.BigInteger, primary_key=True),
+        sa.Column("hparams", sa.String(512), primary_key=True),
+    ]
+
+
+members = sa.Table(
+    "members",
+    metadata,
+    *_member_key(),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("epochs", sa.Integer, nullable=False),
+    sa.Column("best_epoch", sa.Integer),
+    sa.Column("dev", sa.Double),
+    sa.Column("test", sa.Double),
+    sa.Column("wall_seconds", sa.Double, nullable=False),
+    sa.Column("lanes", sa.Text, nullable=False),
+    sa.Column("jax", sa.Text, nullable=False),
+    sa.Column("flax", sa.Text, nullable=False),
+    sa.Column("jaxeval", sa.Text, nullable=False),
+    sa.Column("device", sa.Text, nullable=False),
+    sa.Column("message", sa.Text, nullable=False),
+)
+
+scores = sa.Table(
+    "scores",
+    metadata,
+    *_member_key(),
+    sa.Column("epoch", sa.Integer, primary_key=True),
+    sa.Column("part", sa.String(16), primary_key=True),
+    sa.Column("metric", sa.String(64), primary_key=True),
+    sa.Column("value", sa.Double),
+)
+
+# what a member got right or wrong, item by item: the counts of each item of a part, [items, names]
+# float32 in little-endian order, compressed by zlib
+outcomes = sa.Table(
+    "outcomes",
+    metadata,
+    *_member_key(),
+    sa.Column("part", sa.String(16), primary_key=True),
+    sa.Column("names", sa.Text, nullable=False),
+    sa.Column("items", sa.Integer, nullable=False),
+    sa.Column("counts", sa.LargeBinary, nullable=False),
+)
 
 
 def shown(location: str | Path) -> str:
@@ -87,22 +159,6 @@ def sqlite_engine(file: Path, write: bool) -> sa.Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
     return engine
-
-
-def readable(file: Path) -> sa.Engine:
-    """A file to read; a copy in memory, brought up to date, where an older jaxeval wrote it."""
-    engine = sqlite_engine(file, write=False)
-    with disposed_on_error(engine), explained(str(file)), engine.begin() as connection:
-        if migration.version(connection) in (None, schema.VERSION):
-            return engine
-        copy = sa.create_engine("sqlite://", poolclass=sa.StaticPool)
-        with disposed_on_error(copy), copy.connect() as target:
-            migration.copy(connection, target)
-    engine.dispose()
-    with disposed_on_error(copy), copy.begin() as target:
-        migration.upgrade(target)
-        schema.metadata.create_all(target)
-    return copy
 
 
 @contextlib.contextmanager

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Literal
 
-from jaxeval.files import Json
 from jaxeval.runs.records import MemberRow
 
 Kind = Literal["seeds", "sweep", "tuning", "noise", "neighbourhood"]
@@ -89,7 +88,7 @@ def _described(members: Sequence[MemberRow]) -> str:
 
 def difference(a: MemberRow, b: MemberRow) -> str | None:
     """The keys in which the configs of two members differ, with their values; None: in no key."""
-    first, second = (dict(_leaves(json.loads(row.config))) for row in (a, b))
+    first, second = (dict(leaves(json.loads(row.config))) for row in (a, b))
     keys = [
         key
         for key in dict.fromkeys([*first, *second])
@@ -100,20 +99,20 @@ def difference(a: MemberRow, b: MemberRow) -> str | None:
     return "; ".join(f"{k}: {_cut(first, k)}, {_cut(second, k)}" for k in keys) or None
 
 
-def _leaves(tree: Json, above: str = "") -> Iterator[tuple[str, Json]]:
+def leaves(tree: object, above: str = "") -> Iterator[tuple[str, object]]:
     """Dotted keys and values; of an empty table the table itself."""
     if isinstance(tree, dict) and tree:
         for key, value in tree.items():
-            yield from _leaves(value, f"{above}.{key}" if above else key)
+            yield from leaves(value, f"{above}.{key}" if above else key)
     else:
         yield above, tree
 
 
-def _shown(leaves: dict[str, Json], key: str) -> str:
+def _shown(leaves: dict[str, object], key: str) -> str:
     return json.dumps(leaves[key], sort_keys=True) if key in leaves else "absent"
 
 
-def _cut(leaves: dict[str, Json], key: str) -> str:
+def _cut(leaves: dict[str, object], key: str) -> str:
     text = _shown(leaves, key)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 

@@ -10,7 +10,7 @@ from jaxeval import files
 from jaxeval.errors import RunError
 
 
-def to_csv(rows: Sequence[tuple], columns: Sequence[str]) -> str:
+def _to_csv(rows: Sequence[tuple], columns: Sequence[str]) -> str:
     """Rows (NamedTuples) as CSV with a header; None is an empty field."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -22,9 +22,9 @@ def to_csv(rows: Sequence[tuple], columns: Sequence[str]) -> str:
 def write(rows: Sequence[tuple], columns: Sequence[str], target: str) -> None:
     """Writes to a .csv or .parquet file, whole or not at all, or CSV to stdout for "-"."""
     if target == "-":
-        sys.stdout.write(to_csv(rows, columns))
+        sys.stdout.write(_to_csv(rows, columns))
     elif target.endswith(".csv"):
-        files.write_text(Path(target), to_csv(rows, columns))
+        files.write_text(Path(target), _to_csv(rows, columns))
     elif target.endswith(".parquet"):
         _write_parquet(rows, columns, Path(target))
     else:

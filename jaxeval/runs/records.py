@@ -27,18 +27,6 @@ class Experiment:
     facts: str = "{}"  # canonical JSON: sizes of the data, coverage of vectors, unseen symbols
 
 
-class Registered(NamedTuple):
-    """An experiment as it is recorded.
-
-    Attributes:
-      record: under the name that it was recorded with first.
-      notes: what to know of that, a line each.
-    """
-
-    record: Experiment
-    notes: tuple[str, ...]
-
-
 @dataclasses.dataclass(frozen=True)
 class MemberResult:
     """How a member ended. Scores are fractions, at the epoch that is scored."""

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from jaxeval.errors import RunError
-from jaxeval.runs import database, migration, records, schema
+from jaxeval.runs import database, records
 
 FILE = "runs.sqlite"
 MemberKey = tuple[int, int, int, str]  # seed, split, repeat, hparams
@@ -44,56 +44,34 @@ class Store:
         with self._transaction() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(sa.text("SELECT pg_advisory_xact_lock(20171)"))
-            migration.upgrade(connection)
-            schema.metadata.create_all(connection)
-            self._insert(connection, schema.versions, [{"version": schema.VERSION}], [])
-        self.check()
+            if sa.inspect(connection).has_table(database.versions.name):
+                self._check(connection)  # before a table is added to another version's
+            database.metadata.create_all(connection)
+            self._insert(connection, database.versions, [{"version": database.VERSION}], [])
+            self._check(connection)
 
     def check(self) -> None:
         """Raises RunError unless the database holds runs of this schema."""
         with self._transaction() as connection:
-            version = migration.version(connection)
+            self._check(connection)
+
+    def _check(self, connection: sa.Connection) -> None:
+        version = None
+        if sa.inspect(connection).has_table(database.versions.name):
+            version = connection.scalar(sa.select(sa.func.max(database.versions.c.version)))
         if version is None:
             raise RunError(f"{self._shown} is not a runs database of jaxeval")
-        if version < schema.VERSION:
+        if version != database.VERSION:
             raise RunError(
-                f"{self._shown} was written by an older jaxeval (schema version {version}); "
-                f"`python -m jaxeval.runs upgrade {self._shown}` converts it"
-            )
-        if version > schema.VERSION:
-            raise RunError(
-                f"{self._shown} has schema version {version}; this jaxeval reads {schema.VERSION} "
-                "and older ones: install a newer jaxeval"
+                f"{self._shown} was written by another version of jaxeval (tables of version "
+                f"{version}, expected {database.VERSION}); use another runs folder"
             )
 
-    def register(self, experiment: records.Experiment) -> records.Registered:
-        """Records an experiment; once is enough, again is harmless: it keeps its first name."""
+    def register(self, experiment: records.Experiment) -> None:
+        """Records an experiment; again is harmless: the last name is kept."""
         row = dataclasses.asdict(experiment)
-        facts = {"experiment": experiment.id, "facts": row.pop("facts")}
-        table = schema.experiments.c
         with self._transaction() as connection:
-            alike = sa.or_(
-                table.id == experiment.id,
-                (table.name == experiment.name)
-                & (table.config_hash == experiment.config_hash)
-                & (table.data == experiment.data),
-            )
-            query = sa.select(table.id, table.name, table.data_hash).where(alike)
-            before = connection.execute(query).all()
-            self._insert(connection, schema.experiments, [row], [])
-            self._insert(connection, schema.facts, [facts], ["facts"])
-            same = sa.select(schema.experiments).where(table.id == experiment.id)
-            recorded = connection.execute(same).mappings().one()
-        # name and place may change between commands; what the id stands for may not. It is a hash
-        # of the config; that of a study's config changes with every key that a version adds
-        for name in ("data_hash", "metric"):
-            if recorded[name] != row[name]:
-                raise RunError(
-                    f"{self._shown}: experiment {experiment.id} is recorded with {name} "
-                    f"{recorded[name]!r}, not {row[name]!r}"
-                )
-        kept = dataclasses.replace(experiment, name=recorded["name"])
-        return records.Registered(kept, tuple(_registered(experiment, kept, before)))
+            self._insert(connection, database.experiments, [row], ["name"])
 
     def record(
         self, members: Sequence[records.MemberResult], scores: Sequence[records.EpochScore]
@@ -105,7 +83,7 @@ class Store:
         with self._transaction() as connection:
             for member in members:
                 connection.execute(_later(member))
-            for table, rows in ((schema.scores, scores), (schema.members, members)):
+            for table, rows in ((database.scores, scores), (database.members, members)):
                 plain = [dataclasses.asdict(row) for row in rows]
                 values = [c.name for c in table.columns if not c.primary_key]
                 self._insert(connection, table, plain, values)
@@ -122,11 +100,11 @@ class Store:
             return
         with self._transaction() as connection:
             values = ["names", "items", "counts"]
-            self._insert(connection, schema.outcomes, rows, values)
+            self._insert(connection, database.outcomes, rows, values)
 
     def with_outcomes(self, experiment: str) -> set[MemberKey]:
         """The members of an experiment of which outcomes are kept."""
-        columns = schema.outcomes.c
+        columns = database.outcomes.c
         key = (columns.seed, columns.split, columns.repeat, columns.hparams)
         query = sa.select(*key).where(columns.experiment == experiment)
         with self._transaction() as connection:
@@ -136,7 +114,7 @@ class Store:
 
     def outcomes(self, experiment: str, part: str) -> list[records.Outcomes]:
         """The outcomes of an experiment's members on a part."""
-        table = schema.outcomes
+        table = database.outcomes
         query = sa.select(table).where(table.c.experiment == experiment, table.c.part == part)
         query = query.order_by(*table.primary_key.columns)
         with self._transaction() as connection:
@@ -171,7 +149,7 @@ class Store:
 
     def ended(self, experiment: str) -> dict[MemberKey, records.MemberResult]:
         """The members of an experiment that have ended, by seed, split and hparams."""
-        query = sa.select(schema.members).where(schema.members.c.experiment == experiment)
+        query = sa.select(database.members).where(database.members.c.experiment == experiment)
         with self._transaction() as connection:
             rows = connection.execute(query).mappings().all()
         results = [records.MemberResult(**row) for row in rows]
@@ -179,7 +157,7 @@ class Store:
 
     def epochs(self, experiment: str) -> dict[MemberKey, int]:
         """How many epochs of training are recorded of each member that has begun."""
-        columns = schema.scores.c
+        columns = database.scores.c
         key = (columns.seed, columns.split, columns.repeat, columns.hparams)
         count = sa.func.count(sa.distinct(columns.epoch))
         query = (
@@ -193,45 +171,29 @@ class Store:
 
     def members(self) -> list[records.MemberRow]:
         """All members with their experiments."""
-        rows = self._joined(schema.members, records.MemberRow._fields)
+        rows = self._joined(database.members, records.MemberRow._fields)
         return [records.MemberRow(**row) for row in rows]
 
     def curves(self) -> list[records.CurveRow]:
         """All scores by epoch with their experiments."""
-        rows = self._joined(schema.scores, records.CurveRow._fields)
+        rows = self._joined(database.scores, records.CurveRow._fields)
         return [records.CurveRow(**row) for row in rows]
 
     def _joined(self, table: sa.Table, names: Sequence[str]) -> Sequence[sa.RowMapping]:
         """A table joined with the experiments of its rows: columns of these names."""
         own = {c.name: c for c in table.columns}
-        columns = [own[n] if n in own else schema.experiments.c[n] for n in names]
-        keys = [schema.experiments.c.name, *table.primary_key.columns]
-        query = sa.select(*columns).select_from(table.join(schema.experiments)).order_by(*keys)
+        columns = [own[n] if n in own else database.experiments.c[n] for n in names]
+        keys = [database.experiments.c.name, *table.primary_key.columns]
+        query = sa.select(*columns).select_from(table.join(database.experiments)).order_by(*keys)
         with self._transaction() as connection:
             return connection.execute(query).mappings().all()
 
 
-def _registered(
-    asked: records.Experiment, kept: records.Experiment, before: Sequence[sa.Row]
-) -> Iterator[str]:
-    """What to know of an experiment that was recorded before, or of which others are."""
-    if kept.name != asked.name:
-        yield f"{asked.name}: recorded as {kept.name} ({kept.id}), the same experiment"
-    if all(row.id != asked.id for row in before):
-        others = [row for row in before if row.data_hash != asked.data_hash]
-        # the text of a relative path may mean several folders
-        yield from (
-            f"{asked.name} ({asked.id}) is a new experiment: other data was recorded under the "
-            f"same path, {asked.data}, as {row.name} ({row.id})"
-            for row in others[-1:]
-        )
-
-
 def _later(member: records.MemberResult) -> sa.Delete:
     """Removes the scores of epochs that a member did not have."""
-    columns, scores = schema.members.primary_key.columns, schema.scores.c
+    columns, scores = database.members.primary_key.columns, database.scores.c
     same = [scores[column.name] == getattr(member, column.name) for column in columns]
-    return sa.delete(schema.scores).where(*same, scores.epoch > member.epochs)
+    return sa.delete(database.scores).where(*same, scores.epoch > member.epochs)
 
 
 def open_store(location: str | Path) -> Store:
@@ -262,22 +224,10 @@ def open_existing(location: str | Path) -> Store:
                 f"{location}: no runs here; expected a folder with {FILE}, as "
                 "`python -m jaxeval.train --out FOLDER` makes it"
             )
-        store = Store(database.readable(file), str(file))
+        store = Store(database.sqlite_engine(file, write=False), str(file))
     with database.disposed_on_error(store._engine):
         store.check()
     return store
-
-
-def upgrade(location: str | Path) -> None:
-    """Converts runs that an older jaxeval wrote, in place; training into them does so too.
-
-    Raises:
-      RunError: there are none, or they cannot be written.
-    """
-    if not database.is_url(location):
-        open_existing(location).close()
-        location = location if Path(location).is_dir() else Path(location).parent
-    open_store(location).close()
 
 
 def load(location: str | Path) -> list[records.MemberRow]:

@@ -8,8 +8,9 @@ again and again, until no union saves any.
 """
 
 import dataclasses
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
@@ -30,6 +31,9 @@ class Shape(Protocol):
 
     def operations(self, own: Self) -> float:
         """Floating-point operations of a training step for a row of a member of shape `own`."""
+
+    def sizes(self) -> Mapping[str, int]:
+        """Of the model, by key."""
 
     def parameters(self) -> int:
         """Numbers of a member at this size."""
@@ -79,7 +83,6 @@ class Estimate(NamedTuple):
       seconds: estimated, of training and evaluation.
       operations: of training, at the shape.
       needed: of them, at each run's own shape and without padding rows.
-      an_epoch: each run's share of `seconds`, by epoch.
     """
 
     jobs: tuple[int, ...]
@@ -89,7 +92,6 @@ class Estimate(NamedTuple):
     seconds: float
     operations: float
     needed: float
-    an_epoch: tuple[float, ...]
 
     @property
     def wasted(self) -> float:
@@ -97,23 +99,11 @@ class Estimate(NamedTuple):
         return 1.0 - self.needed / self.operations if self.operations else 0.0
 
 
-class _Member(NamedTuple):
-    """A run as the search needs it."""
-
-    number: int
-    shape: Shape
-    rows: np.ndarray  # computed in all epochs, padding included, for each micro-batch size
-    step: np.ndarray  # of them in an update, for each micro-batch size
-    updates: int
-    evaluated: int
-
-
 class _Group(NamedTuple):
     """A cohort in the making."""
 
-    members: tuple[_Member, ...]
+    jobs: tuple[int, ...]
     shape: Shape
-    shares: np.ndarray  # of the corpus in each bucket
 
 
 def rows_computed(sizes: Sequence[int], batch_size: int, micro_batch: int) -> int:
@@ -125,24 +115,22 @@ def rows_computed(sizes: Sequence[int], batch_size: int, micro_batch: int) -> in
 
 
 def plan(
-    runs: Sequence[Job],
-    sizes: Sequence[int],
-    machine: Machine,
-    most: int | None = None,
-    join: bool = True,
+    runs: Sequence[Job], sizes: Sequence[int], machine: Machine, most: int | None = None
 ) -> list[Estimate]:
     """The cohorts, those of the first runs first.
 
     Args:
       sizes: train rows of each bucket of the corpus.
       most: cohorts; beyond that, the unions that cost least are made too.
-      join: False: one cohort for each shape, whatever it costs.
     """
-    groups = _by_shape([_alone(number, run, sizes) for number, run in enumerate(runs)])
-    if join:
-        groups = _joined(groups, machine, most)
-    cohorts = [_cohort(group, runs, sizes, machine) for group in groups]
-    return sorted(cohorts, key=lambda cohort: cohort.jobs)
+    model = _Model(runs, sizes, machine)
+    by_shape: dict[Shape, _Group] = {}  # equal shapes waste nothing
+    for number, run in enumerate(runs):
+        alone = _Group((number,), run.shape)
+        same = by_shape.get(run.shape)
+        by_shape[run.shape] = (same and _union(same, alone)) or alone
+    groups = _joined([*by_shape.values()], model, most)
+    return sorted(map(model.estimate, groups), key=lambda cohort: cohort.jobs)
 
 
 def as_grouped(
@@ -161,101 +149,112 @@ def as_grouped(
     Raises:
       ValueError: runs that cannot share a program.
     """
-    cohorts = []
+    model, cohorts = _Model(runs, sizes, machine), []
     for k, (numbers, micro_batch) in enumerate(zip(groups, micro_batches, strict=True)):
+        if not numbers:
+            raise ValueError("a cohort without runs")
         whole: _Group | None = None
         for number in numbers:
-            group = _alone(number, runs[number], sizes)
-            whole = group if whole is None else _union(whole, group)
+            alone = _Group((number,), runs[number].shape)
+            whole = alone if whole is None else _union(whole, alone)
             if whole is None:
                 raise ValueError(f"run {number + 1} does not fit into its cohort")
-        if whole is None:
-            raise ValueError("a cohort without runs")
+        assert whole is not None
         if shapes is not None:
             whole = whole._replace(shape=shapes[k])
-        cohorts.append(_cohort(whole, runs, sizes, machine, MICRO_BATCHES.index(micro_batch)))
+        cohorts.append(model.estimate(whole, MICRO_BATCHES.index(micro_batch)))
     return cohorts
-
-
-def _alone(number: int, run: Job, sizes: Sequence[int]) -> _Group:
-    rows = np.array([rows_computed(sizes, run.batch_size, m) for m in MICRO_BATCHES], float)
-    step = np.array([math.ceil(run.batch_size / m) * m for m in MICRO_BATCHES], float)
-    updates = run.epochs * sum(math.ceil(size / run.batch_size) for size in sizes)
-    member = _Member(number, run.shape, run.epochs * rows, step, updates, run.evaluated)
-    return _Group((member,), run.shape, np.array(sizes) / max(1, sum(sizes)))
 
 
 def _union(group: _Group, other: _Group) -> _Group | None:
     shape = group.shape.joined(other.shape)
-    if shape is None:
-        return None
-    return _Group((*group.members, *other.members), shape, group.shares)
+    return None if shape is None else _Group((*group.jobs, *other.jobs), shape)
 
 
-def _by_shape(groups: Sequence[_Group]) -> list[_Group]:
-    """Groups of equal shapes joined, which wastes nothing."""
-    by_shape: dict[Shape, _Group] = {}
-    for group in groups:
-        same = by_shape.get(group.shape)
-        by_shape[group.shape] = (same and _union(same, group)) or group
-    return list(by_shape.values())
+class _Model:
+    """What groups of runs cost; arrays [n, M] are of each run for each micro-batch size."""
+
+    def __init__(self, runs: Sequence[Job], sizes: Sequence[int], machine: Machine):
+        self.runs, self.sizes, self.machine = runs, sizes, machine
+        self.rows = [  # computed in all epochs, padding included
+            run.epochs
+            * np.array([rows_computed(sizes, run.batch_size, m) for m in MICRO_BATCHES], float)
+            for run in runs
+        ]
+        self.updates = [
+            run.epochs * sum(math.ceil(size / run.batch_size) for size in sizes) for run in runs
+        ]
+        self.shares = np.array(sizes) / max(1, sum(sizes))  # of the corpus in each bucket
+
+    def operations(self, group: _Group) -> tuple[np.ndarray, np.ndarray]:
+        """Of each run: [n, M] of training, and [n] of evaluation."""
+        shape, count = group.shape, len(group.jobs)
+        runs = [self.runs[k] for k in group.jobs]
+        evaluated = [run.evaluated for run in runs]
+        if not self.machine.lock_step or count == 1:
+            a_row = np.array([shape.operations(run.shape) for run in runs])
+            rows = np.stack([self.rows[k] for k in group.jobs])
+        else:
+            neighbours = math.ceil(count / self.machine.devices)
+            # expected number of buckets that some lane of a device is in
+            buckets = np.sum(1.0 - (1.0 - self.shares) ** neighbours)
+            steps = [[math.ceil(run.batch_size / m) * m for m in MICRO_BATCHES] for run in runs]
+            most = np.max(np.array(steps, float), axis=0)
+            a_row = np.full(count, shape.operations(shape))
+            updates = max(self.updates[k] for k in group.jobs)
+            rows = np.tile(updates * most * buckets, (count, 1))
+            evaluated = [max(evaluated)] * count
+        return rows * a_row[:, None], _EVALUATION * np.array(evaluated) * a_row
+
+    def seconds(self, group: _Group) -> np.ndarray:
+        """[M] for each micro-batch size; devices share members, not work."""
+        count = len(group.jobs)
+        updates = np.array([self.updates[k] for k in group.jobs])
+        if self.machine.lock_step:
+            updates = np.full(count, updates.max())
+        training, evaluation = self.operations(group)
+        beside = evaluation / self._rate(np.array(_EVALUATION_ROWS))
+        beside += updates * group.shape.parameters() * _UPDATE
+        total = training / self._rate(np.array(MICRO_BATCHES)) + beside[:, None]
+        return (total / count * math.ceil(count / self.machine.devices)).sum(axis=0)
+
+    def _rate(self, rows: np.ndarray) -> np.ndarray:
+        """Operations a second in products of so many rows."""
+        return self.machine.rate * rows / (rows + _FEW_ROWS)
+
+    def cost(self, group: _Group) -> float:
+        """Seconds in all."""
+        return self.machine.compile_seconds + float(self.seconds(group).min())
+
+    def estimate(self, group: _Group, best: int | None = None) -> Estimate:
+        """The cohort of a group, its micro-batches the best or of a place in MICRO_BATCHES."""
+        seconds = self.seconds(group)
+        best = int(np.argmin(seconds)) if best is None else best
+        runs = [self.runs[k] for k in group.jobs]
+        return Estimate(
+            tuple(sorted(group.jobs)),
+            group.shape,
+            MICRO_BATCHES[best],
+            self.machine.compile_seconds,
+            float(seconds[best]),
+            float(self.operations(group)[0][:, best].sum()),
+            sum(r.epochs * sum(self.sizes) * r.shape.operations(r.shape) for r in runs),
+        )
 
 
-def _operations(group: _Group, machine: Machine) -> tuple[np.ndarray, np.ndarray]:
-    """Of each member: [n, M] of training for each micro-batch size, and [n] of evaluation."""
-    shape, members = group.shape, group.members
-    if not machine.lock_step or len(members) == 1:
-        a_row = np.array([shape.operations(m.shape) for m in members])
-        rows, evaluated = np.stack([m.rows for m in members]), [m.evaluated for m in members]
-    else:
-        neighbours = math.ceil(len(members) / machine.devices)
-        # expected number of buckets that some lane of a device is in
-        buckets = np.sum(1.0 - (1.0 - group.shares) ** neighbours)
-        most: np.ndarray = np.max([m.step for m in members], axis=0)
-        a_row = np.full(len(members), shape.operations(shape))
-        rows = np.tile(max(m.updates for m in members) * most * buckets, (len(members), 1))
-        evaluated = [max(m.evaluated for m in members)] * len(members)
-    return rows * a_row[:, None], _EVALUATION * np.array(evaluated) * a_row
-
-
-def _seconds(group: _Group, machine: Machine) -> np.ndarray:
-    """[n, M] each member's share, for each micro-batch size; devices share members, not work."""
-    count = len(group.members)
-    updates = np.array([m.updates for m in group.members])
-    if machine.lock_step:
-        updates = np.full(count, updates.max())
-    training, evaluation = _operations(group, machine)
-    beside = evaluation / _rate(machine, np.array(_EVALUATION_ROWS))
-    beside += updates * group.shape.parameters() * _UPDATE
-    total = training / _rate(machine, np.array(MICRO_BATCHES)) + beside[:, None]
-    return total / count * math.ceil(count / machine.devices)
-
-
-def _rate(machine: Machine, rows: np.ndarray) -> np.ndarray:
-    """Operations a second in products of so many rows."""
-    return machine.rate * rows / (rows + _FEW_ROWS)
-
-
-def _cost(group: _Group, machine: Machine) -> float:
-    return machine.compile_seconds + float(_seconds(group, machine).sum(axis=0).min())
-
-
-def _joined(groups: Sequence[_Group], machine: Machine, most: int | None) -> list[_Group]:
+def _joined(groups: Sequence[_Group], model: _Model, most: int | None) -> list[_Group]:
     """Unions as long as one saves time, or there are more than `most` groups."""
-    alive: dict[int, tuple[_Group, float]] = {
-        k: (group, _cost(group, machine)) for k, group in enumerate(groups)
-    }
+    alive = {k: (group, model.cost(group)) for k, group in enumerate(groups)}
     savings: dict[tuple[int, int], tuple[float, _Group]] = {}
 
     def weigh(first: int, second: int) -> None:
         union = _union(alive[first][0], alive[second][0])
         if union is not None:
-            saved = alive[first][1] + alive[second][1] - _cost(union, machine)
+            saved = alive[first][1] + alive[second][1] - model.cost(union)
             savings[first, second] = (saved, union)
 
-    for first in alive:
-        for second in range(first + 1, len(groups)):
-            weigh(first, second)
+    for first, second in itertools.combinations(alive, 2):
+        weigh(first, second)
     fresh = len(groups)
     while savings:
         pair = max(savings, key=lambda p: savings[p][0])
@@ -265,36 +264,8 @@ def _joined(groups: Sequence[_Group], machine: Machine, most: int | None) -> lis
         for gone in pair:
             del alive[gone]
         savings = {p: saving for p, saving in savings.items() if not set(p) & set(pair)}
-        alive[fresh] = (union, _cost(union, machine))
+        alive[fresh] = (union, model.cost(union))
         for second in [k for k in alive if k != fresh]:
             weigh(second, fresh)
         fresh += 1
     return [group for group, _ in alive.values()]
-
-
-def _cohort(
-    group: _Group,
-    runs: Sequence[Job],
-    sizes: Sequence[int],
-    machine: Machine,
-    best: int | None = None,
-) -> Estimate:
-    """The cohort of a group, its micro-batches the best or of a place in MICRO_BATCHES."""
-    seconds = _seconds(group, machine)
-    if best is None:
-        best = int(np.argmin(seconds.sum(axis=0)))
-    pairs = zip(group.members, seconds[:, best].tolist(), strict=True)
-    members = sorted(pairs, key=lambda pair: pair[0].number)
-    needed = sum(
-        runs[m.number].epochs * sum(sizes) * m.shape.operations(m.shape) for m in group.members
-    )
-    return Estimate(
-        tuple(m.number for m, _ in members),
-        group.shape,
-        MICRO_BATCHES[best],
-        machine.compile_seconds,
-        float(seconds[:, best].sum()),
-        float(_operations(group, machine)[0][:, best].sum()),
-        needed,
-        tuple(spent / runs[m.number].epochs for m, spent in members),
-    )

@@ -13,11 +13,10 @@ import numpy as np
 from jaxeval.config import reading
 from jaxeval.contracts import Array, Member, Tree
 from jaxeval.data.language import laid_out
-from jaxeval.errors import ConfigError, RunError
+from jaxeval.errors import ConfigError, RunError, argument
 from jaxeval.population import parameter_files
-from jaxeval.population.scoring import Scorer
-from jaxeval.studies import prepared as preparing
-from jaxeval.studies import saved
+from jaxeval.population.engine import Scorer
+from jaxeval.studies import memory, prepared, saved
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.tasks import dynamic_evaluation, language
 from jaxeval.tasks.dynamic_evaluation import Dynamic
@@ -26,7 +25,7 @@ from jaxeval.tasks.language_averaging import Averaging, averaged
 Part = Literal["dev", "test"]
 Scores = list[dict[str, float]]
 # as the authors searched: from above 1 downwards
-TEMPERATURES = tuple(round(1.1 - 0.02 * k, 2) for k in range(16))
+_TEMPERATURES = tuple(round(1.1 - 0.02 * k, 2) for k in range(16))
 
 
 class Condition(NamedTuple):
@@ -61,7 +60,7 @@ class Condition(NamedTuple):
 class Models(NamedTuple):
     """Members with their best parameters."""
 
-    prepared: preparing.Prepared
+    prepared: prepared.Prepared
     members: Sequence[Member]
     params: Sequence[Tree]
 
@@ -79,17 +78,14 @@ def load(cohort: Cohort, folder: Path) -> Models:
         if not path.is_file()
     ]
     if missing:
-        record = cohort.records[0]
-        other = saved.of_other_data(folder, record)
-        said = f" (other data was recorded under the same path, {record.data}, as {other})"
         raise RunError(
-            f"{folder}: no saved model of experiment {record.id}{said if other else ''} for "
-            f"{preparing.listed(missing)}; train it with training.save_models=true (and "
-            "--again, if it was trained without), or choose other seeds with --seed-list: a "
-            "member that diverged at once has none"
+            f"{folder}: no saved model of experiment {cohort.records[0].id} for "
+            f"{prepared.listed(missing)}; train it with training.save_models=true (and "
+            f"{argument('again', True)}, if it was trained without), or choose other "
+            f"{argument('seeds')}: a member that diverged at once has none"
         )
-    like = preparing.parameter_shapes(cohort.problem, cohort.members[0])
-    params = [parameter_files.load(path, like) for path in paths]
+    like = memory.parameter_shapes(cohort.problem, cohort.members[0])
+    params = [parameter_files.fit(path, parameter_files.arrays(path), like) for path in paths]
     return Models(cohort.entries[0].prepared, cohort.members, params)
 
 
@@ -102,9 +98,9 @@ def on_file(models: Models, file: str) -> Models:
         when test was drawn from it.
       DataError: the file cannot be read.
     """
-    prepared = models.prepared
-    table, _, _ = prepared.kind.data_key.rpartition(".")
-    folder = preparing.at(reading.to_dict(prepared.config), prepared.kind.data_key)
+    trained = models.prepared
+    table, _, _ = trained.kind.data_key.rpartition(".")
+    folder = prepared.at(reading.to_dict(trained.config), trained.kind.data_key)
     if folder is None or not Path(folder).is_dir():
         raise ConfigError(
             "--input: expected models trained on the files of a folder; name it with --data DIR"
@@ -114,42 +110,31 @@ def on_file(models: Models, file: str) -> Models:
             "--input: expected models trained on the given split, not on random ones"
         )
     change = f"{table}.test={json.dumps(str(Path(file).absolute()), ensure_ascii=False)}"
-    config = reading.read(type(prepared.config), prepared.config, [change])
-    other = preparing.prepare(config)
-    if other.source.vocabulary(0) != prepared.source.vocabulary(0):
-        raise ConfigError(f"--input: {_why_other_words(prepared, other)}")
-    return models._replace(prepared=other)
-
-
-def _why_other_words(before: preparing.Prepared, after: preparing.Prepared) -> str:
-    """Why models have another vocabulary with another test part, and what to do."""
-    train = [sum(map(len, of.source.split(0).train)) for of in (before, after)]
-    if train[0] != train[1]:
-        return (
-            "these models have no test part of their own: it was drawn from train, and their "
-            "vocabulary is that of the rest; train on a folder with a test part, or tag the file "
-            "with `jaxeval predict`"
+    config = reading.read(type(trained.config), trained.config, [change])
+    other = prepared.prepare(config)
+    if other.source.vocabulary(0) != trained.source.vocabulary(0):
+        raise ConfigError(
+            "--input: the vocabulary of these models is also that of their test part, or of what "
+            "was left of train when that was drawn from it; train with a test part and the "
+            "vocabulary of train, or tag the file with `jaxeval predict`"
         )
-    return (
-        "the vocabulary of these models is also that of their test part; train with the "
-        "vocabulary of train"
-    )
+    return models._replace(prepared=other)
 
 
 def scores(models: Models, condition: Condition, part: Part) -> Scores:
     """Scores of each member on a part of its text."""
-    prepared = _prepared(models.prepared, condition)
+    own = _laid_out(models.prepared, condition)
     if condition.dynamic is not None:
-        return _dynamic(models, prepared, condition.dynamic, part)
-    problem = prepared.problem
+        return _dynamic(models, own, condition.dynamic, part)
+    problem = own.problem
     more: dict[str, float] = {}
     if condition.averaging is not None:
-        task = averaged(_language(prepared), condition.averaging)
+        task = averaged(_language(own), condition.averaging)
         problem = problem._replace(task=task)
         more["rate_factor"] = condition.rate_factor
     if condition.temperature is not None:
         more["temperature"] = condition.temperature
-    return Scorer(problem, models.members, models.params).scores(part, [more] * len(models.params))
+    return Scorer(problem, models.members, models.params).scores(part, more)
 
 
 def as_trained(models: Models, part: Part) -> Scores:
@@ -158,40 +143,40 @@ def as_trained(models: Models, part: Part) -> Scores:
 
 
 def best_temperature(models: Models, rows: int) -> float:
-    """The temperature of the lowest mean dev score over members, among `TEMPERATURES`."""
-    problem = _prepared(models.prepared, Condition(rows)).problem
+    """The temperature of the lowest mean dev score over members, among `_TEMPERATURES`."""
+    problem = _laid_out(models.prepared, Condition(rows)).problem
     scorer, name = Scorer(problem, models.members, models.params), problem.task.metric.name
     means = {
-        t: np.mean([s[name] for s in scorer.scores("dev", [{"temperature": t}] * len(models[1]))])
-        for t in TEMPERATURES
+        t: np.mean([s[name] for s in scorer.scores("dev", {"temperature": t})])
+        for t in _TEMPERATURES
     }
     return min(means, key=lambda t: means[t])
 
 
-def _prepared(prepared: preparing.Prepared, condition: Condition) -> preparing.Prepared:
+def _laid_out(trained: prepared.Prepared, condition: Condition) -> prepared.Prepared:
     """The experiment with its text laid out in another number of streams."""
-    config = prepared.config
+    config = trained.config
     training = dataclasses.replace(config.training, evaluation_batch_size=condition.rows)
     config = dataclasses.replace(config, training=training)
-    text = laid_out(prepared.data, config.data, training.batch_size, condition.rows)
-    source, task = prepared.kind.build(config, text)
-    return prepared._replace(config=config, data=text, source=source, task=task)
+    text = laid_out(trained.data, config.data, training.batch_size, condition.rows)
+    source, task = trained.kind.build(config, text)
+    return trained._replace(config=config, data=text, source=source, task=task)
 
 
-def _language(prepared: preparing.Prepared) -> language.Language:
-    return language.language_of(prepared.config, prepared.data)
+def _language(own: prepared.Prepared) -> language.Language:
+    return language.language_of(own.config, own.data)
 
 
-def _dynamic(models: Models, prepared: preparing.Prepared, how: Dynamic, part: Part) -> Scores:
+def _dynamic(models: Models, own: prepared.Prepared, how: Dynamic, part: Part) -> Scores:
     """One member after the other: each step of each depends on the step before."""
-    text, spoken, task = prepared.data, _language(prepared), prepared.problem.task
+    text, spoken, task = own.data, _language(own), own.problem.task
     tokens = jnp.asarray(text.corpus.shared["tokens"])
-    rows = prepared.config.training.evaluation_batch_size
+    rows = own.config.training.evaluation_batch_size
     columns = text.corpus.buckets[0]
     windows = dynamic_evaluation.WindowSequence(
         *(jnp.asarray(columns[n][text.rows[part]].reshape(-1, rows)) for n in ("start", "length"))
     )
-    train = dynamic_evaluation.train_windows(spoken, prepared.config.training.batch_size)
+    train = dynamic_evaluation.train_windows(spoken, own.config.training.batch_size)
 
     @jax.jit
     def counts(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from jaxeval import runs
-from jaxeval.population import reports
+from jaxeval.population import host
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.studies.trial import Trial
 
@@ -27,13 +27,11 @@ class Started(NamedTuple):
     Attributes:
       number: from 0.
       ended: what is recorded of those of its trials that have ended before.
-      notes: on its experiments, a line each (`Store.register`).
     """
 
     number: int
     cohort: Cohort
     ended: Sequence[runs.MemberResult]
-    notes: Sequence[str] = ()
 
 
 class Compiling(NamedTuple):
@@ -56,7 +54,7 @@ class Ready(NamedTuple):
 class Epoch(NamedTuple):
     """An epoch of the population has been trained and recorded."""
 
-    report: reports.Report
+    report: host.Report
 
 
 class Ended(NamedTuple):

@@ -5,15 +5,25 @@ from collections.abc import Sequence
 import jax
 
 from jaxeval import machine
-from jaxeval.contracts import Member
+from jaxeval.contracts import Member, Tree
 from jaxeval.errors import ConfigError
-from jaxeval.population.problem import Problem, lanes_for
+from jaxeval.population import member
+from jaxeval.population.member import Problem
 from jaxeval.population.settings import Training
-from jaxeval.studies import prepared
 
 
 class TooLarge(ConfigError):
     """A population does not fit into memory."""
+
+
+def parameter_shapes(problem: Problem, who: Member) -> Tree:
+    """Shapes and types of a member's parameters."""
+    return member.parameter_shapes(problem.program, problem.corpus, problem.split(0), who)
+
+
+def parameters(problem: Problem, who: Member) -> int:
+    """Number of trained parameters of a member."""
+    return sum(leaf.size for leaf in jax.tree.leaves(parameter_shapes(problem, who)))
 
 
 def refuse_too_large(
@@ -27,7 +37,7 @@ def refuse_too_large(
     Args:
       lanes: as `running.run_cohorts` has them.
     """
-    count, available = prepared.parameters(problem, members[0]), _bytes()
+    count, available = parameters(problem, members[0]), _bytes()
     width = _lanes(problem.training, lanes or len(members))
     needed = _needed(count, width)
     if needed > available:
@@ -67,7 +77,7 @@ def exhausted(error: Exception) -> bool:
 
 def _lanes(training: Training, members: int) -> int:
     """Lanes in the memory of a device; the devices of a CPU share the machine's."""
-    width, devices = lanes_for(training, members), jax.devices()
+    width, devices = training.width(members), jax.devices()
     return width if devices[0].platform == "cpu" else -(-width // len(devices))
 
 

@@ -6,26 +6,25 @@ from jaxeval import backend
 from jaxeval.config import reading
 from jaxeval.files import Json
 from jaxeval.population import lanes, schedule
-from jaxeval.population.problem import lanes_for
-from jaxeval.studies import prepared
+from jaxeval.studies import memory
 from jaxeval.studies.cohorts import Cohort
 
 
 def describe(cohort: Cohort) -> dict[str, Json]:
     """The plan of one cohort, all of whose trials have one config."""
-    of = cohort.entries[0].prepared
-    source, training = of.source, of.config.training
-    width = lanes.round_up(lanes_for(training, len(cohort.members)), lanes.make_mesh())
-    count = prepared.parameters(cohort.problem, cohort.members[0])
+    own = cohort.entries[0].prepared
+    source, training = own.source, own.config.training
+    width = lanes.round_up(training.width(len(cohort.members)), lanes.make_mesh())
+    count = memory.parameters(cohort.problem, cohort.members[0])
     shapes = len(source.corpus.buckets)
     batches = _batches(cohort)
     return {
-        "experiment": of.record.id,
-        "config": reading.to_dict(of.config),
+        "experiment": own.record.id,
+        "config": reading.to_dict(own.config),
         **source.facts,
         **source.findings.facts,
         **({"warnings": [*source.findings.warnings]} if source.findings.warnings else {}),
-        "metric": of.task.metric.name,
+        "metric": own.task.metric.name,
         "parameters": count,
         "members": len(cohort.members),
         "cohorts": 1,
@@ -38,11 +37,11 @@ def describe(cohort: Cohort) -> dict[str, Json]:
             "keep best": 1,
         },
         "memory_megabytes": {
-            "corpus, on each device": megabytes(
+            "corpus, on each device": _megabytes(
                 sum(leaf.nbytes for leaf in jax.tree.leaves(cohort.problem.corpus))
             ),
             # params, best params and at most two moments of the optimiser
-            "population": megabytes(4 * 4 * count * width),
+            "population": _megabytes(4 * 4 * count * width),
         },
     }
 
@@ -70,6 +69,6 @@ def _batches(cohort: Cohort) -> list[dict[str, float]]:
     ]
 
 
-def megabytes(size: float) -> float:
+def _megabytes(size: float) -> float:
     """Bytes as megabytes, to a tenth."""
     return round(size / 2**20, 1)

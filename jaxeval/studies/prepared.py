@@ -5,14 +5,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import jax
-
 from jaxeval import errors, runs
-from jaxeval.config import markers, reading, renamed
-from jaxeval.contracts import Member, Task, Tree
+from jaxeval.config import markers, reading
+from jaxeval.contracts import Member, Task
 from jaxeval.errors import ConfigError, argument
-from jaxeval.population import member
-from jaxeval.population.problem import Problem
+from jaxeval.population.member import Problem
 from jaxeval.studies.trial import Study
 from jaxeval.tasks import registry
 from jaxeval.tasks.kind import Kind, Source
@@ -143,13 +140,13 @@ def prepare(config: Any, random_splits: bool = False) -> Prepared:
 def _record(config: Any, source: Source, task: Task) -> runs.Experiment:
     tree = reading.to_dict(config)
     text = reading.canonical(tree)
-    for key in [*markers.keys(config, markers.IMMATERIAL), *markers.unchanged(config)]:
+    for key in markers.keys(config, markers.IMMATERIAL):
         *parents, last = key.split(".")
         branch = tree
         for name in parents:
             branch = branch[name]
         branch.pop(last)
-    config_hash = _hash(renamed.first(tree), markers.revisions(config))
+    config_hash = reading.digest(reading.canonical(tree))
     return runs.Experiment(
         id=reading.digest(config_hash + source.fingerprint + source.pretrained),
         name=config.name,
@@ -166,31 +163,18 @@ def _record(config: Any, source: Source, task: Task) -> runs.Experiment:
     )
 
 
-def _hash(tree: Any, revisions: Mapping[str, int]) -> str:
-    """Of a config's keys, and of how often what they do was mended."""
-    return reading.digest(reading.canonical([tree, revisions] if revisions else tree))
-
-
-def record_of(of: Prepared, study: Study) -> runs.Experiment:
+def record_of(base: runs.Experiment, study: Study) -> runs.Experiment:
     """The record of a study of a config: the config's, under an id of its own."""
-    base = of.record
-    if not study.design:
-        digest = reading.digest(f"{base.id} {study.name}")
-        return dataclasses.replace(base, id=digest, name=f"{base.name}, {study.name}")
-    tree = {**json.loads(base.config), study.name: dict(study.design)}
-    first = renamed.first(tree)  # of which hashes are made
-    space: Any = study.design.get("space", {})
-    varied = [parameter["key"] for parameter in space.values() if "key" in parameter]
-    revisions = markers.revisions(of.config, varied)
-    design = reading.canonical(first[study.name])
+    design = reading.canonical([study.name, dict(study.design)])
+    tree = json.loads(base.config)
+    if study.design:
+        tree[study.name] = dict(study.design)
     return dataclasses.replace(
         base,
-        id=reading.digest(
-            f"{base.id} {design}{reading.canonical(revisions) if revisions else ''}"
-        ),
+        id=reading.digest(base.id + design),
         name=f"{base.name}, {study.name}",
         config=reading.canonical(tree),
-        config_hash=_hash(first, revisions),
+        config_hash=reading.digest(base.config_hash + design),
     )
 
 
@@ -198,16 +182,6 @@ def member_of(prepared: Prepared, seed: int = 1) -> Member:
     """A member of the first split with the hyperparameters of its config."""
     hparams = markers.active(prepared.config)
     return Member(seed, 0, tuple(sorted(hparams.items())))
-
-
-def parameter_shapes(problem: Problem, who: Member) -> Tree:
-    """Shapes and types of a member's parameters."""
-    return member.parameter_shapes(problem.program, problem.corpus, problem.split(0), who)
-
-
-def parameters(problem: Problem, who: Member) -> int:
-    """Number of trained parameters of a member."""
-    return sum(leaf.size for leaf in jax.tree.leaves(parameter_shapes(problem, who)))
 
 
 def listed(members: Sequence[tuple[int, int]], most: int = 8) -> str:

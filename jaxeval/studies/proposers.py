@@ -9,7 +9,7 @@ from typing import Any
 from jaxeval.config import listing, markers, reading
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
-from jaxeval.space import space
+from jaxeval.space import space as spaces
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
 from jaxeval.studies.prepared import at
@@ -27,25 +27,23 @@ def seeds_by_splits(
     return [Trial(tree, seed, split, labels=labels) for split in splits for seed in seeds]
 
 
-def repeats(config: Any, seeds: Sequence[int], count: int) -> list[Trial]:
+def repeats(
+    config: Any, seeds: Sequence[int], count: int, splits: Sequence[int] = (0,)
+) -> list[Trial]:
     """Every seed so many times, for the noise of the machine (Melis et al. 2018, section 7.2)."""
     tree = _without_models(config)
     study = Study("noise", tree)
-    return [
-        Trial(tree, seed, repeat=repeat, study=study) for repeat in range(count) for seed in seeds
-    ]
+    cells = itertools.product(range(count), splits, seeds)
+    return [Trial(tree, seed, split, repeat, study=study) for repeat, split, seed in cells]
 
 
 def crossed(
-    config: Any, seeds: Sequence[int], splits: Sequence[int], repeats: int = 1
+    config: Any, seeds: Sequence[int], splits: Sequence[int], count: int = 1
 ) -> list[Trial]:
     """Every seed on every split: the members that `train` would train, or those repeated."""
-    if repeats == 1:
+    if count == 1:
         return seeds_by_splits(config, seeds, splits)
-    tree = _without_models(config)
-    study = Study("noise", tree)
-    cells = itertools.product(range(repeats), splits, seeds)
-    return [Trial(tree, seed, split, repeat, study=study) for repeat, split, seed in cells]
+    return repeats(config, seeds, count, splits)
 
 
 def variants(configs: Mapping[str, Any], seeds: Sequence[int]) -> list[Trial]:
@@ -63,20 +61,20 @@ def neighbourhood(config: Any, settings: Sequence[Mapping[str, float]]) -> list[
     Args:
       settings: hyperparameter -> value, each.
     """
-    tree, traced = _without_models(config), markers.traced(config)
-    study = Study("neighbourhood", tree)
+    traced, study = markers.traced(config), Study("neighbourhood", _without_models(config))
     trials = []
     for seed, setting in enumerate(settings, 1):
         changed = {name: v for name, v in setting.items() if v != traced[name].value}
-        changes = {traced[name].key: value for name, value in changed.items()}
-        trials.append(Trial(replaced(tree, changes), seed, values=changed, study=study))
+        changes = [f"{traced[name].key}={json.dumps(value)}" for name, value in changed.items()]
+        tree = _without_models(reading.read(type(config), config, changes))
+        trials.append(Trial(tree, seed, values=changed, study=study))
     return trials
 
 
 def draws(
     source: reading.Source,
     changes: Sequence[str],
-    of: Space,
+    space: Space,
     seed: int,
     count: int,
     where: str = "space",
@@ -96,13 +94,13 @@ def draws(
     """
     kind = registry.kind(reading.peek(source, changes, "task") or "tagging")
     base: Any = reading.read(kind.Config, source, changes)
-    refuse_leaks(base, of, where)
-    study = Study("sweep", reading.to_dict(base), {"space": space.to_dict(of), "seed": seed})
+    refuse_leaks(base, space, where)
+    study = Study("sweep", reading.to_dict(base), {"space": spaces.to_dict(space), "seed": seed})
     trials = []
     for number in range(count):
-        values = space.draw(of, seed, number)
+        values = spaces.draw(space, seed, number)
         try:
-            config = configured(source, changes, of, values)
+            config = configured(source, changes, space, values)
         except ConfigError as error:
             shown = json.dumps(values, ensure_ascii=False)
             raise ConfigError(f"{where}: run {number + 1}, drawn as {shown}: {error}") from None
@@ -111,7 +109,7 @@ def draws(
 
 
 def configured(
-    source: reading.Source, changes: Sequence[str], of: Space, values: Mapping[str, Value]
+    source: reading.Source, changes: Sequence[str], space: Space, values: Mapping[str, Value]
 ) -> Any:
     """The config of a base config's file, with changes and then the values of a space.
 
@@ -121,7 +119,7 @@ def configured(
     kind = registry.kind(reading.peek(source, changes, "task") or "tagging")
     drawn = [
         f"{key}={json.dumps(value, ensure_ascii=False)}"
-        for key, value in space.changes(of, values)
+        for key, value in spaces.changes(space, values)
     ]
     return reading.read(kind.Config, source, [*changes, *drawn])
 
@@ -148,7 +146,7 @@ def evaluations(
     ]
 
 
-def refuse_leaks(base: Any, of: Space, where: str) -> None:
+def refuse_leaks(base: Any, space: Space, where: str) -> None:
     """Refuses keys that a run without them has from elsewhere, that say nothing, and other data.
 
     Hyperparameters that set no key are refused too, but for those that conditions name.
@@ -165,10 +163,10 @@ def refuse_leaks(base: Any, of: Space, where: str) -> None:
         )
     neutral = {h.key: h.marker.neutral for h in markers.traced(base).values()}
     settings, defaults = reading.to_dict(base), reading.to_dict(type(base)())
-    for parameter in of.parameters:
+    for parameter in space.parameters:
         key = parameter.key
         if key is None:
-            _refuse_without_effect(parameter.name, base, of, where)
+            _refuse_without_effect(parameter.name, base, space, where)
             continue
         if key.startswith("data."):
             raise ConfigError(
@@ -185,27 +183,15 @@ def refuse_leaks(base: Any, of: Space, where: str) -> None:
             )
 
 
-def _refuse_without_effect(name: str, base: Any, of: Space, where: str) -> None:
+def _refuse_without_effect(name: str, base: Any, space: Space, where: str) -> None:
     """Raises ConfigError where one without a key is in no condition of another one."""
-    if any(other == name for parameter in of.parameters for other, _ in parameter.when):
+    if any(other == name for parameter in space.parameters for other, _ in parameter.when):
         return
     traced = (number.key for number in markers.traced(base).values())  # in tables of any keys too
     keys = dict.fromkeys([*(key.name for key in listing.keys(type(base))), *traced])
     near = [key for key in keys if f".{key}".endswith(f".{name}")]
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     raise ConfigError(f"{where}: {name}: sets nothing; add key = ...{hint}")
-
-
-def replaced(tree: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Plain data with other values at keys such as "training.optimiser.l2"."""
-    changed = json.loads(json.dumps(tree))
-    for key, value in changes.items():
-        *parents, last = key.split(".")
-        branch = changed
-        for name in parents:
-            branch = branch.setdefault(name, {})
-        branch[last] = value
-    return changed
 
 
 def _without_models(config: Any) -> dict[str, Any]:

@@ -2,16 +2,15 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from jaxeval import files, runs
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError, argument
-from jaxeval.population import feed as feeds
-from jaxeval.population import loop, reports, slots
-from jaxeval.population.problem import lanes_for
-from jaxeval.studies import cohorts, events, lacking, live, memory, prepared, recording
+from jaxeval.population import host, loop, slots
+from jaxeval.studies import cohorts, events, memory, prepared, recording
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.trial import Trial
 
@@ -21,7 +20,37 @@ class Session:
     """What calls of `run` share in a process: data that was read, programs that were compiled."""
 
     loader: prepared.Loader = dataclasses.field(default_factory=prepared.Loader)
-    programs: dict[str, loop.Programs] = dataclasses.field(default_factory=dict)
+    programs: dict[str, host.Programs] = dataclasses.field(default_factory=dict)
+
+
+class Progress(NamedTuple):
+    """A trial after an epoch of it.
+
+    Attributes:
+      epoch: of it, from 1.
+      best: its best dev score so far, or its last one (`Training.scored_epoch`); None before.
+      status: how it ended; None: it goes on.
+    """
+
+    entry: Entry
+    epoch: int
+    best: float | None
+    status: slots.Status | None
+
+
+class Feed(NamedTuple):
+    """`population.host.Feed` of trials: lets others join a cohort, and stops some.
+
+    Attributes:
+      arrivals: seed of a trial -> epochs of the population after which it joins.
+      after_epoch: (epochs of the population, what they brought) -> (seeds of trials that are
+        stopped, trials that join now). All trials have seeds of their own.
+      member: what is trained for a trial that joins.
+    """
+
+    arrivals: Mapping[int, int]
+    after_epoch: Callable[[int, Sequence[Progress]], tuple[Collection[int], Sequence[Entry]]]
+    member: Callable[[Entry], Member]
 
 
 def run(
@@ -57,6 +86,7 @@ def run_cohorts(
     again: bool = False,
     outputs: bool = False,
     lanes: int | None = None,
+    feed: Feed | None = None,
 ) -> Generator[events.Event, None, None]:
     """Trains cohorts one after the other, all of them checked before the first.
 
@@ -72,6 +102,8 @@ def run_cohorts(
       outputs: keep what each member gets right or wrong, item by item of dev and test.
       lanes: of every cohort, so that later ones find programs of this width; None: as many as it
         has members, within the config's `training.lanes`.
+      feed: of a single cohort, whose trials that have ended it knows: they are told in `Started`
+        alone.
 
     Raises:
       ConfigError: a population does not fit into memory, or `again` where nothing is kept.
@@ -80,96 +112,58 @@ def run_cohorts(
     """
     session = session or Session()
     refuse_impossible(planned, again, outputs, lanes)
+    keeps = recording.Keeps(store, folder, again, outputs)
     for cohort in planned:
-        _ended(store, cohort, folder, again=again, outputs=outputs)
+        keeps.ended(cohort)
     yield events.Checked(planned, *_findings(planned))
-    for number, asked in enumerate(planned):
-        with locked(folder, asked.name):  # before it is read who has ended
-            registered = [store.register(record) for record in asked.records]
-            cohort = cohorts.recorded(asked, {each.record.id: each.record for each in registered})
-            ended = _ended(store, cohort, folder, again=again, outputs=outputs)
-            notes = [line for each in registered for line in each.notes]
-            yield events.Started(number, cohort, [*ended.values()], notes)
-            for entry, result in ended.items():
+    for number, cohort in enumerate(planned):
+        with locked(folder, cohort.name):  # before it is read who has ended
+            for record in cohort.records:
+                store.register(record)
+            ended = keeps.ended(cohort)
+            yield events.Started(number, cohort, [*ended.values()])
+            for entry, result in ended.items() if feed is None else ():
                 yield events.Ended(entry.trial, result)
-            waiting = _waiting(cohort, ended)
-            yield from _train(cohort, waiting, store, folder, session, lanes, outputs)
+            pairs = zip(cohort.entries, cohort.members, strict=True)
+            waiting = [member for entry, member in pairs if entry not in ended]
+            yield from _train(cohort, waiting, keeps, session, lanes, feed)
         yield events.Finished(cohort)
-
-
-def run_open(
-    cohort: Cohort,
-    feed: live.Feed,
-    store: runs.Store,
-    folder: Path,
-    *,
-    session: Session,
-    lanes: int,
-) -> Generator[events.Event, None, None]:
-    """Trains an open cohort, and all that join it; otherwise as `run_cohorts` with one cohort.
-
-    Of trials that have ended nothing is yielded but in `Started`: the feed knows them.
-
-    Args:
-      cohort: of an `open_cohorts.OpenProgram`.
-    """
-    refuse_impossible([cohort], lanes=lanes)
-    yield events.Checked([cohort], *_findings([cohort]))
-    with locked(folder, cohort.name):  # before it is read who has ended
-        # the feed knows the entries: their records stay
-        notes = [line for record in cohort.records for line in store.register(record).notes]
-        ended = _ended(store, cohort, folder, again=False, outputs=False)
-        yield events.Started(0, cohort, [*ended.values()], notes)
-        waiting = _waiting(cohort, ended)
-        yield from _train(cohort, waiting, store, folder, session, lanes, False, feed)
-    yield events.Finished(cohort)
-
-
-def _waiting(cohort: Cohort, ended: Mapping[Entry, runs.MemberResult]) -> list[Member]:
-    """The members of entries that have not ended."""
-    pairs = zip(cohort.entries, cohort.members, strict=True)
-    return [member for entry, member in pairs if entry not in ended]
 
 
 def _train(
     cohort: Cohort,
     waiting: Sequence[Member],
-    store: runs.Store,
-    folder: Path,
+    keeps: recording.Keeps,
     session: Session,
     lanes: int | None,
-    outputs: bool,
-    feed: live.Feed | None = None,
+    feed: Feed | None,
 ) -> Iterator[events.Event]:
     """Trains the members that wait."""
-    checkpoints = folder / "checkpoints" / cohort.name
-    recorder = recording.Recorder(store, cohort, folder)
+    recorder = recording.Recorder(keeps.store, cohort, keeps.folder)
+    folder = keeps.folder / "checkpoints" / cohort.name
     recorded: dict[Entry, runs.MemberResult] = {}
 
-    def record(report: reports.Report) -> None:
+    def record(report: host.Report) -> None:
         recorded.clear()
         recorded.update(recorder(report))
 
-    def refuse_lost(restored: Sequence[slots.Slot]) -> None:
-        _refuse_lost_epochs(store, cohort, restored, checkpoints)
-
-    happening = loop.train(
+    epochs = loop.train(
         cohort.problem,
         waiting,
-        checkpoints,
+        folder,
         record,
-        lanes_for(cohort.problem.training, lanes or len(cohort.members)),
-        resumed=refuse_lost,
+        cohort.problem.training.width(lanes or len(cohort.members)),
+        resumed=lambda restored: _refuse_lost_epochs(keeps.store, cohort, restored, folder),
         programs=session.programs.setdefault(cohort.program, {}),
-        count_rows=outputs,
-        feed=feeds.CLOSED if feed is None else live.of_population(feed, cohort, recorder),
+        count_rows=keeps.outputs,
+        feed=host.CLOSED if feed is None else _feed(feed, cohort, recorder),
         steps=cohort.steps,
     )
-    yield from _told(happening, recorded)
+    yield from _events(epochs, recorded)
 
 
-def _told(
-    happening: Generator[reports.Compilation | reports.Report, None, None],
+def _events(
+    epochs: Generator[loop.Compilation | host.Report, None, None],
     recorded: Mapping[Entry, runs.MemberResult],
 ) -> Iterator[events.Event]:
     """What happens in a population, as events.
@@ -178,38 +172,56 @@ def _told(
       recorded: of those that ended with the last report.
     """
     compiling: set[str] = set()
-    with contextlib.closing(happening):  # which saves the state, if this generator is closed
-        for report in happening:
-            if isinstance(report, reports.Compilation):
-                yield _of_compilation(report, compiling)
+    with contextlib.closing(epochs):  # which saves the state, if this generator is closed
+        for report in epochs:
+            if isinstance(report, host.Report):
+                ended = dict(recorded)
+                yield events.Epoch(report)
+                for entry, result in ended.items():
+                    yield events.Ended(entry.trial, result)
+            elif report.seconds is None:
+                compiling.add(report.program)
+                yield events.Compiling(report.program)
+            else:
+                compiling.discard(report.program)
+                yield events.Compiled(report.program, report.seconds)
                 if not compiling:
                     yield events.Ready()
-                continue
-            ended = dict(recorded)
-            yield events.Epoch(report)
-            for entry, result in ended.items():
-                yield events.Ended(entry.trial, result)
 
 
-def _of_compilation(
-    compilation: reports.Compilation, compiling: set[str]
-) -> events.Compiling | events.Compiled:
-    """The event, with the programs that are being compiled brought up to date."""
-    program, seconds = compilation
-    if seconds is None:
-        compiling.add(program)
-        return events.Compiling(program)
-    compiling.discard(program)
-    return events.Compiled(program, seconds)
+def _feed(feed: Feed, cohort: Cohort, recorder: recording.Recorder) -> host.Feed:
+    """The feed as the population of a cohort takes it; who joins is known to the recorder."""
+    entries = recorder.entries
+    arrivals = {
+        member: feed.arrivals[member.seed]
+        for member in cohort.members
+        if member.seed in feed.arrivals
+    }
+
+    def after_epoch(
+        epochs: int, each: Sequence[slots.Slot], statuses: Sequence[slots.Status | None]
+    ) -> tuple[list[bool], list[Member]]:
+        brought = [
+            Progress(entries[slot.member], slot.epoch, slot.reported, status)
+            for slot, status in zip(each, statuses, strict=True)
+            if slot.member is not None
+        ]
+        stopped, joining = feed.after_epoch(epochs, brought)
+        members = {feed.member(entry): entry for entry in joining}
+        entries.update(members)
+        stops = [slot.member is not None and slot.member.seed in stopped for slot in each]
+        return stops, [*members]
+
+    return host.Feed(arrivals, after_epoch)
 
 
-def rows(store: runs.Store, of: Iterable[Entry]) -> list[runs.MemberRow]:
+def rows(store: runs.Store, trained: Iterable[Entry]) -> list[runs.MemberRow]:
     """What is recorded of entries, in their order; of trials that have not ended, nothing."""
     known = {
         (row.experiment, row.seed, row.split, row.repeat, row.hparams): row
         for row in store.members()
     }
-    keys = dict.fromkeys(entry.key for entry in of)
+    keys = dict.fromkeys(entry.key for entry in trained)
     return [known[key] for key in keys if key in known]
 
 
@@ -231,33 +243,10 @@ def refuse_impossible(
 
 def _findings(planned: Sequence[Cohort]) -> tuple[list[str], list[str]]:
     """What is odd about the data, each line once: cohorts mostly share it."""
-    by_experiment = {
-        entry.record.id: entry.prepared.source.findings
-        for cohort in planned
-        for entry in cohort.entries
-    }
-    each = by_experiment.values()
+    each = [entry.prepared.source.findings for cohort in planned for entry in cohort.entries]
     remarks = dict.fromkeys(line for findings in each for line in findings.remarks)
     warnings = dict.fromkeys(line for findings in each for line in findings.warnings)
     return [*remarks], [*warnings]
-
-
-def _ended(
-    store: runs.Store, cohort: Cohort, folder: Path, *, again: bool, outputs: bool
-) -> dict[Entry, runs.MemberResult]:
-    """The trials that are not to be trained, with what is recorded of them.
-
-    Raises:
-      RunError: as `lacking.lacking`.
-    """
-    recorded = {record.id: store.ended(record.id) for record in cohort.records}
-    ended = {
-        entry: recorded[entry.record.id][entry.key[1:]]
-        for entry in cohort.entries
-        if entry.key[1:] in recorded[entry.record.id]
-    }
-    unfit = lacking.lacking(store, cohort, ended, folder, again=again, outputs=outputs)
-    return {entry: result for entry, result in ended.items() if entry not in unfit}
 
 
 def _refuse_lost_epochs(
@@ -268,19 +257,15 @@ def _refuse_lost_epochs(
     Records are written before checkpoints are: the database has been emptied or is another one.
     """
     recorded = {record.id: store.epochs(record.id) for record in cohort.records}
-    of = dict(zip(cohort.members, cohort.entries, strict=True))
-    behind = []
+    entries = dict(zip(cohort.members, cohort.entries, strict=True))
     for slot in restored:
         if slot.member is not None:
-            key = of[slot.member].key
+            key = entries[slot.member].key
             if recorded[key[0]].get(key[1:], 0) < slot.epoch:
-                behind.append(of[slot.member])
-    if behind:
-        raise RunError(
-            f"{checkpoints} has epochs of members that the runs database lacks "
-            f"({lacking.listed(behind)}): bring back the database, or remove that folder to train "
-            "them from their first epoch"
-        )
+                raise RunError(
+                    f"{checkpoints} has epochs of members that the runs database lacks: bring "
+                    "back the database, or remove that folder to train them from their first epoch"
+                )
 
 
 def locked(folder: Path, name: str) -> contextlib.AbstractContextManager[None]:

@@ -8,33 +8,32 @@ RUNS/models/EXPERIMENT/tables.npz        arrays beside the parameters, such as w
                                          that are not trained; absent where there are none
 """
 
-import dataclasses
 import functools
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
-import numpy as np
 import pydantic
 
 from jaxeval import files
-from jaxeval.config import markers, reading, renamed
+from jaxeval.config import reading
 from jaxeval.contracts import Member, Tree
-from jaxeval.errors import DataError, RunError, argument
+from jaxeval.errors import ConfigError, DataError, RunError, argument
 from jaxeval.population import parameter_files
-from jaxeval.runs import Experiment, experiments
+from jaxeval.runs import experiments
 from jaxeval.studies.cohorts import Entry
 from jaxeval.tasks import prediction, registry
-from jaxeval.tasks.prediction import SavedModel
+from jaxeval.tasks.prediction import Options, SavedModel
 from jaxeval.version import VERSION
 
 Identity = tuple[str, int, int]  # of a member: experiment, split, seed
+Which = Literal["best", "all", "vote"]
 
 
 @reading.settings
-class Description:
+class _Description:
     """What a saved model is, as its JSON file says.
 
     Attributes:
@@ -64,7 +63,12 @@ class ModelFile(NamedTuple):
     """A saved model whose parameters have not been read yet."""
 
     path: Path  # of the parameters
-    about: Description
+    about: _Description
+
+    @property
+    def identity(self) -> Identity:
+        """Of its member."""
+        return self.about.experiment, self.about.split, self.about.seed
 
     @property
     def rank(self) -> float:
@@ -75,17 +79,17 @@ class ModelFile(NamedTuple):
         return -dev if self.about.higher_is_better else dev
 
 
-def path_of(folder: Path, of: Entry) -> Path:
+def path_of(folder: Path, entry: Entry) -> Path:
     """Where a runs folder keeps a trial's best parameters."""
-    trial = of.trial
-    name = f"seed{trial.seed}{_of_split(of)}"
+    trial = entry.trial
+    name = f"seed{trial.seed}{_of_split(entry)}"
     name += f"-repeat{trial.repeat}" if trial.repeat else ""
     name += f"-{reading.digest(trial.hparams)}" if trial.values else ""
-    return folder / "models" / of.record.id / f"{name}.npz"
+    return folder / "models" / entry.record.id / f"{name}.npz"
 
 
 def save(
-    folder: Path, of: Entry, config: Any, member: Member, params: Tree, dev: float | None
+    folder: Path, entry: Entry, config: Any, member: Member, params: Tree, dev: float | None
 ) -> None:
     """Writes a trial's parameters, what they belong to and, once, the vocabulary.
 
@@ -95,25 +99,25 @@ def save(
       config: of the program that trained it, by whose sizes the parameters are padded.
       dev: the score of these parameters.
     """
-    path, vocabulary, tables = _files(folder, of)
-    source = of.prepared.source
+    path, vocabulary, tables = _files(folder, entry)
+    source = entry.prepared.source
     if not vocabulary.is_file():
         files.write_json(str(vocabulary), source.vocabulary(member.split))
     if source.tables and not tables.is_file():
         parameter_files.save(tables, dict(source.tables))
-    description = Description(
-        task=of.record.task,
-        name=of.record.name,
+    description = _Description(
+        task=entry.record.task,
+        name=entry.record.name,
         config=reading.to_dict(config),
-        experiment=of.record.id,
-        data=of.record.data,
-        data_hash=of.record.data_hash,
+        experiment=entry.record.id,
+        data=entry.record.data,
+        data_hash=entry.record.data_hash,
         seed=member.seed,
         split=member.split,
         hparams=dict(member.hparams),
         vocabulary=vocabulary.name,
-        metric=of.record.metric,
-        higher_is_better=of.record.higher_is_better,
+        metric=entry.record.metric,
+        higher_is_better=entry.record.higher_is_better,
         dev=dev,
         jaxeval=VERSION,
     )
@@ -121,108 +125,103 @@ def save(
     parameter_files.save(path, params)
 
 
-def is_whole(folder: Path, of: Entry) -> bool:
+def is_whole(folder: Path, entry: Entry) -> bool:
     """Whether a trial's model is there with all that it needs."""
-    path, vocabulary, tables = _files(folder, of)
+    path, vocabulary, tables = _files(folder, entry)
     needed = [path, path.with_suffix(".json"), vocabulary]
-    needed += [tables] if of.prepared.source.tables else []
+    needed += [tables] if entry.prepared.source.tables else []
     return all(file.is_file() for file in needed)
 
 
-def _files(folder: Path, of: Entry) -> tuple[Path, Path, Path]:
+def _files(folder: Path, entry: Entry) -> tuple[Path, Path, Path]:
     """A trial's parameters, vocabulary and tables."""
-    path = path_of(folder, of)
-    return path, path.with_name(f"vocabulary{_of_split(of)}.json"), path.with_name("tables.npz")
+    path = path_of(folder, entry)
+    return path, path.with_name(f"vocabulary{_of_split(entry)}.json"), path.with_name("tables.npz")
 
 
-def _of_split(of: Entry) -> str:
-    return f"-split{of.trial.split}" if of.trial.split else ""
+def _of_split(entry: Entry) -> str:
+    return f"-split{entry.trial.split}" if entry.trial.split else ""
 
 
 # What was saved, read without the corpus.
 
 
-def find(
+class Choice(NamedTuple):
+    """Models of one experiment.
+
+    Attributes:
+      used: those that predict, best of dev first; equal ones by seed.
+      saved: how many were to choose from.
+    """
+
+    used: Sequence[ModelFile]
+    saved: int
+
+
+def choose(
     folder: Path,
+    which: Which,
     experiment: str | None = None,
     seed: int | None = None,
     members: Collection[Identity] | None = None,
-) -> list[ModelFile]:
-    """The saved models of an experiment, best of dev first; equal ones by seed.
+) -> Choice:
+    """The models that predict: of one experiment, maybe of one seed.
 
     Args:
+      which: the best of dev, or all; "vote": all, which say one thing together.
       experiment: id, beginning of one, or name; None: there must be one only.
       seed: only models of this seed.
       members: only models of these; None: of all.
 
     Raises:
-      RunError: none there, or an experiment must be chosen; says what there is.
+      ConfigError: no such `which`.
+      RunError: no such folder or models, or an experiment must be chosen; says what there is.
       DataError: a description that cannot be read.
     """
-    files = (p for p in sorted((folder / "models").glob("*/seed*.npz")))
-    models = [ModelFile(path, _described(path.with_suffix(".json"))) for path in files]
+    if which not in get_args(Which):
+        raise ConfigError(f"which: expected one of {', '.join(get_args(Which))}, got {which!r}")
+    if not folder.is_dir():
+        raise RunError(f"{folder}: no such folder; expected one that `train --out` has written")
+    paths = sorted((folder / "models").glob("*/seed*.npz"))
+    models = [ModelFile(path, _described(path.with_suffix(".json"))) for path in paths]
     if members is not None:
-        models = [each for each in models if _identity(each.about) in members]
+        models = [each for each in models if each.identity in members]
     if not models:
-        of = "" if members is None else " of these runs"
+        whose = "" if members is None else " of these runs"
         raise RunError(
-            f"{folder}: no saved model{of}; train with training.save_models=true, and "
+            f"{folder}: no saved model{whose}; train with training.save_models=true, and "
             f"{argument('again', True)} if that has ended without"
         )
-    chosen = _chosen(models, folder, experiment)
-    of_it = [each for each in models if each.about.experiment == chosen]
-    of_seed = [each for each in of_it if seed in (None, each.about.seed)]
-    if not of_seed:
-        seeds = ", ".join(map(str, sorted({each.about.seed for each in of_it})[:20]))
-        asked = argument("seed", seed)
-        raise RunError(f"{asked}: no saved model of experiment {chosen}; seeds: {seeds}")
-    return sorted(of_seed, key=lambda each: (each.rank, each.about.seed, each.path.name))
-
-
-def of_other_data(folder: Path, record: Experiment) -> str | None:
-    """The id of saved models of an experiment's name and place, whose data was another then."""
-    files = sorted((folder / "models").glob("*/seed*.json"))
-    about = {file.parent: file for file in files}.values()  # one an experiment
-    for known in (_described(file) for file in about):
-        same = (known.task, known.name, known.data) == (record.task, record.name, record.data)
-        if same and known.data_hash != record.data_hash:
-            return known.experiment
-    return None
-
-
-def _chosen(models: Sequence[ModelFile], folder: Path, experiment: str | None) -> str:
-    """The id of the one experiment that is meant; RunError where it is none, or one of several."""
     names = {each.about.experiment: each.about.name for each in models}
-    chosen = [*names] if experiment is None else experiments.ids_of(names, experiment)
-    if len(chosen) == 1:
-        return chosen[0]
-    wrong = "" if experiment is None else f"; {experiment!r} is {len(chosen)} of them"
-    raise RunError(
-        f"{folder}: saved models of {len(names)} experiments{wrong}; choose one with "
-        f"{argument('experiment')}: {experiments.with_ids(names)}"
-    )
+    ids = [*names] if experiment is None else experiments.ids_of(names, experiment)
+    if len(ids) != 1:
+        wrong = "" if experiment is None else f"; {experiment!r} is {len(ids)} of them"
+        raise RunError(
+            f"{folder}: saved models of {len(names)} experiments{wrong}; choose one with "
+            f"{argument('experiment')}: {experiments.with_ids(names)}"
+        )
+    models = [each for each in models if each.about.experiment == ids[0]]
+    chosen = [each for each in models if seed in (None, each.about.seed)]
+    if not chosen:
+        seeds = ", ".join(map(str, sorted({each.about.seed for each in models})[:20]))
+        asked = argument("seed", seed)
+        raise RunError(f"{asked}: no saved model of experiment {ids[0]}; seeds: {seeds}")
+    chosen.sort(key=lambda each: (each.rank, each.about.seed, each.path.name))
+    return Choice(chosen[:1] if which == "best" else chosen, len(chosen))
 
 
-def _identity(about: Description) -> Identity:
-    return about.experiment, about.split, about.seed
+def predictions(models: Sequence[ModelFile], file: Path, options: Options) -> list[str]:
+    """What the models say of a file, in the form of their task.
 
-
-def _described(path: Path) -> Description:
-    about = prediction.checked(Description, _read_json(path), path)
-    return dataclasses.replace(
-        about,
-        config=renamed.today(about.config),
-        hparams=renamed.hyperparameters(about.hparams),
-    )
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"cannot be read ({error.strerror or error})", path) from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"not JSON ({error}); damaged, or cut short", path) from None
+    Raises:
+      ConfigError: a task that predicts nothing, or an option that it does not have.
+      DataError: naming the file and line that cannot be read.
+    """
+    task = models[0].about.task
+    predict = registry.kind(task).predict
+    if predict is None:
+        raise ConfigError(f"task: models of {task} predict nothing")
+    return list(predict(load(models), file, options))
 
 
 def load(chosen: Iterable[ModelFile]) -> list[SavedModel]:
@@ -232,28 +231,35 @@ def load(chosen: Iterable[ModelFile]) -> list[SavedModel]:
       ConfigError: a description's config is of no task here.
       DataError: a file is not what was saved; names it.
     """
-    read_json, read_arrays = functools.cache(_read_json), functools.cache(_tables)
+    read_json, read_arrays = functools.cache(_read_json), functools.cache(parameter_files.arrays)
     models = []
     for path, about in chosen:
-        meanings = path.with_name(about.vocabulary)
-        vocabulary, tables = read_json(meanings), read_arrays(path.with_name("tables.npz"))
+        meanings, tables = path.with_name(about.vocabulary), path.with_name("tables.npz")
         cls = registry.kind(about.task).Config
         config: Any = reading.from_dict(cls, about.config, f"{path.with_suffix('.json')}: ")
-        program = reading.canonical([about.config, str(meanings)])
-        arrays = parameter_files.arrays(path)
-        hparams = {**_neutral(config), **about.hparams}
         models.append(
-            SavedModel(path, program, config, vocabulary, meanings, tables, arrays, hparams)
+            SavedModel(
+                path,
+                reading.canonical([about.config, str(meanings)]),
+                config,
+                read_json(meanings),
+                meanings,
+                read_arrays(tables) if tables.exists() else {},
+                parameter_files.arrays(path),
+                about.hparams,
+            )
         )
     return models
 
 
-def _neutral(config: Any) -> dict[str, float]:
-    """Values that change nothing: of what a config says and its member, trained before that was a
-    hyperparameter, did not have."""
-    values = {name: h.marker.neutral for name, h in markers.traced(config).items() if h.active}
-    return {name: value for name, value in values.items() if value is not None}
+def _described(path: Path) -> _Description:
+    return prediction.checked(_Description, _read_json(path), path)
 
 
-def _tables(path: Path) -> Mapping[str, np.ndarray]:
-    return parameter_files.arrays(path) if path.exists() else {}
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror or error})", path) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"not JSON ({error}); damaged, or cut short", path) from None

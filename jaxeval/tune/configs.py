@@ -11,10 +11,10 @@ import jax
 from jaxeval import runs, studies
 from jaxeval.config import markers, reading
 from jaxeval.errors import ConfigError, RunError
-from jaxeval.population import lanes as widths
-from jaxeval.studies import cohorts, events, memory, prepared, running, shape_buckets, sweeps
+from jaxeval.studies import buckets as shape_buckets
+from jaxeval.studies import cohorts, events, memory, padding, prepared, running, sweeps
+from jaxeval.studies.buckets import ShapeBucket
 from jaxeval.studies.cohorts import Cohort, Entry
-from jaxeval.studies.shape_buckets import ShapeBucket
 from jaxeval.tune.targets import Target
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import search as searches
@@ -51,7 +51,7 @@ def shape_buckets_of(of: Target, trainings: int, lanes: int) -> list[ShapeBucket
     drawn, largest = (
         [entry for values in part for entry in _entries(of, values)] for part in sample
     )
-    sizes = cohorts.bucket_sizes(of.base)
+    sizes = padding.bucket_sizes(of.base)
     chosen = shape_buckets.choose(drawn, largest, sizes, machine, trainings)
     return [b for b in chosen if memory.fits(b.shape.parameters(), config.training, lanes)]
 
@@ -90,11 +90,11 @@ def batch(
         entries += known
     if not entries:
         return Batch(evaluations, trials, [], failed)
-    machine, sizes = sweeps.machine_of(of.base), cohorts.bucket_sizes(of.base)
-    placed = shape_buckets.place(padded_to, cohorts.jobs(entries), sizes, machine)
+    machine, sizes = sweeps.machine_of(of.base), padding.bucket_sizes(of.base)
+    placed = shape_buckets.place(padded_to, padding.jobs(entries), sizes, machine)
     estimates, others = [e for e, _ in placed], [known for _, known in placed]
     part = _part(evaluations)
-    planned = cohorts.by_estimates(entries, estimates, of.session.loader, part, others)
+    planned = padding.by_estimates(entries, estimates, of.session.loader, part, others)
     return Batch(evaluations, trials, [_named(cohort) for cohort in planned], failed)
 
 
@@ -105,7 +105,7 @@ def _part(evaluations: Sequence[Evaluation]) -> str:
 
 def _refuse_too_large(of: prepared.Prepared) -> None:
     """Raises ConfigError as `memory.refuse_too_large`; a model is traced only where it must be."""
-    shape = cohorts.shape_of(of)
+    shape = padding.shape_of(of)
     if shape.member_sizes is None or not memory.fits(shape.parameters(), of.config.training, 1):
         memory.refuse_too_large(of.problem, [prepared.member_of(of)])
 
@@ -210,7 +210,7 @@ def _train(
     yield from (Scored(e, results[e.number]) for e in proposals.evaluations if e.number in results)
     if not proposals.cohorts:
         return results
-    mode = widths.resolve(proposals.cohorts[0].problem.training.lane_mode)
+    mode = proposals.cohorts[0].problem.mode
     width = lanes if len(proposals.cohorts) == 1 or mode == "map" else None
     attempts = [(cohort, own) for cohort in proposals.cohorts for own in dict.fromkeys((width, 1))]
     lacking = {cohort.name: cohort for cohort in proposals.cohorts}

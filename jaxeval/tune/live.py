@@ -9,10 +9,10 @@ import jax
 from jaxeval import runs
 from jaxeval.config import reading
 from jaxeval.errors import RunError
-from jaxeval.studies import events, live, memory, running
+from jaxeval.studies import events, memory, running
 from jaxeval.studies.cohorts import Cohort, Entry
-from jaxeval.studies.live import Progress
-from jaxeval.studies.open_cohorts import OpenProgram
+from jaxeval.studies.padding import OpenProgram
+from jaxeval.studies.running import Progress
 from jaxeval.tune import configs, trainings
 from jaxeval.tune.configs import Bounds, Scored, Told
 from jaxeval.tune.targets import Target
@@ -67,9 +67,11 @@ def _train(
 ) -> Generator[events.Event | Scored | Told, None, bool]:
     """Trains a population in so many lanes; whether it fitted into memory."""
     program, arrivals = running_search.program, running_search.arrivals()
-    feed = live.Feed(arrivals, running_search.after_epoch, program.member)
+    feed = running.Feed(arrivals, running_search.after_epoch, program.member)
     session, store = running_search.of.session, running_search.trainings.store
-    happening = running.run_open(cohort, feed, store, folder, session=session, lanes=lanes)
+    happening = running.run_cohorts(
+        [cohort], store, folder, session=session, lanes=lanes, feed=feed
+    )
     try:
         for event in happening:
             yield event
@@ -123,7 +125,7 @@ class _Live:
         entries = self._resumed() or self._next()
         if not entries:
             return None
-        program = f"-{reading.digest(self.program.text)}" if self.program.padded else ""
+        program = f"-{reading.digest(self.program.text)}" if self.program.shape is not None else ""
         return self.program.cohort(entries, f"{self.name}{program}")
 
     def _resumed(self) -> list[Entry]:
@@ -176,7 +178,7 @@ class _Live:
     def after_epoch(
         self, epochs: int, brought: Sequence[Progress]
     ) -> tuple[set[int], list[Entry]]:
-        """As of `live.Feed`; what is known from before a stop is not decided again."""
+        """As of `running.Feed`; what is known from before a stop is not decided again."""
         before, by_seed = self.history, {e.seeds[0]: e for e in self.history.evaluations}
         assert self.search.halving is not None
         reached: dict[int, tuple[float, Stopped]] = {}
@@ -268,7 +270,7 @@ class _Live:
                 self._tell(evaluation.number, configs.result([known]))
         if lost:
             left = self._unended(self.population)
-            if self.program.padded:
+            if self.program.shape is not None:
                 self._move([*left], own_size=True)
             else:
                 self._lose([*left])

@@ -30,7 +30,7 @@ _NAMED = re.compile(r"(?<!exit code )\b\w*\d\w*\b")
 def run(args: argparse.Namespace, search: Search) -> int:
     """Searches, trains the best setting again, prints the answer."""
     path = Path("tuning.json" if args.state is None else args.state)
-    outputs.refuse_replaced([args.json, args.html], [path])
+    outputs.refuse_unwritable(args.json, args.html, reads=[path])
     steps = {} if args.steps is None else {"steps": args.steps}
     source = {"command": args.command, "json_field": args.json_field, **steps}
     end, seeded = options.end(args), _command(args, search).seeded  # a wrong one leaves no file

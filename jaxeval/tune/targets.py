@@ -88,7 +88,7 @@ def target(
     design = search.to_dict()
     study = proposers.evaluations(base, [base], [({}, [1])], design)[0].study
     assert study is not None
-    record = prepared.record_of(loaded, study)
+    record = prepared.record_of(loaded.record, study)
     target = Target(source, changes, search.space, loaded, record, design, session)
     padded = loaded.kind.member_sizes is not None
     return dataclasses.replace(target, compiled=_compiled(target, padded))

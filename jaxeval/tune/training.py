@@ -9,15 +9,14 @@ from typing import NamedTuple
 
 import jax
 
-from jaxeval import files, observe, outputs, runs
+from jaxeval import files, observe, runs
 from jaxeval.config import writing
-from jaxeval.report import text
-from jaxeval.report.runs import terminal as of_runs
+from jaxeval.report import render, text
 from jaxeval.report.sweep import plan
 from jaxeval.report.tuning import as_json, progress
 from jaxeval.report.tuning.as_json import Metric, Result, Retrained
 from jaxeval.runs import metrics
-from jaxeval.studies import inputs, proposers
+from jaxeval.studies import proposers
 from jaxeval.tune import configs, live, options, outcome, targets
 from jaxeval.tune.targets import Target
 from jaxeval.tuning import history as histories
@@ -33,8 +32,6 @@ def run(args: argparse.Namespace, search: Search) -> int:
     """Searches, trains the best setting again, prints the answer; the backend is prepared."""
     target = targets.target(args.config, args.changes, args.data, search, args.space)
     metrics.refuse_points("margin", args.margin or 0.0, target.record.unit)
-    read, places = inputs.files_of(target.base.config), [args.out, args.store]
-    outputs.refuse_replaced([args.json, args.html], read, places, args.figures)
     if args.dry_run:
         return _dry_run(args, search, target)
     place = Place(Path(args.out), args.store, Path(args.state) if args.state else None)
@@ -201,10 +198,10 @@ def _dry_run(args: argparse.Namespace, search: Search, target: Target) -> int:
     batch = configs.batch(target, proposed, padded_to)
     estimates = [cohort.estimate for cohort in batch.cohorts if cohort.estimate is not None]
     findings, batches = target.base.source.findings, -(-args.trials // parallel)
-    of_runs.print_findings(findings.remarks, findings.warnings)
+    observe.say_findings(findings.remarks, findings.warnings)
     if args.json:
         values = [dict(evaluation.values) for evaluation in proposed]
-        first = plan.to_dict(estimates, values, None, findings.warnings)
+        first = plan.to_dict(estimates, values, findings.warnings)
         files.write_json(args.json, {"trials": args.trials, "batches": batches, "first": first})
     if args.json != "-":
         axes = text.counted(len(search.space.parameters), "hyperparameter")
@@ -218,7 +215,7 @@ def _dry_run(args: argparse.Namespace, search: Search, target: Target) -> int:
             f"{text.counted(options.end(args).retrain, 'fresh seed')}{_rungs(search, target)}"
             "\n\nthe first batch:"
         )
-        plan.show(estimates)
+        render.to_terminal(plan.document(estimates))
         for evaluation, result in ((e, batch.failed.get(e.number)) for e in proposed):
             if result is not None:
                 print(f"setting {evaluation.number}: {result.failure}")

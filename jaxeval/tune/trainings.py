@@ -8,9 +8,10 @@ from jaxeval import runs
 from jaxeval.config import markers
 from jaxeval.errors import ConfigError
 from jaxeval.space import space as spaces
-from jaxeval.studies import cohorts, memory, open_cohorts, shape_buckets
+from jaxeval.studies import buckets as shape_buckets
+from jaxeval.studies import cohorts, memory, padding
 from jaxeval.studies.cohorts import Entry
-from jaxeval.studies.open_cohorts import OpenProgram
+from jaxeval.studies.padding import OpenProgram
 from jaxeval.tune import configs
 from jaxeval.tune.configs import Bounds
 from jaxeval.tune.targets import Target
@@ -24,7 +25,7 @@ class Trainings:
     """Trainings of evaluations, of one seed each.
 
     Attributes:
-      neutral: as of `cohorts.neutral`, of settings all over the space.
+      neutral: as of `padding.neutral`, of settings all over the space.
       padded: the programs that evaluations are padded into.
     """
 
@@ -70,7 +71,7 @@ class Trainings:
         entry = self.entry(evaluation)
         padded = () if evaluation.own_size else self.padded
         holding = [program for program in padded if program.takes(entry)]
-        own = open_cohorts.of_trial(entry, self.neutral)
+        own = padding.open_program(entry, self.neutral)
         return min(holding, key=lambda program: program.operations(entry), default=own)
 
 
@@ -82,8 +83,7 @@ def of_search(of: Target, store: runs.Store, bounds: Bounds) -> Trainings:
     keys = {parameter.key for parameter in of.space.parameters}
     sizes = [k for k in markers.keys(model, markers.RAGGED) if f"model.{k}" in keys]
     padded = [
-        open_cohorts.of_bucket(bucket, of.session.loader, neutral, sizes, rows)
-        for bucket in buckets
+        padding.open_padded(*bucket, of.session.loader, neutral, sizes, rows) for bucket in buckets
     ]
     return Trainings(of, store, neutral, padded)
 
@@ -94,4 +94,4 @@ def _neutral(of: Target) -> dict[str, float]:
     for run in range(shape_buckets.SAMPLE):
         with contextlib.suppress(ConfigError):
             drawn.append(of.config(spaces.draw(of.space, 0, run)))
-    return cohorts.neutral(drawn)
+    return padding.neutral(drawn)

@@ -70,12 +70,11 @@ def test_the_verb_lists_and_prints(capsys: pytest.CaptureFixture) -> None:
     """Dies if a file is missing in the list, or printed otherwise than it is."""
     assert configs.main([]) == 0
     shown = capsys.readouterr().out
-    papers = sorted({name.partition("/")[0] for name in shipped.names()})
-    paragraphs = dict(zip(papers, shown.split("\n\n"), strict=True))
-    assert f"{NAME} " in paragraphs["reimers2017"]
-    assert "melis2018/ablations/small " in paragraphs["melis2018"]
-    assert "--variants: Table 4" in shown
+    assert {line.split()[0] for line in shown.splitlines() if "/" in line} >= {*shipped.names()}
+    (line,) = [line for line in shown.splitlines() if line.startswith("melis2018/ablations/small")]
+    assert "--variants" in line and "Table 4" in line
     assert configs.main([NAME]) == 0
     assert capsys.readouterr().out == (ROOT / "configs" / f"{NAME}.toml").read_text()
     assert configs.main(["--json", "-"]) == 0
-    assert [entry["name"] for entry in json.loads(capsys.readouterr().out)] == [*shipped.names()]
+    listed = json.loads(capsys.readouterr().out)["configs"]
+    assert [entry["name"] for entry in listed] == [*shipped.names()]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import studies
+from jaxeval import configs, studies
 from jaxeval.config import writing
 
 train = importlib.import_module("jaxeval.train")  # of the package, it is the function
@@ -58,7 +58,7 @@ def test_a_dry_run_prints_a_config(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_all_choices_are_listed_in_a_pipe(capsys: pytest.CaptureFixture) -> None:
     """Dies if the columns of a narrow pipe cut the choices of a key."""
-    assert train.main(["--help-config"]) == 0
+    assert configs.main(["keys"]) == 0
     lines = capsys.readouterr().out.splitlines()
     (line,) = [line for line in lines if line.startswith("training.optimiser.name")]
     assert "sgd|adagrad|adadelta|rmsprop|adam|nadam|tf_adam" in line and '"nadam"' in line

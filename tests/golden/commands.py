@@ -37,7 +37,7 @@ _TRANSFORMER = (
     f"{_PAIRS} model.architecture=transformer model.encoder_layers=1 model.decoder_layers=1 "
     "model.heads=2"
 )
-_SWEEP = "--space {data}/space.toml --runs 4 --most-cohorts 1"
+_SWEEP = "--space {data}/space.toml --trials 4 --programs 1"
 
 SPACE = """
 [batch_size]
@@ -78,7 +78,7 @@ changes = ["model.dropout.input=0.4"]
 """
 COMMANDS: dict[str, list[Call]] = {
     "tagging, softmax, map": [Call("train", f"{_SOFTMAX} --seeds 3")],
-    "tagging, splits": [Call("train", f"{_SOFTMAX} --seed-list 3,7 --splits 2")],
+    "tagging, splits": [Call("train", f"{_SOFTMAX} --seeds 3,7 --splits 2")],
     "tagging, noise": [Call("noise", f"{_SOFTMAX} --seeds 2 --repeats 2")],
     "tagging, crf, characters, map": [
         Call("train", f"{_CRF} model.characters.encoder=cnn training.micro_batch=8 --seeds 2")

@@ -11,8 +11,8 @@ import pytest
 
 from jaxeval.contracts import Array, Batch, Member, Task
 from jaxeval.errors import ConfigError
-from jaxeval.population import engine, loop, member, training
-from jaxeval.population.scoring import Scorer
+from jaxeval.population import engine, host, lanes, member
+from jaxeval.population import epoch as epochs
 from tests import quick
 from tests.population import toy
 
@@ -23,11 +23,11 @@ def _trained(members: list[Member], task: Task = toy.TASK, **changes: Any) -> tu
     """Params and losses after some epochs, leaves [S, ...]; members one after the other."""
     problem = toy.problem(**changes)._replace(task=task)
     init = quick.jit(functools.partial(member.init, problem.program))
-    epoch = quick.jit(functools.partial(training.train_epoch, problem.program))
+    epoch = quick.jit(functools.partial(epochs.train_epoch, problem.program))
     each, losses = [], []
     for who in members:
         split = problem.split_of(who)
-        shared = engine._shared(problem.program, problem.corpus, split)
+        shared = engine.shared(problem, split, lanes.make_mesh(jax.devices()[:1]))
         inputs = engine.lane_of(problem.program, who, split, 0).inputs
         state = init(shared, inputs)
         losses.append([])
@@ -41,7 +41,7 @@ def _trained(members: list[Member], task: Task = toy.TASK, **changes: Any) -> tu
 def _in_lanes(members: list[Member], **changes: Any) -> tuple[Any, Any]:
     """The same of members that are trained side by side, in lanes of one device."""
     problem = toy.problem(**changes)
-    population = loop.Population(problem, members, len(members), jax.devices()[:1])
+    population = host.Population(problem, members, len(members), jax.devices()[:1])
     assert population.arrange()
     flags, losses = population.flags([True] * len(members)), []
     for _ in range(EPOCHS):
@@ -82,41 +82,6 @@ def test_parts_add_up_to_the_whole(task: Task, micro: int) -> None:
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5), cut, whole)
 
 
-@pytest.mark.parametrize("micro", [None, 7])
-def test_minus_one_among_the_train_rows_is_no_row(
-    micro: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a step learns from it, or it counts in a mean: whole buckets are a batch here."""
-    members, real = [toy.member(1, rate=0.0)], toy.split
-    plain = _plain(64, toy.TASK, *members)
-    monkeypatch.setattr(toy, "split", lambda number: toy.padded(real(number)))
-    padded = _trained(members, batch_size=64, micro_batch=micro)
-    jax.tree.map(
-        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5), padded, plain
-    )
-
-
-@pytest.mark.parametrize("micro", [8, 9])
-def test_a_batch_that_fits_is_not_cut(micro: int) -> None:
-    """Dies if the draws of dropout, or the last bit, depend on a limit that is not reached."""
-    members = [toy.member(1, rate=0.4)]
-    cut, whole = _trained(members, micro_batch=micro), _plain(8, toy.TASK, *members)
-    jax.tree.map(np.testing.assert_array_equal, cut, whole)
-
-
-def test_every_part_has_draws_of_its_own() -> None:
-    """Dies if all parts of a batch use one key: gradients that are draws would not change."""
-
-    def loss(params: Any, carry: Any, batch: Batch, key: Any, hparams: Any) -> tuple:
-        return jnp.sum(params["out"]) * jax.random.uniform(key), carry
-
-    task = dataclasses.replace(toy.TASK, loss=loss)
-    cut, whole = (
-        _trained([toy.member(1)], task, micro_batch=micro)[0]["out"] for micro in (4, None)
-    )
-    assert np.abs(cut - whole).max() > 1e-4
-
-
 @pytest.mark.parametrize(("mode", "micro"), [("map", 5), ("vmap", None)])
 def test_members_with_batch_sizes_of_their_own(mode: str, micro: int | None) -> None:
     """Dies if a member takes a step or a row more, less, or of another; if its warm-up is counted
@@ -137,15 +102,6 @@ def test_members_with_batch_sizes_of_their_own(mode: str, micro: int | None) -> 
         np.testing.assert_allclose(losses[k], expected[0], rtol=1e-5)
 
 
-def test_members_of_other_batch_sizes_are_scored_together() -> None:
-    """Dies if trained members whose steps differ cannot be stacked."""
-    members = [toy.member(1, batch_size=size) for size in (4.0, 32.0)]
-    problem = toy.problem()
-    params = problem.task.init(jax.random.key(0), None, {})  # type: ignore[arg-type]
-    first, second = Scorer(problem, members, [params] * 2).scores("dev")
-    assert first == second
-
-
 def test_impossible_batch_sizes_are_refused() -> None:
     """Dies if a part of a row is rounded away, or a carried state is cut."""
     for size in (2.5, 0.0, float("nan")):
@@ -153,4 +109,4 @@ def test_impossible_batch_sizes_are_refused() -> None:
             engine.member_steps(toy.member(1, batch_size=size), toy.split(0))
     task = dataclasses.replace(toy.TASK, start=lambda rows: jnp.zeros(rows))
     with pytest.raises(ConfigError, match="batch_size: this task carries state"):
-        loop.Population(toy.problem()._replace(task=task), [toy.member(1, batch_size=4.0)], 1)
+        host.Population(toy.problem()._replace(task=task), [toy.member(1, batch_size=4.0)], 1)

@@ -12,33 +12,9 @@ import pytest
 from jaxeval.config import markers
 from jaxeval.contracts import Member
 from jaxeval.population import loop
-from jaxeval.population.reports import Report
+from jaxeval.population.host import Report
 from jaxeval.population.settings import Plateau
-from jaxeval.population.stopping import Stopping
 from tests.population import toy
-
-
-def test_a_member_without_a_chance_is_stopped_and_scored(tmp_path: Path) -> None:
-    """Dies if the rule is not asked, ends all members alike, or is lost with a checkpoint."""
-    changed = toy.problem(epochs=30, patience=0, checkpoint_every=1)
-    stopping = Stopping(patience=2, rampup_epochs=0)
-    problem = changed._replace(training=dataclasses.replace(changed.training, stopping=stopping))
-
-    def ends(name: str, stop: int | None = None) -> dict:
-        ended = {}
-        members = [toy.member(1), toy.member(2)]
-        reports = toy.reports(problem, members, tmp_path / name, lambda r: None, 2)
-        for number, report in enumerate(reports, 1):
-            ended.update({end.member.seed: end[1:6] for end in report.ended})
-            if number == stop:
-                reports.close()
-                break
-        return ended
-
-    whole = ends("whole")
-    for status, epochs, best_epoch, _, test in whole.values():
-        assert status == "early_stopped" and epochs == best_epoch + 3 and test is not None
-    assert ends("parts", 2) | ends("parts") == whole
 
 
 def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) -> None:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import jax
+import pytest
 
 from jaxeval.contracts import Member
-from jaxeval.population.feed import Feed
-from jaxeval.population.reports import Report
+from jaxeval.population.host import Feed, Report
 from jaxeval.population.slots import MemberEnd, Slot, Status
 from tests.population import toy
 
@@ -38,7 +38,7 @@ class _Watched:
 
 
 def _train(
-    folder: Path, watched: _Watched, members: list[Member], crash: int = 100
+    folder: Path, watched: _Watched, members: list[Member], crash: int = 100, lanes: int = 2
 ) -> dict[int, MemberEnd]:
     ends: dict[int, MemberEnd] = {}
 
@@ -50,7 +50,7 @@ def _train(
     feed = Feed(dict(watched.joined), watched.after_epoch)
     device = jax.devices()[:1]
     try:
-        for _ in toy.reports(PROBLEM, members, folder, record, 2, device, feed=feed):
+        for _ in toy.reports(PROBLEM, members, folder, record, lanes, device, feed=feed):
             pass
     except _Crash:
         pass
@@ -76,21 +76,21 @@ def test_who_joins_a_lane_that_became_free_scores_as_alone(tmp_path: Path) -> No
     assert {seed: ends[seed] for seed in (2, 3)} == alone
 
 
-def test_a_killed_population_meets_everybody_when_it_did_before(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("crash", "lanes"), [(3, 2), (6, 2), (2, 3)])
+def test_a_killed_population_meets_everybody_when_it_did_before(
+    tmp_path: Path, crash: int, lanes: int
+) -> None:
     """Dies if who joined after the last checkpoint is loaded before it joined."""
-    whole = _Watched()
-    expected = _train(tmp_path / "whole", whole, [FIRST, SECOND])
-    for crash in (3, 6):
-        watched = _Watched()
-        folder = tmp_path / str(crash)
-        ends = _train(folder, watched, [FIRST, SECOND], crash)
-        before = len(watched.met)
-        left = [member for member in (FIRST, SECOND, THIRD) if member.seed not in ends]
-        ends |= _train(folder, watched, left)
-        assert ends == expected
-        assert watched.met[-1] == whole.met[-1]
-        repeated, seeds = watched.met[before:], {member.seed for member in left}
-        assert repeated == [
-            (epochs, tuple(seed for seed in met if seed in seeds))
-            for epochs, met in whole.met[repeated[0][0] - 1 :]
-        ]
+    whole, watched, folder = _Watched(), _Watched(), tmp_path / "killed"
+    expected = _train(tmp_path / "whole", whole, [FIRST, SECOND], lanes=lanes)
+    ends = _train(folder, watched, [FIRST, SECOND], crash, lanes)
+    before = len(watched.met)
+    left = [member for member in (FIRST, SECOND, THIRD) if member.seed not in ends]
+    ends |= _train(folder, watched, left, lanes=lanes)
+    assert ends == expected
+    assert watched.met[-1] == whole.met[-1]
+    repeated, seeds = watched.met[before:], {member.seed for member in left}
+    assert repeated == [
+        (epochs, tuple(seed for seed in met if seed in seeds))
+        for epochs, met in whole.met[repeated[0][0] - 1 :]
+    ]

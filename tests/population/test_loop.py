@@ -14,8 +14,8 @@ import pytest
 from jaxeval.contracts import Batch, Member
 from jaxeval.errors import DataError
 from jaxeval.population import lanes, loop
-from jaxeval.population.problem import lanes_for
-from jaxeval.population.reports import Compilation, Report
+from jaxeval.population.host import Population, Programs, Report
+from jaxeval.population.loop import Compilation
 from tests.population import toy
 
 Scores = dict[Member, list[tuple]]
@@ -36,7 +36,7 @@ def _run(
         ended.update({end.member: end._replace(seconds=0.0) for end in report.ended})
 
     problem = toy.problem(**changes)
-    count = lanes_for(problem.training, len(members))
+    count = problem.training.width(len(members))
     reports = toy.reports(problem, members, folder, record, count, jax.devices()[:devices])
     for number, _ in enumerate(reports, 1):
         if number == stop:
@@ -62,9 +62,21 @@ def test_members_differ_and_learn(truth: tuple) -> None:
     assert {end.status for end in ended.values()} <= {"finished", "early_stopped"}
 
 
-def test_lanes_permuted(truth: tuple, tmp_path: Path) -> None:
-    """Dies if a result depends on its lane."""
-    assert _run(tmp_path / "c", MEMBERS[::-1]) == truth
+def test_the_best_parameters_are_kept(tmp_path: Path) -> None:
+    """Dies if the last epoch's parameters are saved and tested, not those of the best one."""
+
+    def best(name: str, epochs: int) -> tuple[dict, dict]:
+        problem, params, ends = toy.problem(epochs=epochs, patience=0, save_models=True), {}, {}
+        for report in toy.reports(problem, MEMBERS[:3], tmp_path / name, lambda r: None, 3):
+            params.update(report.best)
+            ends.update({end.member: end for end in report.ended})
+        return params, ends
+
+    params, ends = best("a", 6)
+    who = next(who for who in MEMBERS if ends[who].best_epoch < 6)
+    again, earlier = best("b", ends[who].best_epoch)
+    jax.tree.map(np.testing.assert_array_equal, params[who], again[who])
+    assert ends[who].test == earlier[who].test
 
 
 def test_alone_and_with_other_companions(truth: tuple, tmp_path: Path) -> None:
@@ -99,15 +111,6 @@ def test_a_diverging_companion(tmp_path: Path, mode: str) -> None:
     assert ended[MEMBERS[0]] == calm[1][MEMBERS[0]]
 
 
-def test_vmap_agrees_with_map(truth: tuple, tmp_path: Path) -> None:
-    """Dies if vmap computes something else; widths may change last bits, hence the tolerance."""
-    scores, _ = _run(tmp_path / "c", MEMBERS, lane_mode="vmap", lanes=2)
-    for who in MEMBERS:
-        ours = [s[2][1] for s in scores[who] if s[1] == "train"][:2]
-        theirs = [s[2][1] for s in truth[0][who] if s[1] == "train"][:2]
-        assert ours == pytest.approx(theirs, rel=1e-5)
-
-
 @pytest.mark.parametrize("stop", [1, 3])
 def test_stopped_and_resumed(truth: tuple, tmp_path: Path, stop: int) -> None:
     """Dies if a checkpoint loses optimiser state, patience, epoch or the best params."""
@@ -134,26 +137,6 @@ def test_evaluated_now_and_then(tmp_path: Path) -> None:
         assert [s for s in seldom[who] if s[1] != "test"] == kept
         assert ended[who].best_epoch in (4, 6)
     assert (ended[members[1]].status, ended[members[1]].epochs) == ("diverged", 1)
-
-
-@pytest.mark.parametrize("stop", [1, 4])
-def test_resumed_between_evaluations(tmp_path: Path, stop: int) -> None:
-    """Dies if an evaluation is lost or moved with a checkpoint between two."""
-    changes = {"evaluate_every": 3, "epochs": 8, "patience": 0}
-    whole = _run(tmp_path / "a", MEMBERS[:2], **changes)
-    first, _ = _run(tmp_path / "b", MEMBERS[:2], stop=stop, **changes)
-    second, ended = _run(tmp_path / "b", MEMBERS[:2], **changes)
-    assert ({who: first[who] + second[who] for who in second}, ended) == whole
-    assert [s[0] for s in whole[0][MEMBERS[0]] if s[1] == "dev"] == [3, 6, 8]
-
-
-def test_resumed_with_other_members_and_lanes(truth: tuple, tmp_path: Path) -> None:
-    """Dies if a resumed member needs its old lane or its old companions."""
-    _, ended = _run(tmp_path / "c", MEMBERS, stop=2)
-    rest = [MEMBERS[4], toy.member(55), MEMBERS[2]]
-    _, later = _run(tmp_path / "c", [m for m in rest if m not in ended], lanes=2)
-    for who in (MEMBERS[4], MEMBERS[2]):
-        assert {**ended, **later}[who] == truth[1][who]
 
 
 def test_records_come_before_the_checkpoint(tmp_path: Path) -> None:
@@ -197,7 +180,7 @@ def test_a_member_that_cannot_start_fails_alone(truth: tuple, tmp_path: Path) ->
 def test_programs_are_compiled_once_and_told_first(truth: tuple, tmp_path: Path) -> None:
     """Dies if a program that fits is compiled again, one that does not is called, or a population
     trains before what it compiles is told."""
-    programs: loop.Programs = {}
+    programs: Programs = {}
 
     def compiled(name: str, members: list[Member], count: int) -> int:
         happening = loop.train(toy.problem(), members, tmp_path / name, ended, count, *more)
@@ -235,7 +218,7 @@ def test_shared_tables_are_arguments() -> None:
     table = np.random.default_rng(0).random(300_000, np.float32)
     corpus = toys.corpus._replace(shared={**toys.corpus.shared, "big": table})
     problem = toys._replace(corpus=corpus)
-    population = loop.Population(problem, MEMBERS, 2, jax.devices()[:1])
+    population = Population(problem, MEMBERS, 2, jax.devices()[:1])
     flags = population.flags([True] * len(population.slots))
     lowered = population.engine.epoch.lower(
         population.engine.shared, population.state, population.lanes, flags

@@ -9,8 +9,8 @@ import pytest
 from jax import export
 
 from jaxeval.contracts import Corpus, Split
-from jaxeval.population import engine, lanes, member
-from jaxeval.population.problem import Problem
+from jaxeval.population import engine, lanes
+from jaxeval.population.member import Problem
 from tests import quick
 from tests.population import toy
 
@@ -21,9 +21,9 @@ def _programs(
     problem: Problem, mode: lanes.Mode = "vmap"
 ) -> tuple[engine.Engine, dict[str, tuple]]:
     """The programs on one device, and arguments for them."""
-    split = problem.split(0)
+    split, training = problem.split(0), dataclasses.replace(problem.training, lane_mode=mode)
     mesh = lanes.make_mesh(jax.devices()[:1])
-    engine_ = engine.build(problem.program, problem.corpus, split, mesh, mode)
+    engine_ = engine.build(problem._replace(training=training), split, mesh)
     lane = engine.lane_of(problem.program, toy.member(1), split, 0)
     state = engine.empty_state(engine_, problem.program, lane, S)
     return engine_, engine.arguments(state, engine.stack([lane] * S), np.zeros(S, bool))
@@ -86,17 +86,6 @@ def test_only_fresh_lanes_are_filled(mode: lanes.Mode) -> None:
         assert (best[2] == params[2]).all()
 
 
-def test_only_better_parameters_are_kept() -> None:
-    """Dies if a lane keeps parameters that are not its best, or loses those that are."""
-    programs, arguments = _programs(toy.problem())
-    best, params, _ = arguments["keep"]
-    params = jax.tree.map(lambda leaf: np.full_like(leaf, np.nan), params)
-    better = np.arange(S) == 3
-    kept = jax.device_get(programs.keep(programs.shared, best, params, better))
-    for leaf in jax.tree.leaves(kept):
-        assert np.isnan(leaf[better]).all() and (leaf[~better] == 0).all()
-
-
 def test_an_evaluation_is_traced_once_a_bucket() -> None:
     """Dies if the shapes of counts are found by a tracing of their own."""
     problem, traced = toy.problem(), []
@@ -109,17 +98,3 @@ def test_an_evaluation_is_traced_once_a_bucket() -> None:
     programs, arguments = _programs(problem)
     programs.evaluate.trace(programs.shared, *arguments["evaluate"])  # type: ignore[attr-defined]
     assert len(traced) == len(problem.corpus.buckets)
-
-
-def test_initial_shapes_are_traced_once() -> None:
-    """Dies if a population's empty state traces what its number of parameters was told from."""
-    problem, traced = toy.problem(), []
-
-    def init(*arguments: Any) -> Any:
-        traced.append(arguments)
-        return toy.TASK.init(*arguments)
-
-    problem = problem._replace(task=dataclasses.replace(toy.TASK, init=init))
-    member.parameter_shapes(problem.program, problem.corpus, problem.split(0), toy.member(1))
-    _programs(problem)
-    assert len(traced) == 1

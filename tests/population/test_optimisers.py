@@ -8,7 +8,8 @@ import optax
 import pytest
 
 from jaxeval.config import markers
-from jaxeval.population import optimisers, update_rules
+from jaxeval.errors import ConfigError
+from jaxeval.population import optimisers
 
 GRADS = [np.array([0.3, -2.0, 0.0]), np.array([-0.1, 1.0, 0.5])]
 
@@ -69,15 +70,6 @@ def test_optimisers_follow_their_formulas(name: Any) -> None:
     np.testing.assert_allclose(actual, _by_formula(name), rtol=2e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("size", [1e-3, 1e-4, 1e-6])
-def test_adagrads_epsilon_is_inside_the_root(size: float) -> None:
-    """Dies if it is added to the root: then gradients of 1e-4 and less would move more."""
-    adagrad = update_rules.FACTORIES["adagrad"](learning_rate=0.01, epsilon=1e-8)
-    grad = jnp.float32(size)
-    (update, _) = adagrad.update(grad, adagrad.init(grad))
-    np.testing.assert_allclose(update, -0.01 * size / np.sqrt(size * size + 1e-8), rtol=1e-5)
-
-
 @pytest.mark.parametrize(("name", "other"), [("nadam", "NAdam"), ("adam", "Adam")])
 def test_optimisers_equal_torch(name: Any, other: str) -> None:
     """Dies if Nadam's momentum schedule is not the published one."""
@@ -126,29 +118,40 @@ def test_the_rate_rises_to_its_height_and_falls_with_the_root() -> None:
     assert float(optimisers.warmup_factor(jnp.int32(7), jnp.float32(0))) == 1.0
 
 
-@pytest.mark.parametrize("name", list(optimisers.DEFAULTS))
-def test_any_optimiser_is_warmed_up(name: Any) -> None:
-    """Dies if an optimiser's first update is not its plain one times the factor, or rows are
-    taken for updates, or a warm-up shorter than a batch stands still."""
-    settings = optimisers.Optimiser(name=name)
-    params = {"w": jnp.asarray(START, jnp.float32)}
-    grads = {"w": jnp.asarray(GRADS[0], jnp.float32)}
-
-    def first(**more: float) -> np.ndarray:
-        hparams = {n: jnp.float32(v) for n, v in {**markers.active(settings), **more}.items()}
-        optimiser = optimisers.make(settings, hparams, jnp.int32(0), 8)
-        return np.asarray(optimiser.update(grads, optimiser.init(params), params)[0]["w"])
-
-    np.testing.assert_array_equal(first(warmup=0.0), first())
-    np.testing.assert_allclose(first(warmup=32.0), first() / 4, rtol=1e-6)
-    np.testing.assert_array_equal(first(warmup=3.0), first())
-    assert markers.active(optimisers.Optimiser(name=name, warmup=32.0))["warmup"] == 32.0
-
-
 def test_tensorflow_adam_weighs_epsilon_as_tensorflow_does() -> None:
     """Dies if epsilon is divided by the correction (golden: .5 of the rate; optax takes .91)."""
     values = {"learning_rate": 1.0, "beta1": 0.0, "beta2": 0.99, "epsilon": 1e-5}
-    optimiser = update_rules.tf_adam(**values)
+    optimiser = optimisers.tf_adam(**values)
     params = {"w": jnp.zeros(1)}
     update, _ = optimiser.update({"w": jnp.full(1, 1e-4)}, optimiser.init(params))
     assert float(update["w"][0]) == pytest.approx(-0.5, rel=1e-5)
+
+
+PARAMS = {"logits": {"kernel": jnp.array([2.0]), "bias": jnp.array([3.0])}, "words": jnp.ones(2)}
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ((), {"logits": {"kernel": [1.2], "bias": [1.3]}, "words": [1.1, 1.1]}),
+        (("logits/kernel",), {"logits": {"kernel": [1.2], "bias": [1.0]}, "words": [1.0, 1.0]}),
+        (("kernel", "words"), {"logits": {"kernel": [1.2], "bias": [1.0]}, "words": [1.1, 1.1]}),
+    ],
+)
+def test_named_parameters_decay(names: tuple[str, ...], expected: dict) -> None:
+    """Dies if others decay, or a name stands for another parameter."""
+    grads = {"logits": {"kernel": jnp.ones(1), "bias": jnp.ones(1)}, "words": jnp.ones(2)}
+    decay = optimisers.weight_decay(jnp.float32(0.1), names)
+    updates, _ = decay.update(grads, decay.init(PARAMS), PARAMS)
+    for path in (("logits", "kernel"), ("logits", "bias"), ("words",)):
+        value, reference = updates, expected
+        for key in path:
+            value, reference = value[key], reference[key]
+        np.testing.assert_allclose(value, reference, rtol=1e-6)
+
+
+def test_a_name_that_nothing_has_is_refused() -> None:
+    """Dies if a misspelt name silently decays nothing."""
+    decay = optimisers.weight_decay(0.1, ["kernels"])
+    with pytest.raises(ConfigError, match="no parameter's name holds 'kernels'; there are logits"):
+        decay.update(PARAMS, decay.init(PARAMS), PARAMS)

@@ -10,8 +10,8 @@ import pytest
 
 from jaxeval.config import markers
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Split, Task
-from jaxeval.population import loop, optimisers, schedule
-from jaxeval.population.problem import Problem
+from jaxeval.population import host, optimisers, schedule
+from jaxeval.population.member import Problem
 from jaxeval.population.settings import Plateau, Training
 
 RATE, EPOCHS = 0.5, 9
@@ -75,7 +75,7 @@ def test_schedulers_of_all_kinds_in_one_program() -> None:
     members = [
         Member(k, 0, tuple(sorted({**base, **kind}.items()))) for k, kind in enumerate(kinds)
     ]
-    population = loop.Population(problem, members, len(members), jax.devices()[:1])
+    population = host.Population(problem, members, len(members), jax.devices()[:1])
     order = schedule.steps([1, 1], 1).bucket.tolist()
     before = {who: {"0": 0.0, "1": 0.0} for who in members}
     population.compile()  # one program, ahead of time: it cannot be compiled again

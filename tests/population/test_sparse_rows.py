@@ -12,7 +12,8 @@ import pytest
 from jaxeval import studies
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Table, Task
 from jaxeval.data import buckets, generated
-from jaxeval.population import member, optimisers, schedule, sparse_rows, training
+from jaxeval.population import epoch as epochs
+from jaxeval.population import member, optimisers, schedule, sparse_rows
 
 ROWS, BATCH, RATE = 40, 4, 0.3
 TABLE = Table("table", lambda batch: batch.rows["x"].reshape(-1))
@@ -67,7 +68,7 @@ def test_an_epoch_is_that_of_all_rows() -> None:
     def epoch(shared: member.Shared, inputs: member.Inputs) -> tuple:
         key = member.key_of(inputs.seed, member.ORDER, 0)
         state = member.init(program, shared, inputs)
-        trained, _ = training.train_epoch(program, shared, state, inputs)
+        trained, _ = epochs.train_epoch(program, shared, state, inputs)
         return trained, schedule.epoch_order(key, inputs.train, BATCH)
 
     state, order = epoch(shared, inputs)
@@ -95,16 +96,6 @@ def _in_numpy(words: Any, order: Any, steps: schedule.Steps) -> tuple[np.ndarray
         table = table - RATE * gradient / np.sqrt(squares + 1e-8)
         scale = scale - RATE * by_scale / np.sqrt(of_scale + 1e-8)
     return table, squares
-
-
-@pytest.mark.parametrize(("batch_size", "alone"), [(7, True), (8, False)])
-def test_a_batch_that_reads_as_many_rows_updates_all(batch_size: int, alone: bool) -> None:
-    """Dies if rows are updated alone where a batch reads no fewer, repeated ones counted."""
-    program, shared, inputs = _toy(batch_size, TABLE)
-    state = jax.eval_shape(functools.partial(member.init, program), shared, inputs)
-    train = functools.partial(training.train_epoch, program)
-    # rows are put back by a scatter; gradients of all rows are summed by scatter-add
-    assert ("scatter[" in str(jax.make_jaxpr(train)(shared, state, inputs))) == alone
 
 
 def test_a_tagger_reads_the_rows_that_it_says(monkeypatch: pytest.MonkeyPatch) -> None:

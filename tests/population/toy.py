@@ -11,8 +11,8 @@ import numpy as np
 from jaxeval.config import markers
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Split, Task
 from jaxeval.population import loop, optimisers
-from jaxeval.population.problem import Problem
-from jaxeval.population.reports import Report
+from jaxeval.population.host import Report
+from jaxeval.population.member import Problem
 from jaxeval.population.settings import Training
 
 CLASSES, VALUES = 3, 11

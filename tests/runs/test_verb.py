@@ -46,9 +46,9 @@ def test_export(filled: Path, capsys: pytest.CaptureFixture) -> None:
 def test_list(filled: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if diverged members are dropped in silence."""
     assert verb.main(["list", str(filled), "--json", "-"]) == 0
-    (listed,) = json.loads(capsys.readouterr().out)
-    assert listed["members"] == {"finished": 1, "diverged": 1}
-    assert (listed["n_dev"], listed["n_test"], listed["median_test"]) == (1, 1, 0.25)
+    (listed,) = json.loads(capsys.readouterr().out)["experiments"]
+    assert listed["statuses"] == {"finished": 1, "diverged": 1}
+    assert (listed["dev"]["n"], listed["test"]["n"], listed["test"]["median"]) == (1, 1, 0.25)
     assert verb.main(["list", str(filled)]) == 0
     assert "1 diverged" in capsys.readouterr().out
 

@@ -1,18 +1,14 @@
 """Which trials share a program, with which arguments, under which ids; nothing is trained."""
 
 import dataclasses
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jaxeval import studies
 from jaxeval.config import reading
 from jaxeval.population import optimisers
 from jaxeval.population.settings import Plateau
-from jaxeval.space import space
-from jaxeval.studies import cohorts, costs, prepared, proposers
+from jaxeval.studies import cohorts, costs, padding, prepared, proposers
 from tests.studies import toy_kind
 from tests.studies.toy_kind import config, planned
 
@@ -55,10 +51,10 @@ APART = {
 }
 
 
-def _shapes(*configs: Any) -> list[cohorts.ProgramShape]:
+def _shapes(*configs: Any) -> list[padding.ProgramShape]:
     """What programs of a sweep's runs must hold."""
     loader = prepared.Loader()
-    return [cohorts.shape_of(loader.prepare(config)) for config in configs]
+    return [padding.shape_of(loader.prepare(config)) for config in configs]
 
 
 @pytest.mark.parametrize("case", TOGETHER)
@@ -94,9 +90,9 @@ def _swept(*configs: Any) -> list[dict[str, float]]:
     loader = prepared.Loader()
     trials = [trial for config in configs for trial in proposers.seeds_by_splits(config, [1])]
     entries = cohorts.entries(trials, loader)
-    shape = cohorts.shape_of(entries[0].prepared)
-    whole = costs.Estimate((*range(len(trials)),), shape, 64, 1.0, 1.0, 0.0, 0.0, (1.0,))
-    (cohort,) = cohorts.by_estimates(entries, [whole], loader)
+    shape = padding.shape_of(entries[0].prepared)
+    whole = costs.Estimate((*range(len(trials)),), shape, 64, 1.0, 1.0, 0.0, 0.0)
+    (cohort,) = padding.by_estimates(entries, [whole], loader)
     return [dict(member.hparams) for member in cohort.members]
 
 
@@ -117,16 +113,6 @@ def test_neutral_names_are_filled_in() -> None:
     assert not alone.keys() & {"noise", "l2"}
 
 
-def test_members_are_of_their_trials() -> None:
-    """Dies if seeds, splits or values come to another trial."""
-    trials = proposers.seeds_by_splits(config({"rate": 0.1}), [4, 2], [3, 1])
-    trials += proposers.seeds_by_splits(config({"rate": 0.3}), [7], [1])
-    (cohort,) = planned(trials)
-    assert [entry.trial for entry in cohort.entries] == trials
-    shown = [(m.seed, m.split, dict(m.hparams)["rate"]) for m in cohort.members]
-    assert shown == [(4, 3, 0.1), (2, 3, 0.1), (4, 1, 0.1), (2, 1, 0.1), (7, 1, 0.3)]
-
-
 def test_repeats_are_apart() -> None:
     """Dies if repeats of a seed are neighbours, which would be no second try of the machine; or
     if they do not share what is compiled."""
@@ -134,13 +120,6 @@ def test_repeats_are_apart() -> None:
     shown = [[(m.seed, m.repeat) for m in c.members] for c in planned_cohorts]
     assert shown == [[(1, k), (2, k)] for k in range(3)]
     assert len({cohort.program for cohort in planned_cohorts}) == 1
-
-
-def test_a_trial_is_trained_once() -> None:
-    """Dies if the same trial, asked for twice, is a member twice."""
-    trials = toy_kind.trials((1, 2))
-    (cohort,) = planned([*trials, *trials[:1]])
-    assert [member.seed for member in cohort.members] == [1, 2]
 
 
 def test_members_alike_of_two_studies_are_both_trained() -> None:
@@ -154,94 +133,6 @@ def test_members_alike_of_two_studies_are_both_trained() -> None:
     assert all(len(set(c.members)) == len(c.entries) for c in planned_cohorts)
 
 
-def test_the_place_of_checkpoints() -> None:
-    """Dies if an experiment's checkpoints are not under its id, or those of several depend on
-    their order, or are those of one of them."""
-    own, other = config({"rate": 0.1}), config({"rate": 0.3})
-    (alone,) = _of(own)
-    assert alone.name == alone.entries[0].record.id
-    (both,), (turned,) = _of(own, other), _of(other, own)
-    assert both.name == turned.name
-    assert both.name not in {record.id for record in both.records} and len(both.records) == 2
-
-
-IDS = {  # of the version before studies: runs folders of then are continued
-    "tagging": {
-        "own": "9cc90f1c7dbc3da0",
-        "random splits": "2f982aaa187a7166",
-        "noise": "cf0dbac563016879",
-        "neighbourhood": "ce704b77edf9b6ea",
-        "sweep": "5fa8859219a05b73",
-    },
-    "language": {
-        "own": "a5ee85a81dfa67a7",
-        "noise": "2d4a3be05b7b0b5f",
-        "neighbourhood": "c5478d006df1a24e",
-        "sweep": "80f9daed61a5cf99",
-    },
-    "seq2seq": {
-        "own": "d2c2f00c11622c09",
-        "random splits": "d2c2f00c11622c09",
-        "noise": "519878a739ea9958",
-        "neighbourhood": "8168ec3457923a3f",
-        "sweep": "5605efdd0815112d",
-    },
-}
-SPACE = """
-[learning_rate]
-key = "training.optimiser.hyperparameters.learning_rate"
-log_uniform = [1e-3, 1e-2]
-"""
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A text, pairs and a search space."""
-    folder = tmp_path_factory.mktemp("ids")
-    for part, times in (("train", 40), ("valid", 6), ("test", 5)):
-        (folder / f"{part}.txt").write_text("the cat sat on the mat .\na dog ran .\n" * times)
-    (folder / "pairs").mkdir()
-    for part, words in (("train", "ab abc ba cc"), ("dev", "aa bb"), ("test", "ca cb ac")):
-        pairs = "".join(f"{word}\t{word[::-1]}\n" for word in words.split())
-        (folder / "pairs" / f"{part}.tsv").write_text(pairs)
-    (folder / "space.toml").write_text(SPACE)
-    return folder
-
-
-def _changes(task: str, folder: Path) -> list[str]:
-    text = [
-        "data.window=6",
-        "data.steps_per_epoch=8",
-        "training.batch_size=3",
-        f"data.path={folder}",
-    ]
-    return {
-        "tagging": ["data.train_sentences=30"],
-        "language": ["task=language", *text],
-        "seq2seq": ["task=seq2seq", f"data.path={folder / 'pairs'}"],
-    }[task]
-
-
-@pytest.mark.parametrize("task", IDS)
-def test_ids_are_those_they_have_always_been(task: str, folder: Path) -> None:
-    """Dies if a runs folder's members are trained again because their experiment has another id;
-    a new key of a config changes it, and must then be left out where it has its default."""
-    changes = [*_changes(task, folder), "training.lanes=3"]
-    of: Any = studies.read(None, changes)
-    trials = {
-        "own": proposers.seeds_by_splits(of, [1]),
-        "noise": proposers.repeats(of, [1], 2),
-        "neighbourhood": proposers.neighbourhood(of, [{"learning_rate": 0.01}]),
-        "sweep": proposers.draws(None, changes, space.read(str(folder / "space.toml")), 7, 1),
-        "random splits": proposers.seeds_by_splits(of, [1], [1]),
-    }
-    loader = prepared.Loader()
-    ids: Mapping[str, str] = {
-        name: cohorts.entries(trials[name], loader)[0].record.id for name in IDS[task]
-    }
-    assert ids == IDS[task]
-
-
 def test_what_changes_no_score_changes_no_id() -> None:
     """Dies if a name, a number of lanes or kept models make another experiment."""
     changed = config(lanes=2, save_models=True, checkpoint_every=3)
@@ -249,6 +140,7 @@ def test_what_changes_no_score_changes_no_id() -> None:
     ids = {entry.record.id for cohort in _of(config(), changed) for entry in cohort.entries}
     assert len(ids) == 1
     assert _of(config({"rate": 0.3}))[0].name not in ids
+    assert _of(dataclasses.replace(config(), data=toy_kind.Data(kept_out=1)))[0].name not in ids
 
 
 def test_a_neighbour_is_recorded_by_what_it_differs_in() -> None:

@@ -5,14 +5,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from jaxeval import studies
-from jaxeval.config import markers
-from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError
-from jaxeval.studies import cohorts, costs, plan, prepared, proposers, saved
+from jaxeval.studies import cohorts, costs, padding, plan, prepared, proposers
 
 sweep = importlib.import_module("jaxeval.sweep")  # of the package, it is the function
 train = importlib.import_module("jaxeval.train")
@@ -42,19 +39,6 @@ def test_every_shipped_config_is_valid(path: Path) -> None:
     """Dies if a shipped config has a key that is no more, or is of another task."""
     config = studies.read(str(path))
     assert config.name == path.stem
-
-
-def test_a_language_model_is_trained_by_the_verb(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    """Dies if a task needs a line in the trainer, or perplexity is ranked the wrong way round."""
-    words = [*SMALL, *MODEL, "training.epochs=6", "training.patience=0"]
-    options = ["--data", _text(tmp_path), "--seeds", "2", "--out", str(tmp_path / "r")]
-    assert train.main([*words, *options, "--json", "-"]) == 0
-    tree = json.loads(capsys.readouterr().out)
-    assert tree["metric"] == "perplexity" and not tree["higher_is_better"]
-    assert tree["test"]["n"] == 2 and 1 < tree["best_dev"] < 9
-    assert tree["best_dev"] == tree["dev"]["min"]
 
 
 def test_a_plan_names_the_solved_sizes(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -87,39 +71,6 @@ def test_impossible_configs_are_explained(changes: list[str], message: str) -> N
         studies.read(None, ["task=language", *changes])
 
 
-def test_a_sweep_crosses_the_end_of_the_projection(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    """Dies if a ratio above 1, or a single layer, stops a sweep that draws rates for them."""
-    space = tmp_path / "space.toml"
-    space.write_text(
-        '[ratio]\nkey = "model.ratio"\nuniform = [0.5, 1.5]\n'
-        '[layers]\nkey = "model.layers"\ninteger = [1, 2]\n'
-    )
-    rates = ["model.dropout.projected=0.2", "model.dropout.inter_layer=0.3", "model.budget=4000"]
-    words = [*SMALL, *rates, "--data", _text(tmp_path), "--space", str(space), "--runs", "6"]
-    assert sweep.main([*words, "--dry-run", "--json", "-"]) == 0
-    drawn = json.loads(capsys.readouterr().out)["runs"]
-    assert {run["layers"] for run in drawn} == {1, 2}
-    assert min(run["ratio"] for run in drawn) < 1 < max(run["ratio"] for run in drawn)
-
-
-def test_members_hold_their_schedules_and_differ_from_their_config_in_nothing() -> None:
-    """Dies if a plateau or a warm-up is static, or counts as a difference from the config."""
-    changes = ["training.optimiser.warmup=500", "training.plateau.floor=0.0001"]
-    config = studies.read(None, ["task=language", *changes])
-    (trial,) = proposers.seeds_by_splits(config, [1])
-    traced = markers.active(config)
-    schedules = {
-        "plateau_patience": 26,
-        "plateau_factor": 0.1,
-        "plateau_floor": 1e-4,
-        "warmup": 500,
-    }
-    assert schedules.items() <= traced.items() and trial.hparams == "{}"
-    assert not schedules.keys() & markers.active(studies.read(None)).keys()
-
-
 def test_a_plan_names_the_batch_that_is_asked_for_and_the_one_that_is_taken() -> None:
     """Dies if parts are taken for updates, or a bucket's last batch for a whole one."""
     changes = ["training.batch_size=48", "training.micro_batch=32", "data.train_sentences=100"]
@@ -137,12 +88,6 @@ def test_batches_that_carry_state_are_not_cut(tmp_path: Path) -> None:
     studies.prepare(studies.read(None, [*words, "training.micro_batch=4"]))
 
 
-def test_a_language_model_needs_a_text() -> None:
-    """Dies if the default without a path is a traceback."""
-    with pytest.raises(ConfigError, match="data: a language model needs a text"):
-        studies.prepare(studies.read(None, ["task=language"]))
-
-
 @pytest.mark.parametrize(
     ("lane_mode", "mode"), [("auto", "map"), ("map", "map"), ("vmap", "vmap")]
 )
@@ -158,9 +103,9 @@ def test_members_of_several_sizes_do_not_wait_for_one_another(
     loader = prepared.Loader()
     trials = [proposers.seeds_by_splits(config, [1])[0] for config in configs]
     entries = cohorts.entries(trials, loader)
-    small, large = (job.shape for job in cohorts.jobs(entries))
-    both = costs.Estimate((0, 1), small.joined(large), 64, 1.0, 1.0, 1.0, 1.0, (1.0, 1.0))
-    (cohort,) = cohorts.by_estimates(entries, [both], loader)
+    small, large = (job.shape for job in padding.jobs(entries))
+    both = costs.Estimate((0, 1), small.joined(large), 64, 1.0, 1.0, 1.0, 1.0)
+    (cohort,) = padding.by_estimates(entries, [both], loader)
     config = cohort.config
     assert config.training.lane_mode == mode
     sizes = config.model.hidden, config.training.batch_size, config.training.micro_batch
@@ -185,55 +130,3 @@ def test_the_last_configs_are_remembered(monkeypatch: pytest.MonkeyPatch) -> Non
     loader.prepare(third)
     loader.prepare(second)
     assert loader.prepare(first) is not known
-
-
-@pytest.mark.parametrize("data", ["", " "])
-def test_an_empty_data_path_is_refused(data: str) -> None:
-    """Dies if --data of a shell variable that is not set trains on the generated corpus."""
-    with pytest.raises(ConfigError, match=r"--data: got .*a shell variable"):
-        train.main(["--data", data, "--dry-run"])
-
-
-def test_random_splits_of_a_task_without(tmp_path: Path) -> None:
-    """Dies if the plan of a text passes though its training would not."""
-    with pytest.raises(ConfigError, match="leave --splits out"):
-        train.main([*SMALL, *MODEL, "--data", _text(tmp_path), "--splits", "3", "--dry-run"])
-
-
-def test_random_splits_have_the_vocabulary_of_all(capsys: pytest.CaptureFixture) -> None:
-    """Dies if train does not build the corpus for the splits that it is asked for."""
-    parameters = []
-    for splits in ([], ["--splits", "2"]):
-        assert train.main(["--dry-run", "--json", "-", *splits]) == 0
-        parameters.append(json.loads(capsys.readouterr().out)["parameters"])
-    assert parameters[0] < parameters[1]
-
-
-def _both_ways(*changes: str) -> tuple[studies.Prepared, studies.Prepared]:
-    """A config prepared for the given split and for random ones."""
-    config = studies.read(None, ["data.train_sentences=30", *changes])
-    as_it_stands, random = (studies.prepare(config, random_splits=r) for r in (False, True))
-    return as_it_stands, random
-
-
-def test_other_parameters_are_another_experiment(tmp_path: Path) -> None:
-    """Dies if random splits, whose vocabulary is larger, write over the given split's files."""
-    frozen = ["model.words.trained=false", "training.save_models=true"]
-    both = _both_ways(*frozen)
-    assert both[0].record.id != both[1].record.id
-    for of, split in zip(both, (0, 1), strict=True):
-        (trial,) = proposers.seeds_by_splits(of.config, [1], [split])
-        entry = cohorts.Entry(trial, of, of.record)
-        saved.save(tmp_path, entry, of.config, Member(1, split), {"bias": np.zeros(2)}, 0.5)
-        folder = saved.path_of(tmp_path, entry).parent
-        with np.load(folder / "tables.npz") as tables:
-            np.testing.assert_array_equal(tables["vectors"], of.data.table.vectors)
-    sizes = [len(of.data.table.vectors) for of in both]
-    assert sizes[0] < sizes[1]
-
-
-def test_the_vocabulary_of_all_is_one_experiment_on_any_split() -> None:
-    """Dies if the given split and random ones are kept apart though nothing differs."""
-    as_it_stands, random = _both_ways("data.vocabulary=all")
-    assert as_it_stands.record == random.record and as_it_stands.data.split(1)
-    assert random.record == _both_ways()[1].record

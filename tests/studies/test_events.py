@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-import jax
 import pytest
 
 from jaxeval import runs, studies
@@ -73,16 +72,6 @@ def test_the_order_of_events(
     assert captured.out == captured.err == ""
 
 
-def test_what_has_ended_is_told_and_not_trained(store: runs.Store, tmp_path: Path) -> None:
-    """Dies if a score that was there before is kept from who waits for it, or is made anew."""
-    first = [e.result for e in studies.run(TRIALS, store, tmp_path) if isinstance(e, events.Ended)]
-    happened = list(studies.run([*TRIALS], store, tmp_path))
-    assert _names(happened) == ["Checked", "Started", "Ended", "Finished"]
-    again = [event.result for event in happened if isinstance(event, events.Ended)]
-    assert again == first
-    assert next(e for e in happened if isinstance(e, events.Started)).ended == first
-
-
 @pytest.mark.parametrize("epochs", [1, 3])
 def test_closing_saves_and_the_same_call_continues(
     epochs: int, store: runs.Store, tmp_path: Path, truth: tuple
@@ -96,18 +85,6 @@ def test_closing_saves_and_the_same_call_continues(
     assert max(row.epoch for row in runs.load_curves(tmp_path) if row.part == "train") == epochs
     happened = list(studies.run(TRIALS, store, tmp_path))
     assert sum(isinstance(event, events.Epoch) for event in happened) == 4 - epochs
-    assert _rows(tmp_path) == truth
-
-
-def test_closing_before_the_first_epoch_leaves_nothing(
-    store: runs.Store, tmp_path: Path, truth: tuple
-) -> None:
-    """Dies if a state without an epoch is saved, or the cohort stays locked."""
-    happening = studies.run(TRIALS, store, tmp_path)
-    next(event for event in happening if isinstance(event, events.Compiling))
-    happening.close()
-    assert runs.load_curves(tmp_path) == []
-    list(studies.run(TRIALS, store, tmp_path))
     assert _rows(tmp_path) == truth
 
 
@@ -146,29 +123,3 @@ def test_one_program_is_compiled_once(store: runs.Store, tmp_path: Path) -> None
     with runs.open_store(tmp_path / "alone") as another:
         alone = list(studies.run(others, another, tmp_path / "alone"))
     assert "Compiling" in _names(alone) and _scores(alone) == _scores(happened)
-
-
-def test_programs_of_one_corpus_share_it(store: runs.Store, tmp_path: Path) -> None:
-    """Dies if each program of a session has the corpus to itself."""
-    session = studies.Session()
-    for seeds, width in (((1, 2), 4), ((3, 4), 8)):
-        trials = toy_kind.trials(seeds)
-        list(studies.run(trials, store, tmp_path, session=session, lanes=width))
-    (programs,) = session.programs.values()
-    first, second = (each.shared.corpus for each in programs.values())
-    assert all(a is b for a, b in zip(*map(jax.tree.leaves, (first, second)), strict=True))
-
-
-def test_another_width_is_another_program(store: runs.Store, tmp_path: Path) -> None:
-    """Dies if lanes that were not compiled for are called, or `lanes` does not fix the width."""
-    session = studies.Session()
-
-    def compiles(seeds: tuple[int, ...], lanes: int | None) -> bool:
-        trials = toy_kind.trials(seeds)
-        happened = list(studies.run(trials, store, tmp_path, session=session, lanes=lanes))
-        return any(isinstance(event, events.Compiling) for event in happened)
-
-    assert compiles((1, 2, 3, 4), None)  # a lane on each of four devices
-    assert compiles((5, 6, 7, 8, 9), None)
-    assert not compiles((10,), 4)
-    assert not compiles((11, 12, 13, 14, 15, 16), 4)

@@ -11,8 +11,8 @@ import pytest
 
 from jaxeval import observe, runs, studies
 from jaxeval.data import buckets
-from jaxeval.errors import ConfigError, RunError
-from jaxeval.population import member, training
+from jaxeval.population import epoch as epochs
+from jaxeval.population import member
 from jaxeval.runs import records
 from jaxeval.studies import evaluation, prepared
 from jaxeval.train import main as train  # jaxeval.train itself is the API's function
@@ -95,14 +95,14 @@ def test_outcomes_sum_to_the_scores_in_the_order_of_the_file(
 ) -> None:
     """Dies if an item's count is another's or a batch's, if buckets are not put together again, or
     if padding counts as an item."""
-    monkeypatch.setattr(training, "train_epoch", _moved)  # compiled in no time
+    monkeypatch.setattr(epochs, "train_epoch", _moved)  # compiled in no time
     monkeypatch.setattr(
         buckets, "choose_widths", lambda lengths, *rest: sorted({min(lengths) + 2, max(lengths)})
     )
     words, size = WORDS[task]
     changes = [f"task={task}", *_TRAINED.split(), *words.split()]
     path = str(data / FOLDERS[task])
-    flags = ["--seed-list", "1,2", "--outputs", "--out", str(tmp_path)]
+    flags = ["--seeds", "1,2", "--outputs", "--out", str(tmp_path)]
     assert train([*changes, "--data", path, *flags]) == 0
     learned = prepared.prepare(studies.read(None, changes, path)).task
     recorded = {row.seed: row for row in runs.load(tmp_path)}
@@ -142,38 +142,3 @@ def test_rows_stand_where_the_source_says(mode: Any, tmp_path: Path) -> None:
         counted = outcomes.counts[:, outcomes.names.index("right")]
         assert counted.tolist() == [right[position] for position in sorted(right)]
         assert _sums(outcomes)["right"] / len(counted) == rows[number].test
-
-
-def test_minus_one_among_a_parts_rows_has_no_outcome(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if it is scored, or taken for the bucket's last row."""
-    scores, outcomes = [], []
-    real = toy.split
-    split = (real, lambda number: toy.padded(real(number)))
-    for name, padded in zip(("plain", "padded"), split, strict=True):
-        # only dev and test: more train rows are shuffled otherwise
-        monkeypatch.setattr(
-            toy, "split", lambda number, to=padded: to(number)._replace(train=real(number).train)
-        )
-        folder = tmp_path / name
-        rows = observe.train(toy_kind.trials((1, 2)), folder, outputs=True)
-        scores.append([(row.dev, row.test) for row in rows])
-        each = [of_seed for part in PARTS for of_seed in _outcomes(folder, part)]
-        outcomes.append([of_seed.counts.tolist() for of_seed in each])
-    assert scores[0] == scores[1] and outcomes[0] == outcomes[1]
-
-
-def test_what_ended_without_outcomes_is_not_passed_over(tmp_path: Path) -> None:
-    """Dies if --outputs does nothing for members that have ended, if --again trains others too, or
-    if a score depends on outcomes."""
-    before = observe.train(toy_kind.trials((1, 2)), tmp_path)
-    with pytest.raises(RunError, match=r"--outputs: 2 members .* outcomes .*seed 1, 2\); --again"):
-        observe.train(toy_kind.trials(), tmp_path, outputs=True)
-    assert _outcomes(tmp_path, "test") == []
-    with pytest.raises(ConfigError, match="--again goes with"):
-        observe.train(toy_kind.trials(), tmp_path, again=True)
-    after = observe.train(toy_kind.trials(), tmp_path, again=True, outputs=True)
-    assert [row.test for row in after[:2]] == [row.test for row in before]
-    assert [of_seed.seed for of_seed in _outcomes(tmp_path, "dev")] == [1, 2, 3]
-    assert observe.train(toy_kind.trials(), tmp_path, again=True, outputs=True) == after

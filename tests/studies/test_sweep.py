@@ -17,10 +17,7 @@ import pytest
 
 from jaxeval import runs
 from jaxeval.errors import JaxevalError
-from jaxeval.report import __main__ as report
-from jaxeval.report import figures
 from jaxeval.runs import store
-from jaxeval.sensitivity import __main__ as sensitivity
 from jaxeval.studies import running
 from jaxeval.studies.cohorts import Cohort
 from tests import processes
@@ -88,7 +85,7 @@ def _words(folder: Path, out: str, count: int, *more: str) -> list[str]:
     head = [str(folder / "config.toml"), "--space", str(folder / "space.toml")]
     return [
         *head,
-        *("--data", str(folder / "data"), "--out", str(folder / out), "--runs", str(count)),
+        *("--data", str(folder / "data"), "--out", str(folder / out), "--trials", str(count)),
         *more,
     ]
 
@@ -126,7 +123,7 @@ def _scores(folder: Path) -> dict[tuple, tuple]:
 @pytest.fixture(scope="module")
 def whole(folder: Path) -> dict[tuple, tuple]:
     """Scores of four runs that nothing interrupted, in one program."""
-    said = _sweep(folder, "whole", 4, "--most-cohorts", "1")
+    said = _sweep(folder, "whole", 4, "--programs", "1")
     assert "4 runs, 1 program" in said and "1 programs" not in said
     return _scores(folder / "whole")
 
@@ -142,11 +139,11 @@ def test_draws_are_recorded_and_are_the_members(folder: Path, whole: dict) -> No
 
 def test_killed_and_continued(folder: Path, whole: dict) -> None:
     """Dies if kill -9 changes a draw or a score, or trains a finished run again."""
-    words = _words(folder, "killed", 4, "--most-cohorts", "1")
+    words = _words(folder, "killed", 4, "--programs", "1")
     killed = processes.run("jaxeval.sweep", *words, before=_die_when_two_epochs_are_recorded)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     plan = _plan(folder, "killed")
-    _sweep(folder, "killed", 4, "--most-cohorts", "1")
+    _sweep(folder, "killed", 4, "--programs", "1")
     assert _plan(folder, "killed") == plan
     assert _scores(folder / "killed") == whole
 
@@ -154,7 +151,7 @@ def test_killed_and_continued(folder: Path, whole: dict) -> None:
 def test_a_longer_sweep_keeps_the_runs_of_the_shorter(
     folder: Path, whole: dict, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dies if more --runs draws others, or trains the first again."""
+    """Dies if more --trials draws others, or trains the first again."""
     shutil.copytree(folder / "whole", folder / "longer")
     trained: list[int] = []
 
@@ -163,26 +160,13 @@ def test_a_longer_sweep_keeps_the_runs_of_the_shorter(
         return iter(())
 
     monkeypatch.setattr(running, "_train", noted)
-    assert "4 are recorded already" in _sweep(folder, "longer", 5, "--most-cohorts", "1")
+    assert "4 are recorded already" in _sweep(folder, "longer", 5, "--programs", "1")
     assert trained == [5] and _scores(folder / "longer") == whole
     before, after = _plan(folder, "whole"), _plan(folder, "longer")
     assert after["runs"][:4] == before["runs"] and len(after["runs"]) == 5
     assert after["cohorts"][0] == before["cohorts"][0] and after["cohorts"][1]["runs"] == [5]
     with pytest.raises(JaxevalError, match="holds 5 runs; ask for as many"):
         _sweep(folder, "longer", 4)
-
-
-def test_sensitivity_and_report_know_the_sweep(
-    folder: Path,
-    whole: dict,
-    capsys: pytest.CaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Dies if the answers need anything but the runs folder."""
-    monkeypatch.setattr(figures, "to_svg", lambda figure, salt: "<svg></svg>")  # takes long
-    for verb in (sensitivity, report):
-        assert verb.main([str(folder / "whole")]) == 0
-        assert "toy" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

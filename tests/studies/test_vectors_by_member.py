@@ -3,13 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from jaxeval import observe, runs, studies
-from jaxeval.contracts import Member
 from jaxeval.data import generated, generated_pairs, generated_sentiment
-from jaxeval.population import slots
 from jaxeval.studies import cohorts, memory, prepared, proposers
 from tests.data.test_word_tables import vectors
 
@@ -107,19 +104,6 @@ def test_a_member_scores_as_with_its_file_alone(
     assert len(losses) == 4  # the files tell
 
 
-def test_what_adds_up_all_rows_needs_tables_of_one_size(tmp_path: Path) -> None:
-    """Dies if a global norm over a padded table, which can have other last bits, is taken."""
-    clip = "training.optimiser.clip=global_norm"
-
-    def programs(*changes: str) -> int:
-        configs = _configs("window", tmp_path, clip, *changes)
-        return len(cohorts.by_program(cohorts.entries(_trials(configs), prepared.Loader())))
-
-    assert programs("model.words.trained=true") == 2
-    assert programs("model.words.trained=false") == 1
-    assert programs("model.words.trained=false", "training.save_models=true") == 2
-
-
 def test_files_that_do_not_fit_are_trained_in_several_programs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,31 +123,3 @@ def test_files_that_do_not_fit_are_trained_in_several_programs(
         vectors_of = [{member.vectors for member in cohort.members} for cohort in planned]
         assert sorted(map(len, vectors_of)) == [1, 2]
     assert names[0] == names[1]
-
-
-def test_tables_take_a_quarter_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if the copies of several devices are forgotten, or none would be held."""
-    monkeypatch.setattr(memory, "_bytes", lambda: 4e9)
-    assert memory.tables_at_once(25_000_000) == 10  # four devices of a CPU
-    assert memory.tables_at_once(10**10) == 1
-
-
-def test_a_checkpoint_knows_whose_vectors(tmp_path: Path) -> None:
-    """Dies if a member of a checkpoint comes back with another's table."""
-    slot = slots.Slot(Member(1, vectors="abc"), epoch=2)
-    assert slots.from_json(slots.to_json(slot)) == slot
-    before = slots.to_json(slot)
-    assert isinstance(before["member"], dict)
-    del before["member"]["vectors"]
-    assert slots.from_json(before).member == Member(1)
-
-
-def test_a_file_of_another_width_has_its_own_program(tmp_path: Path) -> None:
-    """Dies if tables of different widths are stacked."""
-    configs = _configs("pair", tmp_path)
-    wide = vectors(tmp_path / "w.txt", _words("pair")[:9], 3, 7)
-    configs.append(studies.read(configs[0], [f"data.vectors={wide}"]))
-    planned = cohorts.by_program(cohorts.entries(_trials(configs), prepared.Loader()))
-    assert [len(cohort.members) for cohort in planned] == [4, 2]
-    shapes = [np.shape(cohort.problem.corpus.shared["vectors"]) for cohort in planned]
-    assert [len(shape) for shape in shapes] == [3, 2]

@@ -161,7 +161,7 @@ def test_a_neighbourhood_is_one_population(
     third = tree["points"][2]
     rate = "training.optimiser.hyperparameters.learning_rate"
     alone = [*TOY, f"model.rate={third['rate']}", f"{rate}={third['learning_rate']}"]
-    options = ["--seed-list", "3", "--out", str(tmp_path / "r"), "--json", "-"]
+    options = ["--seeds", "3,", "--out", str(tmp_path / "r"), "--json", "-"]
     assert train.main([*alone, *options]) == 0
     assert json.loads(capsys.readouterr().out)["dev"]["mean"] == third["score"]
     losses: dict[str, list[float | None]] = {}

@@ -17,7 +17,7 @@ from jaxeval.models.cells import Cell
 from jaxeval.models.language_settings import LanguageDropout
 from jaxeval.models.language_settings import LanguageModelSettings as Settings
 from jaxeval.population import engine, member, optimisers
-from jaxeval.population.problem import Problem
+from jaxeval.population.member import Problem
 from jaxeval.population.settings import Training
 from jaxeval.tasks import language as tasks
 from tests import conformance

@@ -12,7 +12,8 @@ from jax import lax
 
 from jaxeval.config import markers
 from jaxeval.contracts import Corpus, Member, Split
-from jaxeval.population import engine, member, optimisers, schedule, training
+from jaxeval.population import engine, member, optimisers, schedule
+from jaxeval.population import epoch as epochs
 from tests import quick
 from tests.tasks import padding, tiny_pairs
 from tests.tasks.padding import LARGE, SMALL, Leaf, Sizes
@@ -100,7 +101,7 @@ def _ran(
         begin = member.init(program, shared, inputs)
 
         def epoch(state: Any, _: Any) -> Any:
-            return training.train_epoch(program, shared, state, inputs)
+            return epochs.train_epoch(program, shared, state, inputs)
 
         state, losses = lax.scan(epoch, begin, length=EPOCHS)
         # else all rows get the same word

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jaxeval.report import scores, tables
-from jaxeval.report.runs.summary import FEW
+from jaxeval.report.runs.document import FEW
 from jaxeval.runs import metrics
 from jaxeval.stats import describe
 

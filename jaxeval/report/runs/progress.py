@@ -1,18 +1,12 @@
 """What a population is at, on stderr: compiling, then training, with the time that is left."""
 
-import contextlib
 import json
-import os
-import threading
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from jaxeval import files
-from jaxeval.errors import RunError
 from jaxeval.report import scores
 from jaxeval.report.text import counted, duration
 from jaxeval.runs.records import Experiment, MemberResult
@@ -21,13 +15,12 @@ from jaxeval.stats import describe
 if TYPE_CHECKING:
     from rich import progress as bars
 
-    from jaxeval.population import reports
+    from jaxeval.population import host
 
 _QUIET_SECONDS = 10.0  # at least, between two lines where the output is no terminal
 _QUIET_SHARE = 0.1  # of the time so far: a day of training is some hundred lines
 _REFRESHED = 2.0  # times a second; the cores are the trainer's
 _WIDE = 120  # columns of a terminal that has room for a long bar
-_REMEMBERED = 200  # experiments whose times of compilation are remembered
 
 
 class Left(NamedTuple):
@@ -55,24 +48,18 @@ class Progress:
     """Shows a population; a bar that moves on a terminal, now and then a line elsewhere.
 
     Args:
-      key: of what is compiled, to remember how long it took.
       before: members that had ended before this command.
     """
 
-    def __init__(
-        self, record: Experiment, key: str, members: int, before: Sequence[MemberResult]
-    ) -> None:
+    def __init__(self, record: Experiment, members: int, before: Sequence[MemberResult]) -> None:
         from rich.console import Console
 
-        self._record, self._key = record, key
-        self._label = scores.label(record.metric, record.unit)
+        self._unit, self._label = record.unit, scores.label(record.metric, record.unit)
         self._epochs = int(json.loads(record.config)["training"]["epochs"])
         self._best = [result.dev for result in before if result.dev is not None]
         self._ended = [result.epochs for result in before if result.status != "failed"]
         self._begun = self._epoch_begun = self._spoken = time.monotonic()
         self._compiling: dict[str, float | None] = {}
-        self._last = _all_remembered().get(key, {})
-        self._lock = threading.Lock()
         self._spent, self._trained = 0.0, 0
         self._epoch_seconds: float | None = None  # of the last one
         self._line, self._active = "preparing", True
@@ -89,47 +76,35 @@ class Progress:
         self._bar.stop()
 
     def _make_bar(self) -> "bars.Progress":
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            ProgressColumn,
-            SpinnerColumn,
-            TextColumn,
-            TimeElapsedColumn,
-        )
+        from rich import progress
         from rich.text import Text
 
         status = self._now
 
-        class Now(ProgressColumn):
+        class Now(progress.ProgressColumn):
             """The line that moves while nothing is reported."""
 
             def render(self, task: "bars.Task") -> Text:
                 return Text(status())
 
-        columns = (
-            SpinnerColumn(),
-            BarColumn(24 if self._console.width >= _WIDE else 8),
-            MofNCompleteColumn(),
-            TextColumn("members ended,"),
-            TimeElapsedColumn(),
-            TextColumn("so far;"),
+        return progress.Progress(
+            progress.SpinnerColumn(),
+            progress.BarColumn(24 if self._console.width >= _WIDE else 8),
+            progress.MofNCompleteColumn(),
+            progress.TextColumn("members ended,"),
+            progress.TimeElapsedColumn(),
+            progress.TextColumn("so far;"),
             Now(),
-        )
-        console = self._console
-        return Progress(
-            *columns,
-            console=console,
-            disable=not console.is_terminal,
+            console=self._console,
+            disable=not self._console.is_terminal,
             refresh_per_second=_REFRESHED,
         )
 
     def _now(self) -> str:
         """What is being done, and since when."""
         since = time.monotonic() - self._epoch_begun
-        if any(seconds is None for seconds in self._compiling.values()):
-            return compiling(self._compiling, self._last)
+        if None in self._compiling.values():
+            return compiling(self._compiling)
         if self._epoch_seconds is None:
             return f"{self._line}, {since:.0f} s"
         if not self._active:
@@ -138,39 +113,37 @@ class Progress:
         return f"{self._line}; this epoch {since:.0f} s, the last one {last}"
 
     def compiled(self, program: str, seconds: float | None) -> None:
-        """Is told when a program's compilation begins (None) and ends; from any thread."""
+        """Is told when a program's compilation begins (None) and ends."""
         if not self._compiling and not self._console.is_terminal:
-            self.say(f"{compiling({}, self._last)} ...")
-        with self._lock:
-            self._compiling = {**self._compiling, program: seconds}
-            took = {name: took for name, took in self._compiling.items() if took is not None}
-            if len(took) < len(self._compiling):
-                return
-        self._epoch_begun, self._line = time.monotonic(), "first epoch"
-        self.say(f"compiled: {_seconds(took)}")
-        _remember(self._key, took)
+            self.say("compiling ...")
+        self._compiling = {**self._compiling, program: seconds}
+        if None not in self._compiling.values():
+            self._epoch_begun, self._line = time.monotonic(), "first epoch"
+            self.say(f"compiled: {_seconds(self._compiling)}")
 
-    def epoch(self, report: "reports.Report") -> None:
-        """Is told what an epoch of the population brought (`population.reports.Report`)."""
+    def epoch(self, report: "host.Report") -> None:
+        """Is told what an epoch of the population brought."""
         self._ended += [end.epochs for end in report.ended if end.status != "failed"]
         self._best += [end.dev for end in report.ended if end.dev is not None]
         training = [slot.epoch for slot in report.slots if slot.active]
-        trained = len(training) + sum(end.status != "failed" for end in report.ended)
         if self._epoch_seconds is not None:  # the first one took what compilation left to do
             self._spent += report.seconds
-            self._trained += trained
+            self._trained += len(training)
+            self._trained += sum(end.status != "failed" for end in report.ended)
         self._active = bool(training) or report.waiting > 0
         self._epoch_seconds, self._epoch_begun = report.seconds, time.monotonic()
         more = left(self._epochs, self._ended, training, report.waiting)
-        self._line = status(report, self._best, self._label, self._record.unit)
-        self._line += self._said_of(more)
+        self._line = status(report, self._best, self._label, self._unit) + self._time_of(more)
         # others may have joined
         known = self._completed + len(report.ended) + len(training) + report.waiting
         self._completed += len(report.ended)
         self._bar.update(self._task, advance=len(report.ended), total=max(known, self._members))
-        self._say_now_and_then()
+        quiet = max(_QUIET_SECONDS, _QUIET_SHARE * (self._epoch_begun - self._begun))
+        if not self._console.is_terminal and self._epoch_begun - self._spoken > quiet:
+            self._spoken = self._epoch_begun
+            self.say(self._line)
 
-    def _said_of(self, more: Left) -> str:
+    def _time_of(self, more: Left) -> str:
         """The time that is left, in words; that all epochs would take until a member has ended."""
         if not more.epochs:
             return ""
@@ -181,32 +154,23 @@ class Progress:
             return f"; all {self._epochs} epochs would take {seconds} more"
         return f"; about {seconds} left"
 
-    def _say_now_and_then(self) -> None:
-        now = time.monotonic()
-        quiet = max(_QUIET_SECONDS, _QUIET_SHARE * (now - self._begun))
-        if not self._console.is_terminal and now - self._spoken > quiet:
-            self._spoken = now
-            self.say(self._line)
-
     def say(self, line: str) -> None:
         """Prints a line beside the bar."""
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def compiling(programs: Mapping[str, float | None], last: Mapping[str, float]) -> str:
-    """What is compiled now, what is done, and how long it took the last time."""
+def compiling(programs: Mapping[str, float | None]) -> str:
+    """What is compiled now, and what is done."""
     now = [name for name, seconds in programs.items() if seconds is None]
     done = {name: seconds for name, seconds in programs.items() if seconds is not None}
-    line = f"compiling {', '.join(now)}".strip()
-    line += f"; done: {_seconds(done)}" if done else ""
-    return line + (f" (the last time: {_seconds(last)})" if last else "")
+    return f"compiling {', '.join(now)}" + (f"; done: {_seconds(done)}" if done else "")
 
 
-def _seconds(times: Mapping[str, float]) -> str:
+def _seconds(times: Mapping[str, float | None]) -> str:
     return ", ".join(f"{name} {seconds:.0f} s" for name, seconds in sorted(times.items()))
 
 
-def status(report: "reports.Report", ended: Sequence[float], label: str, unit: str) -> str:
+def status(report: "host.Report", ended: Sequence[float], label: str, unit: str) -> str:
     """Members and dev scores after an epoch of the population: lowest, median, highest.
 
     Args:
@@ -222,27 +186,3 @@ def status(report: "reports.Report", ended: Sequence[float], label: str, unit: s
         return f"{head}; no dev scores yet"
     low, median, high = (scores.shown(v, unit) for v in describe.five_numbers(dev)[::2])
     return f"{head}; dev {label}: lowest {low}, median {median}, highest {high}"
-
-
-def _memory() -> Path:
-    """Beside the compiled programs: the times are this machine's."""
-    folder = os.environ.get("JAX_COMPILATION_CACHE_DIR", "")
-    return Path(folder or Path.home() / ".cache" / "jaxeval" / "xla") / "seconds.json"
-
-
-def _all_remembered() -> dict[str, dict[str, float]]:
-    try:
-        tree = json.loads(_memory().read_text(encoding="utf-8"))
-        return {
-            str(key): {str(name): float(seconds) for name, seconds in times.items()}
-            for key, times in tree.items()
-        }
-    except (OSError, ValueError, AttributeError, TypeError):
-        return {}  # none yet, or not ours: nothing depends on it
-
-
-def _remember(key: str, times: Mapping[str, float]) -> None:
-    others = {name: old for name, old in _all_remembered().items() if name != key}
-    kept = dict(list(others.items())[1 - _REMEMBERED :])
-    with contextlib.suppress(RunError), files.replacing(_memory(), "w") as stream:
-        json.dump({**kept, key: dict(times)}, stream)

@@ -10,17 +10,14 @@ import numpy as np
 
 from jaxeval import stats
 from jaxeval.files import Json
-from jaxeval.report import plain
 from jaxeval.report.sweep import data
 from jaxeval.runs import experiments
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import recorded
 
-FEW = 5  # fewer scores than this: quartiles say little
-
 
 @dataclasses.dataclass(frozen=True)
-class OfSweep:
+class SweepSummary:
     """What is said of a random sweep beside its scores, whose spread is that of settings."""
 
     setting: Mapping[str, Json] | None  # drawn for the run of the best dev score; None without any
@@ -31,7 +28,7 @@ class OfSweep:
 
 @dataclasses.dataclass(frozen=True)
 class ExperimentSummary:
-    """What is said of one experiment.
+    """What is said of one experiment; scores in the metric's own unit, sd with n - 1.
 
     Of a search nothing is said of test: its settings are chosen by dev, and test is for the best.
     """
@@ -54,8 +51,14 @@ class ExperimentSummary:
     never_learned: int  # members whose dev score stayed 0, which have no best epoch
     best_epochs: tuple[int, float, int] | None  # min, median, max of the others
     wall_seconds: float  # summed over members
-    sweep: OfSweep | None  # None: no random sweep
+    sweep: SweepSummary | None  # None: no random sweep
     kind: experiments.Kind  # what the members differ in
+
+    @property
+    def parts(self) -> dict[str, stats.Summary | None]:
+        """What is shown of each part of the data: of a search dev alone."""
+        dev = {"dev": self.dev}
+        return dev if self.kind == "tuning" else {**dev, "test": self.test}
 
 
 def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> ExperimentSummary:
@@ -70,14 +73,20 @@ def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> Experim
     shown = independent(rows)
     if kind == "tuning":
         shown = [row._replace(test=None) for row in shown]
-    scored = [row for row in shown if row.dev is not None]
-    dev = [row.dev for row in scored if row.dev is not None]
+    dev = [row.dev for row in shown if row.dev is not None]
     test = [row.test for row in shown if row.test is not None]
     sign = 1 if first.higher_is_better else -1
+    scored = [row for row in shown if row.dev is not None]
     best = max(scored, key=lambda r: (sign * (r.dev or 0.0), -r.seed, -r.split), default=None)
-    both = [(row.dev, row.test) for row in scored if row.test is not None]
-    rho, note = stats.spearman([dev or 0.0 for dev, _ in both], [test for _, test in both])
+    both = [(row.dev or 0.0, row.test) for row in scored if row.test is not None]
+    rho, note = stats.spearman([dev for dev, _ in both], [test for _, test in both])
     epochs = [r.best_epoch for r in rows if r.dev is not None and r.best_epoch is not None]
+    sweep = None
+    if recorded.space_of(first.config, first.name) is not None:
+        near = data.near_best(np.array(dev), first.margin, first.higher_is_better).sum()
+        setting = json.loads(best.hparams) if best else None
+        missing = max(0, (planned or 0) - len(rows))
+        sweep = SweepSummary(setting, int(near), first.margin if best else 0.0, missing)
     return ExperimentSummary(
         name=first.name,
         experiment=first.experiment,
@@ -85,8 +94,8 @@ def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> Experim
         higher_is_better=first.higher_is_better,
         unit=first.unit,
         statuses=dict(sorted(Counter(row.status for row in rows).items())),
-        dev=_distribution(dev),
-        test=_distribution(test),
+        dev=stats.summarize(dev) if dev else None,
+        test=stats.summarize(test) if test else None,
         best_seed=best.seed if best else None,
         best_split=best.split if best else None,
         best_dev=best.dev if best else None,
@@ -97,7 +106,7 @@ def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> Experim
         never_learned=sum(row.never_learned for row in rows),
         best_epochs=(min(epochs), float(np.median(epochs)), max(epochs)) if epochs else None,
         wall_seconds=sum(row.wall_seconds for row in rows),
-        sweep=_of_sweep(best, dev, max(0, (planned or 0) - len(rows))) if is_sweep(rows) else None,
+        sweep=sweep,
         kind=kind,
     )
 
@@ -123,24 +132,3 @@ def independent(rows: Sequence[MemberRow]) -> Sequence[MemberRow]:
 def _mean(scores: Sequence[float | None]) -> float | None:
     known = [score for score in scores if score is not None]
     return fmean(known) if known else None
-
-
-def is_sweep(rows: Sequence[MemberRow]) -> bool:
-    """Whether an experiment's members are the runs of a random sweep."""
-    return recorded.space_of(rows[0].config, rows[0].name) is not None
-
-
-def _distribution(scores: Sequence[float]) -> stats.Summary | None:
-    return stats.summarize(scores) if scores else None
-
-
-def _of_sweep(best: MemberRow | None, dev: Sequence[float], missing: int) -> OfSweep:
-    if best is None:
-        return OfSweep(None, 0, 0.0, missing)
-    near = data.near_best(np.array(dev), best.margin, best.higher_is_better)
-    return OfSweep(json.loads(best.hparams), int(near.sum()), best.margin, missing)
-
-
-def to_dict(summary: ExperimentSummary) -> dict[str, Json]:
-    """Plain data for JSON; scores in the metric's own unit."""
-    return plain.record(summary) | {"sd": "n - 1 in the denominator"}

@@ -1,28 +1,24 @@
 """The plan of a sweep: its cohorts, what they cost, and what padding wastes."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from jaxeval.files import Json
-from jaxeval.report import tables
+from jaxeval.report.document import Document, Table
 from jaxeval.report.text import counted, duration
 
 if TYPE_CHECKING:  # without jax, as all of this room
     from jaxeval.studies.costs import Estimate
-    from jaxeval.studies.timing import Measured
 
 
 def to_dict(
     cohorts: "Sequence[Estimate]",
     runs: Sequence[Mapping[str, Json]],
-    measured: "Measured | None",
     warnings: Sequence[str] = (),
 ) -> dict[str, Json]:
     """Plain data; runs are numbered from 1. Costs that are not known are null.
 
     Args:
-      measured: what the seconds were corrected by.
       warnings: of what is probably a mistake in the data.
     """
     total = _totals(cohorts)
@@ -37,7 +33,6 @@ def to_dict(
             for cohort in cohorts
         ],
         **(total if _is_known(cohorts) else dict.fromkeys(total)),
-        "measured": None if measured is None else measured._asdict(),
         **({"warnings": [*warnings]} if warnings else {}),
     }
 
@@ -69,48 +64,24 @@ def _totals(cohorts: "Sequence[Estimate]") -> dict[str, float]:
     }
 
 
-def show(
-    cohorts: "Sequence[Estimate]", measured: "Measured | None" = None, stderr: bool = False
-) -> None:
-    """A row a cohort, and the estimate of the whole.
-
-    Args:
-      measured: what runs that ended took, by which the seconds were corrected.
-    """
-    console = tables.console(stderr)
+def document(cohorts: "Sequence[Estimate]", warnings: Sequence[str] = ()) -> Document:
+    """A row a cohort, and the estimate of the whole."""
     rows = [
-        [
-            str(number),
-            str(len(cohort.jobs)),
-            cohort.shape.describe(),
-            *_costs(cohort),
-        ]
+        [str(number), cohort.shape.describe(), str(len(cohort.jobs)), *_costs(cohort)]
         for number, cohort in enumerate(cohorts, 1)
     ]
-    head = ["cohort", "runs", "padded to", "rows at once", "compiling", "running", "wasted", "GB"]
-    tables.print_table(console, head, rows)
+    head = ["cohort", "padded to", "runs", "rows at once", "compiling", "running", "wasted", "GB"]
     total = _totals(cohorts)
     runs = sum(len(cohort.jobs) for cohort in cohorts)
-    line = f"\n{counted(runs, 'run')}, {counted(len(cohorts), 'program')}"
+    answer = [f"{counted(runs, 'run')}, {counted(len(cohorts), 'program')}"]
     if _is_known(cohorts):
-        line += (
-            f"; {100 * total['wasted']:.0f} % of the operations are padding\nestimate: "
-            f"{duration(total['compile_seconds'])} of compiling, "
+        answer = [
+            f"{answer[0]}; {100 * total['wasted']:.0f} % of the operations are padding",
+            f"estimate: {duration(total['compile_seconds'])} of compiling, "
             f"{duration(total['train_seconds'])} of training and evaluation if no run stops "
-            f"early; {_basis(measured)}"
-        )
-    console.print(line, markup=False)
-
-
-def _basis(measured: "Measured | None") -> str:
-    """What the estimate rests on."""
-    if measured is None:
-        return "by a cost model, as no run of a sweep has ended here on this machine"
-    times = f"{measured.ratio:.2g}" if measured.ratio < 10 else f"{measured.ratio:.0f}"
-    return (
-        f"the {measured.runs} runs of sweeps that ended here on this machine took "
-        f"{times} times what the cost model says, and so these are taken to"
-    )
+            "early, by a cost model",
+        ]
+    return Document(answer, (Table(head, rows, words=2),), notes=warnings, title="Plan of a sweep")
 
 
 def _costs(cohort: "Estimate") -> list[str]:
@@ -125,9 +96,3 @@ def _costs(cohort: "Estimate") -> list[str]:
 def _bytes(cohort: "Estimate") -> int:
     """Of all members at once: parameters, the best ones, two moments (training.lanes: fewer)."""
     return 4 * 4 * cohort.shape.parameters() * len(cohort.jobs)
-
-
-def announce(number: int, cohorts: "Sequence[Estimate]") -> None:
-    """Which cohort comes next, on stderr."""
-    size = cohorts[number].shape.describe()
-    print(f"\ncohort {number + 1} of {len(cohorts)}: {size}", file=sys.stderr)

@@ -1,8 +1,6 @@
 """What is said while a population compiles and trains."""
 
 import json
-import threading
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,11 +26,10 @@ def _report(slots: list, waiting: int, seconds: float, *ended: int) -> Any:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[float]:
-    """The time that progress reads, and a memory of its own."""
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time that progress reads."""
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "xla"))
     monkeypatch.setenv("COLUMNS", "200")
     return now
 
@@ -48,23 +45,21 @@ def test_what_is_left() -> None:
 
 def test_plain_lines(clock: list[float], capsys: pytest.CaptureFixture) -> None:
     """Dies if a log is flooded, the times of compilation are lost, or the rest is miscounted."""
-    for turn in range(2):
-        with progress.Progress(RECORD, "e1", 3, []) as shown:
-            for seconds in (None, 20.0):
-                for program in ("epoch", "fill"):
-                    shown.compiled(program, seconds)
-            for number in range(1, 9):
-                clock[0] += 6
-                shown.epoch(_report([_slot(number, 0.25)], 2, 6.0))
-        lines = capsys.readouterr().err.splitlines()
-        before = " (the last time: epoch 20 s, fill 20 s)" if turn else ""
-        assert lines[:2] == [f"compiling{before} ...", "compiled: epoch 20 s, fill 20 s"]
-        assert len(lines) == 2 + 4  # one in 10 s at most
-        assert lines[2] == (
-            "epoch 2, 1 member training, 2 waiting; dev f1 (%): lowest 25.00, median 25.00, "
-            "highest 25.00; all 10 epochs would take 3 min more"  # 28 epochs of 6 s
-        )
-    with progress.Progress(RECORD, "e1", 3, []) as shown:
+    with progress.Progress(RECORD, 3, []) as shown:
+        for seconds in (None, 20.0):
+            for program in ("epoch", "fill"):
+                shown.compiled(program, seconds)
+        for number in range(1, 9):
+            clock[0] += 6
+            shown.epoch(_report([_slot(number, 0.25)], 2, 6.0))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:2] == ["compiling ...", "compiled: epoch 20 s, fill 20 s"]
+    assert len(lines) == 2 + 4  # one in 10 s at most
+    assert lines[2] == (
+        "epoch 2, 1 member training, 2 waiting; dev f1 (%): lowest 25.00, median 25.00, "
+        "highest 25.00; all 10 epochs would take 3 min more"  # 28 epochs of 6 s
+    )
+    with progress.Progress(RECORD, 3, []) as shown:
         shown.epoch(_report([_slot(1), _slot(3)], 1, 600.0))  # the first one is no measure
         clock[0] += 11
         shown.epoch(_report([_slot(2)], 1, 8.0, 4))  # two trained for 8 s; 2 + 4 epochs are left
@@ -77,14 +72,14 @@ def test_nothing_is_said_where_nothing_is_trained(
     """Dies if a command that finds all done says that it compiles."""
     del clock
     result = SimpleNamespace(dev=0.5, epochs=3, status="finished")
-    with progress.Progress(RECORD, "e1", 1, [result]):  # type: ignore[list-item]
+    with progress.Progress(RECORD, 1, [result]):  # type: ignore[list-item]
         pass
     assert capsys.readouterr().err == ""
 
 
 def test_what_moves_on_a_terminal(clock: list[float]) -> None:
     """Dies if a terminal stands still in a long compilation or a long epoch."""
-    shown = progress.Progress(RECORD, "e1", 3, [])
+    shown = progress.Progress(RECORD, 3, [])
     for program in ("epoch", "fill"):
         shown.compiled(program, None)
     assert shown._now() == "compiling epoch, fill"
@@ -101,21 +96,3 @@ def test_what_moves_on_a_terminal(clock: list[float]) -> None:
     assert shown._now().endswith(
         "; all 10 epochs would take 3 min more; this epoch 1 s, the last one 6 s"
     )
-
-
-def test_programs_end_in_any_order_in_any_thread(
-    clock: list[float], capsys: pytest.CaptureFixture
-) -> None:
-    """Dies if two threads at once lose a program, or it is said twice."""
-    del clock
-    names = [f"p{k}" for k in range(20)]
-    with progress.Progress(RECORD, "e2", 3, []) as shown:
-        for name in names:
-            shown.compiled(name, None)
-        threads = [threading.Thread(target=shown.compiled, args=(n, 1.0)) for n in names]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    said = [line for line in capsys.readouterr().err.splitlines() if "compiled" in line]
-    assert len(said) == 1 and said[0].count("1 s") == 20

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from matplotlib.markers import MarkerStyle
 
+import jaxeval
 from jaxeval import runs
 from jaxeval.report import __main__ as verb
 from jaxeval.report import figures as files
 from jaxeval.report import plots
-from jaxeval.report.runs import page, summary, terminal
+from jaxeval.report.runs import document, summary
 from jaxeval.report.sweep import best, data, figures, panels, plan
-from jaxeval.runs import experiments
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import hyperparameters, recorded
 from jaxeval.space import space
@@ -36,7 +36,7 @@ def test_summary_of_a_sweep(tmp_path: Path) -> None:
     top = next(row for row in rows if row.dev == max(dev))
     assert described.sweep is not None and described.sweep.setting == json.loads(top.hparams)
     assert described.sweep.near == sum(round(1000 * (max(dev) - d), 6) <= 10 for d in dev)
-    lines = list(terminal.remarks(described))
+    lines = list(document._remarks(described))
     assert lines[0].startswith("24 runs of a random sweep: 2 diverged, 22 early stopped;")
     assert lines[1] == (
         f"dev: best {100 * max(dev):.2f}, median {100 * np.median(dev):.2f} of the 22 runs with a "
@@ -71,8 +71,8 @@ def test_costs_that_are_not_known_are_null(operations: float) -> None:
     """Dies if a plan says of a task without a cost model that it costs next to nothing, or of
     another less than it knows."""
     shape = cast(costs.Shape, _Shape())
-    known = costs.Estimate((0, 1), shape, 16, 8.0, 3.0, 8.0, 6.0, (1.0, 1.0))
-    of_plan = plan.to_dict([known, known._replace(operations=operations)], [], None)
+    known = costs.Estimate((0, 1), shape, 16, 8.0, 3.0, 8.0, 6.0)
+    of_plan = plan.to_dict([known, known._replace(operations=operations)], [])
     first, second = cast(list[dict[str, object]], of_plan["cohorts"])
     assert (first["wasted"], first["megabytes"], first["micro_batch"]) == (0.25, 2.0, 16)
     whole = {name: of_plan[name] for name in ("compile_seconds", "train_seconds", "wasted")}
@@ -91,35 +91,27 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_report_of_a_folder_with_sweeps(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture, undrawn: None
 ) -> None:
     """Dies if a sweep gets a violin among seeds, or two sweeps do not share a figure of ranks."""
-    stems: set[str] = set()
-
-    def save(figure: files.Figure, into: Path, stem: str) -> list[Path]:
-        stems.add(stem)
-        return [into / f"{stem}.svg"]
-
-    monkeypatch.setattr(files, "save", save)
     folder = fabricated.fill(test_report.fill(tmp_path / "r", ["alpha"]))
-    out = tmp_path / "figures"
-    assert verb.main([str(folder), "--figures", str(out)]) == 0
+    assert verb.main([str(folder), "--save", str(tmp_path / "p.html")]) == 0
+    drawn = {figure.name: figure for figure in jaxeval.load(folder).document().figures()}
     panels = ("ranks", "near_best", "marginals", "dev_test", "curves")
-    assert stems == {
+    assert drawn.keys() == {
         "distributions_f1",
         "ranks_accuracy",
         *("id0_dev_test", "id0_curves"),
         *(f"{sweep}_{name}" for sweep in ("sweep0", "sweep1") for name in panels),
     }
-    printed, html = capsys.readouterr().out, (folder / "report.html").read_text()
-    assert printed.count(f"figure: {out}") == len(stems)
+    printed, html = capsys.readouterr().out, (tmp_path / "p.html").read_text()
     assert printed.count(": a random sweep\n") == 2
     assert printed.count("runs of a random sweep: 2 diverged") == 2
-    assert "Sweeps: score by rank" in html and "transformer, sweep: a random sweep" in html
+    assert "Sweeps: score by rank" in html and "a random sweep" in html
     assert html.count("<svg") == 2 + 2 + 5 + 5
-    violins, ranks = page.overview(experiments.by_experiment(runs.load(folder)))
-    assert {row[0] for row in violins.rows} == {"alpha"}
-    assert {row[0] for row in ranks.rows} == {"attentive_lstm, sweep", "transformer, sweep"}
+    assert {row[0] for row in drawn["distributions_f1"].rows} == {"alpha"}
+    swept = {row[0] for row in drawn["ranks_accuracy"].rows}
+    assert swept == {"attentive_lstm, sweep", "transformer, sweep"}
 
 
 def test_near_best_holds_their_numbers(tmp_path: Path) -> None:
@@ -165,7 +157,7 @@ def test_small_and_lower_is_better(
     unit, margin = ("fraction", 0.01) if higher else ("perplexity", 3.0)
     named = {"metric": metric, "higher_is_better": higher, "unit": unit, "margin": margin}
     fabricated.fill(tmp_path, ("transformer",), count=count, **named)
-    assert verb.main([str(tmp_path)]) == 0  # the page draws all figures
+    assert verb.main([str(tmp_path), "--save", str(tmp_path / "p.html")]) == 0
     printed = capsys.readouterr().out
     assert ("within 1 point of" if higher else "within 3 of") in printed
     assert ("draw more runs" in printed) == (count < 5)
@@ -184,8 +176,8 @@ def test_no_run_with_a_score(tmp_path: Path) -> None:
         store.record(
             [dataclasses.replace(m, dev=None, test=None, status="diverged") for m in ended], []
         )
-    assert verb.main([str(folder)]) == 0
-    assert "4 diverged" in (folder / "report.html").read_text()
+    assert verb.main([str(folder), "--save", str(tmp_path / "p.html")]) == 0
+    assert "4 diverged" in (tmp_path / "p.html").read_text()
 
 
 def test_report_of_an_unfinished_sweep(
@@ -195,8 +187,8 @@ def test_report_of_an_unfinished_sweep(
     folder = fabricated.fill(tmp_path, ("transformer",), count=5)
     (folder / "sweeps").mkdir()
     (folder / "sweeps" / "sweep0.json").write_text(json.dumps({"runs": [{}] * 11}))
-    assert verb.main([str(folder)]) == 0
-    for text in (capsys.readouterr().out, (folder / "report.html").read_text()):
+    assert verb.main([str(folder), "--save", str(tmp_path / "p.html")]) == 0
+    for text in (capsys.readouterr().out, (tmp_path / "p.html").read_text()):
         assert text.count("more of its runs have not ended") == 1
         assert "6 more of its runs have not ended" in text
 
@@ -204,7 +196,7 @@ def test_report_of_an_unfinished_sweep(
 def test_two_sweeps_of_one_name(tmp_path: Path) -> None:
     """Dies if two sweeps of one name are one line of a legend and of a table."""
     folder = fabricated.fill(tmp_path, name="twice")
-    ranks = next(f for f in page.overview(experiments.by_experiment(runs.load(folder))))
+    ranks = jaxeval.load(folder).document().figures()[0]
     assert {row[0] for row in ranks.rows} == {"twice (sweep0)", "twice (sweep1)"}
     (legend,) = ranks.drawing.legends
     assert [text.get_text() for text in legend.get_texts()] == ["twice (sweep0)", "twice (sweep1)"]

@@ -9,14 +9,15 @@ against seconds of compiling, and their sizes are the shape buckets that every b
 import dataclasses
 import itertools
 from collections.abc import Collection, Sequence
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from jaxeval.space import space as spaces
 from jaxeval.space.distributions import Choices, Distribution, Value
 from jaxeval.space.space import Space
-from jaxeval.studies import cohorts, costs
-from jaxeval.studies.cohorts import Entry, ProgramShape
+from jaxeval.studies import costs, padding
+from jaxeval.studies.cohorts import Entry
 from jaxeval.studies.costs import Estimate, Job, Machine
+from jaxeval.studies.padding import ProgramShape
 
 SAMPLE = 64  # settings
 
@@ -34,16 +35,9 @@ class ShapeBucket(NamedTuple):
     micro_batch: int
     entries: tuple[Entry, ...]
 
-    def holds(self, shape: ProgramShape) -> bool:
-        """Whether a member of this shape can be padded into it."""
-        joined = self.shape.joined(shape)
-        return (
-            joined is not None and joined.member_sizes.sizes() == self.shape.member_sizes.sizes()
-        )
-
 
 def settings(
-    of: Space, ragged: Collection[str]
+    space: Space, ragged: Collection[str]
 ) -> tuple[list[dict[str, Value]], list[dict[str, Value]]]:
     """Values of a sample as a sweep draws it; then the same at the largest sizes.
 
@@ -51,30 +45,24 @@ def settings(
       ragged: keys of sizes, such as "model.hidden".
     """
     largest = {
-        parameter.name: _largest(parameter.distribution)
-        for parameter in of.parameters
+        parameter.name: max(_ends(parameter.distribution))  # numbers, or texts: no config
+        for parameter in space.parameters
         if parameter.key in ragged
     }
-    drawn = [spaces.draw(of, 0, run) for run in range(SAMPLE)]
+    drawn = [spaces.draw(space, 0, run) for run in range(SAMPLE)]
     return drawn, [
         {name: largest.get(name, value) for name, value in values.items()} for values in drawn
     ]
 
 
-def _largest(of: Distribution) -> Value:
-    if not isinstance(of, Choices):
-        return of.at(1.0 - 1e-12)
-    return max(of.values)  # numbers, or texts: no config
-
-
-def smallest_batch(of: Space, buckets: Sequence[ShapeBucket]) -> int:
+def smallest_batch(space: Space, buckets: Sequence[ShapeBucket]) -> int:
     """Rows of the smallest batch that a setting of a space can have; a sample need not hold it."""
     known = [
         entry.prepared.config.training.batch_size for bucket in buckets for entry in bucket.entries
     ]
     drawn = [
         value
-        for parameter in of.parameters
+        for parameter in space.parameters
         if parameter.key == "training.batch_size"
         for value in _ends(parameter.distribution)
         if isinstance(value, int) and value > 0
@@ -82,9 +70,11 @@ def smallest_batch(of: Space, buckets: Sequence[ShapeBucket]) -> int:
     return min([*known, *drawn], default=1)
 
 
-def _ends(of: Distribution) -> Sequence[Value]:
-    """Among them the smallest value."""
-    return of.values if isinstance(of, Choices) else [of.at(0.0)]
+def _ends(distribution: Distribution) -> Sequence[Any]:
+    """Among them the smallest and the largest value."""
+    if isinstance(distribution, Choices):
+        return distribution.values
+    return [distribution.at(0.0), distribution.at(1.0 - 1e-12)]
 
 
 def choose(
@@ -102,11 +92,11 @@ def choose(
       trainings: of the search, for which the sample stands.
     """
     distinct = {
-        job.shape: entry for job, entry in zip(cohorts.jobs(largest), largest, strict=True)
+        job.shape: entry for job, entry in zip(padding.jobs(largest), largest, strict=True)
     }
     entries = [*drawn, *distinct.values()]
     # the largest are there to be held: they stand for nothing that is trained
-    jobs = cohorts.jobs(entries)
+    jobs = padding.jobs(entries)
     jobs[len(drawn) :] = [job._replace(epochs=1, evaluated=0) for job in jobs[len(drawn) :]]
     of_sample = machine.compile_seconds * len(drawn) / max(trainings, 1)
     scaled = dataclasses.replace(machine, compile_seconds=of_sample)
@@ -115,18 +105,10 @@ def choose(
         ShapeBucket(
             e.shape,  # type: ignore[arg-type]
             e.micro_batch,
-            tuple(in_batches(entries[k], rows) for k in e.jobs),
+            tuple(padding.in_batches(entries[k], rows) for k in e.jobs),
         )
         for e in costs.plan(jobs, sizes, scaled)
     ]
-
-
-def in_batches(of: Entry, rows: int) -> Entry:
-    """With batches of so many rows: of the smallest an epoch has most."""
-    config = of.prepared.config
-    training = dataclasses.replace(config.training, batch_size=rows)
-    config = dataclasses.replace(config, training=training)
-    return dataclasses.replace(of, prepared=of.prepared._replace(config=config))
 
 
 def place(
@@ -141,7 +123,7 @@ def place(
     unheld = []
     for number, job in enumerate(jobs):
         own = cast(ProgramShape, job.shape)
-        holding = [k for k, bucket in enumerate(buckets) if bucket.holds(own)]
+        holding = [k for k, bucket in enumerate(buckets) if bucket.shape.holds(own)]
         if holding:
             best = min(holding, key=lambda k: buckets[k].shape.operations(own))
             groups.setdefault(best, []).append(number)
@@ -180,20 +162,21 @@ def _merge(
             + seconds(b, groups[b])
             - seconds(b, groups[a] + groups[b])
             for a, b in itertools.permutations(groups, 2)
-            if buckets[b].holds(buckets[a].shape)
+            if buckets[b].shape.holds(buckets[a].shape)
         }
         if not saved or max(saved.values()) <= 0:
             return
-        gone, kept = max(saved, key=lambda pair: saved[pair])
-        groups[kept] = sorted([*groups[kept], *groups.pop(gone)])
+        gone, larger = max(saved, key=lambda pair: saved[pair])
+        groups[larger] = sorted([*groups[larger], *groups.pop(gone)])
 
 
 def _estimate(
-    of: ShapeBucket,
+    bucket: ShapeBucket,
     numbers: Sequence[int],
     jobs: Sequence[Job],
     sizes: Sequence[int],
     machine: Machine,
 ) -> Estimate:
-    (estimate,) = costs.as_grouped(jobs, sizes, machine, [numbers], [of.micro_batch], [of.shape])
+    shapes, rows = [bucket.shape], [bucket.micro_batch]
+    (estimate,) = costs.as_grouped(jobs, sizes, machine, [numbers], rows, shapes)
     return estimate

@@ -5,10 +5,9 @@ import itertools
 
 import pytest
 
-from jaxeval.space import space as spaces
-from jaxeval.studies import costs, shape_buckets
-from jaxeval.studies.cohorts import ProgramShape
-from jaxeval.studies.shape_buckets import ShapeBucket
+from jaxeval.studies import buckets, costs
+from jaxeval.studies.buckets import ShapeBucket
+from jaxeval.studies.padding import ProgramShape
 from tests.studies.test_costs import MACHINE, Square
 
 
@@ -33,31 +32,9 @@ LADDER = [ShapeBucket(_shape(size), 16, ()) for size in (4, 10, 30)]
 ALONE = dataclasses.replace(MACHINE, devices=1)
 
 
-def test_the_largest_sizes_are_of_every_setting() -> None:
-    """Dies if a size is taken for an index, a choice by its place, other values are moved, or a
-    size that is none ends the search: its settings have failed."""
-    space = spaces.from_dict(
-        {
-            "hidden": {"key": "model.hidden", "choices": [64, 8, 32]},
-            "heads": {"key": "model.heads", "choices": ["few"]},
-            "layers": {"key": "model.layers", "integer": [1, 8], "step": 3},
-            "rate": {"key": "training.rate", "uniform": [0.0, 1.0]},
-            "deep": {"key": "model.deep", "integer": [2, 5], "when": {"layers": [7]}},
-        }
-    )
-    sizes = {f"model.{name}" for name in ("hidden", "heads", "layers", "deep")}
-    drawn, largest = shape_buckets.settings(space, sizes)
-    assert len(drawn) == len(largest) == shape_buckets.SAMPLE
-    assert {values["layers"] for values in drawn} == {1, 4, 7}
-    for values, most in zip(drawn, largest, strict=True):
-        deep = {"deep": 5} if "deep" in values else {}
-        same = {"heads": "few", "rate": values["rate"]}
-        assert most == {"hidden": 64, "layers": 7, **same, **deep}
-
-
 def test_each_goes_where_it_fits_and_costs_least() -> None:
     """Dies if a trial is padded to more than it needs, or to less."""
-    placed = shape_buckets.place(LADDER, _jobs(3, 10, 4, 29, 5), [160], ALONE)
+    placed = buckets.place(LADDER, _jobs(3, 10, 4, 29, 5), [160], ALONE)
     assert [(e.jobs, e.shape) for e, _ in placed] == [
         ((0, 2), _shape(4)),
         ((1, 4), _shape(10)),
@@ -68,10 +45,10 @@ def test_each_goes_where_it_fits_and_costs_least() -> None:
 def test_what_no_bucket_holds_is_grouped_by_itself() -> None:
     """Dies if it is lost, or its number is that among its likes."""
     jobs = _jobs(3, 31, 4, 31)
-    placed = shape_buckets.place(LADDER, jobs, [160], ALONE)
+    placed = buckets.place(LADDER, jobs, [160], ALONE)
     assert [e.jobs for e, _ in placed] == [(0, 2), (1, 3)]
     assert placed[1][0].shape == _shape(31)
-    (without,) = shape_buckets.place([], _jobs(3, 3), [160], ALONE)
+    (without,) = buckets.place([], _jobs(3, 3), [160], ALONE)
     (planned,) = costs.plan(_jobs(3, 3), [160], ALONE)
     assert without == (planned, ())
 
@@ -90,8 +67,8 @@ def test_devices_do_not_idle(devices: int) -> None:
         estimates = costs.as_grouped(jobs, [160], machine, groups, [16] * len(used), shapes)
         return sum(estimate.seconds for estimate in estimates)
 
-    held = [[k for k, b in enumerate(LADDER) if b.holds(job.shape)] for job in jobs]
+    held = [[k for k, b in enumerate(LADDER) if b.shape.holds(job.shape)] for job in jobs]
     least = min(seconds(which) for which in itertools.product(*held))
-    placed = shape_buckets.place(LADDER, jobs, [160], machine)
+    placed = buckets.place(LADDER, jobs, [160], machine)
     assert sum(estimate.seconds for estimate, _ in placed) == pytest.approx(least)
     assert len(placed) == {1: 3, 2: 2, 8: 1}[devices]

@@ -1,0 +1,298 @@
+"""The host's side of a running population: who has which lane, and what an epoch changes."""
+
+import operator
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jax.sharding import Mesh
+
+from jaxeval.contracts import Array, Member, Tree
+from jaxeval.errors import ConfigError, JaxevalError
+from jaxeval.population import checkpoints, engine, lanes, slots
+from jaxeval.population.member import Problem
+
+# what has been compiled for a problem: (lanes, steps, names of hparams, devices, mode) -> programs
+Programs = dict[tuple[int, int, tuple[str, ...], Mesh, lanes.Mode], engine.Engine]
+
+
+class RowCounts(NamedTuple):
+    """What a member counts in each row of a part of its split.
+
+    Attributes:
+      names: of the counts.
+      counts: [rows, names] float32; bucket by bucket, as the split lists a bucket's rows.
+    """
+
+    names: tuple[str, ...]
+    counts: np.ndarray
+
+
+class Report(NamedTuple):
+    """What an epoch of the population brought."""
+
+    scores: Sequence[slots.EpochScores]
+    ended: Sequence[slots.MemberEnd]
+    slots: Sequence[slots.Slot]
+    waiting: int  # members without a lane yet
+    seconds: float
+    best: Mapping[Member, Tree]  # params of those that ended, if they are to be saved
+    rows: Mapping[Member, Mapping[str, RowCounts]]  # of those that ended, by part, if asked for
+
+
+class Feed(NamedTuple):
+    """What changes a population between two epochs: members that join, members that stop.
+
+    Attributes:
+      arrivals: member -> epochs of the population after which it joins; others join at once. A
+        population that is resumed meets everybody when it did before.
+      after_epoch: (epochs of the population, slots, how their members ended: None, they go on) ->
+        (whether each slot's member is stopped, members that join now). It is called after every
+        epoch, those that a resumed population repeats too, before anything of it is recorded.
+    """
+
+    arrivals: Mapping[Member, int]
+    after_epoch: Callable[
+        [int, Sequence[slots.Slot], Sequence[slots.Status | None]],
+        tuple[Sequence[bool], Sequence[Member]],
+    ]
+
+
+CLOSED = Feed({}, lambda epochs, each, ended: ([False] * len(each), []))
+
+
+class Population:
+    """The lanes of a running cohort: arrays on the devices, slots on the host.
+
+    Args:
+      steps: of an epoch that programs have room for, where members have batch sizes of their own.
+      others: as of `loop.train`.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        members: Sequence[Member],
+        count: int,
+        devices: Sequence[jax.Device] | None = None,
+        programs: Programs | None = None,
+        count_rows: bool = False,
+        feed: Feed = CLOSED,
+        steps: int = 0,
+    ):
+        self.problem, self._feed, self._count_rows = problem, feed, count_rows
+        self.waiting = list(members)
+        self.epochs = 0
+        self._failed: list[slots.MemberEnd] = []
+        self._stale = False  # lanes were given something that the devices do not have yet
+        mesh, first_split = lanes.make_mesh(devices), problem.split_of(members[0])
+        self._most_steps = max(engine.most_steps(members, first_split), steps)
+        if self._most_steps:
+            problem.refuse_cut_batches("batch_size")
+        count = lanes.round_up(count, mesh)
+        self._programs: Programs = {} if programs is None else programs
+        names = tuple(name for name, _ in members[0].hparams)
+        self._key = count, self._most_steps, names, mesh, problem.mode
+        known = self._programs.get(self._key)
+        self.engine = known or engine.build(problem, first_split, mesh)
+        lane = engine.lane_of(problem.program, members[0], first_split, self._most_steps)
+        self.slots = [slots.Slot()] * count
+        self._host_lanes = [lane] * count  # an idle lane keeps its last member's data
+        self.state = self._shard(engine.empty_state(self.engine, problem.program, lane, count))
+        self._put_lanes()
+
+    def _shard(self, tree: Tree) -> Tree:
+        return lanes.shard(tree, self.engine.mesh)
+
+    def _put_lanes(self) -> None:
+        self.lanes = self._shard(engine.stack(self._host_lanes))
+        self._stale = False
+
+    def flags(self, values: Sequence[bool]) -> Array:
+        """A flag a lane, on the devices."""
+        return self._shard(np.array(values))
+
+    def compile(
+        self, tell: Callable[[str, float | None], None] = lambda program, seconds: None
+    ) -> float:
+        """Compiles all programs side by side, before any of them is timed; seconds taken.
+
+        Args:
+          tell: as `engine.compile_all` has it.
+        """
+        begin = time.perf_counter()
+        if self._key not in self._programs:
+            self.engine = engine.compile_all(self.engine, self.state, self.lanes, tell)
+            self._programs[self._key] = self.engine
+        return time.perf_counter() - begin
+
+    def snapshot(self) -> checkpoints.Snapshot:
+        """The population as it stands between two epochs."""
+        return checkpoints.Snapshot(self.epochs, jax.device_get(self.state), list(self.slots))
+
+    def restore(self, snapshot: checkpoints.Snapshot) -> None:
+        """Loads the members of a snapshot that are still waited for, each with its state."""
+        waiting = set(self.waiting)
+        chosen = [lane for lane, slot in enumerate(snapshot.slots) if slot.member in waiting]
+        chosen = chosen[: len(self.slots)]
+        for lane, old_lane in enumerate(chosen):
+            self._load(lane, snapshot.slots[old_lane])
+        self.state = self._shard(engine.select(snapshot.state, chosen, len(self.slots)))
+        self._put_lanes()
+        self.epochs = snapshot.number
+
+    def _load(self, lane: int, slot: slots.Slot) -> None:
+        """Gives a lane to the member of a slot."""
+        assert slot.member is not None
+        self.waiting.remove(slot.member)
+        split, program = self.problem.split_of(slot.member), self.problem.program
+        self._host_lanes[lane] = engine.lane_of(program, slot.member, split, self._most_steps)
+        self.slots[lane] = slot
+        if slot.decays:
+            self._decay_rate(lane)
+
+    def _decay_rate(self, lane: int) -> None:
+        """Gives a lane the learning rate that its member's decays have left."""
+        rate = {"learning_rate": slots.learning_rate(self.slots[lane])}
+        self._host_lanes[lane] = engine.with_hparams(self._host_lanes[lane], rate)
+        self._stale = True
+
+    def _load_next(self, lane: int) -> bool:
+        """Loads the next waiting member whose split can be made; says whether there was one."""
+        arrivals = self._feed.arrivals
+        for who in [m for m in self.waiting if arrivals.get(m, 0) <= self.epochs]:
+            try:
+                self._load(lane, slots.Slot(who))
+                return True
+            except JaxevalError as error:
+                end = slots.MemberEnd(who, "failed", 0, None, None, None, 0.0, str(error))
+                self._failed.append(end)
+        return False
+
+    def arrange(self) -> bool:
+        """Gives idle lanes to waiting members and evens out the devices; False: nobody is left."""
+        active = [slot.active for slot in self.slots]
+        if self.waiting and not any(active):
+            arrivals = (self._feed.arrivals.get(member, 0) for member in self.waiting)
+            self.epochs = max(self.epochs, min(arrivals))
+        if self.engine.mode == "map" and not self.waiting:
+            order = lanes.balance(active, self.engine.mesh.size)
+            if order is not None:
+                self.slots = [self.slots[lane] for lane in order]
+                self._host_lanes = [self._host_lanes[lane] for lane in order]
+                moved = jax.tree.map(lambda leaf: leaf[np.array(order)], self.state)
+                self.state, self._stale = self._shard(moved), True
+        fresh = [not slot.active and self._load_next(lane) for lane, slot in enumerate(self.slots)]
+        if any(fresh) or self._stale:
+            self._put_lanes()
+        if any(fresh):
+            flags = self.flags(fresh)
+            self.state = self.engine.fill(self.engine.shared, self.state, self.lanes, flags)
+        return any(slot.active for slot in self.slots) or bool(self._failed)
+
+    def epoch(self) -> Report:
+        """Trains every active lane once, scores those that are due, ends members that are done."""
+        begin = time.perf_counter()
+        shared, training = self.engine.shared, self.problem.training
+        metric = self.problem.task.metric
+        active = [slot.active for slot in self.slots]
+        state, losses = self.engine.epoch(shared, self.state, self.lanes, self.flags(active))
+        dev = self._score("dev", state.params, [slots.due(slot, training) for slot in self.slots])
+        losses = [float(loss) for loss in jax.device_get(losses)]
+        self.epochs += 1
+        seconds = (time.perf_counter() - begin) / max(sum(active), 1)
+        events = []
+        for lane, (loss, scores) in enumerate(zip(losses, dev, strict=True)):
+            outcome = slots.Outcome(loss, scores.get(metric.name), seconds)
+            self.slots[lane], event = slots.advance(self.slots[lane], outcome, training, metric)
+            events.append(event)
+        statuses = [event.status for event in events]
+        stops, joining = self._feed.after_epoch(self.epochs, self.slots, statuses)
+        self.waiting += joining
+        for lane, stop in enumerate(stops):
+            if stop:
+                events[lane] = slots.stopped(self.slots[lane], events[lane], metric)
+            if events[lane].decayed:
+                self._decay_rate(lane)
+        keep = self.flags([event.keep for event in events])
+        self.state = state._replace(best=self.engine.keep(shared, state.best, state.params, keep))
+        test = self._score("test", self.state.best, [event.test for event in events])
+        report = self._report(events, losses, dev, test)
+        self._failed = []
+        self.slots = [
+            slots.Slot() if event.status is not None else slot
+            for slot, event in zip(self.slots, events, strict=True)
+        ]
+        return report._replace(slots=[*self.slots], seconds=time.perf_counter() - begin)
+
+    def _report(
+        self,
+        events: Sequence[slots.Event],
+        losses: Sequence[float],
+        dev: Sequence[Mapping[str, float]],
+        test: Sequence[Mapping[str, float]],
+    ) -> Report:
+        """What an epoch brought; scores of each lane, {} where nothing was scored."""
+        metric = self.problem.task.metric
+        members = [(k, s, s.member) for k, s in enumerate(self.slots) if s.member is not None]
+        scores = []
+        for lane, slot, who in members:
+            scores.append(slots.EpochScores(who, slot.epoch, "train", {"loss": losses[lane]}))
+            if dev[lane]:
+                scores.append(slots.EpochScores(who, slot.epoch, "dev", dev[lane]))
+        for lane, slot, who in members:
+            if test[lane]:  # of the epoch that is reported
+                epoch = slots.best_epoch(slot, metric) or slot.epoch
+                scores.append(slots.EpochScores(who, epoch, "test", test[lane]))
+        ended = [
+            slots.end_of(slot, status, metric, test[lane].get(metric.name))
+            for lane, slot, _ in members
+            if (status := events[lane].status) is not None
+        ]
+        scored = {lane: who for lane, _, who in members if events[lane].test}
+        saved = scored if self.problem.training.save_models else {}
+        best = {
+            who: jax.tree.map(operator.itemgetter(lane), self.state.best)
+            for lane, who in saved.items()
+        }
+        rows = self._row_counts(scored) if self._count_rows and scored else {}
+        return Report(scores, [*self._failed, *ended], [], len(self.waiting), 0.0, best, rows)
+
+    def _score(self, part: str, params: Tree, chosen: Sequence[bool]) -> list[dict[str, float]]:
+        """Scores of the chosen lanes on a part of the corpus; {} for the others."""
+        scores: list[dict[str, float]] = [{} for _ in chosen]
+        if not any(chosen):
+            return scores
+        counts = self._evaluated(self.engine.evaluate, part, params, chosen)
+        task = self.problem.task
+        for lane in np.flatnonzero(chosen):
+            scores[lane] = task.score({name: float(sums[lane]) for name, sums in counts.items()})
+        metric, known = task.metric.name, scores[chosen.index(True)]
+        if metric not in known:
+            raise ConfigError(
+                f"the task's metric: expected one of {', '.join(known)}, got {metric!r}"
+            )
+        return scores
+
+    def _evaluated(
+        self, program: Callable[..., Tree], part: str, params: Tree, chosen: Sequence[bool]
+    ) -> Mapping[str, np.ndarray]:
+        """What a program counts in the chosen lanes."""
+        arguments = params, self.lanes.inputs, getattr(self.lanes, part), self.flags(chosen)
+        counts: Mapping[str, np.ndarray] = jax.device_get(program(self.engine.shared, *arguments))
+        return counts
+
+    def _row_counts(self, chosen: Mapping[int, Member]) -> dict[Member, dict[str, RowCounts]]:
+        """What the best params of the members of lanes count in each row of dev and test."""
+        counted: dict[Member, dict[str, RowCounts]] = {who: {} for who in chosen.values()}
+        flags = [lane in chosen for lane in range(len(self.slots))]
+        for part in ("dev", "test"):
+            counts = self._evaluated(self.engine.row_counts, part, self.state.best, flags)
+            names = tuple(sorted(counts))
+            for lane, who in chosen.items():
+                real = np.concatenate(getattr(self._host_lanes[lane], part)) >= 0
+                columns = [np.asarray(counts[name][lane], np.float32)[real] for name in names]
+                counted[who][part] = RowCounts(names, np.stack(columns, axis=1))
+        return counted

@@ -1,0 +1,201 @@
+"""What is said of experiments: a line, a table and remarks each; on a page all members too."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+
+from jaxeval import stats
+from jaxeval.report import scores, text
+from jaxeval.report.document import Block, Document, Figure, Heading, Table, no_figures
+from jaxeval.report.runs.summary import ExperimentSummary, SweepSummary
+from jaxeval.runs import experiments
+from jaxeval.runs.records import MemberRow
+
+FEW = 5  # fewer scores than this: quartiles say little
+_MOST_TABLES = 4  # experiments of which each has its table
+_NUMBERS = ("n", "min", "q1", "median", "q3", "max", "mean", "sd")
+_KINDS = {  # after an experiment's name
+    "seeds": "",
+    "sweep": ": a random sweep",
+    "tuning": ": the settings of a search",
+    "noise": ": repeated runs",
+    "neighbourhood": ": settings near a config's",
+}
+_MEMBERS = {  # after their number
+    "seeds": "; sd with n - 1",
+    "tuning": "; each has a setting that a search proposed: no fair sample of settings or seeds; "
+    "test is for the best one, trained with fresh seeds",
+    "noise": "; the runs of a seed count once, by their mean; sd with n - 1",
+    "neighbourhood": "; each has a setting of its own, so that the spread is that of settings, "
+    "not of seeds",
+}
+_MORE = {
+    "sweep": "draw more runs",
+    "tuning": "try more settings",
+    "neighbourhood": "try more settings",
+}
+
+
+def document(
+    groups: Sequence[Sequence[MemberRow]],
+    summaries: Sequence[ExperimentSummary],
+    location: str,
+    figures: Callable[[], Sequence[Figure]] = no_figures,
+    last: Sequence[str] = (),
+) -> Document:
+    """Of experiments, each as its members and what is said of it.
+
+    Args:
+      location: where they were read.
+    """
+    blocks = [block for each in summaries for block in _blocks(each)]
+    details: list[Block] = [] if len(summaries) <= _MOST_TABLES else blocks
+    for members, each in zip(groups, summaries, strict=True):
+        details += _details(members, each)
+    return Document(
+        answer=[line(each) for each in summaries] or [f"{location}: no runs"],
+        blocks=blocks if len(summaries) <= _MOST_TABLES else (),
+        details=details,
+        figures=figures,
+        title=f"Score distributions: {', '.join(each.name for each in summaries)}",
+        signature=f"{location} | quartiles by linear interpolation | {text.versions()}",
+        noun="experiment",
+        last=last,
+    )
+
+
+def _title(summary: ExperimentSummary) -> str:
+    return f"{summary.name} ({summary.experiment}){_KINDS[summary.kind]}"
+
+
+def line(summary: ExperimentSummary) -> str:
+    """The experiment and its test scores (of a search dev scores) in a line."""
+    part, known = [*summary.parts.items()][-1]
+    unit, statuses = summary.unit, text.statuses(summary.statuses)
+    if summary.sweep is not None and summary.sweep.missing:
+        statuses += f", {summary.sweep.missing} more have not ended"
+    if known is None:
+        return f"{_title(summary)}: no {part} scores; {statuses}"
+    median, low, high = (scores.shown(v, unit) for v in (known.median, known.min, known.max))
+    label = scores.label(summary.metric, unit)
+    return f"{_title(summary)}: {part} {label} median {median}, {low} to {high}; {statuses}"
+
+
+def listing(summaries: Sequence[ExperimentSummary]) -> Table:
+    """A row an experiment."""
+    head = ("experiment", "id", "members", "metric", "n of dev", "dev", "n of test", "test")
+    rows = []
+    for each in summaries:
+        label = scores.label(each.metric, each.unit)
+        cells = [each.name, each.experiment, text.statuses(each.statuses), label]
+        for known in (each.dev, each.test):
+            median = None if known is None else known.median
+            cells += [str(known.n if known else 0), scores.shown(median, each.unit)]
+        rows.append(cells)
+    return Table(head, rows, "dev and test: medians over n members", 4)
+
+
+def _blocks(summary: ExperimentSummary) -> Iterator[Block]:
+    """A table of both parts, and what to know beside it."""
+    yield Heading(_title(summary))
+    head = (scores.label(summary.metric, summary.unit), *_NUMBERS)
+    yield Table(head, [_row(*part, summary.unit) for part in summary.parts.items()])
+    yield from _remarks(summary)
+
+
+def _row(part: str, known: stats.Summary | None, unit: str) -> Sequence[str]:
+    if known is None:
+        return (part, "0", *["-"] * (len(_NUMBERS) - 1))
+    numbers = (getattr(known, name) for name in _NUMBERS[1:])
+    return (part, str(known.n), *(scores.shown(number, unit) for number in numbers))
+
+
+def _remarks(summary: ExperimentSummary) -> Iterator[str]:
+    unit, counts = summary.unit, text.statuses(summary.statuses)
+    if summary.sweep is None:
+        yield f"members: {counts}{_MEMBERS.get(summary.kind, '')}"
+    else:
+        yield from _sweep_remarks(summary, summary.sweep, counts)
+    if summary.dev is None and summary.test is None:
+        yield "none of them has a score"
+        return
+    if summary.best_seed is not None:
+        split = f", split {summary.best_split}" if summary.best_split else ""
+        tie = f" (one of {summary.ties} with this dev score)" if summary.ties > 1 else ""
+        test = f", test {scores.shown(summary.best_test, unit)}"
+        yield (
+            f"best dev: seed {summary.best_seed}{split}{tie}, dev "
+            f"{scores.shown(summary.best_dev, unit)}{'' if summary.kind == 'tuning' else test}"
+        )
+    if summary.sweep is not None and summary.sweep.setting is not None:
+        drawn = (
+            f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in summary.sweep.setting.items()
+        )
+        yield f"its setting: {', '.join(drawn)}"
+    if summary.kind != "tuning":
+        rho = f"not defined ({summary.rho_note})" if summary.rho is None else f"{summary.rho:.2f}"
+        yield f"Spearman's rho between dev and test: {rho}"
+    if summary.never_learned:
+        yield (
+            f"{summary.never_learned} of {sum(summary.statuses.values())} never learned: dev "
+            f"{summary.metric} stayed 0, and their test score is that of the last epoch"
+        )
+    if summary.best_epochs is not None:
+        low, median, high = summary.best_epochs
+        others = " of the others" if summary.never_learned else ""
+        yield f"scored epoch{others}: median {median:g}, {low} to {high}"
+    if any(known is None or known.n < FEW for known in summary.parts.values()):
+        more = _MORE.get(summary.kind, "train more seeds")
+        yield f"fewer than {FEW} scores: quartiles and sd say little; {more}"
+
+
+def _sweep_remarks(summary: ExperimentSummary, sweep: SweepSummary, counts: str) -> Iterator[str]:
+    runs = sum(summary.statuses.values())
+    yield (
+        f"{runs} runs of a random sweep: {counts}; each has a setting of its own, so that the "
+        "spread is that of settings, not of seeds"
+    )
+    if sweep.missing:
+        yield (
+            f"{sweep.missing} more of its runs have not ended: those that have are no fair "
+            "sample; the command that began the sweep goes on with it"
+        )
+    if summary.dev is None:
+        return
+    dev = (summary.best_dev, summary.dev.median)
+    best, median = (scores.shown(score, summary.unit) for score in dev)
+    margin = scores.difference(sweep.margin, summary.unit)
+    without = f" ({runs - summary.dev.n} have none)" if runs > summary.dev.n else ""
+    yield (
+        f"dev: best {best}, median {median} of the {summary.dev.n} runs with a score{without}; "
+        f"{sweep.near} of them within {margin} of the best"
+    )
+
+
+def _details(members: Sequence[MemberRow], summary: ExperimentSummary) -> Iterator[Block]:
+    """All members, what trained them, and the whole config."""
+    first, better = members[0], "higher" if summary.higher_is_better else "lower"
+    yield Heading(f"{_title(summary)}: members and config")
+    yield (
+        f"task {first.task}; metric {scores.label(first.metric, first.unit)}, {better} is "
+        f"better; data {first.data} ({first.data_hash})"
+    )
+    versions = {
+        f"jax {r.jax}, flax {r.flax}, jaxeval {r.jaxeval}, {r.device}, lanes {r.lanes}"
+        for r in members
+    }
+    yield f"versions: {'; '.join(sorted(versions))}"
+    lead = ["status", *(["changes"] if any(row.hparams != "{}" for row in members) else [])]
+    shown = [
+        [
+            *[f"{row.status}{': ' if row.message else ''}{row.message}", row.hparams][: len(lead)],
+            *(str(value) for value in (row.seed, row.split, row.repeat, row.epochs)),
+            scores.shown(row.dev, row.unit),
+            "-" if summary.kind == "tuning" else scores.shown(row.test, row.unit),
+        ]
+        for row in members
+    ]
+    head = (*lead, "seed", "split", "repeat", "epochs", "dev", "test")
+    yield Table(head, shown, words=len(lead))
+    leaves = experiments.leaves(json.loads(first.config))
+    yield Table(("key", "value"), [(key, json.dumps(value)) for key, value in leaves], words=2)
