@@ -1,5 +1,12 @@
 """Regression by a Gaussian process: maximum a posteriori fit, prediction, joint draws.
 
+The kernel is Matern's of smoothness 5/2 with a length-scale a hyperparameter, on warped places:
+
+    k(x, x') = s (1 + r + r^2 / 3) exp(-r),    r = sqrt(5) |w(x) - w(x')| / l,
+
+with w the distribution function of Kumaraswamy, 1 - (1 - x^a)^b, on numbers (Snoek et al. 2014
+warp by the beta distribution; this one has derivatives), the identity where a = b = 1.
+
 Targets are of mean about 0 and standard deviation about 1, and each has a known variance of its
 own beside the fitted one. The mean is a constant with a standard normal prior, integrated out: it
 adds 1 to every covariance (Rasmussen & Williams 2006, section 2.7).
@@ -10,22 +17,48 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, optimize
+from scipy.spatial import distance
 
-from jaxeval.tuning import encoding, kernels
-from jaxeval.tuning.encoding import Features
-from jaxeval.tuning.kernels import Kernel
+from jaxeval.tuning.encoding import Columns
 
 _MEAN_VARIANCE = 1.0
 _JITTERS = (1e-10, 1e-8, 1e-6, 1e-4)  # of the mean diagonal
-_BOUNDS = {"scale": (-4.0, 4.0), "noise": (-13.8, 0.0), "length": (-4.6, 4.6), "warp": (-2.0, 2.0)}
+_EDGE = 1e-7  # places are kept so far from 0 and 1, where derivatives of the warp are infinite
 _LEAST_WARPED = 10  # points a hyperparameter from which places are warped
+
+
+class Kernel(NamedTuple):
+    """What is fitted, all in the logarithm.
+
+    Attributes:
+      scale: log s, of the variance.
+      noise: of the variance of the noise.
+      lengths: [G] log l.
+      a, b: [W] of the warp; empty: none.
+    """
+
+    scale: float
+    noise: float
+    lengths: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+
+    def vector(self) -> np.ndarray:
+        """[2 + G + 2 W] all numbers; `unpacked` takes it apart."""
+        return np.concatenate([[self.scale, self.noise], self.lengths, self.a, self.b])
+
+
+def unpacked(theta: np.ndarray, columns: Columns) -> Kernel:
+    """The kernel of a vector."""
+    lengths, warps = theta[2 : 2 + columns.groups], theta[2 + columns.groups :]
+    return Kernel(float(theta[0]), float(theta[1]), lengths, *np.split(warps, 2))
 
 
 class Data(NamedTuple):
     """What was observed.
 
     Attributes:
-      features: [n, D], or with a column more: `encoding.with_budget`.
+      features: [n, D], or with a column more: `Columns.with_budget`.
       targets: [n], more is better.
       variances: [n] known variance of each target, 0 where none is known.
       shares: [n] of the fitted noise that each target has: 1 / n of a mean of n.
@@ -36,34 +69,36 @@ class Data(NamedTuple):
     variances: np.ndarray
     shares: np.ndarray
 
+    def noise(self, log_variance: float) -> np.ndarray:
+        """[n] variance of each target's noise."""
+        return self.variances + math.exp(log_variance) * self.shares
+
 
 class Model(NamedTuple):
     """A process conditioned on data.
 
     Attributes:
-      noise: log of the fitted variance of the noise.
       factor: lower Cholesky factor of the covariance of the targets.
       weights: [n] inverse covariance times targets.
     """
 
     kernel: Kernel
-    noise: float
-    columns: Features
+    columns: Columns
     data: Data
     factor: np.ndarray
     weights: np.ndarray
 
 
 class Prior(NamedTuple):
-    """Normal priors of the logarithms of all numbers that are fitted, with bounds [K, 2]."""
+    """Normal priors of all numbers of a `Kernel`, with bounds [K, 2]."""
 
     mean: np.ndarray
     sd: np.ndarray
     bounds: np.ndarray
 
 
-def prior(columns: Features, warped: bool, known: bool) -> Prior:
-    """Priors of [log s, log noise, log l .., log a .., log b ..].
+def prior(columns: Columns, warped: bool, known: bool) -> Prior:
+    """Priors of a kernel's vector.
 
     Length-scales: mode sqrt(d) exp(sqrt 2 - 3), sd sqrt 3 (Hvarfner et al. 2024, as in BoTorch),
     with d hyperparameters active together: a branch of few of them may be as rugged as any other;
@@ -80,47 +115,38 @@ def prior(columns: Features, warped: bool, known: bool) -> Prior:
     noise, noise_sd = (-5.0, 1.0) if known else (-2.0, 2.0)
     mean = np.concatenate([[0.0, noise], np.full(d, length), np.zeros(w)])
     sd = np.concatenate([[1.0, noise_sd], np.full(d, math.sqrt(3.0)), np.full(w, math.sqrt(0.75))])
-    bounds = [_BOUNDS["scale"], _BOUNDS["noise"], *[_BOUNDS["length"]] * d, *[_BOUNDS["warp"]] * w]
+    bounds = [(-4.0, 4.0), (-13.8, 0.0), *[(-4.6, 4.6)] * d, *[(-2.0, 2.0)] * w]
     return Prior(mean, sd, np.array(bounds))
 
 
-def unpack(theta: np.ndarray, columns: Features) -> tuple[Kernel, float]:
-    """The kernel and log noise of fitted numbers [2 + G + 2 W]; see `kernels.Kernel`."""
-    lengths, warps = theta[2 : 2 + columns.groups], theta[2 + columns.groups :]
-    a, b = np.split(warps, 2)
-    return Kernel(float(theta[0]), lengths, a, b), float(theta[1])
-
-
-def pack(kernel: Kernel, noise: float) -> np.ndarray:
-    """The vector that `unpack` takes apart."""
-    return np.concatenate([[kernel.scale, noise], kernel.lengths, kernel.a, kernel.b])
-
-
 def negative_log_posterior(
-    theta: np.ndarray, columns: Features, data: Data, prior: Prior
+    theta: np.ndarray, columns: Columns, data: Data, prior: Prior
 ) -> tuple[float, np.ndarray]:
     """Minus (log marginal likelihood + log prior, up to a constant), and its gradient.
 
     (Rasmussen & Williams 2006, equations 2.30 and 5.9.) Derivatives by scaled coordinates need no
     array [n, n] each: sum_ij M_ij (u_i - u_j)(v_i - v_j) = 2 (sum_i m_i u_i v_i - u' M v).
     """
-    kernel, noise = unpack(theta, columns)
-    points = kernels.scaled(kernel, columns, data.features)
-    squared = kernels.distance.cdist(points, points, "sqeuclidean")
+    kernel = unpacked(theta, columns)
+    points = scaled(kernel, columns, data.features)
+    squared = distance.cdist(points, points, "sqeuclidean")
     scale = math.exp(kernel.scale)
-    correlation = kernels.matern(squared)
-    factor = _factor(scale * correlation, data.variances + math.exp(noise) * data.shares)
+    correlation = matern(squared)
+    factor = _factor(scale * correlation, data.noise(kernel.noise))
     if factor is None:
         return 1e25, np.zeros_like(theta)
     weights = linalg.cho_solve((factor, True), data.targets, check_finite=False)
     value = 0.5 * data.targets @ weights + np.log(factor.diagonal()).sum()
     value += 0.5 * len(weights) * math.log(2 * math.pi)
-    inner = _inverse(factor)
+    inner, _ = linalg.lapack.dpotri(factor, lower=1)  # the inverse; above the diagonal are zeros
+    diagonal = inner.diagonal().copy()
+    inner = inner + inner.T
+    np.fill_diagonal(inner, diagonal)
     inner -= np.outer(weights, weights)  # value = .5 tr(inner dK)
-    by_squared = 0.5 * scale * inner * kernels.slope(squared)
+    by_squared = 0.5 * scale * inner * _slope(squared)
     gradient = np.empty_like(theta)
     gradient[0] = 0.5 * scale * np.sum(inner * correlation)
-    gradient[1] = 0.5 * math.exp(noise) * (inner.diagonal() @ data.shares)
+    gradient[1] = 0.5 * math.exp(kernel.noise) * (inner.diagonal() @ data.shares)
     gradient[2:] = _by_coordinates(kernel, columns, data.features, points, by_squared)
     z = (theta - prior.mean) / prior.sd
     return float(value + 0.5 * z @ z), gradient + z / prior.sd
@@ -128,7 +154,7 @@ def negative_log_posterior(
 
 def _by_coordinates(
     kernel: Kernel,
-    columns: Features,
+    columns: Columns,
     features: np.ndarray,
     points: np.ndarray,
     by_squared: np.ndarray,
@@ -145,18 +171,56 @@ def _by_coordinates(
     np.add.at(lengths, columns.group, -2.0 * product(points, points))
     if not len(kernel.a):
         return lengths
-    by_a, by_b = kernels.warp_slopes(kernel, columns, features)
+    x = np.clip(features[:, columns.warped], _EDGE, 1.0 - _EDGE)
+    a, b = np.exp(kernel.a), np.exp(kernel.b)
+    power = x**a
+    rest = np.log1p(-power)
+    by_b = -np.exp(b * rest) * rest * b  # of the warped places with regard to log b
+    by_a = b * np.exp((b - 1.0) * rest) * power * np.log(x) * a
     each = 2.0 / np.exp(kernel.lengths)[columns.group[columns.warped]]
     used = points[:, columns.warped]
     return np.concatenate([lengths, product(used, by_a * each), product(used, by_b * each)])
 
 
-def _inverse(factor: np.ndarray) -> np.ndarray:
-    """Of the matrix of a lower Cholesky factor, in a third of the work of solving for it."""
-    lower, _ = linalg.lapack.dpotri(factor, lower=1)  # above the diagonal are zeros
-    whole: np.ndarray = lower + lower.T
-    np.fill_diagonal(whole, lower.diagonal())
-    return whole
+def matern(squared: np.ndarray) -> np.ndarray:
+    """Correlation at squared distances [...], in units of the length-scale."""
+    r = np.sqrt(5.0 * squared)
+    correlation = r / 3.0  # in place from here: new arrays cost as much as the sums
+    correlation += 1.0
+    correlation *= r
+    correlation += 1.0
+    np.negative(r, out=r)
+    np.exp(r, out=r)
+    correlation *= r
+    return correlation
+
+
+def _slope(squared: np.ndarray) -> np.ndarray:
+    """Derivative of `matern` with regard to the squared distance; finite at 0."""
+    r = np.sqrt(5.0 * squared)
+    slopes = (-5.0 / 6.0) * (1.0 + r)
+    slopes *= np.exp(-r)
+    return slopes
+
+
+def scaled(kernel: Kernel, columns: Columns, features: np.ndarray) -> np.ndarray:
+    """Features [n, D], those of numbers warped, in length-scales."""
+    warped = features
+    if len(kernel.a):
+        warped = features.copy()
+        x = np.clip(features[:, columns.warped], _EDGE, 1.0 - _EDGE)
+        warped[:, columns.warped] = -np.expm1(
+            np.exp(kernel.b) * np.log1p(-(x ** np.exp(kernel.a)))
+        )
+    return warped / np.exp(kernel.lengths)[columns.group]
+
+
+def covariance(
+    kernel: Kernel, columns: Columns, left: np.ndarray, right: np.ndarray
+) -> np.ndarray:
+    """k of features [n, D] and [m, D], which are completed -> [n, m]."""
+    sides = [scaled(kernel, columns, columns.complete(side)) for side in (left, right)]
+    return np.exp(kernel.scale) * matern(distance.cdist(*sides, "sqeuclidean"))
 
 
 def _factor(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray | None:
@@ -173,7 +237,7 @@ def _factor(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray | None:
     return None
 
 
-def fit(data: Data, columns: Features) -> Model:
+def fit(data: Data, columns: Columns) -> Model:
     """The process at the posterior mode of its hyperparameters, conditioned on all data.
 
     L-BFGS-B from the prior's mode and from the best of a few fixed draws of it.
@@ -198,69 +262,62 @@ def fit(data: Data, columns: Features) -> Model:
         for start in (priors.mean, likeliest)
     ]
     best = min(ends, key=lambda end: end.fun).x
-    return condition(*unpack(best, columns), columns, data)
+    return condition(unpacked(best, columns), columns, data)
 
 
-def condition(kernel: Kernel, noise: float, columns: Features, data: Data) -> Model:
+def condition(kernel: Kernel, columns: Columns, data: Data) -> Model:
     """The process with given hyperparameters, conditioned on data."""
-    prior_covariance = kernels.covariance(kernel, columns, data.features, data.features)
-    factor = _factor(prior_covariance, data.variances + math.exp(noise) * data.shares)
+    inner = covariance(kernel, columns, data.features, data.features)
+    factor = _factor(inner, data.noise(kernel.noise))
     if factor is None:
         raise FloatingPointError("the covariance of the settings is not positive definite")
     weights = linalg.cho_solve((factor, True), data.targets, check_finite=False)
-    return Model(kernel, noise, columns, data, factor, weights)
+    return Model(kernel, columns, data, factor, weights)
 
 
 class Prediction(NamedTuple):
-    """The posterior of the noise-free objective at m points.
+    """The posterior of the noise-free objective at m points, of whole trainings.
 
     Attributes:
+      features: [m, D].
       mean, variance: [m].
       solved: [n, m] inverse factor times the covariance with the data, for joint posteriors.
     """
 
+    features: np.ndarray
     mean: np.ndarray
     variance: np.ndarray
     solved: np.ndarray
 
 
 def predict(model: Model, features: np.ndarray) -> Prediction:
-    """The posterior at features [m, D], of settings that have their whole training."""
-    cross = covariance(model, model.data.features, features)
+    """The posterior at features [m, D]."""
+    cross = prior_covariance(model, model.data.features, features)
     solved = linalg.solve_triangular(model.factor, cross, lower=True, check_finite=False)
     total = math.exp(model.kernel.scale) + _MEAN_VARIANCE
     variance = np.maximum(total - np.sum(solved * solved, axis=0), 1e-12 * total)
-    return Prediction(model.weights @ cross, variance, solved)
+    return Prediction(features, model.weights @ cross, variance, solved)
 
 
-def between(
-    model: Model,
-    left: tuple[np.ndarray, np.ndarray],
-    right: tuple[np.ndarray, np.ndarray],
-) -> np.ndarray:
-    """Posterior covariance [k, m] of two sets of points, each (features, solved)."""
-    prior_covariance = covariance(model, left[0], right[0])
-    posterior: np.ndarray = prior_covariance - left[1].T @ right[1]
-    return posterior
+def between(model: Model, left: Prediction, right: Prediction) -> np.ndarray:
+    """Posterior covariance [k, m] of two sets of points."""
+    inner: np.ndarray = prior_covariance(model, left.features, right.features)
+    return inner - left.solved.T @ right.solved
 
 
-def joint(model: Model, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Posterior mean [m] and lower Cholesky factor [m, m] of the covariance at features [m, D]."""
-    prediction = predict(model, features)
-    points = features, prediction.solved
+def joint(model: Model, points: Prediction) -> np.ndarray:
+    """Lower Cholesky factor [m, m] of the posterior covariance of points."""
     inner = between(model, points, points)
     for jitter in _JITTERS:
         try:
             extra = jitter * (math.exp(model.kernel.scale) + _MEAN_VARIANCE)
-            lower = linalg.cholesky(inner + extra * np.eye(len(inner)), lower=True)
-            return prediction.mean, lower
+            lower: np.ndarray = linalg.cholesky(inner + extra * np.eye(len(inner)), lower=True)
+            return lower
         except linalg.LinAlgError:
             continue
     raise FloatingPointError("the posterior covariance of the settings is not positive definite")
 
 
-def covariance(model: Model, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def prior_covariance(model: Model, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """[m, n] prior covariance, with that of the constant mean, of rows [m, D] and [n, D]."""
-    of, columns = model.kernel, model.columns
-    sides = encoding.complete(columns, left), encoding.complete(columns, right)
-    return kernels.covariance(of, columns, *sides) + _MEAN_VARIANCE
+    return covariance(model.kernel, model.columns, left, right) + _MEAN_VARIANCE
