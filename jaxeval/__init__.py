@@ -19,15 +19,16 @@ from jaxeval.version import VERSION
 if TYPE_CHECKING:
     from jaxeval import tuning
     from jaxeval.api.comparing import compare, read_scores
-    from jaxeval.api.searching import tune
     from jaxeval.api.training import predict
     from jaxeval.errors import JaxevalError
     from jaxeval.report.selection import Selection
-    from jaxeval.results import Comparison, Runs, Tuned, load
+    from jaxeval.report.tuning import Tuned
+    from jaxeval.results import Comparison, Runs, load
     from jaxeval.select.__main__ import select, select_table
     from jaxeval.select.commands import select_command, select_functions
     from jaxeval.sweep import sweep
     from jaxeval.train import train
+    from jaxeval.tune.__main__ import tune, tune_command, tune_function
 
 __version__ = VERSION
 __all__ = [
@@ -47,18 +48,21 @@ __all__ = [
     "sweep",
     "train",
     "tune",
+    "tune_command",
+    "tune_function",
     "tuning",
 ]
 _ROOMS = ("tuning",)
 _MODULES = {  # name -> where it is defined
-    **dict.fromkeys(("Comparison", "Runs", "Tuned", "load"), "jaxeval.results"),
+    **dict.fromkeys(("Comparison", "Runs", "load"), "jaxeval.results"),
     **{verb: f"jaxeval.{verb}" for verb in ("train", "sweep")},
     "predict": "jaxeval.api.training",
     **dict.fromkeys(("compare", "read_scores"), "jaxeval.api.comparing"),
     **dict.fromkeys(("select", "select_table"), "jaxeval.select.__main__"),
     **dict.fromkeys(("select_command", "select_functions"), "jaxeval.select.commands"),
     "Selection": "jaxeval.report.selection",
-    "tune": "jaxeval.api.searching",
+    **dict.fromkeys(("tune", "tune_command", "tune_function"), "jaxeval.tune.__main__"),
+    "Tuned": "jaxeval.report.tuning",
     "JaxevalError": "jaxeval.errors",
 }
 

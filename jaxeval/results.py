@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from jaxeval.report.document import Document, Figure
     from jaxeval.report.runs.summary import ExperimentSummary
-    from jaxeval.report.tuning.as_json import Result as SearchResult
     from jaxeval.stats.study import ScoreStudy
 
 Part = Literal["dev", "test"]
@@ -231,63 +230,3 @@ class Comparison:
         from jaxeval.report.comparison import as_json
 
         return as_json.to_dict(self.study)
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class Tuned:
-    """What a search ended with.
-
-    Attributes:
-      tree: plain data, as `tune --json` writes it (docs/tuning.md).
-      path: of the config of the best setting; of a function its state, None where it has none.
-    """
-
-    tree: "SearchResult"
-    path: Path | None
-
-    @property
-    def values(self) -> dict[str, Json]:
-        """The best setting.
-
-        Raises:
-          RunError: no setting has a score.
-        """
-        best = self.tree["best"]
-        if best is None:
-            raise RunError(f"no setting has a score ({self.tree['reason']})")
-        return dict(best["values"])
-
-    def __repr__(self) -> str:
-        from jaxeval.report.tuning import terminal
-
-        return "\n".join([terminal.sentence(self.tree), *terminal.worth(self.tree)])
-
-    def _repr_html_(self) -> str:
-        from jaxeval.report import markup
-        from jaxeval.report.tuning import terminal
-
-        lines = [*terminal.losses(self.tree), *terminal.notes(self.tree)]
-        lines += terminal.worth(self.tree)
-        answer = markup.lines([terminal.sentence(self.tree)])
-        return answer + markup.table(*terminal.table(self.tree)) + markup.lines(lines)
-
-    def plot(self, name: str = "best_so_far") -> "Drawing":
-        """A figure: best_so_far, importance (of method gp), slices or parallel_coordinates.
-
-        Raises:
-          ConfigError: no such figure.
-          RunError: no setting has a score.
-        """
-        from jaxeval.report.tuning import figures
-
-        if self.tree["best"] is None:
-            raise RunError(f"plot: no setting has a score ({self.tree['reason']})")
-
-        drawn = {figure.name: figure.drawing for figure in figures.draw(self.tree)}
-        if name not in drawn:
-            raise ConfigError(f"plot: expected one of {', '.join(drawn)}, got {name!r}")
-        return drawn[name]
-
-    def to_dict(self) -> dict[str, object]:
-        """Plain data."""
-        return {**self.tree}

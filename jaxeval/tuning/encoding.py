@@ -7,6 +7,7 @@ where it is inactive (Golovin et al. 2017 impute so), and choices without order 
 all zeros where inactive, scaled so that two different choices are at distance 1.
 """
 
+import dataclasses
 import functools
 import math
 from collections.abc import Mapping, Sequence
@@ -59,7 +60,8 @@ class Columns(NamedTuple):
         return np.pad(rows, ((0, 0), (0, lacking)), constant_values=budget)
 
 
-class Axis(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Axis:
     """A hyperparameter as a coordinate.
 
     Attributes:

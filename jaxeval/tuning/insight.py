@@ -14,7 +14,7 @@ from scipy import special, stats
 
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
-from jaxeval.tuning import draws, encoding, gp, history, process, targets
+from jaxeval.tuning import draws, encoding, gp, process, targets
 from jaxeval.tuning.gp import Fitted
 from jaxeval.tuning.history import History, Setting
 from jaxeval.tuning.process import Model, Prediction
@@ -90,7 +90,12 @@ class Insight(NamedTuple):
 
 
 def insight(
-    space: Space, known: History, best: Setting, margin: float = 0.0, seed: int = 0
+    space: Space,
+    known: History,
+    best: Setting,
+    margin: float = 0.0,
+    seed: int = 0,
+    limits: tuple[float, float] = (-math.inf, math.inf),
 ) -> Insight | None:
     """What a history says; None before scores differ.
 
@@ -99,6 +104,7 @@ def insight(
     Args:
       best: the setting that is taken.
       margin: in the metric's unit, from 0.
+      limits: between which scores lie, of which the process knows nothing.
     """
     fitted = gp.fit(space, known)
     if fitted.model is None or fitted.targets is None or not fitted.targets.values.any():
@@ -115,7 +121,7 @@ def insight(
         targets.targets(scores, known.higher_is_better).seed > 0,
         importance(space, fitted, seed),
         [fitted.settings[k].numbers[0] for k in order if below[k] < _TOLD_APART],
-        _slices(space, fitted, drawn, best, margin),
+        _slices(space, fitted, drawn, best, margin, limits),
     )
 
 
@@ -161,7 +167,12 @@ def _given(
 
 
 def _slices(
-    space: Space, fitted: Fitted, drawn: Sequence[Model], best: Setting, margin: float
+    space: Space,
+    fitted: Fitted,
+    drawn: Sequence[Model],
+    best: Setting,
+    margin: float,
+    limits: tuple[float, float],
 ) -> list[Slice]:
     """Along each hyperparameter that is active in the best setting; all others keep their values.
 
@@ -180,7 +191,7 @@ def _slices(
         features = encoding.features(space, rows)
         mean, sd = moments(drawn, features)
         ends = mean + _TWO_SIDED * sd * np.array([[0.0], [-1.0], [1.0]])
-        median, low, high = fitted.targets.in_metric(ends)
+        median, low, high = np.clip(fitted.targets.in_metric(ends), *limits)
         if fitted.targets.unit < 0:
             low, high = high, low
         values = [values[parameter.name] for values in encoding.settings(space, rows)]
@@ -219,9 +230,9 @@ def importance(space: Space, fitted: Fitted, seed: int = 0) -> list[Importance]:
     and the variance of the noise-free objective is shared out among them (functional ANOVA; Hutter
     et al. 2014 do so with a forest). The first-order index is what a hyperparameter explains by
     itself, the total index what it explains with all its interactions. Each draw of the posterior
-    has indices of its own (Marrel et al. 2009; Le Gratiet et al. 2014). Their spread is no interval
-    that holds the truth as often as it says: the process expects interactions, and of few scores
-    total indices come out too high (docs/tuning_method.md).
+    has indices of its own (Marrel et al. 2009; Le Gratiet et al. 2014). Their spread is no
+    interval that holds the truth as often as it says: the process expects interactions, and of few
+    scores total indices come out too high (docs/tuning_method.md).
     """
     assert fitted.model is not None
     data = gp.fitted_to(fitted.model.data)

@@ -1,15 +1,19 @@
-"""How a space is searched, as plain data, and what follows from it for a history."""
+"""How a space is searched, and the state of a search, on disk and in memory."""
 
+import contextlib
 import dataclasses
 import difflib
 import functools
 import math
-from collections.abc import Collection, Mapping
-from typing import Any, Literal, get_args
+import time
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import threadpoolctl
 
+from jaxeval import state_file
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.files import Json
 from jaxeval.space import space as spaces
@@ -21,6 +25,7 @@ from jaxeval.tuning.halving import Halving
 from jaxeval.tuning.history import Evaluation, History, Setting, Values
 
 Method = Literal["gp", "sobol", "random"]
+FIRST_FRESH_SEED = 1_000_001  # of the setting that is taken: beyond the seeds of all evaluations
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,3 +199,97 @@ def refuse_others(space: Space, history: History) -> None:
                 f"history: evaluation {evaluation.number} is no setting of the space: "
                 f"{dict(evaluation.values)}"
             ) from None
+
+
+@dataclasses.dataclass
+class State:
+    """A search under way; on disk, proposals are written before they run.
+
+    Attributes:
+      history: what is known.
+      file: None: nothing is kept.
+      fresh: setting (`history.identity`) -> fresh seed -> its score, or why it failed.
+      before: seconds that earlier processes worked on it.
+      begun: when this one began, by `time.monotonic`.
+    """
+
+    history: History
+    file: state_file.StateFile | None = None
+    fresh: dict[str, dict[int, float | str]] = dataclasses.field(default_factory=dict)
+    before: float = 0.0
+    begun: float = dataclasses.field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """Of wall time, of all processes."""
+        return self.before + time.monotonic() - self.begun
+
+    def fresh_of(self, setting: Setting) -> dict[int, float | str]:
+        """What fresh seeds of a setting gave."""
+        return self.fresh.setdefault(histories.identity(setting.values), {})
+
+    def save(self, history: History) -> None:
+        """Goes on with this history, and replaces the file."""
+        self.history = history
+        if self.file is not None:
+            seeds = {s: {str(k): v for k, v in of.items()} for s, of in self.fresh.items()}
+            beside = {"seconds": round(self.seconds, 3), "fresh": seeds}
+            self.file.write({**beside, **history.to_dict()})  # type: ignore[dict-item]
+
+
+@contextlib.contextmanager
+def opened(
+    path: Path | None, search: Search, higher_is_better: bool, evaluator: Mapping[str, Json]
+) -> Iterator[State]:
+    """The search in a file, or a new one.
+
+    Args:
+      path: None: it is kept nowhere.
+      evaluator: what the scores come from, as plain data; another one cannot go on with them.
+
+    Raises:
+      ConfigError: the file holds another search.
+      RunError: another process works on it.
+    """
+    if path is None:
+        yield State(History((), higher_is_better))
+        return
+    directed = {**search.to_dict(), "higher_is_better": higher_is_better}
+    head = {"search": directed, "evaluator": dict(evaluator)}
+    with state_file.opened(path, "search", head) as file:
+        tree: Any = file.read()
+        state = State(History((), higher_is_better), file)
+        if tree is not None:
+            with file.parsing():
+                seconds, seeds = float(tree.pop("seconds")), tree.pop("fresh")
+                state.fresh = {
+                    str(s): {int(k): v for k, v in of.items()} for s, of in seeds.items()
+                }
+                state.history, state.before = History.from_dict(tree), seconds
+                refuse_others(search.space, state.history)
+                if state.history.higher_is_better != higher_is_better:
+                    raise DataError("the direction of its history is not that of its search")
+        yield state
+
+
+class End(NamedTuple):
+    """When nothing more is proposed.
+
+    Attributes:
+      trials: evaluations in all.
+      seconds: of wall time, all calls together; None: any.
+    """
+
+    trials: int
+    seconds: float | None = None
+
+    def left(self, state: State) -> int:
+        """Evaluations that may still be proposed."""
+        spent = self.seconds is not None and state.seconds >= self.seconds
+        return 0 if spent else self.trials - len(state.history.evaluations)
+
+    def reason(self, state: State) -> str:
+        """Why a search has ended."""
+        if len(state.history.evaluations) >= self.trials:
+            return "all trials have ended"
+        return "the space has no more settings" if self.left(state) else "the time is spent"

@@ -1,1 +1,0 @@
-"""A search for the best setting: JSON, terminal and figures."""
