@@ -67,7 +67,10 @@ RENAMED: list[tuple] = [
             ("best_so_far", None, "the figure has it"),
             ("evaluations.*.scores", "evaluations.*.result.scores", "as in Python"),
             ("evaluations.*.failure", "evaluations.*.result.failure", "as in Python"),
-            ("evaluations.*.stopped", "evaluations.*.result.stopped", "as in Python"),
+            ("evaluations.*.stopped.0", "evaluations.*.result.stopped.epochs", "as in Python"),
+            ("evaluations.*.stopped.1", "evaluations.*.result.stopped.of", "as in Python"),
+            ("best.stopped.0", "best.stopped.epochs", "as in Python"),
+            ("best.stopped.1", "best.stopped.of", "as in Python"),
         )
     ),
     ("json.*.experiment", None, _IDS, "trained: *"),
@@ -83,6 +86,7 @@ ADDED: list[tuple] = [
         for commands in ("tune: *", "trained: bags, tuned*")
         for path in ("best.*", "config", "evaluations.*")
     ),
+    ("figures.page*", "the page that --save writes", "tune: command, gp"),
     ("json.*", "every selection has all keys", "select: *"),
     ("json.*", "every selection has all keys", "trained: bags, selected"),
     ("json.selected.*", "every selection has all keys", "trained: bags, whole life"),

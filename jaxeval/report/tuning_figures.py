@@ -107,11 +107,11 @@ def _best_so_far(tuned: Tuned) -> Figure:
 
 def _draw_retrained(axes: "Axes", tuned: Tuned) -> None:
     """A line and a band for the mean with fresh seeds and its interval."""
-    if tuned.retrained is None or not tuned.retrained.parts:
+    if tuned.retrained is None or tuned.retrained.optimism is None:
         return
-    summary = next(iter(tuned.retrained.parts.values()))
+    summary, mean = next(iter(tuned.retrained.parts.values())), tuned.retrained.optimism.mean
     style: Any = {"color": plots.COLOURS[2], "linewidth": 1.2, "linestyle": "--"}
-    axes.axhline(scores.factor(tuned.unit) * summary.mean, label="best, retrained", **style)
+    axes.axhline(scores.factor(tuned.unit) * mean, label="best, retrained", **style)
     limits = axes.get_ylim()
     if summary.mean_interval is not None:
         low, high = (scores.factor(tuned.unit) * end for end in summary.mean_interval[:2])
