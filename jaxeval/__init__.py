@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from jaxeval.select.commands import select_command, select_functions
     from jaxeval.sweep import sweep
     from jaxeval.train import train
-    from jaxeval.tune.__main__ import tune, tune_command, tune_function
+    from jaxeval.tune.__main__ import tune, tune_command
 
 __version__ = VERSION
 __all__ = [
@@ -49,7 +49,6 @@ __all__ = [
     "train",
     "tune",
     "tune_command",
-    "tune_function",
     "tuning",
 ]
 _ROOMS = ("tuning",)
@@ -61,7 +60,7 @@ _MODULES = {  # name -> where it is defined
     **dict.fromkeys(("select", "select_table"), "jaxeval.select.__main__"),
     **dict.fromkeys(("select_command", "select_functions"), "jaxeval.select.commands"),
     "Selection": "jaxeval.report.selection",
-    **dict.fromkeys(("tune", "tune_command", "tune_function"), "jaxeval.tune.__main__"),
+    **dict.fromkeys(("tune", "tune_command"), "jaxeval.tune.__main__"),
     "Tuned": "jaxeval.report.tuning",
     "JaxevalError": "jaxeval.errors",
 }

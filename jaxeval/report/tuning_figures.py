@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxeval.report import plots, scores
 from jaxeval.report.document import Figure
-from jaxeval.report.tuning import LEAST_DF, Tuned, importance_rows, two_sided
+from jaxeval.report.tuning import IMPORTANCE, LEAST_DF, Tuned, importance_rows, two_sided
 from jaxeval.sensitivity import recorded
 from jaxeval.space import distributions
 from jaxeval.space import space as spaces
@@ -149,8 +149,8 @@ def _importance(of: Insight) -> Figure:
     axes.set_yticks(places, [plots.literal(row.name) for row in rows])
     axes.set(xlabel="share of the variance", xlim=(0, 1))
     axes.legend(frameon=False, fontsize=8, loc="lower right")
-    head = ("hyperparameter", "total", "over draws", "first order", "over draws")
-    return Figure("importance", "Importance", _IMPORTANCE, drawing, head, importance_rows(of))
+    shown = importance_rows(of)
+    return Figure("importance", "Importance", _IMPORTANCE, drawing, IMPORTANCE, shown)
 
 
 def _parameters(tuned: Tuned) -> tuple[Parameter, ...]:

@@ -3,7 +3,7 @@
 import functools
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from jaxeval.report.result import Result
     from jaxeval.report.tuning import Tuned
     from jaxeval.space.space import Space
-    from jaxeval.tuning.running import Evaluate
-    from jaxeval.tuning.search import End, Search, State
+    from jaxeval.tuning.running import Runner
+    from jaxeval.tuning.search import Search
 
 Method = Literal["gp", "sobol", "random"]
+_RETRAINED = 8
 
 
 @parameters.verb
@@ -40,7 +41,7 @@ def tune(
     seed: Natural = 0,
     trials: Count = 64,
     seconds: Positive | None = None,
-    retrain: Natural = 8,
+    retrain: Natural = _RETRAINED,
     margin: NonNegative | None = None,
     store: str | None = None,
     dry_run: bool = False,
@@ -115,7 +116,7 @@ def tune(
 
 @parameters.verb
 def tune_command(
-    command: str,
+    command: "str | Callable[..., float]",
     *,
     space: "str | Path | Mapping[str, object] | Space",
     method: Method = "gp",
@@ -133,30 +134,33 @@ def tune_command(
     lower_is_better: bool | None = None,
     time_limit: Positive | None = None,
     retries: Natural = 0,
-    state: str | Path = "tuning.json",
+    state: str | Path | None = "tuning.json",
     dry_run: bool = False,
     quiet: Quiet = False,
 ) -> "Tuned | str":
-    """Searches a space for the best setting of any program.
+    """Searches a space for the best setting of any program, or of a function of Python.
 
     A command prints its score in its last line. No shell runs it; a word that names an inactive
     hyperparameter is left out. Proposals are in STATE before they run: kill the process at any
     time, and the same command goes on; with more --trials it goes on where it ended.
 
     Args:
-      command: with {values}, all of them as JSON, or each hyperparameter's {name}; and {seed}.
+      command: with {values}, all of them as JSON, or each hyperparameter's {name}; and {seed}. In
+        Python also a function of the values by name, and of seed and report if it has arguments of
+        these names; an exception that is no EvaluationFailed ends the search.
       space: the search space (TOML).
       method, seeds, enqueue, seed, trials, seconds: as of tune.
       parallel: commands at once.
       halving: successive halving (ASHA): at each rung one of so many runs goes on.
-      steps: of halving: steps of a whole run, which prints lines {"step": K, "score": X}.
+      steps: of halving: steps of a whole run, which prints lines {"step": K, "score": X}; a
+        function calls report(step, score), and ends if that is true.
       retrain: fresh seeds that the best setting is run with in the end (8; without {seed} 0).
       margin: a difference that does not matter, in the score's unit.
       json_field: where the score is in the JSON that the command prints, such as dev.f1.
       lower_is_better: which scores are better (as the field's name says, else higher).
       time_limit: seconds that one seed may take.
       retries: of a failed seed.
-      state: file of the search, from which the same command goes on.
+      state: file of the search, from which the same command goes on; None: nothing is kept.
       dry_run: show the first commands, and stop; nothing is written.
 
     Raises:
@@ -168,112 +172,77 @@ def tune_command(
     """
     from jaxeval.report import direction
     from jaxeval.space import space as spaces
+    from jaxeval.tuning import running
     from jaxeval.tuning import search as searches
     from jaxeval.tuning.history import History
-    from jaxeval.tuning.running import Command
-    from jaxeval.tuning.search import End
 
     known = spaces.of(space)[0]
     search = _search(known, method, seed, seeds, halving, None, enqueue, trials)
-    _refuse_half(halving, steps)
-    runner = Command(command, known, json_field, time_limit)
-    if not runner.seeded:
-        for name, several in (("seeds", seeds != 1), ("retrain", retrain)):
-            if several:
-                raise ConfigError(
-                    f"{argument(name)}: expected {{seed}} in the command, without which all seeds "
-                    "of a setting are the same run"
-                )
-    if dry_run:
+    evaluate: running.Function | running.Command
+    if callable(command):
+        evaluate, kind = running.Function(command), "function"
+    else:
+        evaluate, kind = running.Command(command, known, json_field, time_limit), "command"
+    several = search.seeds > 1 or search.adaptive
+    running.refuse_unfit(evaluate, several or bool(retrain), halving, steps)
+    if dry_run and isinstance(evaluate, running.Command):
         _, proposed = search.ask(History(), min(-(-parallel // search.seeds), trials))
-        lines = [shlex.join(runner.words(e.values, s)) for e in proposed for s in e.seeds]
+        lines = [shlex.join(evaluate.words(e.values, s)) for e in proposed for s in e.seeds]
         return "".join(f"{line}\n" for line in lines)
     asked = None if lower_is_better is None else not lower_is_better
     said = direction.of_command(json_field, asked)
-    source = {"command": command, "json_field": json_field, "steps": steps}
-    higher, end = said.higher_is_better is not False, End(trials, seconds)
-    with cli.resumable(), searches.opened(Path(state), search, higher, source) as opened:
+    source = {kind: evaluate.name, "json_field": json_field, "steps": steps}
+    path, end = None if state is None else Path(state), searches.End(trials, seconds)
+    higher = said.higher_is_better is not False
+    with cli.resumable(), searches.opened(path, search, higher, source) as opened:
         _say(said.sentence, quiet)
-        fresh = (8 if retrain is None else retrain) if runner.seeded else 0
-        return _run(
-            search,
-            opened,
-            runner,
-            end,
-            said.metric,
-            margin,
-            fresh,
-            parallel,
-            retries,
-            steps,
-            quiet,
-        )
+        runner = running.Runner(search, opened, evaluate, end, parallel, retries, steps)
+        fresh = (_RETRAINED if retrain is None else retrain) if evaluate.seeded else 0
+        return _run(runner, said.metric, margin, fresh, quiet)
 
 
-@parameters.verb
-def tune_function(
-    function: Callable[..., float],
-    space: "str | Path | Mapping[str, object] | Space",
-    *,
-    method: Method = "gp",
-    parallel: Count = 1,
-    seeds: str | int = 1,
-    halving: Count | None = None,
-    steps: Count | None = None,
-    enqueue: Sequence[str | Mapping[str, object]] = (),
-    seed: Natural = 0,
-    trials: Count = 64,
-    seconds: Positive | None = None,
-    retrain: Natural = 8,
-    margin: NonNegative = 0.0,
-    lower_is_better: bool = False,
-    state: str | Path | None = None,
-    quiet: Quiet = False,
+def _run(
+    runner: "Runner", metric: str | None, margin: float, retrain: int, quiet: bool
 ) -> "Tuned":
-    """Searches a space for the best setting of a function of Python.
+    """Searches with progress; then runs the best setting with fresh seeds."""
+    from jaxeval.report import tuning
+    from jaxeval.runs import metrics
+    from jaxeval.tuning.search import fresh_seeds
 
-        def loss(values, seed, report):  # seed and report only where it has a use for them
-            for step in range(1, 10):
-                if report(step, so_far): break
-            return final
+    state = runner.state
 
-        space = {"rate": {"log_uniform": [1e-4, 1]}}
-        tuned = jaxeval.tune_function(loss, space, lower_is_better=True)
+    def unit() -> str:
+        results = [e.result for e in state.history.ended if e.result]
+        largest = max((abs(score) for of in results for score in of.scores), default=0.0)
+        named = metrics.stored_unit(metric, largest)
+        metrics.refuse_points("margin", margin, named if largest else "number")  # 0 has no unit
+        return named
 
-    Args:
-      function: of a setting (values by name), which gives its score; an exception of it that is
-        no EvaluationFailed ends the search.
-      space: a file or its tables.
-      steps: of halving: how many it reports, by `report(step, score)`.
-      state: a file from which the same call goes on; None: nothing is kept.
-      method, parallel, seeds, halving, enqueue, seed, trials, seconds, retrain, margin: as of
-        tune.
-
-    Raises:
-      ConfigError: several seeds, or halving, of a function that does not take what they need.
-      RunError: another process works on the state.
-    """
-    from jaxeval.space import space as spaces
-    from jaxeval.tuning import search as searches
-    from jaxeval.tuning.running import Function
-    from jaxeval.tuning.search import End
-
-    search = _search(spaces.of(space)[0], method, seed, seeds, halving, None, enqueue, trials)
-    _refuse_half(halving, steps)
-    called = Function(function)
-    if (search.seeds > 1 or search.adaptive) and not called.seeded:
-        raise ConfigError(f"seeds: {called.name} has no argument seed, so that all are one run")
-    if halving is not None and not called.reports:
-        raise ConfigError(
-            f"halving: {called.name} has no argument report, which it calls with step and score"
-        )
-    path, fresh = None if state is None else Path(state), retrain if called.seeded else 0
-    source = {"function": called.name, "steps": steps}
-    with searches.opened(path, search, not lower_is_better, source) as opened:
-        return _run(
-            search, opened, called, End(trials, seconds), None, margin, fresh, parallel, 0, steps,
-            quiet,
+    if state.known:
+        _say(f"goes on from {state.known} with results", quiet)
+    for evaluation, note in runner.run():
+        last = tuning.ended(evaluation, "score", unit()) if evaluation.result else note
+        sofar = tuning.progress(state, runner.end.trials, "score", unit())
+        _say(f"{sofar} | {last}", quiet)
+    best = runner.search.best(state.history)
+    if best is None or not retrain:
+        return tuning.result(
+            runner.search, state, runner.end, "score", unit(), margin, None,
+            seeded=runner.evaluate.seeded,
         )  # fmt: skip
+    for number, result in runner.again(best, retrain):
+        _say(f"best setting, fresh seed {number}: {result}", quiet)
+    every = [state.fresh_of(best)[seed] for seed in fresh_seeds(retrain)]
+    fresh = {"score": [result for result in every if isinstance(result, float)]}
+    failures = [result for result in every if isinstance(result, str)]
+    return tuning.result(
+        runner.search, state, runner.end, "score", unit(), margin, fresh, failures
+    )
+
+
+def _say(line: str, quiet: bool) -> None:
+    if not quiet:
+        print(line, file=sys.stderr, flush=True)
 
 
 def _search(
@@ -288,6 +257,8 @@ def _search(
 ) -> "Search":
     """What is asked for; ConfigError where it does not go together."""
     from jaxeval.tuning.halving import Halving
+
+    from jaxeval.tuning.history import Halving
     from jaxeval.tuning.search import Search, setting
 
     adaptive = isinstance(seeds, str) and seeds == "adaptive"  # numpy's equality is no bool
@@ -317,81 +288,6 @@ def _assigned(text: str) -> dict[str, object]:
             raise ConfigError(f"{argument('enqueue')}: expected NAME=VALUE, got {word!r}")
         tree[name] = config_changes.value(value)
     return tree
-
-
-def _refuse_half(halving: int | None, steps: int | None) -> None:
-    if (halving is None) != (steps is None):
-        names = f"{argument('halving')}, {argument('steps')}"
-        raise ConfigError(f"{names}: expected both or neither")
-
-
-def _say(line: str, quiet: bool) -> None:
-    if not quiet:
-        print(line, file=sys.stderr, flush=True)
-
-
-def _run(
-    search: "Search",
-    state: "State",
-    evaluate: "Evaluate",
-    end: "End",
-    metric: str | None,
-    margin: float,
-    retrain: int,
-    parallel: int,
-    retries: int,
-    steps: int | None,
-    quiet: bool,
-) -> "Tuned":
-    """Searches by evaluations in this process or by commands, with progress; then fresh seeds."""
-    from jaxeval.report import scores, tuning
-    from jaxeval.runs import metrics
-    from jaxeval.tuning import running
-    from jaxeval.tuning.search import FIRST_FRESH_SEED
-
-    def unit() -> str:
-        return metrics.stored_unit(metric, max(map(abs, _scores(state)), default=0.0))
-
-    known, begun = len(state.history.ended), state.seconds
-    if known:
-        _say(f"goes on from {known} with results", quiet)
-    evaluations = running.run(
-        search, state, evaluate, end, workers=parallel, retries=retries, steps=steps
-    )
-    for evaluation, note in evaluations:
-        count, last = len(state.history.ended), f"{evaluation.number}: {note}"
-        if evaluation.result is not None:
-            last = tuning.ended(evaluation, "score", unit())
-        each = (state.seconds - begun) / max(1, count - known)
-        sofar = tuning.progress(state.history, end.trials, each, "score", unit())
-        _say(f"{sofar} | {last}", quiet)
-    best, fresh, failures = search.best(state.history), None, list[str]()
-    if best is not None and retrain:
-        metrics.refuse_points("margin", margin, unit())
-        seeds = range(FIRST_FRESH_SEED, FIRST_FRESH_SEED + retrain)
-        for number, result in running.again(evaluate, state, best, seeds, parallel, retries):
-            shown = result if isinstance(result, str) else scores.shown(result, unit())
-            _say(f"best setting, fresh seed {number}: {shown}", quiet)
-        every = state.fresh_of(best)
-        fresh = {"score": [x for k in seeds if isinstance(x := every[k], float)]}
-        failures = [x for k in seeds if isinstance(x := every[k], str)]
-    return tuning.result(
-        search,
-        state.history,
-        best,
-        end.reason(state),
-        state.seconds,
-        unit=unit(),
-        margin=margin,
-        fresh=fresh,
-        failures=failures,
-        seeded=evaluate.seeded,
-    )
-
-
-def _scores(state: "State") -> Iterator[float]:
-    for evaluation in state.history.ended:
-        yield from evaluation.result.scores if evaluation.result else ()
 
 
 COMMANDS: parsers.Commands = {"": tune, "command": tune_command}

@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import shutil
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,8 +20,6 @@ from jaxeval.studies.running import Progress
 from jaxeval.tune.target import Target
 from jaxeval.tuning.history import Evaluation, History, Result, Stopped
 from jaxeval.tuning.search import End, Search, State
-
-_NO_ROOM = Result(failure="out of memory")
 
 
 class Scored(NamedTuple):
@@ -44,8 +42,7 @@ def train(
     A batch of settings is proposed when all before have ended; those that a program has room for
     are one population. With halving, settings are proposed for each lane that becomes free, and
     join the population if its program has room for them. A population that does not fit into
-    memory goes on lane by lane; settings that were padded go on at their own size after that, and
-    settings that do not fit so have failed.
+    memory goes on lane by lane; settings that do not fit so have failed.
 
     The state is saved before what is proposed is trained, and before what is told of trainings is
     recorded elsewhere: a killed search repeats epochs, meets all when it did before, and decides
@@ -56,20 +53,17 @@ def train(
       parallel: settings at once.
 
     Raises:
-      RunError: as `studies.run_cohorts`; or lane by lane too there is no memory to record what
-        was decided.
+      RunError: as `studies.run_cohorts`.
     """
     populations = _Populations(target, search, state, store, end, parallel)
     narrow = ""  # name of a population that does not fit into memory in all its lanes
     while (cohort := populations.begin()) is not None:
         lanes = 1 if cohort.name == narrow else populations.lanes(cohort)
         fits = yield from _train(populations, cohort, lanes, folder)
-        lost = not fits and lanes == 1
         narrow = "" if fits else cohort.name
-        populations.end(lost)
-        if fits or lost:
-            for pattern in ("", "-*"):  # with other shapes it had another name
-                _forget(folder / "checkpoints", f"{populations.name}{pattern}")
+        if fits or lanes == 1:
+            populations.end()
+            _forget(folder / "checkpoints", populations.name)
         yield from populations.news()
     yield from populations.news()
 
@@ -93,10 +87,10 @@ def _train(
     return True
 
 
-def _forget(checkpoints: Path, pattern: str) -> None:
-    """Removes checkpoints that nobody trains."""
-    for path in sorted(checkpoints.glob(pattern)):
-        if path.is_dir():
+def _forget(checkpoints: Path, name: str) -> None:
+    """Removes the checkpoints of a population, which with other shapes had other endings."""
+    for path in sorted(checkpoints.glob(f"{name}*")):
+        if path.is_dir() and path.name.removeprefix(name)[:1] in ("", "-"):
             with contextlib.suppress(RunError), running.locked(checkpoints.parent, path.name):
                 shutil.rmtree(path, ignore_errors=True)
 
@@ -172,28 +166,24 @@ class _Populations:
         """Who has not ended of the first population that has not; [] where all have.
 
         Populations are trained in the order of their numbers. Evaluations that the program does
-        not take, since other shapes were chosen, get populations of their own.
+        not take, since other shapes were chosen, join later ones.
         """
         number, left = self._count(), dict[int, list[Entry]]()
         while number and (known := self._unended(number - 1)):
             number, left = number - 1, known
         if not left:
             return []
-        self.number, joined = number, self._joined(number)
-        first = [self.target.entries(evaluation)[0] for evaluation in joined]
-        padded = [] if joined[0].own_size else self.padded
-        self.program = self.target.program(first, padded)
-        taken = {n: of for n, of in left.items() if self.program.takes(of[0])}
-        if len(taken) < len(left):
-            self._move([n for n in left if n not in taken])
-            self.state.save(self.history)
-        return [entry for of in taken.values() for entry in of] or self._resumed()
+        self.number = number
+        first = [self.target.entries(evaluation)[0] for evaluation in self._joined(number)]
+        self.program = self.target.program(first, self.padded)
+        taken = {n: each for n, each in left.items() if self.program.takes(each[0])}
+        self._leave([n for n in left if n not in taken])
+        return [entry for each in taken.values() for entry in each] or self._resumed()
 
-    def _move(self, numbers: Sequence[int], own_size: bool = False) -> None:
-        """Gives evaluations populations of their own, which are trained after all others."""
-        for population, number in enumerate(numbers, self._count()):
-            joined = (population, 0)
-            self.history = self.history.changed(number, joined=joined, own_size=own_size)
+    def _leave(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self.history = self.history.changed(number, joined=None)
+        self.state.save(self.history)
 
     def _next(self) -> list[Entry]:
         """Who begins a population: of all that wait those that belong with the first of them."""
@@ -254,7 +244,7 @@ class _Populations:
 
     def _unended(self, population: int) -> dict[int, list[Entry]]:
         """What is trained for those of a population whose end is not recorded, by number."""
-        each = [e for e in self._joined(population) if e.result != _NO_ROOM]
+        each = self._joined(population)
         return {e.number: entries for e in each if (entries := self._unrecorded(e))}
 
     def _unrecorded(self, evaluation: Evaluation) -> list[Entry]:
@@ -331,30 +321,13 @@ class _Populations:
         result = self.history.evaluations[number].result
         return result is not None and result.stopped is not None and epoch >= result.stopped.epochs
 
-    def end(self, lost: bool) -> None:
-        """Tells of those that ended without an epoch, or that the memory had no room for.
-
-        Args:
-          lost: whether those that have not ended never will, in this population.
-
-        Raises:
-          RunError: among the lost is one that was told of: what it reached can neither be
-            recorded nor become a failure.
-        """
+    def end(self) -> None:
+        """Tells of those that the memory had no room for; all others have ended."""
         left = self._unended(self.number)
-        if lost and self.program is not None and self.program.shape is not None:
-            self._move([*left], own_size=True)
-        elif lost:
-            told = [n for n in left if self.history.evaluations[n].result is not None]
-            if told:
-                raise RunError(
-                    f"setting {told[0]}: its training has ended, and to record it there is no "
-                    "memory, with one setting at once either; expected a smaller model or dev and "
-                    "test, or a device with more memory, on which the same command goes on"
-                )
-            for number in left:
-                self._tell(number, _NO_ROOM)
-        self.state.save(self.history)
+        for number in left:
+            if self.history.evaluations[number].result is None:
+                self._tell(number, Result(failure="out of memory"))
+        self._leave(left)
 
     def news(self) -> list[Scored]:
         """What was told since the last time."""

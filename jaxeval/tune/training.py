@@ -23,7 +23,7 @@ from jaxeval.tune import populations
 from jaxeval.tune.target import Target
 from jaxeval.tuning import search as searches
 from jaxeval.tuning.history import History, Setting
-from jaxeval.tuning.search import FIRST_FRESH_SEED, End, Search
+from jaxeval.tuning.search import End, Search
 
 _LEAST_AT_ONCE = 8  # settings of a batch, unless there are more devices
 
@@ -52,44 +52,35 @@ def tune(
     path = folder / "tunings" / f"{record.id}.json"
     source = {"experiment": record.id}
     with searches.opened(path, search, record.higher_is_better, source) as state:
-        known, begun = len(state.history.ended), state.seconds
 
         def told(event: object, say: observe.Say) -> None:
             if isinstance(event, populations.Scored):
                 for evaluation in event.evaluations:
                     say(reports.ended(evaluation, record.metric, record.unit))
-                each = (state.seconds - begun) / (len(state.history.ended) - known)
-                said = reports.progress(
-                    state.history, end.trials, each, record.metric, record.unit
-                )
-                say(f"{said}{', then retraining' if retrain else ''}")
+                say(reports.progress(state, end.trials, record.metric, record.unit))
 
-        if known and not quiet:
-            print(f"{path}: {text.counted(known, 'setting')} with results", file=sys.stderr)
+        if state.known and not quiet:
+            print(f"{path}: {text.counted(state.known, 'setting')} with results", file=sys.stderr)
         with runs.open_store(store_url or folder) as store:
             trained = populations.train(target, search, state, store, folder, end, at_once)
             observe.watch(trained, other=told, quiet=quiet)
-        best, fresh, failures, config = search.best(state.history), None, [], None
+        best, fresh, failures, config = search.best(state.history), None, list[str](), None
         if best is not None:
             config = path.with_name(f"{path.stem}_best.toml")
             rows = _retrained(target, best, retrain, config, folder, store_url, quiet)
-            fresh = {"dev": [row.dev for row in rows if row.dev is not None]} if rows else None
-            if fresh is not None:
-                fresh["test"] = [row.test for row in rows if row.test is not None]
-            failures = [
-                f"{r.status}: {r.message}".removesuffix(": ") for r in rows if r.dev is None
-            ]
+            parts = {"dev": [row.dev for row in rows], "test": [row.test for row in rows]}
+            fresh = {k: [x for x in of if x is not None] for k, of in parts.items()}
+            lost = [row for row in rows if row.dev is None]
+            failures = [f"{row.status}: {row.message}".removesuffix(": ") for row in lost]
         return reports.result(
             search,
-            state.history,
-            best,
-            end.reason(state),
-            state.seconds,
-            metric=record.metric,
-            unit=record.unit,
-            margin=margin,
-            fresh=fresh if retrain else None,
-            failures=failures,
+            state,
+            end,
+            record.metric,
+            record.unit,
+            margin,
+            fresh if retrain else None,
+            failures,
             config=None if config is None else str(config),
         )
 
@@ -111,8 +102,8 @@ def _retrained(
         return []
     if not quiet:
         print(f"\nthe best setting, {text.counted(count, 'fresh seed')}", file=sys.stderr)
-    seeds = range(FIRST_FRESH_SEED, FIRST_FRESH_SEED + count)
-    return observe.train(proposers.seeds_by_splits(config, seeds), folder, store_url, quiet=quiet)
+    trials = proposers.seeds_by_splits(config, searches.fresh_seeds(count))
+    return observe.train(trials, folder, store_url, quiet=quiet)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

@@ -15,8 +15,7 @@ from jaxeval.parameters import MOST, SEED_LIMIT, Number
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Space
 from jaxeval.tuning import search as searches
-from jaxeval.tuning.halving import Halving
-from jaxeval.tuning.history import Evaluation, History, Result, Setting, Stopped, Values
+from jaxeval.tuning.history import Evaluation, Halving, History, Result, Setting, Stopped, Values
 from jaxeval.tuning.search import Method, Search
 
 __all__ = ["Evaluation", "EvaluationFailed", "History", "Result", "Setting", "Tuner"]
@@ -59,7 +58,7 @@ class Tuner:
     ):
         if (halving is None) != (steps is None):
             raise ConfigError("halving, steps: expected both or neither")
-        known = spaces.of(_listed(space))[0]
+        known = spaces.of(space)[0]
         counts = _whole("seed", seed, 0), _whole("seeds", seeds, 1)
         stops = None if halving is None else Halving(_whole("halving", halving, 2))
         self.steps = None if steps is None else _whole("steps", steps, 2)
@@ -74,19 +73,15 @@ class Tuner:
         searches.refuse_others(known, self.history)
 
     def ask(self, count: int = 1) -> list[Evaluation]:
-        """So many new proposals, which count as running until they are told.
+        """So many new proposals, which run until they are told; fewer where there are no more.
 
-        Returns:
-          none of them twice, nor any that was proposed before, but for adaptive seeds; fewer where
-          the space has no more.
+        But for adaptive seeds, none was proposed before.
         """
         self.history, proposed = self.search.ask(self.history, _whole("count", count, 0))
         return proposed
 
     def enqueue(self, values: Values) -> None:
         """Has a setting asked for before any other; one that was proposed already is not.
-
-        A history holds what was asked for, and not what waits.
 
         Raises:
           ConfigError: it is no setting of the space, naming the hyperparameter.
@@ -120,11 +115,7 @@ class Tuner:
         return self.history.evaluations[index].result is not None
 
     def tell(self, number: int, result: float | Sequence[float] | np.ndarray | str) -> None:
-        """What came of an evaluation.
-
-        Args:
-          result: its score, or one a seed, arrays too; or why it failed, in words. A score that is
-            not finite is a failure.
+        """What came of an evaluation: its score, or one a seed; or why it failed, in words.
 
         Raises:
           DataError: as `History.told`, and where the result is neither numbers nor words.
@@ -144,7 +135,7 @@ class Tuner:
 
 
 def outcome(result: float | Sequence[float] | np.ndarray | str) -> Result:
-    """A score, several, or the cause of a failure, as a result.
+    """A score, several, or the cause of a failure; a score that is not finite is a failure.
 
     Raises:
       DataError: anything else, and a text that reads as a score.
@@ -182,10 +173,3 @@ def _whole(name: str, value: object, least: int, most: int = MOST) -> int:
         return int(Number(least, SEED_LIMIT - 1 if name == "seed" else most).check(value, int))
     except ValueError as expected:
         raise ConfigError(f"{name}: expected {expected}, got {value!r:.60}") from None
-
-
-def _listed(tree: Any) -> Any:
-    """A tree with lists for tuples: Python has both, a space file has lists."""
-    if isinstance(tree, Mapping):
-        return {key: _listed(value) for key, value in tree.items()}
-    return [*map(_listed, tree)] if isinstance(tree, list | tuple) else tree

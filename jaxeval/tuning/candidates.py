@@ -9,17 +9,17 @@ setting as it would run.
 import functools
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 
 from jaxeval.space import space as spaces
-from jaxeval.space.distributions import Choices, Grid, Value
-from jaxeval.space.space import Parameter, Space
+from jaxeval.space.distributions import Value
+from jaxeval.space.space import Space
 from jaxeval.tuning import encoding
 from jaxeval.tuning.history import History, identity
 
-_MOST_KNOWN = 1000  # points in a row: then what a finite space has left is counted out
+_MOST_KNOWN = 1000  # points in a row: then what a small space has left is counted out
 _GLOBAL = 1024
 _PARENTS, _CHILDREN = 8, 16
 _STEPS = (0.2, 0.1, 0.05, 0.025, 0.012, 0.006, 0.003, 0.0015)
@@ -65,7 +65,7 @@ def _block(dimensions: int, seed: int, exponent: int) -> np.ndarray:
 def _new(
     space: Space, points: Iterable[dict[str, Value]], history: History, count: int
 ) -> list[dict[str, Value]]:
-    """The first so many points that are not known, then what else is left of a finite space."""
+    """The first so many points that are not known, then what else is left of a small space."""
     known = {identity(evaluation.values) for evaluation in history.evaluations}
     chosen: list[dict[str, Value]] = []
     repeated = 0
@@ -80,39 +80,10 @@ def _new(
 
 
 def _left(space: Space, known: Collection[str], count: int) -> list[dict[str, Value]]:
-    """The first so many settings of a finite space that are not known, in the order of values.
-
-    For what is left when sampling finds nothing new; none of a space with a continuous range.
-
-    Args:
-      known: identities of settings.
-    """
-    if not all(axis.count for axis in encoding.axes(space)):
-        return []
-    names = [parameter.name for parameter in space.parameters]
-    each = (
-        {name: values[name] for name in names if name in values}
-        for values in _completed(encoding.parents_first(space), {})
-    )
-    return [*itertools.islice((v for v in each if identity(v) not in known), count)]
-
-
-def _completed(
-    parameters: Sequence[Parameter], values: dict[str, Value]
-) -> Iterator[dict[str, Value]]:
-    """All settings that begin with some values; further parameters, each after its parents."""
-    if not parameters:
-        yield values
-        return
-    first, *others = parameters
-    of = first.distribution
-    assert isinstance(of, Choices | Grid)
-    if not all(values.get(name) in allowed for name, allowed in first.when):
-        yield from _completed(others, values)
-        return
-    own = of.in_order if isinstance(of, Choices) else map(of.value, range(of.count))
-    for value in own:
-        yield from _completed(others, {**values, first.name: value})
+    """The first so many settings of a small space whose identities are not known."""
+    everything = encoding.everything(space)
+    each = [] if everything is None else encoding.settings(space, everything)
+    return [values for values in each if identity(values) not in known][:count]
 
 
 def maximise(
@@ -122,7 +93,7 @@ def maximise(
     taken: np.ndarray,
     seed: list[int],
 ) -> np.ndarray | None:
-    """Places [P] of the best setting that is not taken, or one that is left; None: there is none.
+    """Places [P] of the best setting that is not taken; None where none is found.
 
     Args:
       near: [k, P] settings whose surroundings are searched too.
@@ -145,11 +116,7 @@ def maximise(
         rows = np.concatenate([population[0], children])
         values = np.concatenate([population[1], acquisition(children)])
         population = _top(rows, values, taken)
-    if len(population[0]):
-        best: np.ndarray = population[0][0]
-        return best
-    rest = _left(space, set(map(identity, encoding.settings(space, taken))), 1)
-    return encoding.places(space, rest)[0] if rest else None
+    return population[0][0] if len(population[0]) else None
 
 
 def sharing(

@@ -217,7 +217,7 @@ def _supported(space: Space, scored: tuple[Setting, ...], rungs: list[Rung]) -> 
 
 def _success(space: Space, each: list[Setting]) -> Model | None:
     """Of all settings that ended; one failure of several evaluations counts as one."""
-    ended = [setting for setting in each if setting.ended]
+    ended = [setting for setting in each if setting.scores or setting.failures]
     if not any(setting.failures for setting in ended):
         return None
     features = encoding.features(space, encoding.places(space, [s.values for s in ended]))

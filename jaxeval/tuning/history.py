@@ -2,18 +2,23 @@
 
 The order is that of the proposals, whichever result arrived first, so that what is proposed next
 depends on the results and not on when they came.
+
+Trainings that are not promoted may stop early, by asynchronous successive halving over epochs:
+ASHA (Li et al. 2020, algorithm 2) in the variant that stops trainings where the published one
+pauses them (as schedulers of Ray Tune and Syne Tune do): at each rung, of r, r eta, r eta^2 ...
+epochs, a training goes on if it is among the best 1 / eta of those that have reached the rung so
+far. Nobody waits for anybody; whoever is stopped frees its lane for a new setting.
 """
 
 import dataclasses
-import functools
 import json
 import math
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from jaxeval.config import reading
-from jaxeval.errors import DataError
+from jaxeval.errors import ConfigError, DataError
 from jaxeval.files import Json
 from jaxeval.space.distributions import Value
 
@@ -29,12 +34,10 @@ class Stopped(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What came of one evaluation.
+    """Finite scores of an evaluation, one a seed, or the cause of its failure.
 
     Attributes:
-      scores: one a seed, finite, in the metric's unit; empty where the evaluation failed.
-      failure: its cause, such as "diverged" or "out of memory"; "" where it did not fail.
-      stopped: by successive halving (`tuning.halving`); None: it had its whole training.
+      stopped: by successive halving; None: it had its whole training.
     """
 
     scores: tuple[float, ...] = ()
@@ -60,8 +63,7 @@ class Evaluation:
       result: None while it runs.
       joined: population of the search, from 0, and its epoch after which the evaluation joined
         it; None: not yet.
-      rungs: the best score so far at each rung of successive halving that it has reached.
-      own_size: whether it is padded to no shape bucket, as it did not fit into memory so.
+      rungs: the best score so far at each rung that it has reached.
     """
 
     number: int
@@ -70,7 +72,6 @@ class Evaluation:
     result: Result | None = None
     joined: tuple[int, int] | None = None
     rungs: tuple[float, ...] = ()
-    own_size: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,15 +97,9 @@ class History:
         return dataclasses.replace(self, evaluations=(*self.evaluations, new))
 
     def told(self, number: int, result: Result) -> "History":
-        """With the result of an evaluation.
-
-        Raises:
-          DataError: no such evaluation, it has a result, or another number of scores than seeds.
-        """
-        if not 0 <= number < len(self.evaluations):
-            raise DataError(f"evaluation {number}: was never proposed")
-        if self.evaluations[number].result is not None:
-            raise DataError(f"evaluation {number}: has a result")
+        """With the result of an evaluation that runs; DataError: it does not, or lacks scores."""
+        if not 0 <= number < len(self.evaluations) or self.evaluations[number].result is not None:
+            raise DataError(f"evaluation {number}: was never proposed, or has a result")
         history = self.changed(number, result=result)
         _refuse_lacking(history.evaluations[number])
         return history
@@ -132,33 +127,23 @@ class History:
 
     @staticmethod
     def from_dict(tree: object) -> "History":
-        """The history that `to_dict` wrote.
-
-        Raises:
-          DataError: anything else, naming the field.
-        """
+        """The history that `to_dict` wrote; DataError names the field of anything else."""
         import pydantic
 
         try:
-            history = _adapter().validate_json(json.dumps(tree, allow_nan=False), strict=True)
-        except (pydantic.ValidationError, TypeError, ValueError) as error:
+            text = json.dumps(tree, allow_nan=False)
+            history = pydantic.TypeAdapter(History).validate_json(text, strict=True)
+        except (TypeError, ValueError) as error:
             said = str(error)
             if isinstance(error, pydantic.ValidationError):
                 first = error.errors()[0]
                 said = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
             raise DataError(f"not the history of a tuner: {said}") from None
-        for number, evaluation in enumerate(history.evaluations):
-            if evaluation.number != number:
-                raise DataError(f"evaluation {evaluation.number}: expected number {number}")
+        if [e.number for e in history.evaluations] != [*range(len(history.evaluations))]:
+            raise DataError("not the history of a tuner: expected evaluations 0, 1, 2 ...")
+        for evaluation in history.evaluations:
             _refuse_lacking(evaluation)
         return history
-
-
-@functools.cache
-def _adapter() -> Any:
-    import pydantic
-
-    return pydantic.TypeAdapter(History)
 
 
 def _refuse_lacking(evaluation: Evaluation) -> None:
@@ -177,15 +162,7 @@ def identity(values: Values) -> str:
 
 
 class Setting(NamedTuple):
-    """All evaluations of one setting together.
-
-    Attributes:
-      numbers: of its evaluations.
-      scores: of all seeds.
-      failures: causes, one for each evaluation that failed.
-      running: evaluations without a result.
-      stopped: where successive halving stopped it; None: it did not.
-    """
+    """All evaluations of one setting together, of which `running` have no result yet."""
 
     values: Values
     numbers: tuple[int, ...]
@@ -193,16 +170,6 @@ class Setting(NamedTuple):
     failures: tuple[str, ...]
     running: int
     stopped: Stopped | None = None
-
-    @property
-    def ended(self) -> bool:
-        """Whether an evaluation of it has a result."""
-        return bool(self.scores or self.failures)
-
-    @property
-    def whole(self) -> bool:
-        """Whether it can be taken: no evaluation of it failed or was stopped."""
-        return not self.failures and self.stopped is None
 
     @property
     def mean(self) -> float:
@@ -225,36 +192,30 @@ def settings(history: History) -> list[Setting]:
     pooled: dict[str, list[Evaluation]] = {}
     for evaluation in history.evaluations:
         pooled.setdefault(identity(evaluation.values), []).append(evaluation)
-    return [_pooled(evaluations) for evaluations in pooled.values()]
-
-
-def _pooled(evaluations: list[Evaluation]) -> Setting:
-    results = [e.result for e in evaluations if e.result is not None]
-    return Setting(
-        evaluations[0].values,
-        tuple(evaluation.number for evaluation in evaluations),
-        tuple(score for result in results for score in result.scores),
-        tuple(result.failure for result in results if result.failure),
-        len(evaluations) - len(results),
-        next((result.stopped for result in results if result.stopped is not None), None),
-    )
+    found = []
+    for each in pooled.values():
+        results = [e.result for e in each if e.result is not None]
+        scores = tuple(score for result in results for score in result.scores)
+        failures = tuple(result.failure for result in results if result.failure)
+        stopped = next((result.stopped for result in results if result.stopped), None)
+        numbers, running = tuple(e.number for e in each), len(each) - len(results)
+        found.append(Setting(each[0].values, numbers, scores, failures, running, stopped))
+    return found
 
 
 def ranked(history: History) -> list[Setting]:
-    """Settings with scores that can be taken, the best mean first; all with scores if none can."""
+    """Settings with scores that can be taken, the best mean first; all with scores if none can.
+
+    One of which an evaluation failed or was stopped cannot be taken.
+    """
     scored = [setting for setting in settings(history) if setting.scores]
     sign = -1.0 if history.higher_is_better else 1.0
-    able = [setting for setting in scored if setting.whole] or scored
+    able = [setting for setting in scored if not (setting.failures or setting.stopped)] or scored
     return sorted(able, key=lambda setting: sign * setting.mean)
 
 
 class Rung(NamedTuple):
-    """The best score so far of a training that went on at a rung of successive halving.
-
-    Attributes:
-      number: of the evaluation.
-      budget: that it had had by then.
-    """
+    """The best score so far of an evaluation that went on at a rung, and its budget by then."""
 
     number: int
     score: float
@@ -276,3 +237,65 @@ def rungs(history: History) -> list[Rung]:
             went_on = evaluation.rungs[: -1 if stopped else None]
             passed += [(evaluation.number, score, at) for at, score in enumerate(went_on)]
     return [Rung(number, score, budgets[at]) for number, score, at in passed if at in budgets]
+
+
+@dataclasses.dataclass(frozen=True)
+class Halving:
+    """When trainings are looked at: eta, and r epochs of the first rung."""
+
+    factor: int
+    first: int = 1
+
+    def __post_init__(self) -> None:
+        if self.factor < 2 or self.first < 1:
+            raise ConfigError(f"halving: expected a factor of at least 2, got {self.factor}")
+
+    def rungs(self, epochs: int) -> list[int]:
+        """Epochs after which a training of so many is looked at, all before the last."""
+        rungs, rung = [], self.first
+        while rung < epochs:
+            rungs.append(rung)
+            rung *= self.factor
+        return rungs
+
+    def reported(self, history: History, number: int, at: Stopped, best: float) -> History:
+        """The history after an evaluation that runs has a best score so far at a step of so many.
+
+        It has its result where it has reached its next rung and is stopped.
+        """
+        for rung in self.rungs(at.of)[len(history.evaluations[number].rungs) :]:
+            if at.epochs < rung or history.evaluations[number].result is not None:
+                break
+            history = self.judged(history, {number: (best, Stopped(rung, at.of))})
+        return history
+
+    def judged(
+        self,
+        history: History,
+        reached: Mapping[int, tuple[float, Stopped]],
+        ended: Collection[int] = (),
+    ) -> History:
+        """The history with scores at rungs, in which those that do not go on have their results.
+
+        All that reach a rung at once are compared with each other. Equal scores go on together.
+
+        Args:
+          reached: number of an evaluation that runs -> its best score so far, at its next rung.
+          ended: evaluations that end by themselves now: they are compared with, and not stopped.
+        """
+        for number, (score, _) in reached.items():
+            rungs = (*history.evaluations[number].rungs, score)
+            history = history.changed(number, rungs=rungs)
+        stopped = [n for n in reached if n not in ended and not self._goes_on(history, n)]
+        for number in stopped:
+            score, at = reached[number]
+            history = history.told(number, Result((score,), stopped=at))
+        return history
+
+    def _goes_on(self, history: History, number: int) -> bool:
+        """Whether an evaluation is among the best 1 / factor, one at least, at its last rung."""
+        own = history.evaluations[number].rungs
+        rung, sign = len(own) - 1, 1.0 if history.higher_is_better else -1.0
+        scores = [sign * e.rungs[rung] for e in history.evaluations if len(e.rungs) > rung]
+        better = sum(score > sign * own[rung] for score in scores)
+        return better < max(1, len(scores) // self.factor)

@@ -28,14 +28,7 @@ _LEAST_WARPED = 10  # points a hyperparameter from which places are warped
 
 
 class Kernel(NamedTuple):
-    """What is fitted, all in the logarithm.
-
-    Attributes:
-      scale: log s, of the variance.
-      noise: of the variance of the noise.
-      lengths: [G] log l.
-      a, b: [W] of the warp; empty: none.
-    """
+    """log s, log of the noise's variance, [G] log l, [W] log a and b of the warp (empty: none)."""
 
     scale: float
     noise: float
@@ -79,7 +72,7 @@ class Model(NamedTuple):
 
     Attributes:
       factor: lower Cholesky factor of the covariance of the targets.
-      weights: [n] inverse covariance times targets.
+      weights: [n] its inverse times targets.
     """
 
     kernel: Kernel
@@ -101,10 +94,9 @@ def prior(columns: Columns, warped: bool, known: bool) -> Prior:
     """Priors of a kernel's vector.
 
     Length-scales: mode sqrt(d) exp(sqrt 2 - 3), sd sqrt 3 (Hvarfner et al. 2024, as in BoTorch),
-    with d hyperparameters active together: a branch of few of them may be as rugged as any other;
-    noise: mode exp -5, sd 1 (BoTorch) beside known variances, else mode exp -2, sd 2, so that a
-    score may be mostly luck (the former fits a tenth of a noise of sd .5 in scores of sd .6);
-    warp: sd sqrt .75 (Snoek et al. 2014); variance: sd 1.
+    with d hyperparameters active together; noise: mode exp -5, sd 1 (BoTorch) beside known
+    variances, else mode exp -2, sd 2: a score may be mostly luck; warp: sd sqrt .75 (Snoek et al.
+    2014); variance: sd 1.
 
     Args:
       warped: whether places are.

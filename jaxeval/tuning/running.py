@@ -11,44 +11,27 @@ import json
 import math
 import re
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
 
 from jaxeval.bandits import commands
 from jaxeval.bandits.commands import EvaluationFailed, Report
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, argument
 from jaxeval.space.space import Space
 from jaxeval.tuning.history import Evaluation, Result, Setting, Stopped, Values
-from jaxeval.tuning.search import End, Search, State
+from jaxeval.tuning.search import End, Search, State, fresh_seeds
 
 _PLACE = re.compile(r"\{([A-Za-z0-9_-]+)\}")
 _BESIDE = ("seed", "values")
 Job = tuple[int, int]  # number of the evaluation, seed
 
 
-class Evaluate(Protocol):
-    """Values and a seed -> a score; `report` hears of intermediate scores.
-
-    Attributes:
-      seeded: whether it is told its seed; if not, all seeds of a setting are the same run.
-    """
-
-    seeded: bool
-
-    def __call__(self, values: Values, seed: int, report: Report | None = None) -> float:
-        """Raises EvaluationFailed where there is no score."""
-        ...
-
-
 class Function:
-    """Evaluates by a function, called with what its arguments are named.
-
-    Args:
-      function: called with the values by name, and with `seed=` and `report=` where it has
-        arguments of these names.
+    """Evaluates by a function of the values by name.
 
     Attributes:
-      seeded, reports: whether it has these arguments.
+      seeded: whether it has an argument `seed`; if not, all seeds of a setting are the same run.
+      reports: whether it has an argument `report`, of intermediate scores.
     """
 
     def __init__(self, function: Callable[..., float]):
@@ -80,6 +63,8 @@ class Command:
       ConfigError: it names what is not in the space, or nothing of it.
     """
 
+    reports = True
+
     def __init__(
         self, template: str, space: Space, field: str | None = None, limit: float | None = None
     ):
@@ -101,7 +86,7 @@ class Command:
                 f"command: expected {{values}}, or each hyperparameter by its name: "
                 f"{{{lacking[0]}}} is missing in {template!r}"
             )
-        self.seeded = "seed" in placeholders
+        self.seeded, self.name = "seed" in placeholders, template
 
     def __call__(self, values: Values, seed: int, report: Report | None = None) -> float:
         """The score; `report` hears of the lines {"step": 3, "score": 0.7} before it."""
@@ -124,97 +109,113 @@ def _texts(values: Values, seed: int) -> dict[str, str]:
     return {**shown, "seed": str(seed), "values": plain}
 
 
-def run(
-    search: Search,
-    state: State,
-    evaluate: Evaluate,
-    end: End,
-    *,
-    workers: int = 1,
-    retries: int = 0,
-    steps: int | None = None,
-) -> Iterator[tuple[Evaluation, str]]:
-    """Goes on with a search, evaluations that ran before first; the state is always saved.
+def refuse_unfit(
+    evaluate: Function | Command, seeds: bool, halving: int | None, steps: int | None
+) -> None:
+    """Raises ConfigError where something is evaluated in a way that it does not take.
 
     Args:
+      seeds: whether with several of them.
+      halving, steps: of a search.
+    """
+    if (halving is None) != (steps is None):
+        both = f"{argument('halving')}, {argument('steps')}"
+        raise ConfigError(f"{both}: expected both or neither")
+    for name, wrong in (
+        ("seed", seeds and not evaluate.seeded),
+        ("report", halving is not None and not evaluate.reports),
+    ):
+        if wrong:
+            what = f"{{{name}}}" if isinstance(evaluate, Command) else f"an argument {name}"
+            raise ConfigError(f"{evaluate.name}: expected {what}: it is to be told of it")
+
+
+class Runner:
+    """Evaluates a search by a function or a command, in threads.
+
+    Args:
+      workers: evaluations at once.
       retries: times that a failed seed is tried again; then the evaluation has failed.
       steps: at which evaluations report, of a search with halving.
-
-    Yields:
-      an evaluation that has ended, or is tried again, and what went wrong.
     """
-    live, scores = _Live(search, state, evaluate, steps), dict[int, dict[int, float]]()
-    desk: commands.Workers[Job]
-    with commands.working(live, workers, retries) as desk:
-        desk.waiting.extend(_jobs(state.history.pending))
-        while True:
-            # as many settings as keep all workers busy
-            more = min(-(-desk.free // search.seeds), end.left(state))
-            if more > 0:
-                with live.lock:
-                    history, proposed = search.ask(state.history, more)
-                    state.save(history)
-                desk.waiting.extend(_jobs(proposed))
-            stopping = search.halving is not None and desk.busy
-            if not state.history.pending and not stopping:
-                return
-            for job, result in desk.next_results():
-                with live.lock:
-                    said = _told(state, scores, job, result, desk)
-                if said is not None:
-                    yield state.history.evaluations[job[0]], said
 
-
-def _jobs(evaluations: list[Evaluation]) -> list[Job]:
-    return [(evaluation.number, seed) for evaluation in evaluations for seed in evaluation.seeds]
-
-
-def _told(
-    state: State,
-    scores: dict[int, dict[int, float]],
-    job: Job,
-    result: float | EvaluationFailed,
-    desk: commands.Workers[Job],
-) -> str | None:
-    """What went wrong with a job; None while other seeds are awaited, or all is known."""
-    number, seed = job
-    evaluation = state.history.evaluations[number]
-    if evaluation.result is not None:
-        state.save(state.history)
-        return "" if evaluation.result.stopped is not None else None
-    if isinstance(result, float):
-        known = scores.setdefault(number, {})
-        known[seed] = result
-        if len(known) < len(evaluation.seeds):
-            return None
-        ended = Result(tuple(known[seed] for seed in evaluation.seeds))
-        state.save(state.history.told(number, ended))
-        return ""
-    if desk.try_again(job):
-        return f"{result}; tried again"
-    desk.drop(number)
-    state.save(state.history.told(number, Result(failure=str(result))))
-    return str(result)
-
-
-class _Live:
-    """A search under way, whose history worker threads add to as evaluations report."""
-
-    def __init__(self, search: Search, state: State, evaluate: Evaluate, steps: int | None):
-        self._search, self._state, self._evaluate, self._steps = search, state, evaluate, steps
-        self.lock, self._best = threading.Lock(), dict[int, float]()
+    def __init__(
+        self,
+        search: Search,
+        state: State,
+        evaluate: Function | Command,
+        end: End,
+        workers: int = 1,
+        retries: int = 0,
+        steps: int | None = None,
+    ):
+        self.search, self.state, self.evaluate, self.end = search, state, evaluate, end
+        self._workers, self._retries, self._steps = workers, retries, steps
+        self._lock = threading.Lock()  # of the state, which evaluations that report change too
+        self._best: dict[int, float] = {}  # of evaluations that run
+        self._scores: dict[int, dict[int, float]] = {}  # the same, of seeds that have ended
         self.stop = getattr(evaluate, "stop", lambda: None)
 
+    def run(self) -> Iterator[tuple[Evaluation, str]]:
+        """Goes on with the search, evaluations that ran before first; the state is always saved.
+
+        Yields:
+          an evaluation that has ended, or is tried again, and what went wrong.
+        """
+        state = self.state
+        with commands.working(self, self._workers, self._retries) as desk:
+            desk.waiting.extend(_jobs(state.history.pending))
+            while True:
+                # as many settings as keep all workers busy
+                more = min(-(-desk.free // self.search.seeds), self.end.left(state))
+                if more > 0:
+                    with self._lock:
+                        history, proposed = self.search.ask(state.history, more)
+                        state.save(history)
+                    desk.waiting.extend(_jobs(proposed))
+                stopping = self.search.halving is not None and desk.busy
+                if not state.history.pending and not stopping:
+                    return
+                for job, result in desk.next_results():
+                    with self._lock:
+                        said = self._told(job, result, desk)
+                    if said is not None:
+                        yield state.history.evaluations[job[0]], said
+
+    def _told(
+        self, job: Job, result: float | EvaluationFailed, desk: commands.Workers
+    ) -> str | None:
+        """What went wrong with a job; None while other seeds are awaited, or all is known."""
+        number, seed = job
+        state, evaluation = self.state, self.state.history.evaluations[job[0]]
+        if evaluation.result is not None:
+            state.save(state.history)
+            return "" if evaluation.result.stopped is not None else None
+        if isinstance(result, float):
+            known = self._scores.setdefault(number, {})
+            known[seed] = result
+            if len(known) < len(evaluation.seeds):
+                return None
+            ended = Result(tuple(known[seed] for seed in evaluation.seeds))
+            state.save(state.history.told(number, ended))
+            return ""
+        if desk.try_again(job):
+            return f"setting {number}: {result}; tried again"
+        desk.drop(number)
+        state.save(state.history.told(number, Result(failure=str(result))))
+        return str(result)
+
     def __call__(self, number: int, seed: int) -> float:
+        """The score of a seed of an evaluation, which may report on the way."""
         self._best.pop(number, None)
-        values = self._state.history.evaluations[number].values
+        values = self.state.history.evaluations[number].values
         report = None if self._steps is None else functools.partial(self._report, number)
-        return self._evaluate(values, seed, report)
+        return self.evaluate(values, seed, report)
 
     def _report(self, number: int, step: int, score: float) -> bool:
         """Whether an evaluation is to stop; what does not report in time is not looked at."""
-        with self.lock:
-            state, halving, steps = self._state, self._search.halving, self._steps
+        with self._lock:
+            state, halving, steps = self.state, self.search.halving, self._steps
             running = state.history.evaluations[number].result is None
             if running and halving is not None and steps is not None and math.isfinite(score):
                 best = state.history.better(score, self._best.get(number))
@@ -223,32 +224,28 @@ class _Live:
                 state.history = halving.reported(state.history, number, at, best)
             return state.history.evaluations[number].result is not None
 
+    def again(self, setting: Setting, count: int) -> Iterator[tuple[int, float | str]]:
+        """A setting with so many fresh seeds: those whose scores the state lacks.
 
-def again(
-    evaluate: Evaluate,
-    state: State,
-    setting: Setting,
-    seeds: Sequence[int],
-    workers: int = 1,
-    retries: int = 0,
-) -> Iterator[tuple[int, float | str]]:
-    """One setting with several seeds: those whose scores the state lacks.
+        Yields:
+          a seed with its score, or with the cause of its last failure.
+        """
+        known = self.state.fresh_of(setting)
+        left = [seed for seed in fresh_seeds(count) if not isinstance(known.get(seed), float)]
 
-    Yields:
-      a seed with its score, or with the cause of its last failure.
-    """
-    known = state.fresh_of(setting)
+        def called(number: int, seed: int) -> float:
+            return self.evaluate(setting.values, seed)
 
-    def called(number: int, seed: int) -> float:
-        return evaluate(setting.values, seed)
+        called.stop = self.stop  # type: ignore[attr-defined]
+        with commands.working(called, self._workers, self._retries) as desk:
+            desk.waiting.extend((0, seed) for seed in left)
+            while desk.busy:
+                for job, result in desk.next_results():
+                    if isinstance(result, float) or not desk.try_again(job):
+                        known[job[1]] = result if isinstance(result, float) else str(result)
+                        self.state.save(self.state.history)
+                        yield job[1], known[job[1]]
 
-    called.stop = getattr(evaluate, "stop", lambda: None)  # type: ignore[attr-defined]
-    desk: commands.Workers[Job]
-    with commands.working(called, workers, retries) as desk:
-        desk.waiting.extend((0, seed) for seed in seeds if not isinstance(known.get(seed), float))
-        while desk.busy:
-            for job, result in desk.next_results():
-                if isinstance(result, float) or not desk.try_again(job):
-                    known[job[1]] = result if isinstance(result, float) else str(result)
-                    state.save(state.history)
-                    yield job[1], known[job[1]]
+
+def _jobs(evaluations: list[Evaluation]) -> list[Job]:
+    return [(evaluation.number, seed) for evaluation in evaluations for seed in evaluation.seeds]

@@ -21,11 +21,10 @@ from jaxeval.space.distributions import Distribution, LogUniform, Stepped, Unifo
 from jaxeval.space.space import Space
 from jaxeval.tuning import candidates, encoding
 from jaxeval.tuning import history as histories
-from jaxeval.tuning.halving import Halving
-from jaxeval.tuning.history import Evaluation, History, Setting, Values
+from jaxeval.tuning.history import Evaluation, Halving, History, Setting, Values
 
 Method = Literal["gp", "sobol", "random"]
-FIRST_FRESH_SEED = 1_000_001  # of the setting that is taken: beyond the seeds of all evaluations
+_FRESH = 1_000_001  # beyond the seeds of all evaluations
 
 
 @dataclasses.dataclass(frozen=True)
@@ -201,6 +200,11 @@ def refuse_others(space: Space, history: History) -> None:
             ) from None
 
 
+def fresh_seeds(count: int) -> range:
+    """So many seeds that no evaluation has, for the setting that is taken."""
+    return range(_FRESH, _FRESH + count)
+
+
 @dataclasses.dataclass
 class State:
     """A search under way; on disk, proposals are written before they run.
@@ -210,19 +214,26 @@ class State:
       file: None: nothing is kept.
       fresh: setting (`history.identity`) -> fresh seed -> its score, or why it failed.
       before: seconds that earlier processes worked on it.
-      begun: when this one began, by `time.monotonic`.
+      known: evaluations that had ended when this one began.
+      begun: when that was, by `time.monotonic`.
     """
 
     history: History
     file: state_file.StateFile | None = None
     fresh: dict[str, dict[int, float | str]] = dataclasses.field(default_factory=dict)
     before: float = 0.0
+    known: int = 0
     begun: float = dataclasses.field(default_factory=time.monotonic)
 
     @property
     def seconds(self) -> float:
         """Of wall time, of all processes."""
         return self.before + time.monotonic() - self.begun
+
+    @property
+    def pace(self) -> float:
+        """Seconds of this process for each evaluation."""
+        return (self.seconds - self.before) / max(1, len(self.history.ended) - self.known)
 
     def fresh_of(self, setting: Setting) -> dict[int, float | str]:
         """What fresh seeds of a setting gave."""
@@ -267,6 +278,7 @@ def opened(
                 }
                 state.history, state.before = History.from_dict(tree), seconds
                 refuse_others(search.space, state.history)
+                state.known = len(state.history.ended)
                 if state.history.higher_is_better != higher_is_better:
                     raise DataError("the direction of its history is not that of its search")
         yield state
