@@ -256,8 +256,6 @@ def _search(
     trials: int,
 ) -> "Search":
     """What is asked for; ConfigError where it does not go together."""
-    from jaxeval.tuning.halving import Halving
-
     from jaxeval.tuning.history import Halving
     from jaxeval.tuning.search import Search, setting
 

@@ -36,10 +36,9 @@ class Columns(NamedTuple):
     """The columns of a feature matrix.
 
     Attributes:
-      group: [D] hyperparameter of each column: columns of one share a length-scale.
-      warped: [W] columns of numbers, whose places a model may warp.
-      groups: number of hyperparameters, and of the budget where that is a column.
-      together: how many of these are active at once, at most.
+      group: [D] hyperparameter of each: columns of one share a length-scale.
+      warped: [W] those of numbers, whose places a model may warp.
+      groups, together: how many hyperparameters there are, and are active at once at most.
     """
 
     group: np.ndarray
@@ -48,26 +47,19 @@ class Columns(NamedTuple):
     together: int
 
     def with_budget(self) -> "Columns":
-        """The same with a last column that says how much of its training a setting had."""
+        """With a last column that says how much of its training a setting had."""
         group = np.append(self.group, self.groups)
         return Columns(group, self.warped, self.groups + 1, self.together + 1)
 
     def complete(self, rows: np.ndarray, budget: float = 1.0) -> np.ndarray:
         """Features [n, D], with this budget (1: a whole training) where they are to have one."""
         lacking = len(self.group) - rows.shape[1]
-        if not lacking:
-            return rows
-        return np.pad(rows, ((0, 0), (0, lacking)), constant_values=budget)
+        return np.pad(rows, ((0, 0), (0, lacking)), constant_values=budget) if lacking else rows
 
 
 @dataclasses.dataclass(frozen=True)
 class Axis:
-    """A hyperparameter as a coordinate.
-
-    Attributes:
-      count: of its values; 0: a continuous range.
-      categorical: whether it has choices without order.
-    """
+    """A hyperparameter of so many values (0: a range), in order unless it is categorical."""
 
     distribution: Distribution
     count: int
@@ -100,7 +92,7 @@ class Axis:
         return of.in_order[index] if isinstance(of, Choices) else of.value(index)
 
     def numbered(self, indices: np.ndarray) -> np.ndarray:
-        """Places of the values with these numbers in the order, of a finite one."""
+        """Places of the values with these numbers in their order."""
         if self.categorical:
             return indices.astype(np.float64)
         if isinstance(self.distribution, LogInteger):
@@ -113,11 +105,9 @@ class Axis:
         if isinstance(self.distribution, LogInteger):
             numbers = map(self.distribution.at, quantiles.tolist())
             return np.array([self.place(number) for number in numbers])
-        return (
-            self.numbered(np.floor(quantiles * self.count).astype(int))
-            if self.count
-            else np.array(quantiles, np.float64)
-        )
+        if self.count:
+            return self.numbered(np.floor(quantiles * self.count).astype(int))
+        return np.array(quantiles, np.float64)
 
     def snapped(self, places: np.ndarray) -> np.ndarray:
         """The nearest places that values have."""
@@ -146,12 +136,13 @@ def _even(index: int | np.ndarray, count: int) -> float | np.ndarray:
 @functools.lru_cache(maxsize=32)
 def axes(space: Space) -> tuple[Axis, ...]:
     """An axis a hyperparameter."""
-    found = []
-    for of in (parameter.distribution for parameter in space.parameters):
-        count = len(of.values) if isinstance(of, Choices) else 0
-        count = of.count if isinstance(of, Grid) else count
-        found.append(Axis(of, count, isinstance(of, Choices) and not of.ordered))
-    return tuple(found)
+
+    def axis(of: Distribution) -> Axis:
+        if isinstance(of, Choices):
+            return Axis(of, len(of.values), not of.ordered)
+        return Axis(of, of.count if isinstance(of, Grid) else 0, False)
+
+    return tuple(axis(parameter.distribution) for parameter in space.parameters)
 
 
 def places(space: Space, settings: Sequence[Mapping[str, Value]]) -> np.ndarray:
@@ -179,11 +170,7 @@ def settings(space: Space, rows: np.ndarray) -> list[dict[str, Value]]:
 
 
 def snap(space: Space, rows: np.ndarray) -> np.ndarray:
-    """The nearest places that a setting can have: grids kept, inactive hyperparameters NaN.
-
-    Args:
-      rows: [n, P] of finite numbers, those of inactive hyperparameters included.
-    """
+    """The nearest places that a setting can have, of finite numbers [n, P]; NaN if inactive."""
     columns = [axis.snapped(rows[:, k]) for k, axis in enumerate(axes(space))]
     snapped = np.stack(columns, axis=1)
     snapped[~_active(space, snapped)] = np.nan
@@ -228,9 +215,7 @@ def is_taken(rows: np.ndarray, taken: np.ndarray) -> np.ndarray:
     first = int(np.argmax([len(np.unique(column)) for column in others.T]))
     left, right = np.nonzero(np.abs(mine[:, first, None] - others[None, :, first]) <= SAME)
     same = (np.abs(mine[left] - others[right]) <= SAME).all(axis=1)
-    found = np.zeros(len(mine), bool)
-    found[left[same]] = True
-    return found
+    return np.isin(np.arange(len(mine)), left[same])
 
 
 def features(space: Space, rows: np.ndarray) -> np.ndarray:

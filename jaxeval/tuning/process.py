@@ -48,13 +48,11 @@ def unpacked(theta: np.ndarray, columns: Columns) -> Kernel:
 
 
 class Data(NamedTuple):
-    """What was observed.
+    """What was observed: features [n, D] and targets [n], of which more is better.
 
     Attributes:
-      features: [n, D], or with a column more: `Columns.with_budget`.
-      targets: [n], more is better.
       variances: [n] known variance of each target, 0 where none is known.
-      shares: [n] of the fitted noise that each target has: 1 / n of a mean of n.
+      shares: [n] of the fitted noise that each target has: 1 / k of a mean of k.
     """
 
     features: np.ndarray
@@ -83,7 +81,7 @@ class Model(NamedTuple):
 
 
 class Prior(NamedTuple):
-    """Normal priors of all numbers of a `Kernel`, with bounds [K, 2]."""
+    """Normal priors of a kernel's vector [K], with bounds [K, 2]."""
 
     mean: np.ndarray
     sd: np.ndarray
@@ -99,7 +97,6 @@ def prior(columns: Columns, warped: bool, known: bool) -> Prior:
     2014); variance: sd 1.
 
     Args:
-      warped: whether places are.
       known: whether the variances of targets are, so that the fitted noise is a rest.
     """
     d, w = columns.groups, 2 * len(columns.warped) * warped
@@ -123,7 +120,7 @@ def negative_log_posterior(
     points = scaled(kernel, columns, data.features)
     squared = distance.cdist(points, points, "sqeuclidean")
     scale = math.exp(kernel.scale)
-    correlation = matern(squared)
+    correlation, r = matern(squared), np.sqrt(5.0 * squared)
     factor = _factor(scale * correlation, data.noise(kernel.noise))
     if factor is None:
         return 1e25, np.zeros_like(theta)
@@ -135,7 +132,7 @@ def negative_log_posterior(
     inner = inner + inner.T
     np.fill_diagonal(inner, diagonal)
     inner -= np.outer(weights, weights)  # value = .5 tr(inner dK)
-    by_squared = 0.5 * scale * inner * _slope(squared)
+    by_squared = 0.5 * scale * inner * ((-5.0 / 6.0) * (1.0 + r) * np.exp(-r))  # of `matern`
     gradient = np.empty_like(theta)
     gradient[0] = 0.5 * scale * np.sum(inner * correlation)
     gradient[1] = 0.5 * math.exp(kernel.noise) * (inner.diagonal() @ data.shares)
@@ -185,14 +182,6 @@ def matern(squared: np.ndarray) -> np.ndarray:
     np.exp(r, out=r)
     correlation *= r
     return correlation
-
-
-def _slope(squared: np.ndarray) -> np.ndarray:
-    """Derivative of `matern` with regard to the squared distance; finite at 0."""
-    r = np.sqrt(5.0 * squared)
-    slopes = (-5.0 / 6.0) * (1.0 + r)
-    slopes *= np.exp(-r)
-    return slopes
 
 
 def scaled(kernel: Kernel, columns: Columns, features: np.ndarray) -> np.ndarray:
@@ -268,11 +257,9 @@ def condition(kernel: Kernel, columns: Columns, data: Data) -> Model:
 
 
 class Prediction(NamedTuple):
-    """The posterior of the noise-free objective at m points, of whole trainings.
+    """The posterior of the noise-free objective at features [m, D], of whole trainings.
 
     Attributes:
-      features: [m, D].
-      mean, variance: [m].
       solved: [n, m] inverse factor times the covariance with the data, for joint posteriors.
     """
 
