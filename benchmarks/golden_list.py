@@ -60,9 +60,9 @@ RENAMED: list[tuple] = [
         for old, new, why in (
             ("best.mean", None, "the mean of its scores"),
             ("retrained.optimism", None, "that of the setting that is taken is enough"),
-            ("retrained.optimism_of_taken.setting", None, "it is the best"),
-            ("retrained.optimism_of_taken.seeds", None, "it is the best"),
-            ("retrained.optimism_of_taken", "retrained.optimism", "one optimism"),
+            ("retrained.optimism_of_taken.value", "retrained.optimism", "one optimism"),
+            ("retrained.optimism_of_taken.interval", "retrained.interval", "one optimism"),
+            ("retrained.optimism_of_taken.*", None, "known from the rest"),
             ("posterior.neighbourhood", "posterior.slices", "as the figure"),
             ("best_so_far", None, "the figure has it"),
             ("evaluations.*.scores", "evaluations.*.result.scores", "as in Python"),

@@ -30,39 +30,26 @@ LEAST_DF = 4  # of the noise, below which little is said by it
 
 
 @dataclasses.dataclass(frozen=True)
-class Optimism:
-    """How much more the search promises than the setting that is taken keeps.
+class Retrained:
+    """The setting that is taken with fresh seeds.
 
     The best of many noisy scores is best by luck too: Melis et al. (2018, section 5.1) found it
     one standard deviation from the mean of the same setting with other seeds.
 
     Attributes:
-      seen: mean score of the setting in the search.
-      mean: of its scores with fresh seeds.
-      value: by how much the first is better: positive where the search was too hopeful.
-      interval: of the value, by Student's t; None where fresh scores do not differ.
-    """
-
-    seen: float
-    mean: float
-    value: float
-    interval: Interval | None
-
-
-@dataclasses.dataclass(frozen=True)
-class Retrained:
-    """The setting that is taken with fresh seeds.
-
-    Attributes:
       scores: part of the data -> those of seeds that have one; the first is what was searched by.
       failures: causes, of the other seeds.
       parts: part -> its scores in numbers.
+      optimism: by how much its score in the search is better than the mean of fresh ones; None
+        where no seed has a score.
+      interval: of the optimism, by Student's t; None where fresh scores do not differ.
     """
 
     scores: Mapping[str, Sequence[float]]
     failures: Sequence[str]
     parts: Mapping[str, describe.Summary]
-    optimism: Optimism | None
+    optimism: float | None
+    interval: Interval | None
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -229,11 +216,10 @@ class Tuned(Result):
         if self.noise is not None:
             df = text.counted(self.noise_df, "degree")
             yield f"sd of one seed's score: {self._shown(self.noise)} ({df} of freedom)"
-        if self.retrained is not None and (of := self.retrained.optimism) is not None:
-            yield (
-                f"optimism of the search: {self._shown(of.value)}{self._interval(of.interval)}: "
-                f"{self._shown(of.seen)} in the search, {self._shown(of.mean)} with fresh seeds"
-            )
+        again = self.retrained
+        if again is not None and again.optimism is not None:
+            said = self._shown(again.optimism) + self._interval(again.interval)
+            yield f"optimism of the search (its score less the mean of fresh ones): {said}"
         if self.posterior is not None:
             title = "Importance: Sobol indices of the model, and their spread"
             yield Table(IMPORTANCE, importance_rows(self.posterior), title)
@@ -290,7 +276,7 @@ def result(
       fresh: scores of the best setting with fresh seeds by part; None: not asked for.
       failures: of other fresh seeds.
     """
-    history, posterior, retrained = state.history, None, None
+    history, posterior, again = state.history, None, None
     best = search.best(history)
     if search.method == "gp" and best is not None:
         from jaxeval.tuning import insight
@@ -301,11 +287,9 @@ def result(
             posterior = insight.insight(search.space, history, best, margin, seed, limits)
     samples = [setting.scores for setting in histories.settings(history)]
     if best is not None and fresh is not None:
-        parts = {part: _summary(of, metric, unit) for part, of in fresh.items() if of}
-        searched = next(iter(fresh.values()))
-        samples.append(tuple(searched))
-        worth = optimism(best.mean, searched, history.higher_is_better) if searched else None
-        retrained = Retrained(fresh, failures, parts, worth)
+        samples.append(tuple(next(iter(fresh.values()))))
+        higher = history.higher_is_better
+        again = retrained(best.mean, higher, fresh, failures, metric, unit)
     causes = [e.result.failure for e in history.ended if e.result and e.result.failure]
     return Tuned(
         best,
@@ -318,7 +302,7 @@ def result(
         history.higher_is_better,
         seeded,
         *_noise(samples),
-        retrained,
+        again,
         posterior,
         history.evaluations,
         search.to_dict(),
@@ -335,14 +319,26 @@ def _summary(sample: Sequence[float], metric: str, unit: str) -> describe.Summar
     return dataclasses.replace(summary, mean_interval=within(summary.mean_interval, *bounds))
 
 
-def optimism(seen: float, fresh: Sequence[float], higher_is_better: bool) -> Optimism:
-    """That of a score that was seen, by fresh ones."""
-    sign, mean, interval = 1.0 if higher_is_better else -1.0, statistics.fmean(fresh), None
-    if len(set(fresh)) > 1:
-        of_mean = describe.t_interval(np.asarray(fresh, np.float64), 0.95)
+def retrained(
+    seen: float,
+    higher_is_better: bool,
+    fresh: Mapping[str, Sequence[float]],
+    failures: Sequence[str],
+    metric: str,
+    unit: str,
+) -> Retrained:
+    """What fresh seeds say of a score that was seen in the search; arguments as of `result`."""
+    parts = {part: _summary(of, metric, unit) for part, of in fresh.items() if of}
+    searched, interval = next(iter(fresh.values())), None
+    if not searched:
+        return Retrained(fresh, failures, parts, None, None)
+    sign = 1.0 if higher_is_better else -1.0
+    if len(set(searched)) > 1:
+        of_mean = describe.t_interval(np.asarray(searched, np.float64), 0.95)
         low, high = sorted(sign * (seen - end) + 0.0 for end in of_mean[:2])
         interval = of_mean._replace(low=low, high=high)
-    return Optimism(seen, mean, sign * (seen - mean) + 0.0, interval)  # never -0
+    optimism = sign * (seen - statistics.fmean(searched)) + 0.0  # never -0
+    return Retrained(fresh, failures, parts, optimism, interval)
 
 
 def _noise(samples: Sequence[Sequence[float]]) -> tuple[float | None, int]:

@@ -109,7 +109,8 @@ def _draw_retrained(axes: "Axes", tuned: Tuned) -> None:
     """A line and a band for the mean with fresh seeds and its interval."""
     if tuned.retrained is None or tuned.retrained.optimism is None:
         return
-    summary, mean = next(iter(tuned.retrained.parts.values())), tuned.retrained.optimism.mean
+    summary = next(iter(tuned.retrained.parts.values()))
+    mean = statistics.fmean(next(iter(tuned.retrained.scores.values())))
     style: Any = {"color": plots.COLOURS[2], "linewidth": 1.2, "linestyle": "--"}
     axes.axhline(scores.factor(tuned.unit) * mean, label="best, retrained", **style)
     limits = axes.get_ylim()

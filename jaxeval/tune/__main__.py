@@ -14,7 +14,6 @@ from jaxeval.parameters import Changes, Count, Natural, NonNegative, Positive, Q
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
-    from jaxeval.report.result import Result
     from jaxeval.report.tuning import Tuned
     from jaxeval.space.space import Space
     from jaxeval.tuning.running import Runner
@@ -46,7 +45,7 @@ def tune(
     store: str | None = None,
     dry_run: bool = False,
     quiet: Quiet = False,
-) -> "Result":
+) -> "Tuned | str":
     """Searches a space for the best setting of a config, in few trainings.
 
     Proposes settings, trains each batch of them as populations, and learns from their dev scores

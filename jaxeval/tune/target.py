@@ -28,9 +28,7 @@ class Target:
 
     Attributes:
       source, changes: of the config, before what a search sets.
-      base: the config with its data.
       record: under which its evaluations are recorded.
-      session: data that was read, programs that were compiled.
       compiled: hyperparameters whose values are compiled in: neither traced nor sizes that are
         padded, in any of some draws.
     """
@@ -45,19 +43,11 @@ class Target:
     compiled: tuple[str, ...] = ()
 
     def config(self, values: Mapping[str, Any]) -> Any:
-        """The config of a setting.
-
-        Raises:
-          ConfigError: the values are no config.
-        """
+        """The config of a setting; ConfigError: the values are none."""
         return proposers.configured(self.source, self.changes, self.space, values)
 
     def entries(self, evaluation: Evaluation) -> list[Entry]:
-        """What is trained for an evaluation, one a seed.
-
-        Raises:
-          ConfigError: as `config`.
-        """
+        """What is trained for an evaluation, one a seed; ConfigError: it is no config."""
         config = self.config(evaluation.values)
         setting = (evaluation.values, evaluation.seeds)
         trials = proposers.evaluations(self.base.config, [config], [setting], self.design)
@@ -79,12 +69,7 @@ class Target:
             memory.refuse_too_large(own.problem, [prepared.member_of(own)])
 
     def buckets(self, trainings: int, lanes: int) -> list[ShapeBucket]:
-        """The shapes that settings are padded to; none where nothing is padded.
-
-        Args:
-          trainings: of the whole search.
-          lanes: of a population; what does not fit into memory so is no bucket.
-        """
+        """The shapes that settings are padded to: those of which so many lanes fit into memory."""
         if self.base.kind.member_sizes is None:
             return []
         config = self.base.config
@@ -126,11 +111,7 @@ class Target:
     def together(
         self, entries: Mapping[int, Entry], padded: Sequence[OpenProgram]
     ) -> dict[int, Entry]:
-        """Those of some settings that are to share a population with the first, by cost.
-
-        Args:
-          entries: number of the evaluation -> its first seed.
-        """
+        """Those of some settings that are to share a population with the first, by cost."""
         if not padded:
             return dict(entries)
         numbers = [*entries]
@@ -160,7 +141,6 @@ def target(
     """Reads a config and its data; nothing is trained.
 
     Args:
-      data: where the data is, instead of where the config says.
       where: what messages about the space begin with.
 
     Raises:

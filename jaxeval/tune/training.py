@@ -2,7 +2,7 @@
 
 import dataclasses
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import jax
@@ -10,15 +10,11 @@ import jax
 from jaxeval import files, observe, runs
 from jaxeval.config import writing
 from jaxeval.errors import ConfigError
-from jaxeval.files import Json
 from jaxeval.report import text
 from jaxeval.report import tuning as reports
-from jaxeval.report.document import Document
-from jaxeval.report.result import Result
 from jaxeval.report.sweep import plan
 from jaxeval.report.tuning import Tuned
 from jaxeval.studies import proposers
-from jaxeval.studies.costs import Estimate
 from jaxeval.tune import populations
 from jaxeval.tune.target import Target
 from jaxeval.tuning import search as searches
@@ -106,71 +102,31 @@ def _retrained(
     return observe.train(trials, folder, store_url, quiet=quiet)
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
-class TuningPlan(Result):
-    """What a search over a config would train first.
-
-    Attributes:
-      sentence: of the whole search.
-      settings: of the first batch.
-      failed: setting -> why it cannot be trained.
-    """
-
-    sentence: str
-    trials: int
-    settings: Sequence[Mapping[str, Json]]
-    failed: Mapping[int, str]
-    cohorts: Sequence[Estimate]
-    warnings: Sequence[str]
-
-    def document(self) -> Document:
-        """The sentence, and the plan of the first batch."""
-        first = plan.document(self.cohorts, self.warnings)
-        failed = [f"setting {number}: {why}" for number, why in self.failed.items()]
-        blocks = (f"the first batch: {first.answer[0]}", *first.answer[1:], *first.blocks, *failed)
-        return first._replace(answer=(self.sentence,), blocks=blocks, title="Plan of a search")
-
-    def to_dict(self) -> dict[str, Json]:
-        """The number of trials, and the first batch."""
-        first = plan.to_dict(self.cohorts, self.settings, self.warnings)
-        return {
-            "trials": self.trials,
-            "failed": {str(k): why for k, why in self.failed.items()},
-            "first": first,
-        }
-
-
 def planned(
     target: Target, search: Search, trials: int, parallel: int | None, retrain: int
-) -> TuningPlan:
-    """The first batch of a search that begins."""
+) -> str:
+    """The first batch of a search that begins, in words."""
     at_once = min(parallel or max(_LEAST_AT_ONCE, len(jax.devices())), trials)
     empty = History((), target.record.higher_is_better)
-    _, proposed = search.ask(empty, at_once, target.compiled)
-    failed, entries = dict[int, str](), []
-    for evaluation in proposed:
+    failed, entries = list[str](), []
+    for evaluation in search.ask(empty, at_once, target.compiled)[1]:
         try:
             each = target.entries(evaluation)
             target.refuse_too_large(each[0])
             entries += each
         except ConfigError as error:
-            failed[evaluation.number] = str(error)
+            failed.append(f"setting {evaluation.number}: {error}")
     padded = target.padded(trials * search.seeds, at_once * search.seeds)
+    first = plan.document(target.estimates(entries, padded)).answer if entries else []
     looked = ""
     if search.halving is not None:
         rungs = search.halving.rungs(target.base.config.training.epochs)
         looked = f", one of {search.halving.factor} goes on after epochs {rungs}"
     axes = text.counted(len(search.space.parameters), "hyperparameter")
-    seeds = "one" if search.adaptive else str(search.seeds)
-    sentence = (
+    whole = (
         f"{text.counted(trials, 'setting')} of {axes} by {search.method}, {at_once} at once, "
-        f"{seeds} seed each{looked}; then the best with {text.counted(retrain, 'fresh seed')}"
+        f"{text.counted(search.seeds, 'seed')} each{looked}; then the best with "
+        f"{text.counted(retrain, 'fresh seed')}"
     )
-    return TuningPlan(
-        sentence,
-        trials,
-        [dict(evaluation.values) for evaluation in proposed],
-        failed,
-        target.estimates(entries, padded) if entries else [],
-        target.base.source.findings.warnings,
-    )
+    lines = [whole, f"the first batch: {first[0] if first else 'nothing'}", *first[1:], *failed]
+    return "\n".join([*lines, *target.base.source.findings.warnings, ""])

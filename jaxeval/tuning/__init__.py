@@ -16,7 +16,7 @@ from jaxeval.space import space as spaces
 from jaxeval.space.space import Space
 from jaxeval.tuning import search as searches
 from jaxeval.tuning.history import Evaluation, Halving, History, Result, Setting, Stopped, Values
-from jaxeval.tuning.search import Method, Search
+from jaxeval.tuning.search import Method, Search, State
 
 __all__ = ["Evaluation", "EvaluationFailed", "History", "Result", "Setting", "Tuner"]
 
@@ -63,8 +63,7 @@ class Tuner:
         stops = None if halving is None else Halving(_whole("halving", halving, 2))
         self.steps = None if steps is None else _whole("steps", steps, 2)
         self.search = Search(known, method, *counts, adaptive, stops)
-        self._best: dict[int, float] = {}
-        self.history = history or History((), higher_is_better is not False)
+        self._state = State(history or History((), higher_is_better is not False))
         if higher_is_better not in (None, self.history.higher_is_better):
             raise DataError(
                 f"higher_is_better: {higher_is_better!r:.60}, but that of the history is "
@@ -72,13 +71,18 @@ class Tuner:
             )
         searches.refuse_others(known, self.history)
 
+    @property
+    def history(self) -> History:
+        """All that was asked for and told."""
+        return self._state.history
+
     def ask(self, count: int = 1) -> list[Evaluation]:
         """So many new proposals, which run until they are told; fewer where there are no more.
 
         But for adaptive seeds, none was proposed before.
         """
-        self.history, proposed = self.search.ask(self.history, _whole("count", count, 0))
-        return proposed
+        self._state.history, asked = self.search.ask(self.history, _whole("count", count, 0))
+        return asked
 
     def enqueue(self, values: Values) -> None:
         """Has a setting asked for before any other; one that was proposed already is not.
@@ -106,13 +110,8 @@ class Tuner:
         at = Stopped(_whole("step", step, 1, self.steps), self.steps)
         if index >= len(self.history.evaluations) or self.history.evaluations[index].result:
             raise DataError(f"evaluation {index}: does not run")
-        if known.failure:
-            return False  # as of a loss that is not finite for once
-        passed = self.history.evaluations[index].rungs  # which a history keeps
-        before = self._best.get(index, passed[-1] if passed else None)
-        best = self._best[index] = self.history.better(known.scores[0], before)
-        self.history = self.search.halving.reported(self.history, index, at, best)
-        return self.history.evaluations[index].result is not None
+        score = math.nan if known.failure else known.scores[0]
+        return self._state.report(self.search.halving, index, at, score)
 
     def tell(self, number: int, result: float | Sequence[float] | np.ndarray | str) -> None:
         """What came of an evaluation: its score, or one a seed; or why it failed, in words.
@@ -120,7 +119,8 @@ class Tuner:
         Raises:
           DataError: as `History.told`, and where the result is neither numbers nor words.
         """
-        self.history = self.history.told(_whole("number", number, 0), outcome(result))
+        told = self.history.told(_whole("number", number, 0), outcome(result))
+        self._state.history = told
 
     def best(self) -> Setting:
         """The setting to take, with all its scores: that of the best posterior mean or mean.

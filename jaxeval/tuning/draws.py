@@ -36,9 +36,8 @@ _DEGREES = 5  # twice the smoothness of the kernel
 def models(model: Model, data: Data, count: int, seed: list[int]) -> list[Model]:
     """So many processes, with hyperparameters from their posterior given some data.
 
-    Their prior is normal in the logarithms around the modes that `process.fit` knows. The
-    log-normal of BoTorch that has these modes has longer length-scales: draws under it are too
-    sure (docs/tuning_method.md).
+    Their prior is normal in the logarithms around the modes that `process.fit` knows. Draws under
+    the log-normal of BoTorch that has these modes are too sure (docs/tuning_method.md).
 
     Args:
       model: at the posterior mode, where the chain begins. Draws are conditioned on its data.
@@ -67,10 +66,7 @@ def models(model: Model, data: Data, count: int, seed: list[int]) -> list[Model]
 
 
 def laplace(mode: np.ndarray, prior: Prior, columns: Columns, data: Data) -> np.ndarray:
-    """A factor [K, K] of the covariance of the normal approximation at the mode, somewhat wider.
-
-    In no direction data make it wider than the prior.
-    """
+    """A factor [K, K] of the covariance at the mode, widened, but no wider than the prior."""
 
     def gradient(offset: np.ndarray) -> np.ndarray:
         at = mode + _DIFFERENCE * offset

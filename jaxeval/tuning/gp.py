@@ -34,12 +34,10 @@ class Fitted(NamedTuple):
     """What a history says of a space.
 
     Attributes:
-      model: of the scores; None before the first.
+      model, targets: of the scores; None before the first.
       success: of failures; None before the first.
-      settings: those with results, in the order of the model's data, which scores at rungs follow.
-      features: [n, D] theirs, without the budgets that the model knows.
-      places: [n, P] theirs.
-      targets: what the model was fitted to; None before the first.
+      settings: those with scores, in the order of the model's data, which scores at rungs follow.
+      features, places: [n, D] and [n, P] theirs, without the budgets that the model knows.
       budget: at which the next setting is to improve (`_supported`); 1: of whole trainings.
     """
 
@@ -60,15 +58,12 @@ def propose(
     compiled: Collection[str] = (),
     fitted: Fitted | None = None,
 ) -> list[dict[str, Value]]:
-    """The next settings, each unlike all others and those of the history.
+    """So many next settings, each unlike all others and those of the history; or all there are.
 
     Args:
       compiled: hyperparameters whose values are compiled in: of equally good settings, those that
         have the values of a running one are proposed.
       fitted: to the history, where that is done.
-
-    Returns:
-      `count` settings; fewer where the space has no more.
     """
     first, early = len(known.evaluations), _initial(known, count)
     proposed = candidates.sobol(space, known, early, seed)
@@ -145,8 +140,6 @@ def _further_seed(
     space: Space, known: History, fitted: Fitted, new: list[dict[str, Value]]
 ) -> Mapping[str, Value] | None:
     """The evaluated setting of which one more seed is worth more than a new setting, if any.
-
-    None of which an evaluation failed, while one is without failures: it would not be taken.
 
     Args:
       fitted: to the history, but for what runs.
@@ -261,14 +254,10 @@ def best(space: Space, known: History) -> Setting | None:
 def ranked(fitted: Fitted, budget: float = 1.0) -> np.ndarray:
     """Indices of the settings with scores that can be taken, the best posterior mean first.
 
-    Added to it, of whole trainings, is a share of what their score differs by from it: the
-    fitted noise s in s / (1 + s). An objective with many peaks looks like noise to a smooth model.
-
     One that was stopped before a budget, or of which an evaluation failed, cannot while another
-    one can.
-
-    Args:
-      budget: of which the mean is; 1: a whole training.
+    one can. Added to the mean, of whole trainings, is a share of what the score differs by from
+    it: the fitted noise s in s / (1 + s). An objective with many peaks looks like noise to a
+    smooth model.
     """
     assert fitted.model is not None and fitted.targets is not None
     features = fitted.model.columns.complete(fitted.features, budget)

@@ -17,7 +17,7 @@ from jaxeval.space.space import Space
 from jaxeval.tuning import draws, encoding, gp, process, targets
 from jaxeval.tuning.gp import Fitted
 from jaxeval.tuning.history import History, Setting
-from jaxeval.tuning.process import Model, Prediction
+from jaxeval.tuning.process import Model
 
 _PROCESSES = 16  # draws of hyperparameters
 # of importance, and functions for each: nearly all of the time is a kernel's
@@ -32,14 +32,14 @@ _TOLD_APART = 0.95  # posterior probability
 
 
 class Spread(NamedTuple):
-    """The 2.5 and 97.5 % quantiles of an index over draws of the posterior."""
+    """The 2.5 and 97.5 % quantiles over draws of the posterior."""
 
     low: float
     high: float
 
 
 class Importance(NamedTuple):
-    """Sobol indices of a hyperparameter, from 0 to 1: posterior means, and their draws' spread."""
+    """Sobol indices of a hyperparameter, from 0 to 1: posterior means, and their spread."""
 
     name: str
     first: float
@@ -52,9 +52,8 @@ class Slice(NamedTuple):
     """The posterior of the objective along a hyperparameter of the setting that is taken.
 
     Attributes:
-      value: of the setting.
-      alike: values that are not told apart from it: worse by more than a margin with a probability
-        below .95. Of numbers those around it, up to the first that is worse.
+      alike: values that are not told apart from that of the setting: worse by more than a margin
+        with a probability below .95. Of numbers those around it, up to the first that is worse.
       values: ascending where they are numbers.
       median, low, high: at each value, in the metric's unit, and the ends of its 95 % interval.
       worse: posterior probability that the objective there is worse by more than the margin.
@@ -77,9 +76,8 @@ class Insight(NamedTuple):
       margin: a difference that does not matter, in the metric's unit.
       noise_known: whether several seeds of good settings tell the noise, with 4 degrees of freedom
         or more; if not, it is told from the objective by a prior on both.
-      importance: of each hyperparameter, the largest total index first.
+      importance: the largest total index first.
       alike: numbers of the settings that can be taken and are not told apart from the best.
-      slices: of each hyperparameter that is active in the setting that is taken.
     """
 
     margin: float
@@ -97,12 +95,11 @@ def insight(
     seed: int = 0,
     limits: tuple[float, float] = (-math.inf, math.inf),
 ) -> Insight | None:
-    """What a history says; None before scores differ.
+    """What a history says of the setting that is taken; None before scores differ.
 
     The objective is that of the process: good scores as they are, bad ones by rank (`targets`).
 
     Args:
-      best: the setting that is taken.
       margin: in the metric's unit, from 0.
       limits: between which scores lie, of which the process knows nothing.
     """
@@ -149,21 +146,13 @@ def worse(
     for model in drawn:
         others, at_own = process.predict(model, features), process.predict(model, own)
         off = np.sqrt(at_own.variance) * _QUANTILES
-        mean, variance = _given(model, others, at_own, off)
+        shared = process.between(model, others, at_own)
+        slope = shared / at_own.variance  # [m, 1]
+        mean = others.mean[:, None] + slope * off
+        sd = np.sqrt(np.maximum(others.variance[:, None] - slope * shared, 1e-12))
         least = fitted.targets.lowered(at_own.mean + off, margin)
-        each.append(special.ndtr((least - mean) / np.sqrt(variance)).mean(axis=1))
-    mean_of_all: np.ndarray = np.mean(each, axis=0)
-    return mean_of_all
-
-
-def _given(
-    model: Model, others: Prediction, own: Prediction, off: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Mean [m, Q] and variance [m, 1] elsewhere, if the objective at a point is off its mean."""
-    shared = process.between(model, others, own)
-    slope = shared / own.variance
-    variance = np.maximum(others.variance[:, None] - slope * shared, 1e-12)
-    return others.mean[:, None] + slope * off, variance
+        each.append(special.ndtr((least - mean) / sd).mean(axis=1))
+    return np.asarray(np.mean(each, axis=0))
 
 
 def _slices(
@@ -176,9 +165,7 @@ def _slices(
 ) -> list[Slice]:
     """Along each hyperparameter that is active in the best setting; all others keep their values.
 
-    Where a value makes another hyperparameter active, that one is in the middle of its range. Of
-    what is far below the median score the process knows ranks: it is between the scores that have
-    these ranks, and never below the worst.
+    Where a value makes another hyperparameter active, that one is in the middle of its range.
     """
     assert fitted.targets is not None
     own = encoding.places(space, [best.values])
@@ -226,13 +213,11 @@ def _varied(space: Space, row: np.ndarray, k: int) -> np.ndarray:
 def importance(space: Space, fitted: Fitted, seed: int = 0) -> list[Importance]:
     """How much of the objective's variance over the space each hyperparameter explains.
 
-    Sobol indices of the process's posterior: hyperparameters are drawn as the space draws them,
-    and the variance of the noise-free objective is shared out among them (functional ANOVA; Hutter
-    et al. 2014 do so with a forest). The first-order index is what a hyperparameter explains by
-    itself, the total index what it explains with all its interactions. Each draw of the posterior
-    has indices of its own (Marrel et al. 2009; Le Gratiet et al. 2014). Their spread is no
-    interval that holds the truth as often as it says: the process expects interactions, and of few
-    scores total indices come out too high (docs/tuning_method.md).
+    Sobol indices of the process's posterior (functional ANOVA; Hutter et al. 2014 do so with a
+    forest): first-order by itself, total with all its interactions. Each draw of the posterior has
+    indices of its own (Marrel et al. 2009; Le Gratiet et al. 2014). Their spread is no confidence
+    interval: the process expects interactions, and of few scores total indices come out too high
+    (docs/tuning_method.md).
     """
     assert fitted.model is not None
     data = gp.fitted_to(fitted.model.data)
@@ -263,16 +248,11 @@ def sobol_indices(
     seed: list[int],
     exponent: int = _EXPONENT,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """First-order and total Sobol indices [d, S] of S functions of d uniform numbers.
+    """First-order and total Sobol indices [d, S] of functions [m, d] in [0, 1) -> [m, S].
 
-    Two quasi-random samples A and B, and for each number A with that column of B (Saltelli et al.
-    2010); both indices by Jansen's (1999) estimators, cut to [0, 1]. A function that is constant
-    has indices of 0.
-
-    Args:
-      function: [m, d] in [0, 1) -> [m, S].
-      count: d.
-      exponent: samples have 2^exponent points.
+    Two quasi-random samples A and B of 2^exponent points, and for each number A with that column
+    of B (Saltelli et al. 2010); both indices by Jansen's (1999) estimators, cut to [0, 1]. A
+    function that is constant has indices of 0.
     """
     engine = stats.qmc.Sobol(2 * count, rng=np.random.default_rng(seed))
     a, b = np.split(engine.random_base2(exponent), 2, axis=1)

@@ -8,7 +8,6 @@ import difflib
 import functools
 import inspect
 import json
-import math
 import re
 import threading
 from collections.abc import Callable, Collection, Iterator
@@ -152,8 +151,7 @@ class Runner:
         self.search, self.state, self.evaluate, self.end = search, state, evaluate, end
         self._workers, self._retries, self._steps = workers, retries, steps
         self._lock = threading.Lock()  # of the state, which evaluations that report change too
-        self._best: dict[int, float] = {}  # of evaluations that run
-        self._scores: dict[int, dict[int, float]] = {}  # the same, of seeds that have ended
+        self._scores: dict[int, dict[int, float]] = {}  # of evaluations that run
         self.stop = getattr(evaluate, "stop", lambda: None)
 
     def run(self) -> Iterator[tuple[Evaluation, str]]:
@@ -207,7 +205,6 @@ class Runner:
 
     def __call__(self, number: int, seed: int) -> float:
         """The score of a seed of an evaluation, which may report on the way."""
-        self._best.pop(number, None)
         values = self.state.history.evaluations[number].values
         report = None if self._steps is None else functools.partial(self._report, number)
         return self.evaluate(values, seed, report)
@@ -215,14 +212,8 @@ class Runner:
     def _report(self, number: int, step: int, score: float) -> bool:
         """Whether an evaluation is to stop; what does not report in time is not looked at."""
         with self._lock:
-            state, halving, steps = self.state, self.search.halving, self._steps
-            running = state.history.evaluations[number].result is None
-            if running and halving is not None and steps is not None and math.isfinite(score):
-                best = state.history.better(score, self._best.get(number))
-                self._best[number] = best
-                at = Stopped(min(step, steps), steps)
-                state.history = halving.reported(state.history, number, at, best)
-            return state.history.evaluations[number].result is not None
+            at = Stopped(step, self._steps or step)
+            return self.state.report(self.search.halving, number, at, score)
 
     def again(self, setting: Setting, count: int) -> Iterator[tuple[int, float | str]]:
         """A setting with so many fresh seeds: those whose scores the state lacks.

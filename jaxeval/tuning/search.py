@@ -21,7 +21,7 @@ from jaxeval.space.distributions import Distribution, LogUniform, Stepped, Unifo
 from jaxeval.space.space import Space
 from jaxeval.tuning import candidates, encoding
 from jaxeval.tuning import history as histories
-from jaxeval.tuning.history import Evaluation, Halving, History, Setting, Values
+from jaxeval.tuning.history import Evaluation, Halving, History, Setting, Stopped, Values
 
 Method = Literal["gp", "sobol", "random"]
 _FRESH = 1_000_001  # beyond the seeds of all evaluations
@@ -32,8 +32,6 @@ class Search:
     """What is proposed depends on this, the history, and nothing else.
 
     Attributes:
-      method: what proposes.
-      seed: of the proposals.
       seeds: of each evaluation: it has as many scores.
       adaptive: each evaluation is one seed, of a new setting or one more of an old one, whichever
         is worth more to the final choice (`gp.propose_adaptive`).
@@ -74,9 +72,9 @@ class Search:
     def ask(
         self, history: History, count: int, compiled: Collection[str] = ()
     ) -> tuple[History, list[Evaluation]]:
-        """The history with so many new proposals; fewer where the space has no more.
+        """The history with so many new proposals, or all there are, which run from now on.
 
-        They run from now on. Each has seeds of its own: no two settings share their luck.
+        Each has seeds of its own: no two settings share their luck.
 
         Args:
           compiled: hyperparameters whose values are compiled in, as of `gp.propose`.
@@ -111,10 +109,7 @@ class Search:
             return propose(self.space, history, count, self.seed, compiled)
 
     def best(self, history: History) -> Setting | None:
-        """The setting to take, with all its scores: that of the best posterior mean, or mean.
-
-        None before the first score. Of equally good ones it is the first.
-        """
+        """The setting of the best posterior mean, or mean; None before the first score."""
         if self.method == "gp":
             from jaxeval.tuning import gp
 
@@ -143,8 +138,7 @@ def setting(space: Space, values: Mapping[str, object]) -> dict[str, Value]:
     """Values as a setting of the space, in its order; whole numbers of ranges are floats.
 
     Raises:
-      ConfigError: a hyperparameter that there is not, that lacks or is not drawn beside these
-        others, or a value that it cannot have.
+      ConfigError: they are none, naming the hyperparameter.
     """
     where = argument("enqueue")
     if not isinstance(values, Mapping):
@@ -207,10 +201,9 @@ def fresh_seeds(count: int) -> range:
 
 @dataclasses.dataclass
 class State:
-    """A search under way; on disk, proposals are written before they run.
+    """A search under way; proposals are on disk before they run.
 
     Attributes:
-      history: what is known.
       file: None: nothing is kept.
       fresh: setting (`history.identity`) -> fresh seed -> its score, or why it failed.
       before: seconds that earlier processes worked on it.
@@ -224,6 +217,7 @@ class State:
     before: float = 0.0
     known: int = 0
     begun: float = dataclasses.field(default_factory=time.monotonic)
+    _best: dict[int, float] = dataclasses.field(default_factory=dict)
 
     @property
     def seconds(self) -> float:
@@ -234,6 +228,20 @@ class State:
     def pace(self) -> float:
         """Seconds of this process for each evaluation."""
         return (self.seconds - self.before) / max(1, len(self.history.ended) - self.known)
+
+    def report(self, halving: Halving | None, number: int, at: Stopped, score: float) -> bool:
+        """The score of an evaluation at a step; whether it has its result, and is to stop there.
+
+        What is not finite is not looked at, nor steps beyond the last.
+        """
+        running = self.history.evaluations[number].result is None
+        if running and halving is not None and math.isfinite(score):
+            passed = self.history.evaluations[number].rungs
+            before = self._best.get(number, passed[-1] if passed else None)
+            best = self._best[number] = self.history.better(score, before)
+            at = Stopped(min(at.epochs, at.of), at.of)
+            self.history = halving.reported(self.history, number, at, best)
+        return self.history.evaluations[number].result is not None
 
     def fresh_of(self, setting: Setting) -> dict[int, float | str]:
         """What fresh seeds of a setting gave."""
@@ -259,8 +267,7 @@ def opened(
       evaluator: what the scores come from, as plain data; another one cannot go on with them.
 
     Raises:
-      ConfigError: the file holds another search.
-      RunError: another process works on it.
+      ConfigError, RunError: the file holds another search, or another process works on it.
     """
     if path is None:
         yield State(History((), higher_is_better))

@@ -95,7 +95,7 @@ def targets(
     median, so that it shrinks where the warp does.
 
     Args:
-      weights: [n] of settings in the median and in what is standardised by; None: equal ones.
+      weights: [n] of settings in all that is averaged; None: equal ones.
     """
     sign = 1.0 if higher_is_better else -1.0
     signed = [sign * np.clip(values, -_LARGEST, _LARGEST) for values in scores]
@@ -136,9 +136,8 @@ def median(values: np.ndarray, weights: np.ndarray) -> float:
 def distances(means: np.ndarray, middle: float) -> tuple[float, np.ndarray]:
     """A size, and how far means [n] of which more is better lie from their median, in sizes.
 
-    The size is that of the good half alone: one huge bad score leaves no digits of differences
-    among good ones in a size of all, nor does an offset in a size that is not a distance.
-    Distances that are not more than rounding are 0.
+    The size is that of the good half alone: one huge bad score would leave no digits of
+    differences among good ones. Distances that are not more than rounding are 0.
     """
     good = np.abs(means[means >= middle])
     off = means - middle
@@ -165,14 +164,11 @@ def half_rank(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _seed_variances(scores: Sequence[np.ndarray], good: np.ndarray) -> tuple[np.ndarray, float]:
-    """The variance over seeds of each setting [n], and that of a good one.
+    """The variance over seeds of each setting [n], and that of one of the better half.
 
     A setting's own variance is shrunk to that of all good ones together, as if that came from 4
     more degrees of freedom (Smyth 2004 moderates variances so, with a fitted number of degrees).
     All are 0 while good settings of several seeds have fewer degrees of freedom together.
-
-    Args:
-      good: [n] whether a setting's scores are of the better half.
     """
     degrees = np.array([len(values) - 1 for values in scores])
     sums = np.array([np.sum((values - values.mean()) ** 2) for values in scores])
