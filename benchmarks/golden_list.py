@@ -63,6 +63,7 @@ RENAMED: list[tuple] = [
             ("retrained.optimism_of_taken.value", "retrained.optimism", "one optimism"),
             ("retrained.optimism_of_taken.interval", "retrained.interval", "one optimism"),
             ("retrained.optimism_of_taken.*", None, "known from the rest"),
+            ("retrained.optimism_of_taken", "retrained.optimism", "of no score: null"),
             ("posterior.neighbourhood", "posterior.slices", "as the figure"),
             ("best_so_far", None, "the figure has it"),
             ("evaluations.*.scores", "evaluations.*.result.scores", "as in Python"),
@@ -84,7 +85,7 @@ ADDED: list[tuple] = [
     *(
         (f"json.*.{path}", "all that is known, as in Python", commands)
         for commands in ("tune: *", "trained: bags, tuned*")
-        for path in ("best.*", "config", "evaluations.*")
+        for path in ("best.*", "config", "evaluations.*", "retrained.interval")
     ),
     ("figures.page*", "the page that --save writes", "tune: command, gp"),
     ("json.*", "every selection has all keys", "select: *"),

@@ -56,12 +56,14 @@ class Pending(NamedTuple):
     best: np.ndarray
 
 
-def fantasise(model: Model, features: np.ndarray, seed: list[int]) -> Pending:
+def fantasise(
+    model: Model, features: np.ndarray, seed: list[int], count: int = _FANTASIES
+) -> Pending:
     """Joint draws at features [p, D], at least one row, by scrambled Sobol points."""
     points = process.predict(model, features)
     factor = process.joint(model, points)
     engine = stats.qmc.Sobol(len(features), rng=np.random.default_rng(seed))
-    normal = special.ndtri(np.clip(engine.random(_FANTASIES), 1e-9, 1 - 1e-9)).T
+    normal = special.ndtri(np.clip(engine.random(count), 1e-9, 1 - 1e-9)).T
     drawn = points.mean[:, None] + factor @ normal
     return Pending(points, factor, normal, drawn.max(axis=0))
 
