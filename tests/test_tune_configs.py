@@ -1,0 +1,313 @@
+"""`jaxeval tune` of configs: populations, kill and resume, halving, memory, sizes, the plan."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import pytest
+
+from jaxeval import runs, studies
+from jaxeval.errors import ConfigError
+from jaxeval.population import host
+from jaxeval.space import space as spaces
+from jaxeval.studies import events, memory, padding, running
+from jaxeval.tasks import registry
+from jaxeval.tune import __main__ as tune
+from jaxeval.tune import populations
+from jaxeval.tune import target as targets
+from jaxeval.tune.target import Target
+from jaxeval.tuning.history import Halving, History, Result
+from jaxeval.tuning.search import End, Search, State
+from tests.studies import toy_kind, toy_sizes
+
+RATE = {"key": "training.optimiser.hyperparameters.learning_rate", "log_uniform": [1e-3, 0.1]}
+TOY = {
+    "learning": {**RATE, "log_uniform": [1e-4, 0.1]},
+    "rows": {"key": "training.batch_size", "choices": [8, 16]},
+}
+SIZES = {
+    "rate": RATE,
+    "width": {"key": "model.width", "choices": [2, 6, 12]},
+    "rows": {"key": "training.batch_size", "integer": [4, 16], "step": 4},
+    "scheduler": {"choices": ["none", "plateau"]},
+    "factor": {
+        "key": "training.plateau.factor",
+        "uniform": [0.1, 0.9],
+        "when": {"scheduler": ["plateau"]},
+    },
+}
+CHANGES = ["training.checkpoint_every=3", "training.epochs=5", "training.patience=0"]
+
+
+@pytest.fixture(autouse=True)
+def kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "KINDS", {**toy_kind.KINDS, **toy_sizes.KINDS})
+
+
+class _Crash(Exception):
+    """As kill -9: nothing more is saved."""
+
+
+class _Search(State):
+    """A search, and its history as it was saved; crashes after so many."""
+
+    def __init__(
+        self,
+        space: Mapping[str, Any],
+        task: str = "sizes",
+        halving: int | None = 2,
+        seeds: int = 1,
+        saved: History | None = None,
+    ) -> None:
+        super().__init__(History() if saved is None else saved)
+        stops = None if halving is None else Halving(halving)
+        self.search = Search(spaces.from_dict(dict(space)), "sobol", 3, seeds, halving=stops)
+        changes = CHANGES if task == "toy" else []
+        self.target = targets.target({"task": task}, changes, None, self.search)
+        self.saved, self.crash = [self.history], 10**6
+
+    def save(self, history: History) -> None:
+        super().save(history)
+        self.saved.append(History.from_dict(history.to_dict()))
+        if len(self.saved) - 1 == self.crash:
+            raise _Crash
+
+    def go_on(
+        self, folder: Path, crash: int = 10**6, trials: int = 10, parallel: int = 3
+    ) -> History:
+        """The last history that is saved."""
+        self.crash = crash
+        with runs.open_store(folder) as store:
+            arguments = self.target, self.search, self, store, folder, End(trials), parallel
+            trained = populations.train(*arguments)
+            self.epochs = [e for e in trained if isinstance(e, events.Epoch)]
+        return self.saved[-1]
+
+    @property
+    def compiled(self) -> int:
+        """Programs that the search has compiled."""
+        return sum(map(len, self.target.session.programs.values()))
+
+
+def _rows(folder: Path) -> list[tuple]:
+    return sorted(
+        (r.seed, r.hparams, r.status, r.epochs, r.dev, r.test) for r in runs.load(folder)
+    )
+
+
+def _left(folder: Path) -> list[str]:
+    """Checkpoints that nobody has removed."""
+    return [path.name for path in (folder / "checkpoints").glob("*") if path.is_dir()]
+
+
+def test_a_batch_that_was_stopped_ends_the_same(tmp_path: Path) -> None:
+    """Dies if a batch that was stopped is proposed or trained again, seeds are shared, or a score
+    is not that of its member; or if settings of one program are not one population."""
+    of: dict[str, Any] = {"task": "toy", "halving": None, "seeds": 2}
+    whole = _Search(TOY, **of)
+    history = whole.go_on(tmp_path / "whole", trials=6)
+    scores = {(row.hparams, row.seed): row.dev for row in runs.load(tmp_path / "whole")}
+    assert sorted(seed for _, seed in scores) == list(range(1, 13))
+    for e in history.evaluations:
+        entries = whole.target.entries(e)
+        expected = tuple(scores[entry.trial.hparams, entry.trial.seed] for entry in entries)
+        assert e.result == Result(expected)
+    by_rows = {(e.joined, e.values["rows"]) for e in history.evaluations}
+    assert len(by_rows) == len({e.joined for e in history.evaluations}) and whole.compiled == 2
+    for crash in range(1, len(whole.saved) - 1, 2):
+        killed, folder = _Search(TOY, **of), tmp_path / str(crash)
+        with pytest.raises(_Crash):
+            killed.go_on(folder, crash, 6)
+        assert _Search(TOY, **of, saved=killed.saved[-1]).go_on(folder, trials=6) == history
+        assert _rows(folder) == _rows(tmp_path / "whole")
+
+
+def test_lanes_are_refilled_and_a_killed_search_ends_the_same(tmp_path: Path) -> None:
+    """Dies if a training goes on that is not among the best half, a score is another one than is
+    recorded, lanes idle, or a search that was killed decides anything anew."""
+    search = _Search(TOY, "toy")
+    whole = search.go_on(tmp_path / "whole")
+    assert len(whole.ended) == 10 and len({e.joined[0] for e in whole.evaluations if e.joined}) > 1
+    results: Any = [e.result for e in whole.evaluations]
+    assert any(e.joined and e.joined[1] > 0 for e in whole.evaluations)
+    assert 3 < sum(result.stopped is not None for result in results) < 10
+    recorded = {row.seed: row for row in runs.load(tmp_path / "whole")}
+    for e, result in zip(whole.evaluations, results, strict=True):
+        row = recorded[e.seeds[0]]
+        assert row.dev == result.scores[0] and row.test is not None
+        assert row.epochs == (result.stopped.epochs if result.stopped else 5)
+        if result.stopped:
+            assert result.stopped == (Halving(2).rungs(5)[len(e.rungs) - 1], 5)
+            assert result.scores == e.rungs[-1:]
+    for crash in (1, 4, len(search.saved) - 2):
+        killed, folder = _Search(TOY, "toy"), tmp_path / str(crash)
+        with pytest.raises(_Crash):
+            killed.go_on(folder, crash)
+        assert _Search(TOY, "toy", saved=killed.saved[-1]).go_on(folder) == whole
+        assert _rows(folder) == _rows(tmp_path / "whole")
+    lost = _Search(TOY, "toy")  # a lost state finds what is recorded
+    values = [e.values for e in lost.go_on(tmp_path / "whole").evaluations]
+    assert not lost.epochs and values == [e.values for e in whole.evaluations]
+
+
+@pytest.mark.parametrize("halving", [None, 2])
+def test_a_population_that_the_memory_has_no_room_for(
+    halving: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a population that does not fit ends the search, is not tried lane by lane, settings
+    that fit so fail, or another error of the device counts as this one."""
+    epoch, widths = host.Population.epoch, list[int]()
+
+    def narrow(population: host.Population) -> host.Report:
+        widths.append(len(population.slots))
+        if len(population.slots) > 4 and population.epochs in (0, 3):
+            raise MemoryError("toy")
+        return epoch(population)
+
+    monkeypatch.setattr(host.Population, "epoch", narrow)
+    history = _Search(TOY, "toy", halving).go_on(tmp_path / "a", trials=10, parallel=5)
+    assert all(e.result and e.result.scores for e in history.evaluations)
+    assert {*widths} == {8, 4}
+    count = memory.parameters(*_own(_Search(TOY, "toy", halving).target))
+    monkeypatch.setattr(memory, "_bytes", lambda: 4.0 * count * (2 * 2 + 1))  # of two lanes
+    monkeypatch.setattr(host.Population, "epoch", epoch)
+    history = _Search(TOY, "toy", halving).go_on(tmp_path / "b", trials=4)
+    assert all(e.result and e.result.scores for e in history.evaluations)
+    real = running.run_cohorts
+
+    def none(*arguments: Any, **more: Any) -> Any:
+        raise jax.errors.JaxRuntimeError(message)
+        yield from real(*arguments, **more)
+
+    monkeypatch.setattr(running, "run_cohorts", none)
+    message = "RESOURCE_EXHAUSTED: Out of memory allocating 1 bytes."
+    history = _Search(TOY, "toy", halving).go_on(tmp_path / "c", trials=4)
+    assert {e.result and e.result.failure for e in history.evaluations} == {"out of memory"}
+    message = "INTERNAL: something else"
+    with pytest.raises(jax.errors.JaxRuntimeError, match="something else"):
+        _Search(TOY, "toy", halving).go_on(tmp_path / "d", trials=4)
+
+
+def _own(target: Target) -> Any:
+    return target.base.problem, studies.prepared.member_of(target.base)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("halving", [None, 2])
+def test_settings_of_several_sizes_share_a_program(halving: int | None, tmp_path: Path) -> None:
+    """Dies if a size, a batch size or a schedule that a setting lacks makes a program of its own,
+    a score depends on who else is trained, or a search that was killed ends otherwise."""
+    search = _Search(SIZES, halving=halving)
+    history = search.go_on(tmp_path / "whole")
+    assert search.compiled == 1 and len(history.ended) == 10
+    joined = [e.joined for e in history.evaluations if e.joined]
+    assert len({population for population, _ in joined}) == (1 if halving else 4)
+    for name in SIZES:
+        assert len({e.values.get(name) for e in history.evaluations}) > 1
+    assert not _left(tmp_path / "whole")
+    programs, alone = search.target.padded(10, 3), tmp_path / "alone"
+    for e in [e for e in history.evaluations if e.result and not e.result.stopped][:4]:
+        (entry,) = search.target.entries(e)
+        cohort = search.target.program([entry], programs).cohort([entry], f"alone-{e.number}")
+        with runs.open_store(alone) as store:
+            trained = studies.run_cohorts([cohort], store, alone, session=search.target.session)
+            (end,) = [event for event in trained if isinstance(event, events.Ended)]
+        assert e.result and (end.result.dev,) == e.result.scores
+    for crash in (1, 3, len(search.saved) - 2):
+        killed, folder = _Search(SIZES, halving=halving), tmp_path / str(crash)
+        with pytest.raises(_Crash):
+            killed.go_on(folder, crash)
+        again = _Search(SIZES, halving=halving, saved=killed.saved[-1])
+        assert again.go_on(folder) == history
+        assert _rows(folder) == _rows(tmp_path / "whole") and not _left(folder)
+
+
+def test_other_shapes_take_up_what_was_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a setting that the new shapes do not hold is lost or padded, a checkpoint of another
+    shape is left behind, or a decision is taken back."""
+    space = {"rate": RATE, "width": {"key": "model.width", "choices": [2, 6]}}
+    killed = _Search(space)
+    with pytest.raises(_Crash):
+        killed.go_on(tmp_path, 5)
+    before, chosen = killed.saved[-1], Target.buckets
+    monkeypatch.setattr(Target, "buckets", lambda *of: [b for b in chosen(*of) if False])
+    history = _Search(space, saved=before).go_on(tmp_path)
+    assert len(history.ended) == len(_rows(tmp_path)) == 10 and not _left(tmp_path)
+    widths: dict[Any, set[Any]] = {}
+    ended = {e.number for e in before.ended}
+    for known, e in zip(before.evaluations, history.evaluations, strict=False):
+        assert e.values == known.values and known.result in (None, e.result)
+    for e in history.evaluations:
+        if e.number not in ended:
+            widths.setdefault(e.joined and e.joined[0], set()).add(e.values["width"])
+    assert all(len(of) == 1 for of in widths.values()) and len(widths) > 1
+
+
+def test_programs_are_chosen_for_the_whole_search(tmp_path: Path) -> None:
+    """Dies if the length of the search is not weighed, a program has not room for the smallest
+    batches of the space, or what is traced or padded counts as compiled in."""
+    search = _Search(SIZES)
+    chosen = [search.target.buckets(trainings, 2) for trainings in (1, 10**9)]
+    assert len(chosen[0]) == 1 < len(chosen[1])
+    (program,) = search.target.padded(1, 2)
+    assert program.rows == 4 and program.sizes == ["width"]
+    values = {"rate": 0.01, "width": 6, "rows": 4, "scheduler": "none"}
+    (entry,) = search.target.entries(History().proposed(values, [1]).evaluations[0])
+    assert program.takes(entry) and not program.takes(padding.in_batches(entry, 3))
+    assert search.target.compiled == ()
+    assert _Search(TOY, "toy").target.compiled == ("rows",)
+    group = search.target.together({7: entry, 9: entry}, [program])
+    assert [*group] == [7, 9]
+
+
+def test_what_cannot_be_trained_has_failed(tmp_path: Path) -> None:
+    """Dies if a setting that is no config ends the search, or is trained."""
+    search = _Search({"batch": {"key": "training.batch_size", "choices": [4, -4]}}, "toy", None)
+    history = search.go_on(tmp_path, trials=2)
+    failed = {e.values["batch"]: e.result.failure for e in history.evaluations if e.result}
+    assert not failed[4] and "training.batch_size" in failed[-4]
+
+
+WRONG: list[tuple[dict[str, Any], list[str], str]] = [
+    ({"rate": {"key": "model.rat", "uniform": [0, 1]}}, [], r"rate: model\.rat: unknown key; did"),
+    ({"learning_rate": {"uniform": [0, 1]}}, [], "learning_rate: sets nothing; add key"),
+    ({"often": {"key": "training.evaluate_every", "choices": [1, 2]}}, [], "often: expected no"),
+    ({"rate": RATE}, ["training.evaluate_every=2"], "--min-epochs: expected a multiple of"),
+    ({"rate": RATE}, ["training.optimiser.steps=[[1,0.05]]"], "rate: sets .* which .*steps"),
+]
+
+
+@pytest.mark.parametrize(("space", "changes", "message"), WRONG)
+def test_what_no_search_can_be_over_is_refused(
+    space: dict[str, Any], changes: list[str], message: str
+) -> None:
+    """Dies if every setting is a failure, or rungs read the score of an earlier epoch."""
+    search = Search(spaces.from_dict(space), "sobol", halving=Halving(2))
+    with pytest.raises(ConfigError, match=message):
+        targets.target({"task": "toy"}, changes, None, search)
+
+
+def test_the_verb_searches_and_trains_the_best_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a dry run writes anything, the best setting is not trained with fresh seeds, or its
+    config is not that of the setting."""
+    monkeypatch.chdir(tmp_path)
+    Path("toy.toml").write_text('task = "toy"\n')
+    Path("space.toml").write_text('[rate]\nkey = "model.rate"\nuniform = [0, 1]\n')
+    words = ["toy.toml", "training.epochs=2", "--space", "space.toml", "--trials", "4"]
+    assert tune.main([*words, "--parallel", "2", "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert "4 settings of 1 hyperparameter by gp, 2 at once, 1 seed each; then the best" in shown
+    assert "the first batch: 2 runs, 1 program" in shown
+    assert {path.name for path in tmp_path.iterdir()} == {"toy.toml", "space.toml"}
+    assert tune.main([*words, "--retrain", "2", "--json", "out.json"]) == 0
+    shown = capsys.readouterr()
+    assert "2 fresh seeds give dev" in shown.out and "setting 3: " in shown.err
+    (best,) = (tmp_path / "runs" / "tunings").glob("*_best.toml")
+    value = next(line for line in best.read_text().splitlines() if line.startswith("rate ="))
+    recorded = [row for row in runs.load(tmp_path / "runs") if row.name.endswith("_tuned")]
+    assert len(recorded) == 2 and f"its config: {best.relative_to(tmp_path)}" in shown.out
+    assert f'"rate": {value.split()[-1]}' in Path("out.json").read_text().replace("\n", " ")
