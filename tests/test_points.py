@@ -3,7 +3,6 @@
 Those that compare are in tests/runs/test_metrics.py.
 """
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -42,7 +41,7 @@ def test_of_configs_nothing_is_trained(folder: Path) -> None:
         paths.append(f"{epochs}.toml")
         Path(paths[-1]).write_text(f'name = "{epochs}"\n[training]\nepochs = {epochs}\n')
     Path("space.toml").write_text('[x]\nkey = "training.optimiser.clip_at"\nuniform = [1, 5]\n')
-    words = ["1.toml", "--space", "space.toml", "--stop-below", ".05", "--margin", "1"]
+    words = ["1.toml", "--space", "space.toml", "--margin", "1"]
     for more in ([], ["--dry-run"]):
         with pytest.raises(ConfigError, match=f"--margin 1: {_FRACTIONS}1 point is 0.01"):
             tune.main([*words, *more])
@@ -57,22 +56,6 @@ def test_of_members_nothing_is_trained(folder: Path) -> None:
     with pytest.raises(ConfigError, match=f"--within 2: {_FRACTIONS}2 points are 0.02"):
         neighbourhood.main([*words, "--within", "2"])
     assert not Path("runs").exists()
-
-
-def test_of_a_command_that_is_tuned(folder: Path) -> None:
-    """Dies if a search goes on with a margin that no two of its scores have between them, if
-    percent is refused, or if what was run is lost."""
-    command = f"{sys.executable} score.py {{}} {{{{x}}}}"
-    words = ["--space", "space.toml", "--stop-below", ".5", "--trials", "9", "--json-field", "f1"]
-    words += ["--command", command.format(1)]
-    for _ in range(2):  # the second time the score is known
-        with pytest.raises(ConfigError, match=f"--margin 1: {_FRACTIONS}1 point is 0.01"):
-            tune.main([*words, "--margin", "1"])
-        assert _calls(folder) == 1
-    assert tune.main([*words, "--margin", ".01"]) == 0
-    assert _calls(folder) == 8  # settings with which a probability is known
-    words[-1] = command.format(100)
-    assert tune.main([*words, "--margin", "1", "--state", "percent.json"]) == 0
 
 
 def test_of_a_sweep() -> None:

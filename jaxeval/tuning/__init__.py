@@ -12,6 +12,7 @@ import numpy as np
 from jaxeval.bandits.commands import EvaluationFailed
 from jaxeval.errors import ConfigError, DataError, called_from_python
 from jaxeval.parameters import MOST, SEED_LIMIT, Number
+from jaxeval.runs import directions
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Space
 from jaxeval.tuning import search as searches
@@ -63,10 +64,11 @@ class Tuner:
         stops = None if halving is None else Halving(_whole("halving", halving, 2))
         self.steps = None if steps is None else _whole("steps", steps, 2)
         self.search = Search(known, method, *counts, adaptive, stops)
-        self._state = State(history or History((), higher_is_better is not False))
-        if higher_is_better not in (None, self.history.higher_is_better):
+        asked = directions.asked_for(higher_is_better)
+        self._state = State(history or History((), asked is not False))
+        if asked not in (None, self.history.higher_is_better):
             raise DataError(
-                f"higher_is_better: {higher_is_better!r:.60}, but that of the history is "
+                f"higher_is_better: {asked}, but that of the history is "
                 f"{self.history.higher_is_better}; leave it out"
             )
         searches.refuse_others(known, self.history)

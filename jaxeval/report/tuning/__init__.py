@@ -119,9 +119,9 @@ class Tuned(Result):
         )
 
     def _figures(self) -> Sequence[Figure]:
-        from jaxeval.report import tuning_figures
+        from jaxeval.report.tuning import figures
 
-        return tuning_figures.draw(self)
+        return figures.draw(self)
 
     def _answer(self) -> str:
         """The setting to take, what it is worth, and what is not shown, in a sentence."""
