@@ -13,6 +13,28 @@ _NUMBER = re.compile(r"(?<![\w.])-?\d*\.?\d+(?:e[+-]?\d+)?")
 _PAPER = r"_(tex|md|xml)$"  # files with captions
 _SHOWN_IN = r"\.(title|left_title|label|ticks|texts|legends?)(\.|$)"  # of a figure
 _SHOWN = 12  # differences of a kind and command
+# ids of experiments and hashes, which are others wherever a config has another key
+_ID = re.compile(r"(?<![0-9a-zA-Z.])(?=[0-9]*[a-f])[0-9a-f]{16}(?![0-9a-zA-Z])")
+
+
+def _numbered_ids(tree: dict[str, Any]) -> Any:
+    """A recording with ids by number, in the order in which they first stand in it.
+
+    Tables of runs, which are sorted by id, have none, and are sorted by their other columns.
+    """
+    numbers: dict[str, str] = {}
+    files = {name: _without_ids(of) for name, of in tree.get("files", {}).items()}
+    text = json.dumps({**tree, **({"files": files} if files else {})})
+    return json.loads(_ID.sub(lambda m: numbers.setdefault(m[0], f"id{len(numbers) + 1}"), text))
+
+
+def _without_ids(table: Any) -> Any:
+    if not isinstance(table, dict) or not isinstance(table.get("experiment"), list):
+        return table
+    ids = ("experiment", "config_hash")
+    names = [n for n, of in table.items() if isinstance(of, list) and n not in ids]  # of no clock
+    rows = sorted(zip(*(table[name] for name in names), strict=True), key=repr)
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
 
 def flat(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -63,7 +85,9 @@ def is_added(path: str, command: str) -> bool:
 def differences(command: str, before: dict, after: dict) -> Iterator[tuple[str, str]]:
     """Kind (exit, json, figures, files, words, numbers in words, text) and what differs."""
     kinds = ("exit", "json", "figures", "files", "text")
-    old, new = (dict(flat({k: of[k] for k in kinds if of[k]})) for of in (before, after))
+    old, new = (
+        dict(flat(_numbered_ids({k: of[k] for k in kinds if of[k]}))) for of in (before, after)
+    )
     old = renamed(old, command)
     for side, leaves, others in (("lost", old, new), ("new", new, old)):
         for path, count in _alone(leaves, others, side == "new" and command):

@@ -18,8 +18,41 @@ all that lies below, and the first that fits counts:
 from string import Template
 
 # (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
-_IDS = "ids of experiments are hashes of other text"
+_KEYS = "keys of words stand before those of a task's data"
 RENAMED: list[tuple] = [
+    ("json.neighbourhood.sd", "json.neighbourhood.sd", "as it was"),
+    ("json.*.sd", None, "n - 1", "trained: *"),
+    *((f"json.report.{k}.sd", None, "n - 1", "trained: *") for k in range(4)),
+    ("json.report_slow.0.sd", None, "n - 1", "trained: *"),
+    ("json.sweep.measured", None, "no plan asks earlier runs", "about: dry runs"),
+    (
+        "json.compared.primary.level",
+        "json.compared.primary.level",
+        "",
+        "trained: bags, whole life",
+    ),
+    ("json.dev.primary.level", "json.dev.primary.level", "", "trained: bags, whole life"),
+    ("figures.page*", None, "a page only with --save", "trained: bags, whole life"),
+    ("figures.*dev_test.axes.0.texts", None, "no seeds in the figure", "trained: *"),
+    ("figures.g/id1_*", "figures.g/*", "one experiment", "trained: bags, sweep"),
+    ("figures.f/id1_*", "figures.f/*", "one experiment", "trained: tagging, softmax, map"),
+    ("figures.page4.axes.0.texts", None, "no seeds in the figure", "trained: seq2seq*"),
+    *(
+        (f"json.{name}.{k}", f"json.{name}.experiments.{k}", "an object", "trained: *")
+        for name in ("report", "report_slow")
+        for k in range(4)
+    ),
+    ("json.list", None, "the summaries of report", "trained: *"),
+    ("json.configs.*", "json.configs.configs.*", "an object", "about: configs"),
+    ("files.keys_txt", None, _KEYS, "about: configs"),
+    ("files.language_txt", None, _KEYS, "about: configs"),
+    ("files.*_txt", None, _KEYS, "about: dry runs"),
+    *(
+        (f"files.*.config.*.model.{key}", None, "1, or 10, whatever the model: no config set it")
+        for key in ("casing_dimension", "carry_bias", "forget_bias", "layer_norm")
+    ),
+    ("files.*.config.*.model.released_highway", None, "no config set it"),
+    ("json.evaluate.*.condition", None, "1 stream, was: batch 1"),
     ("json.logit", None, "no logits any more", "select: table"),
     ("exit.1", None, "no logits any more", "select: table"),
     ("json.j", None, "no replay with replacement", "select: table, lower is better"),
@@ -41,19 +74,6 @@ RENAMED: list[tuple] = [
             (".guarded", None, "no logits any more"),
         )
     ),
-    *((f"json.{name}.sd", None, "n - 1", "trained: *") for name in ("first", "five", "slow")),
-    *((f"json.{name}.sd", None, "n - 1", "trained: *") for name in ("six", "sweep", "train")),
-    *(
-        (f"json.{name}.{k}.{key}", None, why, "trained: *")
-        for name in ("report", "report_slow")
-        for k in range(4)
-        for key, why in (("sd", "n - 1"), ("experiment", _IDS))
-    ),
-    *(
-        (f"json.{name}.{k}", f"json.{name}.experiments.{k}", "an object", "trained: *")
-        for name in ("report", "report_slow")
-        for k in range(4)
-    ),
     *(
         (f"json.*.{old}", f"json.*.{new}" if new else None, why, commands)
         for commands in ("tune: *", "trained: bags, tuned*")
@@ -74,11 +94,6 @@ RENAMED: list[tuple] = [
             ("best.stopped.1", "best.stopped.of", "as in Python"),
         )
     ),
-    ("json.*.experiment", None, _IDS, "trained: *"),
-    ("json.ablation.source", None, _IDS),
-    *((f"files.*.{name}", None, _IDS) for name in ("experiment", "config_hash", "config")),
-    ("json.list", None, "the summaries of report", "trained: *"),
-    ("json.configs.*", "json.configs.configs.*", "an object", "about: configs"),
 ]
 # (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
 ADDED: list[tuple] = [
@@ -88,14 +103,19 @@ ADDED: list[tuple] = [
         for path in ("best.*", "config", "evaluations.*", "retrained.interval")
     ),
     ("figures.page*", "the page that --save writes", "tune: command, gp"),
+    ("json.*.location", "an object", "trained: *"),
+    ("figures.page*", "a page only with --save", "trained: bags, whole life"),
+    ("figures.page*", "a page beside the figures", "trained: tagging, softmax, map"),
+    ("figures.page4.axes.0.texts", "no seeds in the figure", "trained: seq2seq*"),
+    ("files.language_txt*", _KEYS, "about: configs"),
+    ("figures.*dev_test.axes.0.texts", "no seeds in the figure", "trained: *"),
+    ("json.list.*", "the summaries of report", "trained: *"),
+    ("files.keys_txt*", _KEYS, "about: configs"),
+    ("files.*_txt*", _KEYS, "about: dry runs"),
+    ("json.evaluate.*.condition", "1 stream, was: batch 1"),
     ("json.*", "every selection has all keys", "select: *"),
     ("json.*", "every selection has all keys", "trained: bags, selected"),
     ("json.selected.*", "every selection has all keys", "trained: bags, whole life"),
-    ("json.*.location", "an object", "trained: *"),
-    ("json.*experiment", _IDS, "trained: *"),
-    ("json.ablation.source", _IDS),
-    *((f"files.*.{name}*", _IDS, "trained: *") for name in ("experiment", "config")),
-    ("json.list.*", "the summaries of report", "trained: *"),
 ]
 # (path below "figures.", reason)
 DROPPED_FIGURES: list[tuple[str, str]] = []
@@ -433,9 +453,9 @@ trained: bags, whole life
     compare five slow --runs runs --score dev --json out/dev.json
     select table runs --json out/selected.json
     evaluate --out runs --experiment five --part dev --json out/evaluated.json
-    predict runs --experiment five --vote --input in/targets.jsonl --output
+    predict runs --experiment five --which vote --input in/targets.jsonl --output
         out/votes.jsonl
-    predict runs --experiment slow --all --input in/targets.jsonl --output out/all.jsonl
+    predict runs --experiment slow --which all --input in/targets.jsonl --output out/all.jsonl
     predict runs --experiment slow --seed 2 --input in/targets.jsonl --output
         out/two.jsonl
 trained: bags, random splits
@@ -499,8 +519,8 @@ trained: texts and pairs
 trained: default tagger
     train data.train_sentences=120 data.max_widths=1 training.epochs=3
         training.save_models=true --seeds 2 --json out/train.json
-    predict runs --input in/words.txt --output out/tags.txt --all
-    predict runs --input in/words.txt --vote > out/vote.txt
+    predict runs --input in/words.txt --output out/tags.txt --which all
+    predict runs --input in/words.txt --which vote > out/vote.txt
     runs export runs --to out/members.csv
     runs export runs --curves --to out/curves.csv
 trained: pairs of letters
@@ -509,7 +529,7 @@ trained: pairs of letters
         training.epochs=25 $RATE=0.02 model.beam=2 training.save_models=true --seeds 2 --json
         out/train.json
     predict runs --input in/golden/pairs/test.txt --n-best 3 --beam 4 --output out/best.txt
-    predict runs --input in/golden/pairs/test.txt --vote --max-length 3 --output out/vote.txt
+    predict runs --input in/golden/pairs/test.txt --which vote --max-length 3 --output out/vote.txt
     evaluate --out runs --experiment seq2seq --input in/golden/pairs/dev.txt --json
         out/evaluated.json
 """
@@ -540,8 +560,8 @@ tagging, splits
     compare --runs runs --json out/refused.json
     noise --by split,seed --runs runs --json out/of_runs.json
 language, evaluate
-    predict runs --input in/golden/text/test.txt --output out/lines.tsv --all
-    predict runs --input in/golden/text/test.txt --output out/whole.tsv --whole --vote
+    predict runs --input in/golden/text/test.txt --output out/lines.tsv --which all
+    predict runs --input in/golden/text/test.txt --output out/whole.tsv --whole --which vote
 language, ablation
     report runs --json out/report.json --save out/f
     compare --runs runs --json out/compared.json --details

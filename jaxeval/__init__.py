@@ -19,8 +19,9 @@ from jaxeval.version import VERSION
 if TYPE_CHECKING:
     from jaxeval import tuning
     from jaxeval.api.comparing import compare, read_scores
-    from jaxeval.api.training import predict
     from jaxeval.errors import JaxevalError
+    from jaxeval.evaluate import evaluate
+    from jaxeval.predict import predict
     from jaxeval.report.selection import Selection
     from jaxeval.report.tuning import Tuned
     from jaxeval.results import Comparison, Runs, load
@@ -38,6 +39,7 @@ __all__ = [
     "Selection",
     "Tuned",
     "compare",
+    "evaluate",
     "load",
     "predict",
     "read_scores",
@@ -54,8 +56,7 @@ __all__ = [
 _ROOMS = ("tuning",)
 _MODULES = {  # name -> where it is defined
     **dict.fromkeys(("Comparison", "Runs", "load"), "jaxeval.results"),
-    **{verb: f"jaxeval.{verb}" for verb in ("train", "sweep")},
-    "predict": "jaxeval.api.training",
+    **{verb: f"jaxeval.{verb}" for verb in ("evaluate", "predict", "sweep", "train")},
     **dict.fromkeys(("compare", "read_scores"), "jaxeval.api.comparing"),
     **dict.fromkeys(("select", "select_table"), "jaxeval.select.__main__"),
     **dict.fromkeys(("select_command", "select_functions"), "jaxeval.select.commands"),

@@ -6,7 +6,7 @@ import tomllib
 from typing import TYPE_CHECKING
 
 from jaxeval import parameters, parsers
-from jaxeval.config import shipped
+from jaxeval.config import toml
 from jaxeval.report.document import Block, Document, Heading, Table
 from jaxeval.report.result import Result
 
@@ -72,13 +72,13 @@ def configs(name: str | None = None) -> "Configs | str":
       ConfigError: no such config; says which is near.
     """
     if name is None:
-        return Configs(tuple(map(_described, shipped.names())))
-    return shipped.read_text(name)
+        return Configs(tuple(map(_described, toml.shipped_names())))
+    return toml.read_text(name)
 
 
 def _described(name: str) -> Shipped:
     """A file's first line is a comment that says what it is."""
-    text = shipped.read_text(name)
+    text = toml.read_text(name)
     tables = tomllib.loads(text)
     use = "--variants" if "variant" in tables else "CONFIG" if "name" in tables else "--space"
     return Shipped(name, use, text.partition("\n")[0].lstrip("# "))

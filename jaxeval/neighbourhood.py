@@ -66,16 +66,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     backend.prepare()
     from jaxeval import observe, studies
-    from jaxeval.config import markers, renamed
+    from jaxeval.config import markers
     from jaxeval.runs import metrics
     from jaxeval.studies import cohorts, proposers
 
     cli.say_default(args)
     config = studies.read(args.config, args.changes, args.data)
-    # in an order that stays when they are renamed: every draw depends on those before it
-    active = {name: h for name, h in markers.traced(config).items() if h.active}
-    names = sorted(active, key=lambda name: renamed.first_hyperparameter(name, config.task))
-    traced = {name: active[name] for name in names}
+    traced = {name: h for name, h in markers.traced(config).items() if h.active}
+    # every draw depends on those before it: of language models, sites stand among the others
+    prefix = "dropout_" if config.task == "language" else ""
+    traced = {name: traced[name] for name in sorted(traced, key=lambda n: n.removeprefix(prefix))}
     ranges = ranges_of(traced, args.range)
     centre = {name: h.value for name, h in traced.items()}
     settings = draw(centre, ranges, args.width, args.settings, args.seed)

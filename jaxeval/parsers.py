@@ -103,7 +103,7 @@ def described(function: Callable[..., object]) -> Described:
         elif line.strip():
             for of in name.split(","):
                 named[of.strip().lstrip("*")] += f" {line.strip()}"
-    examples = "\n".join(line[2:] for line in parts.get("Examples", [])[1:]).strip("\n")
+    examples = "\n".join(parts.get("Examples", [])[1:]).strip("\n")
     return Described("\n".join(parts[""]).strip(), named, examples)
 
 

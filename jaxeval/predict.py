@@ -1,90 +1,104 @@
 """`python -m jaxeval.predict`: what saved models make of a file of one's own."""
 
-import argparse
 import contextlib
+import functools
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from jaxeval import cli, files, outputs
-from jaxeval.errors import DataError
-from jaxeval.runs import arguments as given
+from jaxeval import backend, files, outputs, parameters, parsers
+from jaxeval.errors import ConfigError, DataError
+from jaxeval.parameters import Count, Natural, Quiet
 
 if TYPE_CHECKING:
-    from jaxeval.studies.saved import Choice, Which
-
-_DESCRIPTION = """\
-Uses models that `train` or `sweep` has kept in a runs folder (training.save_models=true): taggers
-add a column of tags to CoNLL columns, sequence-to-sequence models a column to lines of sources,
-language models tell how likely each line is, classifiers write JSON lines of texts, targets or
-pairs and their labels.
-The corpus they were trained on is not read.
-"""
-_EXAMPLES = """\
-examples:
-  python -m jaxeval.predict RUNS --input FILE               # the best model of dev
-  python -m jaxeval.predict RUNS --seed 3 --input FILE
-  python -m jaxeval.predict RUNS --vote --input - < FILE    # the majority of all models
-  python -m jaxeval.predict RUNS --experiment 3f2a --all --input FILE --output TAGS
-  python -m jaxeval.predict RUNS --input WORDS --n-best 5   # seq2seq: with log-probabilities
-"""
+    from jaxeval.results import Runs
+    from jaxeval.studies.saved import Choice
 
 
-def parser() -> argparse.ArgumentParser:
-    """The verb's arguments."""
-    parser = cli.parser("predict", _DESCRIPTION, _EXAMPLES)
-    parser.add_argument("folder", metavar="RUNS", help="runs folder")
-    parser.add_argument("--experiment", metavar="ID", help="its id, the id's begin, or its name")
-    parser.add_argument("--seed", type=given.seed, metavar="N", help="models of this seed only")
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--best", action="store_true", help="the best model of dev (default)")
-    which.add_argument("--all", action="store_true", help="all models, a column each")
-    which.add_argument(
-        "--vote", action="store_true", help="the majority of all models; mean of probabilities"
-    )
-    parser.add_argument("--input", required=True, metavar="FILE", help="what is read, - for stdin")
-    parser.add_argument("--output", default="-", metavar="FILE", help="what is written (stdout)")
-    parser.add_argument(
-        "--n-best", type=cli.positive, metavar="K", help="seq2seq: K hypotheses, log-probabilities"
-    )
-    parser.add_argument(
-        "--beam", type=cli.positive, metavar="K", help="seq2seq: width (the config's model.beam)"
-    )
-    parser.add_argument(
-        "--max-length",
-        type=cli.positive,
-        metavar="L",
-        help="seq2seq: most symbols generated (the config's data.max_length)",
-    )
-    parser.add_argument(
-        "--whole", action="store_true", help="language: the whole text instead of each line"
-    )
-    return parser
+@parameters.verb
+def predict(
+    runs: "Runs | str | Path",
+    *,
+    input: str | Path,
+    output: str | Path | None = None,
+    which: Literal["best", "all", "vote"] = "best",
+    experiment: str | None = None,
+    seed: Natural | None = None,
+    n_best: Count | None = None,
+    beam: Count | None = None,
+    max_length: Count | None = None,
+    whole: bool = False,
+    quiet: Quiet = False,
+) -> str:
+    """What models that were trained with training.save_models=true make of a file.
 
+    Taggers add a column of tags to CoNLL columns, sequence-to-sequence models a column to lines of
+    sources, language models tell how likely each line is, classifiers write JSON lines of texts,
+    targets or pairs and their labels. The corpus they were trained on is not read.
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Parses, loads, predicts, writes."""
-    args = parser().parse_args(arguments)
-    outputs.refuse_unwritable(args.output, reads=[args.input], runs=[args.folder])
-    from jaxeval import backend
+    Args:
+      runs: runs folder; of runs that are recorded in one: their models alone.
+      input: what is read, in the form that the models' task reads; - for stdin.
+      output: file that is written instead.
+      which: the best model of dev; all, a column each; or the vote of all: the majority, the mean
+        of probabilities.
+      experiment: its id, the id's begin, or its name.
+      seed: models of this seed only.
+      n_best: seq2seq: so many hypotheses, with their log-probabilities.
+      beam: seq2seq: width of the beam instead of the config's model.beam.
+      max_length: seq2seq: most symbols generated, instead of the config's data.max_length.
+      whole: language: the score of the whole text instead of each line.
+      quiet: without a word of which models are used.
 
+    Returns:
+      The lines; "" where a file is written.
+
+    Examples:
+      python -m jaxeval.predict RUNS --input FILE               # the best model of dev
+      python -m jaxeval.predict RUNS --seed 3 --input FILE
+      python -m jaxeval.predict RUNS --which vote --input - < FILE
+      python -m jaxeval.predict RUNS --experiment 3f2a --which all --input FILE --output TAGS
+      python -m jaxeval.predict RUNS --input WORDS --n-best 5   # seq2seq: with log-probabilities
+
+    Raises:
+      ConfigError, DataError, RunError: of the options, the file, the folder.
+    """
+    members = None
+    if not isinstance(runs, str | Path):
+        members, runs = _members(runs)
+    if not isinstance(input, str | Path):
+        raise ConfigError(f"input: expected a path, got {type(input).__name__}")
+    target = None if output is None else str(output)
+    outputs.refuse_unwritable(target, reads=[input], runs=[runs])
     backend.prepare()
     from jaxeval.studies import saved
     from jaxeval.tasks.prediction import Options
 
-    which: Which = "vote" if args.vote else "all" if args.all else "best"
-    chosen = saved.choose(Path(args.folder), which, args.experiment, args.seed)
-    options = Options(args.vote, args.n_best, args.beam, args.max_length, args.whole)
-    _say(chosen)
-    with _file(args.input) as file:
+    chosen = saved.choose(Path(runs), which, experiment, seed, members)
+    options = Options(which == "vote", n_best, beam, max_length, whole)
+    if not quiet:
+        print(_used(chosen), file=sys.stderr)
+    with _file(str(input)) as file:
         lines = saved.predictions(chosen.used, file, options)
-        files.write_out(args.output, "".join(f"{line}\n" for line in lines))
-    return 0
+    text = "".join(f"{line}\n" for line in lines)
+    if target is None:
+        return text
+    files.write_out(target, text)
+    return ""
 
 
-def _say(chosen: "Choice") -> None:
+def _members(runs: object) -> tuple[set[tuple[str, int, int]], str]:
+    """Which members runs are, and where they are recorded."""
+    from jaxeval import results
+
+    if not isinstance(runs, results.Runs):
+        raise ConfigError(f"runs: expected a path or runs, got {type(runs).__name__}")
+    return {(row.experiment, row.split, row.seed) for row in runs.rows}, runs.location
+
+
+def _used(chosen: "Choice") -> str:
     """Which models are used, in the order of their columns."""
     names = [
         f"{path.stem} (dev {'unknown' if about.dev is None else format(about.dev, '.4g')})"
@@ -92,10 +106,9 @@ def _say(chosen: "Choice") -> None:
     ]
     more = ", ..." if len(chosen.used) > len(names) else ""
     about = chosen.used[0].about
-    print(
+    return (
         f"{about.name} ({about.experiment}): {', '.join(names)}{more}; {len(chosen.used)} of "
-        f"{chosen.saved} saved models, by {about.metric} of dev",
-        file=sys.stderr,
+        f"{chosen.saved} saved models, by {about.metric} of dev"
     )
 
 
@@ -114,5 +127,8 @@ def _file(name: str) -> Iterator[Path]:
             raise DataError(str(error).replace(str(copy), "stdin")) from None
 
 
+COMMANDS: parsers.Commands = {"": predict}
+main = functools.partial(parsers.main, "predict", COMMANDS)
+
 if __name__ == "__main__":
-    cli.run(main)
+    parsers.start("predict", COMMANDS)

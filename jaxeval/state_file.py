@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,34 +27,21 @@ class StateFile:
     work: str
     head: Head
 
-    def read(self, free: Collection[str] = ()) -> Any:
+    def read(self) -> Any:
         """What stands beside the head; None where there is no file yet.
-
-        Args:
-          free: keys in the head that may have changed.
 
         Raises:
           ConfigError: it is no such file, or its head is another.
         """
         if not self.path.exists():
             return None
-        known, body = self._parts()
-        for part, mine in self.head.items():
-            for key in mine:
-                if key not in free:
-                    self.refuse_other(key, mine[key], known[part].get(key))
-        return body
-
-    def changed(self, part: str) -> set[str]:
-        """Keys of this part of the head that have another value in the file, which exists."""
-        known, mine = self._parts()[0][part], self.head[part]
-        return {key for key in mine if mine[key] != known.get(key)}
-
-    def _parts(self) -> tuple[dict[str, dict[str, Json]], Any]:
-        """The head and what stands beside it."""
         with self.parsing():
             tree = json.loads(self.path.read_text(encoding="utf-8"))
-            return {part: dict(tree[part]) for part in self.head}, tree["state"]
+            known, body = {part: dict(tree[part]) for part in self.head}, tree["state"]
+        for part, mine in self.head.items():
+            for key in mine:
+                self._refuse_other(key, mine[key], known[part].get(key))
+        return body
 
     def write(self, body: Json) -> None:
         """Replaces the file by one with this state."""
@@ -62,7 +49,7 @@ class StateFile:
         with files.replacing(self.path, "w") as stream:
             stream.write(whole + "\n")
 
-    def refuse_other(self, what: str, mine: Json, known: Json) -> None:
+    def _refuse_other(self, what: str, mine: Json, known: Json) -> None:
         """Raises ConfigError where the file has something else, or the same in another order.
 
         The order of a table counts: a search space's is that of its dimensions.

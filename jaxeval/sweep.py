@@ -83,7 +83,7 @@ def sweep(
       quiet: without progress; signals are left alone.
 
     Examples:
-      python -m jaxeval.sweep wiemerslage2024/georgian_transformer_small \\\\
+      python -m jaxeval.sweep wiemerslage2024/georgian_transformer_small \\
           --space wiemerslage2024/space_transformer_small --data DIR
       python -m jaxeval.sweep CONFIG --space FILE --data DIR --trials 200 --dry-run   # the plan
       python -m jaxeval.sensitivity runs    # what the sweep says of the architecture

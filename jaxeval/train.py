@@ -105,12 +105,12 @@ def train(
 
 
 def _plan(trials: list) -> Plan:
-    from jaxeval.config import writing
+    from jaxeval.config import listing
     from jaxeval.studies import cohorts, plan, prepared, running
 
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
     running.refuse_impossible([cohort])
-    return Plan(plan.describe(cohort), writing.to_toml(cohort.config))
+    return Plan(plan.describe(cohort), listing.to_toml(cohort.config))
 
 
 COMMANDS: parsers.Commands = {"": train}

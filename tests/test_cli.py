@@ -68,7 +68,7 @@ ERRORS = {
     "key": (["train", "training.batch_sise=8"], "did you mean training.batch_size"),
     "value": (["train", "training.batch_size=0"], "training.batch_size"),
     "config": (["train", "nowhere.toml"], "nowhere.toml: no such config file"),
-    "folder": (["train", "--data", "nowhere"], "nowhere: no such folder"),
+    "folder": (["train", "--data", "nowhere"], "nowhere: no such file or folder"),
     "vectors": (["train", "data.vectors=nowhere.txt"], "nowhere.txt: no such file"),
     "runs": (["report", "nowhere"], "nowhere: no runs here"),
     "export": (["runs", "export", "nowhere"], "nowhere: no runs here"),

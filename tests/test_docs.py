@@ -21,10 +21,10 @@ from typing import Any
 
 import pytest
 
-from jaxeval import ablation, cli, studies
+from jaxeval import ablation, cli, parsers, studies
 from jaxeval.__main__ import VERBS
 from jaxeval.compare import options
-from jaxeval.config import reading, shipped
+from jaxeval.config import reading, toml
 from jaxeval.errors import ConfigError
 from jaxeval.space import space
 from jaxeval.studies import sweeps
@@ -78,7 +78,11 @@ def _shell_blocks(text: str) -> str:
 
 def _help(verb: str) -> str:
     """The examples in a verb's help."""
-    parser = importlib.import_module(VERBS[verb][0]).parser()
+    module = importlib.import_module(VERBS[verb][0])
+    if hasattr(module, "COMMANDS"):
+        of = (parsers.described(function).examples for function in module.COMMANDS.values())
+        return "\n\n".join(of)
+    parser = module.parser()
     return f"{parser.description}\n\n{parser.epilog}"
 
 
@@ -116,8 +120,13 @@ def _check(words: list[str]) -> None:
     if (verb, words[:1]) == ("compare", ["options"]):
         options.parser().parse_args(words[1:])
         return
-    parser = importlib.import_module(VERBS[verb][0]).parser()
-    _read(_parsed(parser, words))
+    module = importlib.import_module(VERBS[verb][0])
+    if hasattr(module, "COMMANDS"):
+        name = words.pop(0) if words and words[0] in module.COMMANDS else ""
+        function = module.COMMANDS[name]
+        _read(parsers._parsed(parsers.of_function(verb, function), function, words))
+        return
+    _read(_parsed(module.parser(), words))
 
 
 def _parsed(parser: Any, words: list[str]) -> Any:
@@ -130,7 +139,7 @@ def _parsed(parser: Any, words: list[str]) -> Any:
 
 def _read(arguments: Any) -> None:
     """Reads the config files that arguments name, and the keys that they change."""
-    if "changes" in arguments and not _stands_for_one(arguments.config):
+    if "config" in arguments and not _stands_for_one(arguments.config):
         studies.read(arguments.config, arguments.changes, arguments.data)
     if getattr(arguments, "space", None) and not _stands_for_one(arguments.space):
         space.read(arguments.space)
@@ -169,8 +178,8 @@ def test_commands_of_help(verb: str, tmp_path: Path) -> None:
 def test_commands_of_shipped_configs(tmp_path: Path) -> None:
     """Dies if the command in a config's comment does not train that config."""
     calls = 0
-    for name in shipped.names():
-        text = re.sub(r"^# ?", "", shipped.read_text(name), flags=re.MULTILINE)
+    for name in toml.shipped_names():
+        text = re.sub(r"^# ?", "", toml.read_text(name), flags=re.MULTILINE)
         for call in _calls(text, tmp_path) if CALL.search(text) else ():
             _check(call)
             assert name in call
@@ -227,7 +236,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         words = "".join(f"{part[:2]}{c}\tx {c} y\n" for c in "abcdefgh")
         (folder / "g2p2021" / f"geo_{part}.tsv").write_text(words)
     for name in ("georgian_attentive_lstm_small", "georgian_transformer_small"):
-        text = shipped.read_text(f"wiemerslage2024/{name}")
+        text = toml.read_text(f"wiemerslage2024/{name}")
         small = re.sub(r"^(embedding|hidden|epochs|batch_size) = .*", r"\1 = 4", text, flags=re.M)
         (folder / "wiemerslage2024").mkdir(exist_ok=True)
         (folder / "wiemerslage2024" / name).write_text(small)

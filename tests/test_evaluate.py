@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import evaluate, runs, studies
+from jaxeval import runs, studies
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, DataError, RunError
+from jaxeval.evaluate import main as evaluate
 from jaxeval.studies import evaluation
 from jaxeval.train import main as train
 from tests import tiny_corpora
@@ -47,19 +48,19 @@ def test_any_task_is_evaluated(
     capsys.readouterr()
     for flags in (["--part", "dev"], ["--input", str(mine)]):
         if corpus is tiny_corpora.text:
-            flags += ["--batch", "1"]
-        assert evaluate.main([*words, *flags, "--json", "-"]) == 0
+            flags += ["--streams", "1"]
+        assert evaluate([*words, *flags, "--json", "-"]) == 0
         rows = json.loads(capsys.readouterr().out)
         assert {row["seed"]: row["score"] for row in rows} == pytest.approx(recorded, rel=1e-6)
         assert {row["part"] for row in rows} == {flags[1]}
         named = ["--out", str(folder), "--experiment", experiment[:4], *flags, "--json", "-"]
-        assert evaluate.main(named) == 0  # all seeds that are saved, with no word of the config
+        assert evaluate(named) == 0  # all seeds that are saved, with no word of the config
         assert json.loads(capsys.readouterr().out) == rows
     if corpus is not tiny_corpora.text:
         with pytest.raises(ConfigError, match=r"--dynamic: for language models only; .* task is"):
-            evaluate.main([*words, "--dynamic"])
+            evaluate([*words, "--dynamic"])
     with pytest.raises(DataError, match="no such file"):
-        evaluate.main([*words, "--input", str(tmp_path / f"none{dev.suffix}")])
+        evaluate([*words, "--input", str(tmp_path / f"none{dev.suffix}")])
 
 
 def test_an_experiment_that_cannot_be_evaluated_is_refused(tmp_path: Path) -> None:
@@ -67,14 +68,14 @@ def test_an_experiment_that_cannot_be_evaluated_is_refused(tmp_path: Path) -> No
     with pytest.raises(
         ConfigError, match=r"--experiment: expected no CONFIG beside it, got a\.toml"
     ):
-        evaluate.main(["a.toml", "--experiment", "abcd", "--out", str(tmp_path)])
+        evaluate(["a.toml", "--experiment", "abcd", "--out", str(tmp_path)])
     words = [*tiny_corpora.BAG, *KEPT, "--out", str(tmp_path), "training.epochs=1"]
     train([*words, "--seeds", "1"])
     with pytest.raises(RunError, match="'nosuch' is 0 of them; choose one with --experiment: "):
-        evaluate.main(["--experiment", "nosuch", "--out", str(tmp_path)])
+        evaluate(["--experiment", "nosuch", "--out", str(tmp_path)])
     train([*words, "--seeds", "1", "--splits", "1", "name=split"])
     with pytest.raises(ConfigError, match="--experiment split: expected models that differ in"):
-        evaluate.main(["--experiment", "split", "--out", str(tmp_path)])
+        evaluate(["--experiment", "split", "--out", str(tmp_path)])
 
 
 def test_a_file_needs_models_that_know_only_train(tmp_path: Path) -> None:
@@ -105,13 +106,12 @@ def test_a_test_part_drawn_from_train_cannot_be_replaced(tmp_path: Path) -> None
     ("words", "task", "said"),
     [
         ("--samples 3", "sentiment", "--samples: for language models only"),
-        ("--rate-factor 0", "tagging", "--rate-factor: for language models only"),
         ("--dynamic-rate .5", "sentiment", "--dynamic-rate: for language models only"),
         ("--samples 3 --dynamic", "language", "--samples: goes with --mean"),
-        ("--dynamic-decay 0 --mean geometric", "language", "--dynamic-decay: goes with --dynamic"),
+        ("--dynamic-rate 0 --mean geometric", "language", "--dynamic-rate: goes with --dynamic"),
     ],
 )
 def test_options_of_another_evaluation_are_refused(words: str, task: str, said: str) -> None:
     """Dies if an option is passed over in silence, also one whose value is 0."""
     with pytest.raises(ConfigError, match=said):
-        evaluate.main([f"task={task}", *words.split()])
+        evaluate([f"task={task}", *words.split()])

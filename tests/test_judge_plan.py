@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from jaxeval import studies
-from jaxeval.config import shipped
+from jaxeval.config import toml
 from jaxeval.errors import ConfigError
 from jaxeval.judge import judging
 from jaxeval.vectors import judge_options
@@ -52,7 +52,7 @@ def test_names_of_files() -> None:
 
 def test_the_six_tasks_have_two_configs_each() -> None:
     """Dies if a mode trains the vectors that it should keep, or a setting of the code is lost."""
-    names = {name for name in shipped.names() if name.startswith("nayak2016/")}
+    names = {name for name in toml.shipped_names() if name.startswith("nayak2016/")}
     assert names == {
         f"nayak2016/{task}_{mode}" for task in judge_options.TASKS for mode in judge_options.MODES
     }

@@ -7,7 +7,6 @@ import os
 import sqlite3
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from jaxeval import __main__ as command
@@ -19,7 +18,7 @@ CONFIG = 'name = "a"\ntask = "sentiment"\n'
 _VARIANTS = """
 [[variant]]
 name = "vectors"
-changes = ["data.vectors=v.npy"]
+changes = ["data.vectors=v.txt"]
 [[variant]]
 name = "other"
 changes = ["data.source.path=logs"]
@@ -41,8 +40,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with contextlib.closing(sqlite3.connect("s.db")) as connection:  # not written by jaxeval
         connection.execute("CREATE TABLE t (x)")
     os.symlink("s.db", tmp_path / "soft.db")
-    np.save("v.npy", np.ones((2, 2)))
-    tiny_corpora.write(tmp_path / "v.vocab", "a\nb\n")
     tiny_corpora.write(tmp_path / "bats" / "I" / "plural.txt", "a\tb\nc\td\n")
     tiny_corpora.write(tmp_path / "v3.toml", _VARIANTS)
     os.symlink("c.toml", tmp_path / "soft.toml")

@@ -66,7 +66,13 @@ def _list(*files: str) -> str:
     return "\n".join([*files, ""])
 
 
-COMMANDS = {"": _search, "list": _list}
+@parameters.verb
+def _choose(*configs: str, changes: Changes = ()) -> str:
+    """Chooses a config."""
+    return f"{[*configs]} {[*changes]}\n"
+
+
+COMMANDS = {"": _search, "list": _list, "choose": _choose}
 
 
 def _called(tmp_path: Path, *words: str) -> dict[str, object]:
@@ -186,3 +192,14 @@ def test_an_input_is_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="would be replaced"):
         parsers.main("search", COMMANDS, [str(config), "--json", str(config)])
     assert cli.words(["a"]) == ["a"]
+
+
+def test_changes_of_several_configs_stand_among_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a change is taken for a config, or a file with = in its name for a change."""
+    monkeypatch.chdir(tmp_path)
+    Path("lr=1").touch()
+    assert parsers.main("search", COMMANDS, ["choose", "a", "b.c=2", "lr=1", "d=x"]) == 0
+    assert capsys.readouterr().out == "['a', 'lr=1'] ['b.c=2', 'd=x']\n"
+    assert _choose("a", changes={"b": {"c": 2}}) == "['a'] ['b.c=2']\n"

@@ -13,7 +13,7 @@ import pytest
 
 import jaxeval
 from jaxeval import runs
-from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError
+from jaxeval.errors import DataError, JaxevalError, RunError
 from jaxeval.predict import main as predict
 from jaxeval.train import main as train
 from tests import predicting, tiny_corpora
@@ -37,7 +37,7 @@ def _entities(tags: list[str]) -> set[tuple[int, int, str]]:
 def test_tags_are_those_that_were_scored(tags: Trained) -> None:
     """Dies if a word or a character gets another number than in training, sentences are mixed up,
     or tags are in another scheme than the files: F1 of dev is then another."""
-    lines = [line[0].split(" ") for line in predicting.predicted(tags, "--all")]
+    lines = [line[0].split(" ") for line in predicting.predicted(tags, "--which", "all")]
     assert [" ".join(line[:2]) for line in lines] == tags[1].read_text().splitlines()
     rows = [["", "O", "O", "O", "O"] if line == [""] else line for line in lines]
     gold, *columns = [[*column] for column in [*zip(*rows, strict=True)][1:]]
@@ -54,8 +54,8 @@ def test_words_alone_and_their_vote(tags: Trained, tmp_path: Path) -> None:
     most models, the best one deciding where all differ."""
     file = tmp_path / "words"
     file.write_text("-DOCSTART-\n\nQuux\nsaw\n☃\n\n\nin\nOslo\n" + "Supercalifragilistic\n" * 30)
-    each = predicting.predicted(tags, "--all", file=file)
-    votes = predicting.predicted(tags, "--vote", file=file)
+    each = predicting.predicted(tags, "--which", "all", file=file)
+    votes = predicting.predicted(tags, "--which", "vote", file=file)
     best = predicting.predicted(tags, file=file)
     assert [line[0] for line in votes] == file.read_text().splitlines()
     assert [len(line) for line in votes][:9] == [1, 1, 2, 2, 2, 1, 1, 2, 2]
@@ -67,56 +67,44 @@ def test_words_alone_and_their_vote(tags: Trained, tmp_path: Path) -> None:
 def test_python_gets_the_lines_of_the_verb(tags: Trained, tmp_path: Path) -> None:
     """Dies if a call predicts with other models than the command, or takes what that refuses."""
     folder, dev, rows = tags
-    for which, words in (("best", []), ("all", ["--all"]), ("vote", ["--vote"])):
-        lines = jaxeval.predict(folder, dev, which=which)
-        assert [line.split("\t") for line in lines] == predicting.predicted(tags, *words)
-    of_runs = jaxeval.predict(jaxeval.Runs(tuple(rows), str(folder)), dev, seed=2)
-    assert [line.split("\t") for line in of_runs] == predicting.predicted(tags, "--seed", "2")
-    for wrong in ({"which": "most"}, {"n_best": 0}, {"beam": 2.5}, {"max_length": -1}):
-        with pytest.raises(ConfigError, match=f"{next(iter(wrong))}: expected"):
-            jaxeval.predict(folder, dev, **wrong)
-    with pytest.raises(RunError, match="no such folder"):
-        jaxeval.predict(tmp_path / "none", dev)
+
+    def lines(runs: Any, **options: Any) -> list[list[str]]:
+        text = jaxeval.predict(runs, input=dev, quiet=True, **options)
+        return [line.split("\t") for line in text.splitlines()]
+
+    assert lines(folder, which="vote") == predicting.predicted(tags, "--which", "vote")
+    of_runs = jaxeval.Runs(tuple(rows), str(folder))
+    assert lines(of_runs, seed=2) == predicting.predicted(tags, "--seed", "2")
     of_two = jaxeval.Runs(tuple(row for row in rows if row.seed < 3), str(folder))
-    both = jaxeval.predict(of_two, dev, which="all")  # not the third, which is saved there too
-    assert max(len(line.split(" ")) for line in both) == 4  # word, tag, two predictions
-    with pytest.raises(RunError, match="seed=9: no saved model"):
-        jaxeval.predict(folder, dev, seed=9)
-    with pytest.raises(ConfigError, match=r"^n_best: not for tagging models"):
-        jaxeval.predict(folder, dev, n_best=2)
+    both = lines(of_two, which="all")  # not the third, which is saved there too
+    assert max(len(line[0].split(" ")) for line in both) == 4  # word, tag, two predictions
     unsaved = jaxeval.Runs((rows[0]._replace(experiment="another"),), str(folder))
-    with pytest.raises(RunError, match="no saved model of these runs"):
-        jaxeval.predict(unsaved, dev)
-    for of, file in ((None, dev), (folder, ["a"])):
-        with pytest.raises(ConfigError, match="expected a path"):
-            jaxeval.predict(of, file)
+    for of, options, said in (
+        (folder, {"which": "most"}, "which: expected"),
+        (folder, {"n_best": 0}, "n_best: expected"),
+        (folder, {"n_best": 2}, "^n_best: not for tagging models"),
+        (folder, {"seed": 9}, "seed=9: no saved model .*; seeds: 1, 2, 3"),
+        (folder, {"experiment": "x"}, r"'x' is 0 .*: default \([0-9a-f]{16}\)"),
+        (unsaved, {}, "no saved model of these runs"),
+        (tmp_path / "none", {}, "no such folder"),
+        (tmp_path, {}, r"no saved model; train with training\.save_models=true"),
+        (None, {}, "runs: expected"),
+    ):
+        with pytest.raises(JaxevalError, match=said):
+            lines(of, **options)
+    with pytest.raises(DataError, match="no such file"):
+        jaxeval.predict(folder, input=tmp_path / "none")
+    with pytest.raises(RunError, match="--seed 9: no saved model"):
+        predicting.predicted(tags, "--seed", "9")
 
 
 def test_a_seed_is_its_own_column(tags: Trained) -> None:
     """Dies if --seed, or the order of columns, takes another member."""
     columns = {m.seed: k for k, m in enumerate(predicting.members(tags), 2)}
-    each = [line[0].split(" ") for line in predicting.predicted(tags, "--all")]
-    for seed in (1, 2, 3):
+    each = [line[0].split(" ") for line in predicting.predicted(tags, "--which", "all")]
+    for seed, column in columns.items():
         of_seed = [line[0].split(" ") for line in predicting.predicted(tags, "--seed", str(seed))]
-        assert [line[2:] for line in of_seed] == [
-            line[columns[seed] : columns[seed] + 1] for line in each
-        ]
-
-
-def test_what_is_not_there_is_said(tags: Trained, tmp_path: Path) -> None:
-    """Dies if a wrong name ends in a traceback, or does not say what there is."""
-    with pytest.raises(RunError, match="no such folder"):
-        predict([str(tmp_path / "none"), "--input", "-"])
-    with pytest.raises(RunError, match=r"no saved model; train with training\.save_models=true"):
-        predict([str(tmp_path), "--input", "-"])
-    with pytest.raises(RunError, match=r"--seed 9: no saved model .*; seeds: 1, 2, 3"):
-        predicting.predicted(tags, "--seed", "9")
-    with pytest.raises(RunError, match=r"of 1 experiments; 'x' is 0 .*: default \([0-9a-f]{16}\)"):
-        predicting.predicted(tags, "--experiment", "x")
-    with pytest.raises(ConfigError, match="--n-best: not for tagging models"):
-        predicting.predicted(tags, "--n-best", "2")
-    with pytest.raises(DataError, match="no such file"):
-        predicting.predicted(tags, file=tmp_path / "none")
+        assert [line[2:] for line in of_seed] == [line[column : column + 1] for line in each]
 
 
 def _cut(file: Path) -> None:

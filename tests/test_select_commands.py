@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import jaxeval
 from jaxeval.bandits import evaluate
 from jaxeval.select import __main__ as select
 from tests import processes
@@ -49,10 +50,11 @@ def test_a_failing_model_is_given_up_with_a_note(tmp_path: Path) -> None:
     assert tree["best"] == "good" and "no such model" in tree["excluded"]["broken"]
     assert "broken was dropped" in ended.stdout and "tried again" in ended.stderr
     calls = (tmp_path / "calls").read_text().splitlines()
+    state = json.loads((tmp_path / "selection.json").read_text())["state"]
     again = _run(tmp_path, words)
     more = (tmp_path / "calls").read_text().splitlines()[len(calls) :]
-    assert {*more} <= {"broken 1", "broken 2", "broken 3"}  # no score is asked for again
-    assert "evaluations are known" in again.stderr and "good, evaluation" not in again.stderr
+    assert not {*more} & {f"{model} {k}" for model, of in state.items() for k in of}
+    assert "evaluations are known" in again.stderr
     assert json.loads((tmp_path / "out.json").read_text())["best"] == "good"
 
 
@@ -108,52 +110,32 @@ def test_a_signal_ends_the_commands_too(number: signal.Signals, tmp_path: Path) 
         os.kill(int(begun[0].read_text()), 0)
 
 
-def test_scores_of_another_reading_are_no_scores(tmp_path: Path) -> None:
-    """Dies if a state file is continued by another reading of the output, or by other items."""
-    first = _words(tmp_path, 0, "good", "fair")
-    _run(tmp_path, first)
-    field = _run(tmp_path, [*first, "--json-field", "f1"], status=2)
-    assert "json_field None, not f1" in field.stderr
-
-
 @pytest.mark.parametrize(
-    "of_one",
-    [
-        ["--rule", "non-adaptive", "--budget"],
-        ["--rule", "sequential-halving", "--budget"],
-        ["--delta", "1e-9", "--budget"],
-    ],
+    "options", [{"rule": "sequential-halving"}, {"delta": 1e-9}], ids=["halving", "top-two"]
 )
-def test_another_budget_goes_on_as_if_begun_with_it(tmp_path: Path, of_one: list[str]) -> None:
+def test_another_budget_goes_on_as_if_begun_with_it(
+    tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Dies if scores are evaluated again or lost, or if what the old budget led to stays."""
-    names = ["good", "fair", "good2", "fair2"]
     train = TRAIN.replace('{"good": 0.7, "fair": 0.68}[model]', '{"g": 0.7, "f": 0.68}[model[0]]')
     results: dict[str, dict[str, Any]] = {}
-    for folder in (tmp_path / "anew", tmp_path / "on"):
+    for name, budgets in (("anew", (40,)), ("on", (16, 40, 24))):
+        folder = tmp_path / name
         folder.mkdir()
-        words = [*_words(folder, 0, *names, "--json", "out.json"), *of_one]
+        monkeypatch.chdir(folder)
+        _, command = _words(folder, 0)
         (folder / "train.py").write_text(train)
-        for budget in ("16", "40", "24") if folder.name == "on" else ("40",):
-            ended = _run(folder, [*words, budget])
-            results[folder.name + budget] = json.loads((folder / "out.json").read_text())
+        for budget in budgets:
+            found = jaxeval.select_command(
+                command, "good", "fair", "good2", "fair2", budget=budget, quiet=True, **options
+            )
+            results[f"{name}{budget}"] = found.to_dict()
     assert results["on40"] == results["anew40"]
     assert results["on16"]["evaluations"] < results["on24"]["evaluations"] <= 24
-    assert "evaluations are known" in ended.stderr
     calls = (tmp_path / "on" / "calls").read_text().splitlines()
     assert len(calls) == len({*calls})  # nothing twice
     anew = (tmp_path / "anew" / "calls").read_text().splitlines()
     assert {*anew} <= {*calls} and len(calls) < 16 + 40
-
-
-def test_all_models_given_up_is_an_error(tmp_path: Path) -> None:
-    """Dies if a model without a score wins, or the errors are not named."""
-    words = ["command", "false {model}", "bad", "nan", "--json", "-"]
-    for _ in range(2):
-        ended = _run(tmp_path, words, status=2)
-        assert ended.stdout == ""
-        last = ended.stderr.splitlines()[-1]
-        said = "every model was dropped (bad: evaluation 1 failed 2 times: exit code 1"
-        assert said in last and "nan: " in last
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ _DEATHS = {
     "epoch": (host.Population, "epoch"),  # trained, nothing recorded
     "write": (store.Store, "_insert"),  # inside the transaction
     "recorded": (store.Store, "record"),  # recorded, not checkpointed
-    "checkpoint": (checkpoints.Checkpoints, "save"),  # while Orbax writes in the background
+    "checkpoint": (checkpoints.Checkpoints, "save"),  # while it is written in the background
 }
 
 

@@ -28,7 +28,7 @@ ANSWERED = "all items are answered"  # by all models
 BLOCK = 20  # items of an evaluation
 
 
-class Told(NamedTuple):
+class Evaluated(NamedTuple):
     """What happened last, and the state after it."""
 
     state: State
@@ -46,7 +46,7 @@ def run(
     workers: int = 1,
     retries: int = 1,
     most: int | None = None,
-) -> Generator[Told, None, None]:
+) -> Generator[Evaluated, None, None]:
     """Evaluates models until the rule has its answer.
 
     Args:
@@ -58,7 +58,7 @@ def run(
         more, what is under way ends, and no more is asked for: `answer` says what is known then.
 
     Yields:
-      Told after every score and every failure.
+      What happened, after every score and every failure.
 
     Raises:
       RunError: every model was dropped; with the last error of each.
@@ -75,28 +75,28 @@ def run(
                 return
             for job, result in team.next_results():
                 if job[0] not in state.excluded:
-                    told = _told(state, job, result, team)
-                    state = told.state
-                    yield told
+                    evaluated = _evaluated(state, job, result, team)
+                    state = evaluated.state
+                    yield evaluated
 
 
-def _told(
+def _evaluated(
     state: State,
     job: Job,
     result: float | commands.EvaluationFailed,
     team: commands.Workers[Job],
-) -> Told:
-    """What comes of a result: a score is told, a failure tried again, or its model dropped."""
+) -> Evaluated:
+    """What comes of a result: a score, another try, or a dropped model."""
     model, number = job
     if isinstance(result, float):
-        return Told(state.tell(model, result, number), model, number, result, "")
+        return Evaluated(state.tell(model, result, number), model, number, result, "")
     if team.try_again(job):
-        return Told(state, model, number, None, f"{result}; tried again")
+        return Evaluated(state, model, number, None, f"{result}; tried again")
     team.drop(model)
     dropped = state.exclude(
         model, f"evaluation {number} failed {team.retries + 1} times: {result}"
     )
-    return Told(dropped, model, number, None, f"{result}; {model} was dropped")
+    return Evaluated(dropped, model, number, None, f"{result}; {model} was dropped")
 
 
 def answer(rule: Rule, state: State, most: int | None = None) -> Answer:

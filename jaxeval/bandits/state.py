@@ -66,7 +66,7 @@ class State:
         if number is None:
             number = next(iter(self.pending[model]), None) or self.start(model)[1]
         if number in self.scores[model]:
-            raise DataError(f"{model}: evaluation {number} was told before")
+            raise DataError(f"{model}: evaluation {number} has a score already")
         scores = {**self.scores, model: {**self.scores[model], number: value}}
         left = tuple(k for k in self.pending[model] if k != number)
         return dataclasses.replace(self, scores=scores)._with_pending(model, left)

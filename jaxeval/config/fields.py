@@ -32,6 +32,6 @@ CorpusPath = Annotated[
 
 
 def about(text: str) -> FieldInfo:
-    """What `--help-config` says of a field."""
+    """What `jaxeval configs keys` says of a field."""
     field: FieldInfo = pydantic.Field(description=text)
     return field

@@ -5,8 +5,6 @@
 * A **ragged** key is a size. Members of one program may differ in it where their task can pad them
   (`Kind.member_sizes`).
 * An **immaterial** key changes no score, and so is no part of an experiment's id.
-* A **later** key was added when runs had been recorded: it is part of an id only where its value
-  is not the default, which is what those runs did.
 * All others are static: compiled in.
 
 Markers stand in a field's annotation: `l2: Annotated[float, markers.Traced(neutral=0.0)] = 0.0`.
@@ -14,7 +12,7 @@ Markers stand in a field's annotation: `l2: Annotated[float, markers.Traced(neut
 
 import dataclasses
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from jaxeval.config import reading
@@ -81,8 +79,6 @@ class Traced:
       name: of the hyperparameter; None: the key's last part.
       range: in which a neighbourhood is drawn unless another is asked for; None: not varied.
       limits: of possible values.
-      revision: how often what it does was mended after runs had been recorded. Where it changes
-        anything this is part of an experiment's id: those runs are no results of it.
     """
 
     neutral: float | None = None
@@ -90,7 +86,6 @@ class Traced:
     name: str | None = None
     range: Range | None = None
     limits: Limits = NOT_NEGATIVE
-    revision: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,7 +107,6 @@ class _Marker:
 
 IMMATERIAL = _Marker()
 RAGGED = _Marker()
-LATER = _Marker()
 Marker = Traced | TracedTable | _Marker
 
 
@@ -130,62 +124,35 @@ class Hyperparameter(NamedTuple):
         return self.marker.neutral is None or self.value != self.marker.neutral
 
 
-def dropout(name: str, alone: bool = True, revision: int = 0) -> Traced:
+def dropout(name: str, alone: bool = True) -> Traced:
     """The marker of a dropout rate."""
-    return Traced(0.0, alone, name, Range(0.0, 0.9), FRACTION, revision)
+    return Traced(0.0, alone, name, Range(0.0, 0.9), FRACTION)
 
 
-def traced(settings: object) -> dict[str, Hyperparameter]:
+def traced(settings: object, prefix: str = "") -> dict[str, Hyperparameter]:
     """The traced numbers of settings and of all settings in them, by name.
 
     Settings may have a property `unused`: the names that their other keys make meaningless.
     """
-    return {hyperparameter.name: hyperparameter for hyperparameter in _traced(settings, "")}
-
-
-def _traced(
-    settings: object, prefix: str, varied: Collection[str] = ()
-) -> Iterator[Hyperparameter]:
-    """The traced numbers of settings at a prefix; also unused ones if one of their keys varies."""
-    varies = any(key.startswith(prefix) for key in varied)
-    unused = () if varies else getattr(settings, "unused", ())
+    unused = getattr(settings, "unused", ())
+    found: dict[str, Hyperparameter] = {}
     for key, value, marker in _marked(settings):
         if isinstance(marker, Traced):
-            name = marker.name or key
-            number = marker.neutral if value is None else float(value)
-            inner = (
-                [Hyperparameter(name, prefix + key, number, marker)] if number is not None else []
-            )
+            name, number = marker.name or key, marker.neutral if value is None else float(value)
+            if number is not None:
+                found[name] = Hyperparameter(name, prefix + key, number, marker)
         elif isinstance(marker, TracedTable):
-            inner = [
-                Hyperparameter(
-                    name, f"{prefix}{key}.{name}", value, marker.each.get(name, Traced())
-                )
-                for name, value in marker.values(settings).items()
-            ]
+            for name, number in marker.values(settings).items():
+                of_name = marker.each.get(name, Traced())
+                found[name] = Hyperparameter(name, f"{prefix}{key}.{name}", number, of_name)
         elif dataclasses.is_dataclass(value):
-            inner = [*_traced(value, f"{prefix}{key}.", varied)]
-        else:
-            continue
-        yield from (traced for traced in inner if traced.name not in unused)
+            found |= traced(value, f"{prefix}{key}.")
+    return {name: number for name, number in found.items() if name not in unused}
 
 
 def active(settings: object) -> dict[str, float]:
     """The traced numbers that change anything, by name."""
     return {name: number.value for name, number in traced(settings).items() if number.active}
-
-
-def revisions(settings: object, varied: Collection[str] = ()) -> dict[str, int]:
-    """The revisions of keys that have any, and change anything or are among the varied keys.
-
-    A value that the settings leave unused may change something where another of their keys, such
-    as a dropout's kind, is varied.
-    """
-    return {
-        number.key: number.marker.revision
-        for number in _traced(settings, "", varied)
-        if number.marker.revision and (number.active or number.key in varied)
-    }
 
 
 def static(settings: object, ragged: bool = False) -> dict[str, Json]:
@@ -212,16 +179,6 @@ def keys(settings: object, sought: Marker, prefix: str = "") -> Iterator[str]:
             yield prefix + key
         elif dataclasses.is_dataclass(value):
             yield from keys(value, sought, f"{prefix}{key}.")
-
-
-def unchanged(settings: object, prefix: str = "") -> Iterator[str]:
-    """The later keys whose values are the defaults."""
-    for key, value, marker in _marked(settings):
-        default = reading.fields_of(settings)[key].get_default(call_default_factory=True)
-        if marker is LATER and value == default:
-            yield prefix + key
-        elif dataclasses.is_dataclass(value):
-            yield from unchanged(value, f"{prefix}{key}.")
 
 
 def _marked(settings: object) -> Iterator[tuple[str, Any, Marker | None]]:

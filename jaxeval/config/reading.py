@@ -13,7 +13,7 @@ from pydantic.dataclasses import dataclass
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from jaxeval.config import arguments, changes, renamed, shipped, toml
+from jaxeval.config import arguments, toml
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 
@@ -46,7 +46,7 @@ def peek(source: Source, overrides: Sequence[str], key: str) -> Any:
     """The value that a config and overrides give a top-level key; None without one."""
     tree = _tree(source)
     for override in overrides:
-        changes.apply(tree, override)
+        toml.apply(tree, override)
     return tree.get(key)
 
 
@@ -54,42 +54,39 @@ def read(cls: type[T], source: Source, overrides: Sequence[str] = (), origin: st
     """The settings of a TOML file or of plain data, changed by `key=value` overrides.
 
     The value "null" in a file says that a key is absent, even where its default is not. A table
-    that is given in part keeps the defaults of the settings that it belongs to, which may be
-    others than those of its own class.
+    that is given in part keeps the defaults of its parent, which may be others than those of its
+    own class.
 
     Args:
-      origin: of the overrides, with which messages begin where only their keys are wrong, instead
-        of with the file.
+      origin: of the overrides. Messages begin with it, instead of with the file, where only keys
+        of overrides are wrong.
 
     Raises:
       ConfigError: naming every key that is wrong, its value, what is allowed, the nearest key.
     """
     tree = _tree(source)
     for override in overrides:
-        changes.apply(tree, override)
+        toml.apply(tree, override)
     checked, lines = _checked(cls, tree)
     if checked is not None:
         return checked
     where = f"{source}: " if isinstance(source, str | Path) else ""
-    own = [override.partition("=")[0].strip() for override in overrides]
-    alone = bool(own) and not _checked(cls, _tree(source))[1]
-    if all(_of_changes(line.partition(":")[0], own, alone) for line in lines):
+    changed = [override.partition("=")[0].strip() for override in overrides]
+    of_changes = all(_overlap(line.partition(":")[0], changed) for line in lines)
+    if of_changes and not _checked(cls, _tree(source))[1]:
         where = f"{origin}: " if origin else ""
     raise _error(where, lines)
 
 
-def _of_changes(wrong: str, changed: Sequence[str], alone: bool) -> bool:
-    """Whether changes made a key wrong: of it, or inside it where they are `alone` in error."""
-    inside = alone and any(f"{own}.".startswith(f"{wrong}.") for own in changed)
-    return inside or any(f"{wrong}.".startswith(f"{own}.") for own in changed)
+def _overlap(wrong: str, changed: Sequence[str]) -> bool:
+    """Whether a wrong key is one of those that were changed, or within one, or around one."""
+    return any(
+        f"{wrong}.".startswith(f"{key}.") or f"{key}.".startswith(f"{wrong}.") for key in changed
+    )
 
 
 def _tree(source: Source) -> dict[str, object]:
-    """Plain data of a config, which may be changed.
-
-    Raises:
-      ConfigError: as `read_toml`, or it is no config.
-    """
+    """Plain data of a config, which may be changed."""
     if source is None:
         return {}
     if isinstance(source, str | Path):
@@ -194,7 +191,7 @@ def read_toml(name: str | Path, what: str = "config") -> dict[str, object]:
     Raises:
       ConfigError: no such file, not text, or as of `toml.parsed`.
     """
-    return toml.parsed(shipped.read_text(name, what), name)
+    return toml.parsed(toml.read_text(name, what), name)
 
 
 def _explain(cls: type, error: ErrorDetails) -> str:
@@ -225,10 +222,6 @@ def _explain(cls: type, error: ErrorDetails) -> str:
 def _unknown(cls: type, path: Sequence[str]) -> str:
     """One line for a key that there is not, by its parts."""
     key, known = ".".join(path), _keys(cls, path[:-1])
-    task = fields_of(cls).get("task")
-    today = renamed.key(key, str(task.default) if task else "")
-    if today is not None:
-        return f"{key}: is called {today} now"
     near = difflib.get_close_matches(path[-1], known, 1)
     parent = ".".join(path[:-1])
     hint = (
@@ -280,7 +273,7 @@ def to_dict(instance: object) -> dict[str, Any]:
 
 
 def to_json(instance: object) -> str:
-    """Canonical JSON: sorted keys, no spaces; such as the fingerprint of generated data."""
+    """Canonical JSON of settings; such as the fingerprint of generated data."""
     return canonical(to_dict(instance))
 
 

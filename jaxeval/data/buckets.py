@@ -10,28 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 # a compiled width costs about as much as training so many padded positions in each of ten epochs
-SHAPE_COST = 3000.0
-
-
-def choose_widths(
-    lengths: Sequence[int],
-    batch_size: int,
-    most: int = 12,
-    shape_cost: float = SHAPE_COST,
-) -> list[int]:
-    """Padded widths, ascending; the last one is the longest length.
-
-    A bucket of n rows and width w costs ceil(n / batch_size) * batch_size * w positions (its last
-    batch is padded with empty rows) plus `shape_cost`.
-
-    Args:
-      lengths: of the rows, each >= 1.
-      batch_size: rows a step.
-      most: widths at most.
-      shape_cost: of one more width, in positions an epoch.
-    """
-    chosen = _best_widths(lengths, batch_size, most, shape_cost)
-    return min(chosen, key=lambda choice: choice.cost).widths
+_SHAPE_COST = 3000.0
 
 
 class Shape(NamedTuple):
@@ -41,19 +20,40 @@ class Shape(NamedTuple):
     targets: int
 
 
+class Encoded(NamedTuple):
+    """Items as arrays, by the vocabulary of a trained model.
+
+    Attributes:
+      shared: of all word forms.
+      numbers: of each bucket the items in it.
+      columns: of each bucket its arrays.
+    """
+
+    shared: dict[str, np.ndarray]
+    numbers: Sequence[np.ndarray]
+    columns: Sequence[dict[str, np.ndarray]]
+
+
+def choose_widths(
+    lengths: Sequence[int], batch_size: int, most: int = 12, shape_cost: float = _SHAPE_COST
+) -> list[int]:
+    """As `choose_shapes` of rows with one target: the widths, ascending."""
+    ones = [1] * len(lengths)
+    return [shape.width for shape in choose_shapes(lengths, ones, batch_size, most, shape_cost)]
+
+
 def choose_shapes(
     lengths: Sequence[int],
     targets: Sequence[int],
     batch_size: int,
     most: int = 12,
-    shape_cost: float = SHAPE_COST,
+    shape_cost: float = _SHAPE_COST,
 ) -> list[Shape]:
     """Padded shapes of rows that have a length and a number of targets, ascending by targets.
 
     Rows are parted by their number of targets first, and those of each range by length. A bucket
-    of n rows costs ceil(n / batch_size) * batch_size * width * targets positions, plus
-    `shape_cost`; no other such choice costs less. Where all rows have one target the widths are
-    those of `choose_widths`.
+    of n rows costs ceil(n / batch_size) * batch_size * width * targets positions (its last batch
+    is padded with empty rows), plus `shape_cost`; no other such choice costs less.
 
     Args:
       lengths, targets: of the rows, each >= 1.
@@ -64,15 +64,14 @@ def choose_shapes(
     sizes, numbers = np.asarray(lengths), np.asarray(targets)
     values = np.unique(numbers).tolist()
     # best[j][k]: the least cost of rows with one of the j smallest numbers, in k shapes
-    best = [{0: _Shapes(0.0, [])}]
+    best = [{0: _Choice(0.0, [])}]
     for last, number in enumerate(values):
-        costs: dict[int, _Shapes] = {}
+        costs: dict[int, _Choice] = {}
         for first in range(last + 1):
             inside = sizes[(numbers >= values[first]) & (numbers <= number)]
-            for choice in _best_widths(inside, batch_size, most, shape_cost, number):
-                shapes = [Shape(width, number) for width in choice.widths]
+            for choice in _best_shapes(inside, batch_size, most, shape_cost, number):
                 for before in best[first].values():
-                    both = _Shapes(before.cost + choice.cost, [*before.shapes, *shapes])
+                    both = _Choice(before.cost + choice.cost, [*before.shapes, *choice.shapes])
                     count = len(both.shapes)
                     if count <= most and both.cost < costs.get(count, _NONE).cost:
                         costs[count] = both
@@ -80,32 +79,23 @@ def choose_shapes(
     return min(best[-1].values(), key=lambda choice: choice.cost).shapes
 
 
-class _Widths(NamedTuple):
-    cost: float
-    widths: list[int]
-
-
-class _Shapes(NamedTuple):
+class _Choice(NamedTuple):
     cost: float
     shapes: list[Shape]
 
 
-_NONE = _Shapes(np.inf, [])
+_NONE = _Choice(np.inf, [])
 
 
-def _best_widths(
-    lengths: Sequence[int] | np.ndarray,
-    batch_size: int,
-    most: int,
-    shape_cost: float,
-    position_cost: int = 1,
-) -> list[_Widths]:
-    """The cheapest choice of 1, 2 ... widths, `most` at most; see `choose_widths`."""
-    values, counts = np.unique(np.asarray(lengths), return_counts=True)
+def _best_shapes(
+    lengths: np.ndarray, batch_size: int, most: int, shape_cost: float, targets: int
+) -> list[_Choice]:
+    """The cheapest choice of 1, 2 ... widths, `most` at most, of rows with so many targets."""
+    values, counts = np.unique(lengths, return_counts=True)
     upto = np.concatenate([[0], np.cumsum(counts)])
     # cost[i, j]: of a bucket of the lengths from the i-th up to before the j-th
     rows = -(-(upto[None] - upto[:, None]) // batch_size) * batch_size
-    cost = rows * np.concatenate([[0.0], values])[None] * position_cost + shape_cost
+    cost = rows * np.concatenate([[0.0], values])[None] * targets + shape_cost
     cost[np.tril_indices(len(upto))] = np.inf
     least, chosen = np.where(upto > 0, np.inf, 0.0), []
     cuts: list[np.ndarray] = []  # of each number of buckets: where the last one begins
@@ -113,17 +103,12 @@ def _best_widths(
         total = least[:, None] + cost
         cuts.append(np.argmin(total, axis=0))
         least = np.min(total, axis=0)
-        chosen.append(_Widths(float(least[-1]), _read_back(values, cuts)))
+        widths, end = [], len(values)
+        for cut in reversed(cuts):
+            widths.append(int(values[end - 1]))
+            end = int(cut[end])
+        chosen.append(_Choice(float(least[-1]), [Shape(width, targets) for width in widths[::-1]]))
     return chosen
-
-
-def _read_back(values: np.ndarray, cuts: Sequence[np.ndarray]) -> list[int]:
-    """The widths, ascending, that the last of these cuts leads to."""
-    widths, end = [], len(values)
-    for cut in reversed(cuts):
-        widths.append(int(values[end - 1]))
-        end = int(cut[end])
-    return widths[::-1]
 
 
 def assign(lengths: Sequence[int] | np.ndarray, widths: Sequence[int]) -> list[np.ndarray]:
@@ -144,3 +129,16 @@ def assign_shapes(
         widths = [shape.width for shape in shapes if shape.targets == most]
         assigned += [inside[rows] for rows in assign(sizes[inside], widths)]
     return assigned
+
+
+def pad(sequences: Sequence[Sequence[int]], width: int) -> np.ndarray:
+    """Sequences of numbers, with zeros behind them: [N, width] int32."""
+    array = np.zeros((len(sequences), width), np.int32)
+    for row, sequence in enumerate(sequences):
+        array[row, : len(sequence)] = sequence
+    return array
+
+
+def lengths_of(sequences: Sequence[Sequence[object]]) -> np.ndarray:
+    """[N] int32."""
+    return np.array([len(sequence) for sequence in sequences], np.int32)

@@ -1,10 +1,11 @@
-"""What is odd about a corpus: parts that repeat one another, symbols that train lacks."""
+"""What is odd about a corpus: parts that repeat one another, labels that train lacks."""
 
 import types
 import unicodedata
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from jaxeval.errors import DataError
 from jaxeval.files import Json
@@ -13,11 +14,11 @@ _MANY = 0.5  # from this fraction of repeated items on a warning
 _EXAMPLES = 5  # symbols named in a warning
 _LABELS, _LONGEST = 12, 40  # in a message: how many labels, how much of each
 _ROWS = 20  # fewer may have a label each
-_FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
+_SHOWN = 60  # characters of a line in a message
 
 
 class Findings(NamedTuple):
-    """What is told of a corpus beside its sizes.
+    """What is known of a corpus beside its sizes.
 
     Attributes:
       facts: plain data, for plans and records.
@@ -29,34 +30,64 @@ class Findings(NamedTuple):
     remarks: Sequence[str] = ()
     warnings: Sequence[str] = ()
 
-    def joined(self, others: "Findings") -> "Findings":
+    def joined(self, *others: "Findings") -> "Findings":
         """These, then others."""
-        return Findings(
-            {**self.facts, **others.facts},
-            [*self.remarks, *others.remarks],
-            [*self.warnings, *others.warnings],
-        )
+        facts, remarks, warnings = dict(self.facts), [*self.remarks], [*self.warnings]
+        for other in others:
+            facts |= other.facts
+            remarks += other.remarks
+            warnings += other.warnings
+        return Findings(facts, remarks, warnings)
 
 
-def listed(labels: Sequence[str]) -> str:
+class Labelled(NamedTuple):
+    """A label, of which text, and the line where it stands; 0: unknown."""
+
+    label: str
+    text: str
+    line: int
+
+
+def classes(
+    items: Mapping[str, Sequence[Labelled]],
+    named: Sequence[str] | None,
+    files: Mapping[str, str | Path],
+    columns: str,
+) -> list[str]:
+    """The classes of a corpus, in their order.
+
+    Args:
+      items: part -> its labels.
+      named: what the classes are to be; None: the labels of train, sorted.
+      files: part -> where it stands, for errors.
+      columns: what the columns of tab-separated files are, for errors.
+
+    Raises:
+      DataError: train has one class, or nearly as many as rows; an item has a label that is none.
+    """
+    train = Counter(item.label for item in items["train"])
+    if len(train) < 2:
+        message = f"the only label of train is {next(iter(train))!r}: nothing to learn"
+        raise DataError(message, files["train"])
+    alone = sum(n == 1 for n in train.values())
+    if named is None and train.total() >= _ROWS and alone > train.total() / 2:
+        message = f"{len(train)} labels in {train.total()} rows of train"
+        raise DataError(f"{message}; of tab-separated lines {columns}", files["train"])
+    labels = sorted(train) if named is None else [*named]
+    expected = "train" if named is None else "data.labels"
+    for part, of_part in items.items():
+        for label, text, line in of_part:
+            if label not in labels:
+                found = f"{part}: label {label[:_SHOWN]!r} of {text[:_SHOWN]!r}"
+                message = f"{found}; expected those of {expected}: {_listed(labels)}"
+                raise DataError(message, files[part], line or None)
+    return labels
+
+
+def _listed(labels: Sequence[str]) -> str:
     """Labels for a message, cut where they are many or long."""
     shown = ", ".join(label[:_LONGEST] for label in labels[:_LABELS])
     return shown + (f" and {len(labels) - _LABELS} more" if len(labels) > _LABELS else "")
-
-
-def refuse_own_labels(labels: Iterable[str], columns: str, where: str) -> None:
-    """Raises DataError if most of many rows have a label that no other row has: it is no class.
-
-    Args:
-      labels: of the rows of train.
-      columns: what the columns of a file are, for people.
-      where: named in the error.
-    """
-    counts = Counter(labels)
-    own = sum(n == 1 for n in counts.values())
-    if counts.total() >= _ROWS and own > counts.total() / 2:
-        message = f"{len(counts)} labels in {counts.total()} rows of train"
-        raise DataError(f"{message}; of tab-separated lines {columns}", where)
 
 
 def repeats(parts: Mapping[str, Sequence[Hashable]], path: str, items: str) -> list[str]:
@@ -88,96 +119,70 @@ def repeats(parts: Mapping[str, Sequence[Hashable]], path: str, items: str) -> l
     return warnings
 
 
-def same_texts(texts: Mapping[str, Hashable], path: str) -> list[str]:
-    """Warnings about a dev that is the text of train or of test.
+def headers(
+    first: Mapping[str, Sequence[str]], labels: Mapping[str, Sequence[str]] | None = None
+) -> list[str]:
+    """Warnings about first lines that were read as data, though they look like a header.
+
+    They do where all of two or more parts begin alike, or where no other line of any part has its
+    label, while two labels or more are left without it.
 
     Args:
-      texts: train, dev and test, whole.
-      path: named in the error.
-
-    Raises:
-      DataError: test is the text of train.
+      first: part -> the columns of its first line.
+      labels: part -> the labels of its lines, in their order; None: the format has none.
     """
-    if texts["test"] == texts["train"]:
-        raise DataError(
-            "train and test are the same text: test scores would be scores on training data; "
-            "expected different files",
-            path,
-        )
-    warnings = {
-        "train": "dev and train are the same text: models are selected on what they learn",
-        "test": "dev and test are the same text: models are selected on test",
-    }
-    return [line for part, line in warnings.items() if texts["dev"] == texts[part]]
+    alike = len(first) > 1 and len({*map(tuple, first.values())}) == 1
+    others = {label for of_part in (labels or {}).values() for label in of_part[1:]}
+    lonely = [p for p, of in (labels or {}).items() if len(others) > 1 and of[0] not in others]
+    why = "all parts begin with it" if alike else "no other line has its label"
+    return [
+        f"{part}: the first line, {chr(9).join(first[part])[:_SHOWN]!r}, is read as data "
+        f"but looks like a header: {why}; if it is one, delete it"
+        for part in (first if alike else lonely)
+    ]
 
 
-class Unseen(NamedTuple):
-    """Symbols of a part that train lacks: how often each stands there, and all symbols do."""
-
-    part: str
-    counts: Counter[str]
-    total: int
-
-    def __str__(self) -> str:
-        most = [f"{symbol!r} ({n})" for symbol, n in self.counts.most_common(_EXAMPLES)]
-        more = ", ..." if len(self.counts) > _EXAMPLES else ""
-        times = sum(self.counts.values())
-        return (
-            f"{self.part} has {len(self.counts)} that train lacks, {times} of its {self.total} "
-            f"({times / self.total:.2%}): {', '.join(most)}{more}"
-        )
-
-
-def unseen(symbols: Mapping[str, Counter[str]]) -> list[Unseen]:
-    """For dev and test, what they hold and train does not; parts without any are left out.
+def unseen(symbols: Mapping[str, Counter[str]]) -> tuple[dict[str, Json], list[str]]:
+    """For dev and test, what they hold and train does not: how much as plain data, and as lines.
 
     Args:
       symbols: part -> how often each symbol stands in it.
     """
-    train = symbols["train"]
-    lacking = [
-        Unseen(part, Counter({s: n for s, n in counts.items() if s not in train}), counts.total())
-        for part, counts in symbols.items()
-        if part != "train"
-    ]
-    return [of_part for of_part in lacking if of_part.counts]
-
-
-def counts(unseen: Iterable[Unseen]) -> dict[str, dict[str, int]]:
-    """The same as plain data: by part how many symbols, and how often they occur."""
-    return {u.part: {"types": len(u.counts), "tokens": u.counts.total()} for u in unseen}
+    facts: dict[str, Json] = {}
+    lines = []
+    for part, counts in symbols.items():
+        lacking = Counter({s: n for s, n in counts.items() if s not in symbols["train"]})
+        if not lacking:
+            continue
+        times, total = lacking.total(), counts.total()
+        facts[part] = {"types": len(lacking), "tokens": times}
+        most = [f"{symbol!r} ({n})" for symbol, n in lacking.most_common(_EXAMPLES)]
+        lines.append(
+            f"{part} has {len(lacking)} that train lacks, {times} of its {total} "
+            f"({times / total:.2%}): {', '.join(most)}{', ...' * (len(lacking) > _EXAMPLES)}"
+        )
+    return facts, lines
 
 
 def normalisation(texts: Mapping[str, Iterable[str]]) -> list[str]:
-    """Warnings if a part mixes Unicode normalisation forms, or has another one than train.
+    """A warning where texts are in different Unicode normalisation forms, within parts or not.
 
     Args:
-      texts: part -> its texts. Those that are the same in NFC and NFD tell nothing; of the others
-        the form of most counts.
+      texts: part -> its texts. Those that are the same in NFC and NFD tell nothing.
     """
-    forms = {part: _forms(of_part) for part, of_part in texts.items()}
-    mend = (
-        "equal letters are different symbols; bring all files into one Unicode normalisation form "
-        "(uconv -x any-nfc)"
-    )
-    warnings = [
-        f"{part} mixes " + " and ".join(f"{form} ({found[form]})" for form in _FORMS) + f": {mend}"
-        for part, found in forms.items()
-        if len(found) > 1
+    counts: dict[str, Counter[str]] = {"NFC": Counter(), "NFD": Counter()}
+    for part, of_part in texts.items():
+        for text in of_part:
+            forms = [form for form in ("NFC", "NFD") if unicodedata.is_normalized(form, text)]
+            if len(forms) == 1:
+                counts[forms[0]][part] += 1
+    if not all(counts.values()):
+        return []
+    shown = [
+        f"{form} ({', '.join(f'{part} {n}' for part, n in of_form.items())})"
+        for form, of_form in counts.items()
     ]
-    most = {part: found.most_common(1)[0][0] for part, found in forms.items() if found}
-    train = most.pop("train", None)
-    differing = [f"{part} in {form}" for part, form in most.items() if train not in (None, form)]
-    if differing:
-        warnings.append(f"train is written in {train}, {', '.join(differing)}: {mend}")
-    return warnings
-
-
-def _forms(texts: Iterable[str]) -> Counter[str]:
-    """Texts that are in one form only."""
-    forms: Counter[str] = Counter()
-    for text in texts:
-        holds = {form for form in _FORMS if unicodedata.is_normalized(form, text)}
-        if len(holds) < len(_FORMS):
-            forms.update(holds)
-    return forms
+    return [
+        f"texts are in {' and '.join(shown)}: equal letters are different symbols; bring all "
+        "files into one Unicode normalisation form (uconv -x any-nfc)"
+    ]

@@ -4,7 +4,7 @@ It ships with jaxeval so that everything runs without a download, and it is made
 that real entity recognition is (docs/generated_corpus.md):
 
 * ambiguous words: many ordinary words (mark, bill, rose ...) are also names; context decides;
-* unseen names: names are built from syllables; dev and test draw most of theirs from a lexicon of
+* unseen names: names are built from syllables; dev and test draw most of theirs from a _lexicon of
   their own, so that spelling (prefixes and suffixes hint at the type) and context must do;
 * several words: "bank of kelmora", "north dunhollow", "dr . mark teldas";
 * no help from capitals: a third of the sentences is in lower case, ordinary words open sentences;
@@ -15,32 +15,16 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from jaxeval.data.sentences import Sentence
+from jaxeval.data.schemes import Sentence
 
 Generator = np.random.Generator
-_ONSETS = [
-    "b",
-    "d",
-    "f",
-    "g",
-    "k",
-    "l",
-    "m",
-    "n",
-    "p",
-    "r",
-    "s",
-    "t",
-    "v",
-    "z",
-    "br",
-    "dr",
-    "kr",
-    "st",
-    "tr",
-    "th",
-    "sh",
-]
+
+
+def _list(words: str) -> list[str]:
+    return words.split()
+
+
+_ONSETS = _list("b d f g k l m n p r s t v z br dr kr st tr th sh")
 _VOWELS = ["a", "e", "i", "o", "u", "ai", "ea", "ou"]
 _CODAS = ["n", "r", "l", "s", "m", "t", "nd", "rk"]
 _ENDINGS = {
@@ -53,78 +37,19 @@ _AMBIGUOUS = {
     "LOC": ["reading", "bath", "nice", "split", "mobile", "bend", "rugby", "orange"],
     "ORG": ["apple", "target", "shell", "visa", "gap", "sprint", "oracle", "amazon"],
 }
-_NOUNS = [
-    "report",
-    "plan",
-    "price",
-    "storm",
-    "game",
-    "letter",
-    "bridge",
-    "market",
-    "river",
-    "song",
-    "road",
-    "vote",
-    "engine",
-    "harvest",
-    "mark",
-    "bill",
-    "rose",
-    "grace",
-    "will",
-    "may",
-    "hope",
-    "summer",
-    "reading",
-    "bath",
-    "split",
-    "bend",
-    "orange",
-    "apple",
-    "target",
-    "shell",
-    "visa",
-    "gap",
-    "sprint",
-    "oracle",
-]
-_ADJECTIVES = [
-    "new",
-    "old",
-    "long",
-    "quiet",
-    "early",
-    "late",
-    "strange",
-    "heavy",
-    "frank",
-    "nice",
-    "mobile",
-    "fair",
-    "small",
-    "red",
-]
+_NOUNS = _list(
+    "report plan price storm game letter bridge market river song road vote engine harvest "
+    "mark bill rose grace will may hope summer reading bath split bend orange apple target "
+    "shell visa gap sprint oracle"
+)
+_ADJECTIVES = _list("new old long quiet early late strange heavy frank nice mobile fair small red")
 _SPEECH = ["said", "told", "warned", "asked", "thanked", "met", "praised", "joined"]
-_ACTIONS = [
-    "bought",
-    "sold",
-    "opened",
-    "closed",
-    "backed",
-    "sued",
-    "hired",
-    "moved",
-    "drew",
-    "saw",
-    "followed",
-    "called",
-]
+_ACTIONS = _list("bought sold opened closed backed sued hired moved drew saw followed called")
 _ADVERBS = ["yesterday", "today", "again", "slowly", "often", "there", "later", "together"]
 _DETERMINERS = ["the", "a", "this", "every", "her", "their", "no"]
 _MISLABELLED = 0.02
 _LOWER_CASED = 1 / 3
-_NAMES = 250  # of each type in a lexicon
+_NAMES = 250  # of each type in a _lexicon
 
 Words = list[tuple[str, str]]  # word, tag
 
@@ -140,14 +65,14 @@ def parts(
 def generate(sentences: int, seed: int, part: str) -> list[Sentence]:
     """Sentences of one part ("train", "dev" or "test")."""
     number = ["train", "dev", "test"].index(part)
-    known = lexicon(np.random.default_rng([seed, 0]))
-    fresh = lexicon(np.random.default_rng([seed, 1 + number]))
+    known = _lexicon(np.random.default_rng([seed, 0]))
+    fresh = _lexicon(np.random.default_rng([seed, 1 + number]))
     generator = np.random.default_rng([seed, 10 + number])
     unseen = 0.0 if part == "train" else 0.6
     return [_sentence(generator, known, fresh, unseen) for _ in range(sentences)]
 
 
-def lexicon(generator: Generator) -> dict[str, list[str]]:
+def _lexicon(generator: Generator) -> dict[str, list[str]]:
     """Names by type, of one or two syllables and an ending that hints at the type."""
     return {kind: [_name(generator, kind) for _ in range(_NAMES)] for kind in _ENDINGS}
 

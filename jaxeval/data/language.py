@@ -3,14 +3,16 @@
 Notation: N tokens of a part, T tokens a window, B streams, which are read side by side.
 
 A part is its lines, each closed by an end-of-line token (words), or its bytes. Every token
-is predicted once: the first from an end of line, the last window in part.
+is predicted once: the first from an end of line, the last window in part. A set of tfds reads as
+if each of its splits were one file, a newline after each example that does not end in one.
 """
 
 import array
 import hashlib
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -18,12 +20,11 @@ import pydantic
 
 from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import Corpus, Split
-from jaxeval.data import checks, language_sources
+from jaxeval.data import checks, folders, splits, text, tfds
 from jaxeval.errors import ConfigError, DataError, argument
 
 Unit = Literal["word", "byte"]
 END, UNKNOWN = "<eos>", "<unk>"
-PARTS = ("train", "dev", "test")
 _SPECIALS = {"word": 2, "byte": 1}  # numbers that are no token of a text
 
 
@@ -84,7 +85,7 @@ class Text(NamedTuple):
             raise ConfigError(
                 f"a text has only the split that its files give; leave {argument('splits')} out"
             )
-        train, dev, test = ((self.rows[part],) for part in PARTS)
+        train, dev, test = ((self.rows[part],) for part in splits.PARTS)
         return Split(train, dev, test, ())
 
 
@@ -128,18 +129,16 @@ def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
     if not settings.path:
         named = argument("data", "PATH")
         raise ConfigError(f"data: a language model needs a text; {named}, or data.path")
-    patterns = {part: getattr(settings, part) for part in PARTS}
-    source = language_sources.TextSource(settings.path, patterns, settings.text_feature)
-    parts, symbols, unseen = (_bytes if settings.unit == "byte" else _words)(source)
+    parts, symbols, unseen = (_bytes if settings.unit == "byte" else _words)(settings)
     _refuse_short(settings, parts, batch)
     if len(symbols) - _SPECIALS[settings.unit] < 2:
         raise DataError(
             f"train repeats a single {settings.unit}: there is nothing to learn", settings.path
         )
-    digests = {part: hashlib.sha256(whole.data).digest() for part, whole in parts.items()}
-    same = checks.same_texts(digests, settings.path)
+    digests = {part: [hashlib.sha256(whole.data).digest()] for part, whole in parts.items()}
+    same = checks.repeats(digests, settings.path, "texts")
     end = np.zeros(1, np.int32)
-    tokens = np.concatenate([piece for part in PARTS for piece in (end, parts[part])])
+    tokens = np.concatenate([piece for part in splits.PARTS for piece in (end, parts[part])])
     digest = hashlib.sha256(tokens.data).hexdigest()[:16]
     sizes = {part: len(whole) for part, whole in parts.items()}
     remarks = [
@@ -150,8 +149,8 @@ def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
     ]
     findings = checks.Findings({"unseen_tokens": unseen}, remarks, same)
     corpus = Corpus((), {"tokens": tokens})
-    text = Text(corpus, {}, len(symbols), sizes, digest, symbols, findings)
-    return laid_out(text, settings, batch, evaluation_batch)
+    read = Text(corpus, {}, len(symbols), sizes, digest, symbols, findings)
+    return laid_out(read, settings, batch, evaluation_batch)
 
 
 def _refuse_short(settings: LanguageData, parts: Mapping[str, np.ndarray], batch: int) -> None:
@@ -161,49 +160,82 @@ def _refuse_short(settings: LanguageData, parts: Mapping[str, np.ndarray], batch
             f"times data.window {settings.window}",
             settings.path,
         )
-    for part in PARTS[1:]:
+    for part in splits.PARTS[1:]:
         if len(parts[part]) < 2:
             raise DataError(
                 f"{part}: {len(parts[part])} tokens; expected 2 or more", settings.path
             )
 
 
-def laid_out(text: Text, settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
+def laid_out(read: Text, settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
     """The text with windows for so many streams."""
-    columns, rows = _rows(settings, text.tokens, batch, evaluation_batch)
-    return text._replace(corpus=text.corpus._replace(buckets=(columns,)), rows=rows)
+    columns, rows = _rows(settings, read.tokens, batch, evaluation_batch)
+    return read._replace(corpus=read.corpus._replace(buckets=(columns,)), rows=rows)
 
 
 def _rows(
     settings: LanguageData, tokens: Mapping[str, int], batch: int, evaluation_batch: int
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Columns of all windows, and which rows are whose. Train rows are mere steps of an epoch."""
-    dev, test = (windows(tokens[part], settings.window, evaluation_batch) for part in PARTS[1:])
+    of_part = {part: windows(n, settings.window, evaluation_batch) for part, n in tokens.items()}
+    dev, test = of_part["dev"], of_part["test"]
     steps, of_dev = settings.steps_per_epoch * batch, tokens["train"] + 1
     of_test = of_dev + tokens["dev"] + 1
     start = np.concatenate([np.zeros(steps, int), dev.start + of_dev, test.start + of_test])
     length = np.concatenate([np.full(steps, settings.window), dev.length, test.length])
     ends = np.cumsum([0, steps, len(dev.start), len(test.start)])
-    rows = {part: np.arange(ends[k], ends[k + 1], dtype=np.int32) for k, part in enumerate(PARTS)}
+    rows = {
+        part: np.arange(ends[k], ends[k + 1], dtype=np.int32)
+        for k, part in enumerate(splits.PARTS)
+    }
     columns = {"start": start.astype(np.int32), "length": length.astype(np.int32)}
     return columns, rows
 
 
-def _words(source: language_sources.TextSource) -> Numbered:
+def _words(settings: LanguageData) -> Numbered:
     """Words by number: 0 ends a line, then <unk>, then train's words as they appear.
 
     Returns:
       Token numbers, symbols by number, and for dev and test how many of its tokens train lacks.
     """
     numbers: dict[str, int] = defaultdict(itertools.count(2).__next__, {END: 0, UNKNOWN: 1})
-    lines = language_sources.lines(source)
-    whole = {part: _encode(of_part, numbers) for part, of_part in lines.items()}
+    whole = {part: _encode(of_part, numbers) for part, of_part in lines(settings).items()}
     ends = np.flatnonzero(whole["train"] == 0) + 1
-    parts = _cut(whole, ends, "lines", source.path)
+    parts = _cut(whole, ends, "lines", settings.path)
     vocabulary = int(parts["train"].max(initial=1)) + 1  # numbers beyond are not of train
     known = {part: np.where(tokens < vocabulary, tokens, 1) for part, tokens in parts.items()}
-    unseen = {p: int(np.sum(parts[p] >= vocabulary)) for p in PARTS[1:]}
+    unseen = {p: int(np.sum(parts[p] >= vocabulary)) for p in splits.PARTS[1:]}
     return known, [*itertools.islice(numbers, vocabulary)], unseen
+
+
+def lines(settings: LanguageData) -> dict[str, Iterator[str]]:
+    """The lines of each part that there is, without their ends."""
+    if settings.path.startswith(tfds.PREFIX):
+        sets = tfds.texts(settings.path, settings.text_feature)
+        return {part: _decoded(raw, f"{settings.path} ({part})") for part, raw in sets.items()}
+    return {part: text.iterate_lines(file) for part, file in _files(settings).items()}
+
+
+def contents(settings: LanguageData) -> dict[str, bytes]:
+    """The bytes of each part that there is, decompressed."""
+    if settings.path.startswith(tfds.PREFIX):
+        sets = tfds.texts(settings.path, settings.text_feature)
+        return {part: b"".join(raw) for part, raw in sets.items()}
+    return {part: text.read_bytes(file) for part, file in _files(settings).items()}
+
+
+def _files(settings: LanguageData) -> dict[str, Path]:
+    """The file of each part; one file is train alone."""
+    alone = Path(settings.path).is_file()
+    patterns = {part: getattr(settings, part) for part in splits.PARTS}
+    return folders.parts(settings.path, patterns, "data", alone=alone)
+
+
+def _decoded(closed: Iterable[bytes], origin: str) -> Iterator[str]:
+    """The lines of examples that end in a newline each, as if they were one file."""
+    raw_lines = (raw for example in closed for raw in example[:-1].split(b"\n"))
+    for number, raw in enumerate(raw_lines, 1):
+        yield text.decode(raw, origin, number)
 
 
 def _encode(lines: Iterable[str], numbers: Mapping[str, int]) -> np.ndarray:
@@ -215,16 +247,15 @@ def _encode(lines: Iterable[str], numbers: Mapping[str, int]) -> np.ndarray:
     return np.array(tokens, np.int32)
 
 
-def _bytes(source: language_sources.TextSource) -> Numbered:
+def _bytes(settings: LanguageData) -> Numbered:
     """Likewise bytes: those of train in order of value; 0 is unseen, and starts a part."""
-    contents = language_sources.contents(source)
-    whole = {part: np.frombuffer(raw, np.uint8) for part, raw in contents.items()}
-    parts = _cut(whole, range(1, len(whole["train"]) + 1), "bytes", source.path)
+    whole = {part: np.frombuffer(raw, np.uint8) for part, raw in contents(settings).items()}
+    parts = _cut(whole, range(1, len(whole["train"]) + 1), "bytes", settings.path)
     seen = np.unique(parts["train"])
     table = np.zeros(256, np.int32)
     table[seen] = np.arange(1, len(seen) + 1)
     known = {part: table[tokens] for part, tokens in parts.items()}
-    return known, [-1, *seen.tolist()], {p: int(np.sum(known[p] == 0)) for p in PARTS[1:]}
+    return known, [-1, *seen.tolist()], {p: int(np.sum(known[p] == 0)) for p in splits.PARTS[1:]}
 
 
 def _cut(
@@ -239,15 +270,12 @@ def _cut(
       ends: positions in train at which it may be cut, one after each unit.
       units: lines or bytes, which are counted.
       path: named in the error.
-
-    Raises:
-      DataError: fewer than 20 units.
     """
-    lacking = [part for part in PARTS if part not in whole]
+    lacking = [part for part in splits.PARTS if part not in whole]
     size = len(ends) * 5 // 100
     if lacking and not size:
         raise DataError(f"{len(ends)} {units} are too few to cut {lacking[0]} from", path)
     cuts = [ends[len(ends) - size * k - 1] for k in range(len(lacking), 0, -1)]
     pieces = zip(("train", *lacking), np.split(whole["train"], cuts), strict=True)
     parts = {**whole, **dict(pieces)}
-    return {part: parts[part] for part in PARTS}
+    return {part: parts[part] for part in splits.PARTS}

@@ -4,7 +4,9 @@ Notation: N pairs of a bucket, T its width in words, F word forms, V rows of the
 classes. Form 0 and row 0 are padding.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -12,50 +14,24 @@ import pydantic
 
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Corpus, Split
-from jaxeval.data import (
-    buckets,
-    checks,
-    pair_sources,
-    splits,
-    text,
-    vectors,
-    word_settings,
-    word_table,
-    words,
-)
-from jaxeval.data.labelled_pairs import LabelledPair
-from jaxeval.errors import DataError
+from jaxeval.data import buckets, checks, pair_files, splits, word_settings, word_table, words
+from jaxeval.data.generated_texts import LabelledPair
+from jaxeval.data.pair_files import PairSource, Row
 
 _SIDES = ("premise", "hypothesis")
-Parts = Mapping[str, Sequence[LabelledPair]]
 
 
 @reading.settings
-class PairData:
+class PairData(word_settings.WordSettings):
     """Where the pairs come from and how they are read."""
 
-    source: Annotated[
-        pair_sources.PairSource, pydantic.Field(description="files or the generated corpus")
-    ] = pair_sources.PairSource()
+    source: Annotated[PairSource, pydantic.Field(description="files or the generated corpus")] = (
+        PairSource()
+    )
     longest: Annotated[
         fields.Length | None, pydantic.Field(description="words of a sentence that are read")
     ] = None
-    vectors: word_settings.VectorFile = None
-    vectors_unknown: word_settings.UnknownVector = None
-    without_vector: word_settings.WithoutVector = "own"
-    dimension: word_settings.Dimension = 100
-    min_count: word_settings.MinCount = 1
-    lower_case: word_settings.LowerCase = True
-    vocabulary: Annotated[
-        word_settings.Scope, pydantic.Field(description="pairs whose words a model has rows for")
-    ] = "train"
-    max_widths: word_settings.MaxWidths = 12
     padded_to: word_settings.PaddedTo = None
-
-    @property
-    def where(self) -> str:
-        """Where the pairs come from, for people."""
-        return self.source.path or "generated corpus"
 
 
 class Paired(NamedTuple):
@@ -80,7 +56,7 @@ class Paired(NamedTuple):
     positions: Sequence[np.ndarray]
 
     def vocabulary(self, number: int) -> dict[str, Any]:
-        """What the numbers stand for to a member of a split, as plain JSON."""
+        """What the numbers stand for to a member of a split, as plain JSON: `SavedVocabulary`."""
         known = self.split(number).tables["known"]
         return {"labels": [*self.labels], **self.table.saved(known)}
 
@@ -90,12 +66,10 @@ class Paired(NamedTuple):
         Raises:
           ConfigError: a random split of a corpus with the vocabulary of the given one.
         """
-        splits.refuse_foreign_vocabulary(number, self.settings.vocabulary == "all")
-        rows = splits.numbered(self.given_split, number)
+        rows = splits.numbered(self.given_split, number, self.settings.vocabulary == "all")
         chosen = zip(self.corpus.buckets, rows["train"], strict=True)
         forms = [bucket[side][of_bucket] for bucket, of_bucket in chosen for side in _SIDES]
-        tables = self.table.of_split(forms, self.settings.min_count)
-        return splits.split_of(rows, tables)
+        return splits.split_of(rows, self.table.of_split(forms, self.settings.min_count))
 
 
 def build(settings: PairData, batch_size: int) -> Paired:
@@ -105,102 +79,85 @@ def build(settings: PairData, batch_size: int) -> Paired:
       DataError: what the readers raise; a train set with one class, or that test repeats; a class
         that train lacks; vectors of no word of train.
     """
-    read = pair_sources.read(settings.source)
-    parts = {p: [cut(pair, settings.longest) for pair in of] for p, of in read.parts.items()}
-    labels = _labels(read.parts, settings)
-    of_part = {p: {word for pair in of for word in pair.words} for p, of in parts.items()}
-    forms = ["", *sorted(set().union(*of_part.values()))]
-    scope = word_settings.PARTS_OF[settings.vocabulary]
-    vocabulary = set().union(*(of_part[part] for part in scope))
-    table, pretrained = word_settings.build_table(settings, forms, vocabulary)
-    pairs = [padded(pair, settings) for part in splits.PARTS for pair in parts[part]]
-    lengths = [pair.longest for pair in pairs]
-    widths = buckets.choose_widths(lengths, batch_size, settings.max_widths)
-    rows = buckets.assign(lengths, widths)
-    arrays = tuple(
-        columns([pairs[row] for row in of_bucket], forms, width)
-        | {"labels": np.array([labels.index(pairs[row].label) for row in of_bucket], np.int32)}
-        for of_bucket, width in zip(rows, widths, strict=True)
-    )
-    findings = checks.Findings({}, read.remarks, read.warnings).joined(
-        _findings(settings, parts, pretrained)
-    )
+    read = pair_files.read(settings.source)
+    columns = "columns 1 and 2 are the sentences, column 3 the label, or a header names SNLI's"
+    labelled = {
+        part: [checks.Labelled(pair.label, " ".join(pair.premise), pair.line) for pair in of]
+        for part, of in read.parts.items()
+    }
+    labels = checks.classes(labelled, None, read.files, columns)
+    parts = {p: [_cut(pair, settings.longest) for pair in of] for p, of in read.parts.items()}
+    items = {part: [pair[:3] for pair in of] for part, of in parts.items()}
+    where = settings.source.path or "generated corpus"
+    repeats = checks.Findings(warnings=checks.repeats(items, where, "pairs"))
+    counts = {p: Counter(word for pair in of for word in pair.words) for p, of in parts.items()}
+    forms, table, of_words = word_table.build(settings, counts)
+    pairs = [pair for part in splits.PARTS for pair in parts[part]]
+    rows, widths, arrays = _lay_out(pairs, forms, batch_size, settings)
+    for of_bucket, of_arrays in zip(rows, arrays, strict=True):
+        classes = [labels.index(pairs[row].label) for row in of_bucket]
+        of_arrays["labels"] = np.array(classes, np.int32)
     return Paired(
-        corpus=Corpus(arrays, table.shared()),
-        given_split=splits.given_split([part for part in splits.PARTS for _ in parts[part]], rows),
+        corpus=Corpus(tuple(arrays), table.shared()),
+        given_split=splits.given_split(parts, rows),
         table=table,
         labels=labels,
         settings=settings,
-        fingerprint=splits.fingerprint(parts),
+        fingerprint=splits.fingerprint(items),
         widths=widths,
-        findings=findings,
+        findings=read.findings.joined(repeats, of_words),
         positions=rows,
     )
 
 
-def cut(pair: LabelledPair, longest: int | None) -> LabelledPair:
+def _cut(pair: LabelledPair, longest: int | None) -> LabelledPair:
     """The first words of both sentences."""
     return pair._replace(premise=pair.premise[:longest], hypothesis=pair.hypothesis[:longest])
 
 
-def padded(pair: LabelledPair, settings: PairData) -> LabelledPair:
-    """As many words and padding as are read of both sentences."""
-    premise, hypothesis = (
-        words.padded(side, settings.padded_to) for side in (pair.premise, pair.hypothesis)
-    )
-    return pair._replace(premise=premise, hypothesis=hypothesis)
-
-
-def _labels(parts: Parts, settings: PairData) -> list[str]:
-    """The classes of train, sorted.
-
-    Raises:
-      DataError: there is one, or nearly as many as pairs, or another part has others.
-    """
-    where = settings.where
-    of_rows = [pair.label for pair in parts["train"]]
-    columns = "columns 1 and 2 are the sentences, column 3 the label, or a header names SNLI's"
-    checks.refuse_own_labels(of_rows, columns, where)
-    labels = sorted({*of_rows})
-    if len(labels) < 2:
-        raise DataError(f"the only label of train is {labels[0]!r}: nothing to learn", where)
-    for part, pairs in parts.items():
-        for pair in (pair for pair in pairs if pair.label not in labels):
-            file = pair_sources.file_of(settings.source, part)
-            expected = f"expected those of train: {checks.listed(labels)}"
-            values = [pair.label, "".join(pair.premise), "".join(pair.hypothesis)]
-            raise DataError(
-                f"{part}: label {pair.label[:60]!r}; {expected}",
-                file or where,
-                None if file is None else text.line_with(file, values),
-            )
-    return labels
-
-
-def _findings(settings: PairData, parts: Parts, read: vectors.Vectors | None) -> checks.Findings:
-    """What is odd about the pairs, and how many of their words have a vector.
-
-    Raises:
-      DataError: test is train, or no word of train has a vector.
-    """
-    warnings = checks.repeats({p: [*of] for p, of in parts.items()}, settings.where, "pairs")
-    facts, remarks, few = word_table.covered(parts, read, settings.vectors)
-    of_part = {part: {word for pair in of for word in pair.words} for part, of in parts.items()}
-    warnings += [*few, *checks.normalisation(of_part)]
-    return checks.Findings(facts, remarks, warnings)
-
-
-def columns(
-    pairs: Sequence[LabelledPair], forms: Sequence[str], width: int
-) -> dict[str, np.ndarray]:
-    """One bucket's arrays, without labels."""
+def _lay_out(
+    pairs: Sequence[LabelledPair], forms: Sequence[str], batch: int, settings: PairData
+) -> tuple[list[np.ndarray], list[int], list[dict[str, np.ndarray]]]:
+    """Of each bucket its pairs, its width, and its arrays without labels."""
     number = {form: n for n, form in enumerate(forms)}
-    arrays: dict[str, np.ndarray] = {}
-    for side in _SIDES:
-        sentences = [getattr(pair, side) for pair in pairs]
-        numbered = np.zeros((len(pairs), width), np.int32)
-        for row, sentence in enumerate(sentences):
-            numbered[row, : len(sentence)] = [number[word] for word in sentence]
-        arrays[side] = numbered
-        arrays[f"{side}_length"] = np.array([len(s) for s in sentences], np.int32)
-    return arrays
+    numbers = {
+        side: [
+            [number[word] for word in words.padded(getattr(pair, side), settings.padded_to)]
+            for pair in pairs
+        ]
+        for side in _SIDES
+    }
+    lengths = [max(map(len, both)) for both in zip(*numbers.values(), strict=True)]
+    widths = buckets.choose_widths(lengths, batch, settings.max_widths)
+    rows = buckets.assign(lengths, widths)
+    columns: list[dict[str, np.ndarray]] = [{} for _ in widths]
+    for arrays, of_bucket, width in zip(columns, rows, widths, strict=True):
+        for side in _SIDES:
+            inside = [numbers[side][row] for row in of_bucket]
+            arrays[side] = buckets.pad(inside, width)
+            arrays[f"{side}_length"] = buckets.lengths_of(inside)
+    return rows, widths, columns
+
+
+@reading.settings
+class SavedVocabulary(word_settings.SavedWords):
+    """What the numbers of a trained classifier stand for."""
+
+    labels: tuple[str, ...]
+
+
+def encode(
+    settings: PairData, vocabulary: SavedVocabulary, of: Sequence[Row], file: Path, batch: int
+) -> buckets.Encoded:
+    """Pairs of a file, for batches of so many, as a trained classifier reads them.
+
+    Shared is row [F]; a bucket holds premise and hypothesis [N, T] and their lengths [N].
+
+    Raises:
+      DataError: a sentence without words.
+    """
+    at_blanks = settings.source.format == "ppdb"
+    pairs = [_cut(pair_files.in_words(row, at_blanks, file), settings.longest) for row in of]
+    forms = ["", *sorted({word for pair in pairs for word in pair.words})]
+    rows, _, columns = _lay_out(pairs, forms, batch, settings)
+    return buckets.Encoded({"row": vocabulary.lookup(forms, settings.fold)}, rows, columns)

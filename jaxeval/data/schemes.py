@@ -1,4 +1,4 @@
-"""Tag schemes of entities: IOB1, BIO and IOBES, converted without loss by way of spans.
+"""Tagged sentences, and tag schemes of entities: IOB1, BIO and IOBES, converted by way of spans.
 
 iob1   I-X everywhere, B-X only where a span follows another of the same type (CoNLL-2003).
 bio    B-X opens every span, I-X continues it (IOB2).
@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval.data.sentences import Sentence
 from jaxeval.errors import DataError
 
 Scheme = Literal["none", "iob1", "bio", "iobes"]
@@ -19,6 +18,14 @@ _PREFIXES = {"iob1": "IB", "bio": "BI", "iobes": "BIES"}
 # what some file calls an entity's tag (L, U: BILOU; M: BMES), and what is meant for O
 _ENTITY, _BARE = re.compile("[BIESLUM]-.+", re.IGNORECASE), re.compile("[BIESLUM]")
 _OUTSIDE = re.compile("[Oo0]")
+
+
+class Sentence(NamedTuple):
+    """Words with a tag each; `lines` says where they stand (from 1), empty where unknown."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+    lines: tuple[int, ...] = ()
 
 
 class Entity(NamedTuple):
@@ -45,10 +52,6 @@ class IllegalTag(ValueError):
         self.position = position
 
 
-class ForeignTag(IllegalTag):
-    """A tag that the scheme allows nowhere."""
-
-
 def detect(tags: Mapping[str, int]) -> Scheme:
     """The scheme of tags that may be entities: `iobes` if E- or S- occurs, else `bio`, or `none`.
 
@@ -61,8 +64,7 @@ def detect(tags: Mapping[str, int]) -> Scheme:
     """
     prefixes, entities, others = set[str](), 0, 0
     for tag, count in tags.items():
-        looks = _ENTITY.fullmatch(tag) or ("O" in tags and _BARE.fullmatch(tag))
-        if looks:
+        if _ENTITY.fullmatch(tag) or ("O" in tags and _BARE.fullmatch(tag)):
             prefixes.add(tag[0])
             entities += count
         elif not _OUTSIDE.fullmatch(tag):
@@ -76,11 +78,11 @@ def _parse(tag: str, scheme: Scheme, position: int) -> tuple[str, str]:
     """Prefix and type; ("O", "") outside."""
     if tag == "O":
         return "O", ""
-    prefix, dash, kind = tag.partition("-")
-    if not dash or not kind or prefix not in _PREFIXES[scheme] or len(prefix) != 1:
+    prefix, _, kind = tag.partition("-")
+    if not kind or prefix not in [*_PREFIXES[scheme]]:
         allowed = ", ".join(f"{p}-TYPE" for p in _PREFIXES[scheme])
         message = f"tag {tag!r} is not of scheme {scheme}; expected O, {allowed}"
-        raise ForeignTag(position, message)
+        raise IllegalTag(position, message)
     return prefix, kind
 
 
@@ -92,10 +94,10 @@ def to_spans(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
     """
     spans: list[Entity] = []
     start, kind = 0, ""  # of the open span; "" when none is open
+    opening = {"iob1": "IB", "bio": "B", "iobes": "BS"}[scheme]
     for position, tag in enumerate([*tags, "O"]):
         prefix, now = _parse(tag, scheme, position)
-        inside = _continues(prefix, now, kind, scheme)
-        if kind and not inside:
+        if kind and not (now == kind and prefix in ("IE" if scheme == "iobes" else "I")):
             if scheme == "iobes":
                 after = f"tag {tag!r}" if position < len(tags) else "the sentence ends"
                 message = f"{after} after an open {kind}; expected I-{kind} or E-{kind}"
@@ -105,21 +107,13 @@ def to_spans(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
         if prefix == "O":
             continue
         if not kind:
-            if not _opens(prefix, scheme):
+            if prefix not in opening:
                 raise IllegalTag(position, f"tag {tag!r} continues no span of type {now}")
             start, kind = position, now
         if scheme == "iobes" and prefix in "ES":
             spans.append(Entity(start, position + 1, kind))
             kind = ""
     return spans
-
-
-def _continues(prefix: str, now: str, kind: str, scheme: Scheme) -> bool:
-    return bool(kind) and now == kind and prefix in ("IE" if scheme == "iobes" else "I")
-
-
-def _opens(prefix: str, scheme: Scheme) -> bool:
-    return prefix in {"iob1": "IB", "bio": "B", "iobes": "BS"}[scheme]
 
 
 def lenient_spans(tags: Sequence[str]) -> list[Entity]:
@@ -159,32 +153,26 @@ def _prefixes(length: int, scheme: Scheme, touches: bool) -> str:
     return first + "I" * (length - 1)
 
 
-def convert(tags: Sequence[str], source: Scheme, target: Scheme) -> tuple[str, ...]:
-    """The same spans in another scheme; raises IllegalTag as `to_spans`."""
-    return from_spans(to_spans(tags, source), len(tags), target)
-
-
 def convert_sentences(
     sentences: Sequence[Sentence], source: Scheme, target: Scheme, path: str
 ) -> list[Sentence]:
-    """Converts all sentences; an illegal tag raises a DataError with file and line."""
+    """The same spans in another scheme.
+
+    Raises:
+      DataError: an illegal tag, with file and line.
+    """
     converted = []
     for number, sentence in enumerate(sentences, 1):
         try:
-            tags = convert(sentence.tags, source, target)
+            spans = to_spans(sentence.tags, source)
         except IllegalTag as error:
             line = sentence.lines[error.position] if sentence.lines else None
-            position = "" if line else f"sentence {number}, word {error.position + 1}: "
-            raise DataError(f"{position}{error}{_hint(error, source)}", path, line) from None
+            place = "" if line else f"sentence {number}, word {error.position + 1}: "
+            hint = "set data.source.scheme: iob1, bio, iobes, or none where tags are no entities"
+            raise DataError(f"{place}{error}; {hint}", path, line) from None
+        tags = from_spans(spans, len(sentence.tags), target)
         converted.append(sentence._replace(tags=tags))
     return converted
-
-
-def _hint(error: IllegalTag, source: Scheme) -> str:
-    """What to do about an illegal tag."""
-    if isinstance(error, ForeignTag):
-        return "; tags that are no entities? set data.source.scheme=none"
-    return "; IOB1 tags? set data.source.scheme=iob1" if source == "bio" else ""
 
 
 def possible_tags(labels: Sequence[str], scheme: Scheme) -> frozenset[str]:

@@ -12,10 +12,10 @@ from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from jaxeval.data import labelled_text, text
-from jaxeval.data.labelled_text import LabelledText, LabelledTexts, Target
+from jaxeval.data.labelled_text import LabelledTexts, Target
 from jaxeval.errors import DataError
 
-POLARITIES = ("positive", "negative", "neutral")
+_POLARITIES = ("positive", "negative", "neutral")
 _DROPPED = "conflict"
 _NO_TARGET = "NULL"
 _TERMS = {"aspectTerm": "term", "Opinion": "target"}  # element -> attribute that holds the words
@@ -50,9 +50,9 @@ def read(path: str | Path) -> LabelledTexts:
         content = sentence.element.findtext("text") or ""
         if not content.strip():
             sentence.fail("expected a text that is not empty")
-        targets = labelled_text.in_order(_targets(sentence, content, dropped))
+        targets = [(sentence.line, target) for target in _targets(sentence, content, dropped)]
         if targets:
-            texts.append(LabelledText(content, targets))
+            texts.append(labelled_text.with_targets(content, targets))
     if not texts:
         message = "no target found; expected <aspectTerm> or <Opinion> within <sentence>"
         raise DataError(message, path)
@@ -60,39 +60,29 @@ def read(path: str | Path) -> LabelledTexts:
 
 
 def _targets(sentence: _Sentence, content: str, dropped: Counter[str]) -> Iterator[Target]:
-    """The targets of a sentence; counts those that it leaves out."""
+    """The targets of a sentence, in characters; counts those that it leaves out."""
     for term in (e for e in sentence.element.iter() if e.tag in _TERMS):
         words = term.get(_TERMS[term.tag], _NO_TARGET)
         polarity = term.get("polarity")
+        ends = term.get("from", ""), term.get("to", "")
         if words == _NO_TARGET and term.tag == "Opinion":
             dropped[_NO_TARGET] += 1
         elif polarity == _DROPPED:
             dropped[_DROPPED] += 1
-        elif polarity not in POLARITIES:
-            expected = f"expected {', '.join(POLARITIES)} or {_DROPPED}"
+        elif polarity not in _POLARITIES:
+            expected = f"expected {', '.join(_POLARITIES)} or {_DROPPED}"
             sentence.fail(f"polarity {polarity!r} of {words!r}; {expected}")
+        elif not all(end.isdecimal() and len(end) < 10 for end in ends):
+            sentence.fail(f"from={ends[0]!r} to={ends[1]!r} of {words!r}; expected whole numbers")
         else:
-            yield Target(*_span(sentence, content, term, words), polarity)
-
-
-def _span(sentence: _Sentence, content: str, term: Element, words: str) -> tuple[int, int]:
-    """Where a target stands, in characters."""
-    ends = term.get("from", ""), term.get("to", "")
-    if not all(end.isdecimal() and len(end) < 10 for end in ends):
-        sentence.fail(f"from={ends[0]!r} to={ends[1]!r} of {words!r}; expected whole numbers")
-    start, end = map(int, ends)
-    if content[start:end] != words or not words.strip():
-        covered = content[start:end]
-        sentence.fail(f"expected {words!r} at characters {start} to {end}, found {covered!r}")
-    return start, end
+            start, end = map(int, ends)
+            if content[start:end] != words or not words.strip():
+                where = f"at characters {start} to {end}, found {content[start:end]!r}"
+                sentence.fail(f"expected {words!r} {where}")
+            yield Target(start, end, polarity)
 
 
 def _sentences(path: str | Path) -> Iterator[_Sentence]:
-    """The sentences of a file.
-
-    Raises:
-      DataError: it is no XML, or defines entities.
-    """
     builder = TreeBuilder()
     lines: dict[Element, int] = {}
     parser = expat.ParserCreate()

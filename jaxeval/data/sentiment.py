@@ -1,10 +1,11 @@
 """Sentiment of targets in their texts, or of whole texts: files (or generated) -> padded arrays.
 
 Notation: N rows of a bucket, T words and K targets that they are padded to, F word forms, V rows
-of the word table, Y classes. Form 0 and row 0 are padding.
+of the word table, Y classes, G groups of rows, P parts, B buckets. Form 0 and row 0 are padding.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,29 +16,27 @@ from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
 from jaxeval.data import (
     buckets,
     checks,
-    group_splits,
-    sentiment_checks,
-    sentiment_sources,
+    sentiment_files,
     splits,
     targeted,
     word_settings,
     word_table,
 )
-from jaxeval.data.sentiment_checks import Parts
-from jaxeval.data.targeted import Row
+from jaxeval.data.labelled_text import LabelledText
+from jaxeval.data.sentiment_files import SentimentSource
+from jaxeval.data.targeted import Row, TargetedSentence
 from jaxeval.errors import ConfigError
 
 _Fraction = Annotated[float, pydantic.Field(gt=0, lt=1)]
 
 
 @reading.settings
-class SentimentData:
+class SentimentData(word_settings.WordSettings):
     """Where the texts come from and how they are read."""
 
     source: Annotated[
-        sentiment_sources.SentimentSource,
-        pydantic.Field(description="files or the generated corpus"),
-    ] = sentiment_sources.SentimentSource()
+        SentimentSource, pydantic.Field(description="files or the generated corpus")
+    ] = SentimentSource()
     labels: Annotated[
         Literal["auto"] | tuple[str, ...],
         pydantic.Field(description="names of the classes in their order; auto: those of train"),
@@ -56,17 +55,6 @@ class SentimentData:
     test_fraction: Annotated[
         _Fraction, pydantic.Field(description="drawn test, test of a block split: of all")
     ] = 0.2
-    vectors: word_settings.VectorFile = None
-    vectors_unknown: word_settings.UnknownVector = None
-    without_vector: word_settings.WithoutVector = "own"
-    dimension: word_settings.Dimension = 100
-    min_count: word_settings.MinCount = 1
-    lower_case: word_settings.LowerCase = True
-    vocabulary: Annotated[
-        word_settings.Scope,
-        pydantic.Field(description="texts whose words a model has rows for"),
-    ] = "train"
-    max_widths: word_settings.MaxWidths = 12
     padded_to: word_settings.PaddedTo = None
 
     @pydantic.model_validator(mode="after")
@@ -81,14 +69,9 @@ class SentimentData:
         return None if self.labels == "auto" else self.labels
 
     @property
-    def where(self) -> str:
-        """Where the texts come from, for people."""
-        return self.source.path or "generated corpus"
-
-    @property
-    def fractions(self) -> group_splits.Fractions:
+    def fractions(self) -> splits.Fractions:
         """Of dev and test where they are drawn."""
-        return group_splits.Fractions(self.dev_fraction, self.test_fraction)
+        return splits.Fractions(self.dev_fraction, self.test_fraction)
 
 
 class Classified(NamedTuple):
@@ -117,7 +100,7 @@ class Classified(NamedTuple):
     labels: Sequence[str]
     targeted: bool
     tokenised: bool
-    groups: group_splits.Groups
+    groups: splits.Groups
     sizes: np.ndarray
     settings: SentimentData
     fingerprint: str
@@ -131,10 +114,7 @@ class Classified(NamedTuple):
         return self.settings.vocabulary == "all"
 
     def vocabulary(self, number: int) -> dict[str, Any]:
-        """What the numbers stand for to a member of a split, as plain JSON.
-
-        Any word is looked up as `word_table.WordTable` says; see its `saved`.
-        """
+        """What the numbers stand for to a member of a split, as plain JSON: `SavedVocabulary`."""
         return {
             "labels": [*self.labels],
             "targeted": self.targeted,
@@ -151,21 +131,18 @@ class Classified(NamedTuple):
           ConfigError: a random split of a corpus with the vocabulary of the given one, or one in
             which a part is empty.
         """
-        rows = self._rows(number)
+        if number == GIVEN_SPLIT:
+            rows = splits.pad(self.given_split, self.sizes)
+        else:
+            splits.refuse_foreign_vocabulary(number, self.pooled)
+            part = _deal(self.settings, self.groups, number)
+            rows = splits.pad(splits.to_rows(self.groups, part), self.sizes)
         seen = []
         for b, chosen in enumerate(rows["train"]):
             real = chosen[chosen >= 0]
             _, first = np.unique(self.groups.of_row[b][real], return_index=True)
             seen.append(self.corpus.buckets[b]["forms"][real[first]])
-        tables = self.table.of_split(seen, self.settings.min_count)
-        return splits.split_of(rows, tables)
-
-    def _rows(self, number: int) -> splits.Rows:
-        if number == GIVEN_SPLIT:
-            return group_splits.pad(self.given_split, self.sizes)
-        splits.refuse_foreign_vocabulary(number, self.pooled)
-        part = _deal(self.settings, self.groups, number)
-        return group_splits.pad(group_splits.to_rows(self.groups, part), self.sizes)
+        return splits.split_of(rows, self.table.of_split(seen, self.settings.min_count))
 
 
 def build(settings: SentimentData, batch_size: int) -> Classified:
@@ -176,24 +153,22 @@ def build(settings: SentimentData, batch_size: int) -> Classified:
       DataError: what the readers raise; a label that is not among the classes; a train set with
         one class, or that test repeats; vectors of no word of train.
     """
-    read = sentiment_sources.read(settings.source, settings.fractions)
-    parts = targeted.sentences(read.parts, read.tokenised)
+    read = sentiment_files.read(settings.source, settings.fractions)
     if read.targeted and settings.padded_to is not None:
         raise ConfigError("data.padded_to: texts with targets are not cut or padded; leave it out")
-    labels = sentiment_checks.classes(
-        parts,
-        settings.classes,
-        settings.where,
-        lambda part: sentiment_sources.file_of(settings.source, part),
-    )
-    forms, table, findings = _words(settings, read, parts)
-    rows = [row for part in splits.PARTS for row in targeted.rows(parts[part], settings.rows)]
-    names = [p for p in splits.PARTS for _ in targeted.rows(parts[p], settings.rows)]
+    columns = "column 1 is the text, column 2 the label"
+    items = {part: _labelled(texts) for part, texts in read.parts.items()}
+    labels = checks.classes(items, settings.classes, read.files, columns)
+    parts = targeted.sentences(read.parts, read.tokenised)
+    findings = _findings(settings, parts, "targets" if read.targeted else "texts")
+    counts = {p: Counter(word for s in of for word in s.words) for p, of in parts.items()}
+    forms, table, of_words = word_table.build(settings, counts)
+    by_part = {part: targeted.rows(of, settings.rows) for part, of in parts.items()}
+    rows = [row for part in splits.PARTS for row in by_part[part]]
     padded = targeted.padded(rows, settings.padded_to)
-    numbers = targeted.Numbers(forms, labels)
-    laid_out = targeted.lay_out(padded, numbers, batch_size, settings.max_widths)
-    given_split = splits.given_split(names, laid_out.numbers)
-    groups = _groups(rows, names, laid_out.numbers)
+    laid_out = targeted.lay_out(padded, forms, labels, batch_size, settings.max_widths)
+    given_split = splits.given_split(by_part, laid_out.numbers)
+    groups = _groups(by_part, laid_out.numbers)
     return Classified(
         corpus=Corpus(laid_out.columns, table.shared()),
         given_split=given_split,
@@ -206,60 +181,100 @@ def build(settings: SentimentData, batch_size: int) -> Classified:
         settings=settings,
         fingerprint=splits.fingerprint(parts),
         shapes=laid_out.shapes,
-        findings=findings,
+        findings=read.findings.joined(findings, of_words),
         positions=laid_out.numbers,
     )
 
 
-def _words(
-    settings: SentimentData, read: sentiment_sources.TextParts, parts: Parts
-) -> tuple[list[str], word_table.WordTable, checks.Findings]:
-    """All word forms, padding first; their rows; what is told of the texts."""
-    of_part = {part: {w for s in parts[part] for w in s.words} for part in splits.PARTS}
-    forms = ["", *sorted(set().union(*of_part.values()))]
-    scope = word_settings.PARTS_OF[settings.vocabulary]
-    vocabulary = set().union(*(of_part[part] for part in scope))
-    table, pretrained = word_settings.build_table(settings, forms, vocabulary)
-    findings = sentiment_checks.findings(
-        parts, read.targeted, settings.where, pretrained, settings.vectors
-    )
-    files = sentiment_checks.of_files(settings.source, read, settings.fractions)
-    return forms, table, files.joined(findings)
+def _labelled(texts: Sequence[LabelledText]) -> list[checks.Labelled]:
+    return [
+        checks.Labelled(target.label, text.text, line)
+        for text in texts
+        for target, line in zip(text.targets, text.lines or [0] * len(text.targets), strict=True)
+    ]
 
 
-def _groups(
-    rows: Sequence[Row], parts: Sequence[str], chosen: Sequence[np.ndarray]
-) -> group_splits.Groups:
-    """Rows of one text, told by its words."""
+def _findings(
+    settings: SentimentData, parts: Mapping[str, Sequence[TargetedSentence]], items: str
+) -> checks.Findings:
+    """Sizes of the parts, and what is odd about them."""
+    where = settings.source.path or "generated corpus"
+    labels = {p: Counter(t.label for s in of for t in s.targets) for p, of in parts.items()}
+    facts: dict[str, Any] = {
+        "texts": {part: len(of_part) for part, of_part in parts.items()},
+        "classes": {part: dict(sorted(counts.items())) for part, counts in labels.items()},
+    }
+    each = {p: [(s.words, t) for s in of for t in s.targets] for p, of in parts.items()}
+    warnings = checks.repeats(each, where, items)
+    for part, of_part in each.items():
+        of_target: dict[tuple[Any, ...], set[str]] = {}
+        for words, (start, end, label) in of_part:
+            of_target.setdefault((words, start, end), set()).add(label)
+        apart = {key: found for key, found in of_target.items() if len(found) > 1}
+        for words, start, end in [*apart][:1]:
+            example = f"{' '.join(words[start:end] or words)[:60]!r}"
+            several = ", ".join(sorted(apart[words, start, end]))
+            warnings.append(
+                f"{part}: {len(apart)} {items} have several labels, such as {example} ({several})"
+            )
+    return checks.Findings(facts, [], warnings)
+
+
+def _groups(by_part: Mapping[str, Sequence[Row]], chosen: Sequence[np.ndarray]) -> splits.Groups:
+    """Rows of one text, known by its words."""
+    rows = [row for part in splits.PARTS for row in by_part[part]]
     keys = [row.sentence.words for row in rows]
     labels = [[target.label for target in row.targets] for row in rows]
-    return group_splits.collect(keys, labels, parts, chosen)
+    parts = [part for part in splits.PARTS for _ in by_part[part]]
+    return splits.collect(keys, labels, parts, chosen)
 
 
-def _sizes(
-    settings: SentimentData, groups: group_splits.Groups, given_split: splits.Rows
-) -> np.ndarray:
+def _sizes(settings: SentimentData, groups: splits.Groups, given_split: splits.Rows) -> np.ndarray:
     """[P, B] rows of each part and bucket that hold those of any split that may be asked for."""
     own = np.array([[len(rows) for rows in given_split[part]] for part in splits.PARTS])
     if settings.vocabulary != "all":
         return own
     if settings.split == "block":
-        return np.maximum(own, group_splits.most_rows(groups, settings.fractions))
+        return np.maximum(own, splits.most_rows(groups, settings.fractions))
     # not as in the given split where a text stands in several parts of it
     return np.maximum(own, groups.row_counts(groups.part))
 
 
-def _deal(settings: SentimentData, groups: group_splits.Groups, number: int) -> np.ndarray:
-    """Part [G] of each group in a random split.
-
-    Raises:
-      ConfigError: one that is empty.
-    """
+def _deal(settings: SentimentData, groups: splits.Groups, number: int) -> np.ndarray:
+    """Part [G] of each group in a random split."""
     if settings.split == "block":
-        part = group_splits.block(groups, number, settings.fractions)
+        part = splits.block(groups, number, settings.fractions)
     else:
-        part = group_splits.stratified(groups, number)
+        part = splits.stratified(groups, number)
     for name, count in zip(splits.PARTS, np.bincount(part, minlength=3), strict=True):
         if not count:
             raise ConfigError(f"split {number}: no text is left for {name}, of {len(part)}")
     return part
+
+
+@reading.settings
+class SavedVocabulary(word_settings.SavedWords):
+    """What the numbers of a trained classifier stand for."""
+
+    labels: tuple[str, ...]
+    targeted: bool
+    tokenised: bool
+
+
+def encode(
+    settings: SentimentData, vocabulary: SavedVocabulary, texts: Sequence[LabelledText], batch: int
+) -> tuple[list[Row], buckets.Encoded]:
+    """Rows of texts, and these, for batches of so many, as a trained classifier reads them.
+
+    A row is a target, or a sentence, in the order of the texts. Shared is row [F]; a bucket holds
+    forms [N, T], length [N], start and end [N, K], targets [N].
+    """
+    (sentences,) = targeted.sentences({"texts": texts}, vocabulary.tokenised).values()
+    rows = targeted.padded(targeted.rows(sentences, settings.rows), settings.padded_to)
+    forms = ["", *sorted({word for sentence in sentences for word in sentence.words})]
+    # a text to be classified has no label, or one that is not read
+    labels = sorted({target.label for row in rows for target in row.targets})
+    laid_out = targeted.lay_out(rows, forms, labels, batch, settings.max_widths)
+    columns = [{k: v for k, v in arrays.items() if k != "labels"} for arrays in laid_out.columns]
+    row = vocabulary.lookup(forms, settings.fold)
+    return rows, buckets.Encoded({"row": row}, laid_out.numbers, columns)

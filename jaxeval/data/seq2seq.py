@@ -17,8 +17,8 @@ import pydantic
 
 from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import Corpus, Split
-from jaxeval.data import buckets, checks, folders, seq2seq_vocabularies, splits, symbols, tsv
-from jaxeval.data.seq2seq_vocabularies import SequencePair, Vocabularies
+from jaxeval.data import buckets, checks, folders, splits, symbols, text
+from jaxeval.data.symbols import SequencePair, Vocabularies
 from jaxeval.errors import ConfigError, DataError, argument
 
 
@@ -107,10 +107,10 @@ class Pairs(NamedTuple):
     def source_text(self, numbers: Sequence[int]) -> str:
         """A source for people: its text, then its features, as in "zog [N] [PL]"."""
         content = symbols.upto_end(numbers)
-        text = symbols.join((self.vocabularies.source.names[n] for n in content), self.units[0])
+        source = symbols.join((self.vocabularies.source.names[n] for n in content), self.units[0])
         first = len(self.vocabularies.source)
         features = (self.vocabularies.source_names[n] for n in numbers if n >= first)
-        return " ".join([text, *features])
+        return " ".join([source, *features])
 
     def target_text(self, numbers: Sequence[int]) -> str:
         """A target or a model's output as text, up to its END."""
@@ -126,7 +126,7 @@ def build(settings: Seq2SeqData, batch_size: int) -> Pairs:
     """
     parts = read(settings)
     pairs = [pair for part in splits.PARTS for pair in parts[part]]
-    vocabularies = seq2seq_vocabularies.collect(parts["train"], settings.tied)
+    vocabularies = symbols.collect(parts["train"], settings.tied)
     sources = [vocabularies.encode_source(pair) for pair in pairs]
     targets = [vocabularies.encode_target(pair) for pair in pairs]
     lengths = [max(len(s), len(t)) for s, t in zip(sources, targets, strict=True)]
@@ -134,14 +134,14 @@ def build(settings: Seq2SeqData, batch_size: int) -> Pairs:
     rows = buckets.assign(lengths, widths)
     columns = [
         {
-            **padded("source", [sources[row] for row in chosen]),
-            **padded("target", [targets[row] for row in chosen]),
+            **_padded("source", [sources[row] for row in chosen]),
+            **_padded("target", [targets[row] for row in chosen]),
         }
         for chosen in rows
     ]
     return Pairs(
         Corpus(tuple(columns), {}),
-        splits.given_split([part for part in splits.PARTS for _ in parts[part]], rows),
+        splits.given_split(parts, rows),
         vocabularies,
         [(bucket["source"].shape[1], bucket["target"].shape[1]) for bucket in columns],
         (settings.source_symbols, settings.target_symbols),
@@ -152,42 +152,27 @@ def build(settings: Seq2SeqData, batch_size: int) -> Pairs:
 
 
 def _findings(settings: Seq2SeqData, parts: Parts) -> checks.Findings:
-    """What is odd about the parts.
-
-    Raises:
-      DataError: test is train, or all targets of train are made of one symbol.
-    """
+    """What is odd about the parts."""
     facts, remarks = {}, list[str]()
-    warnings = checks.repeats(parts, settings.path, "pairs") + _headers(settings, parts)
+    first = {}
+    for part, pairs in parts.items():
+        units = (settings.source_symbols, settings.target_symbols)
+        first[part] = [*map(symbols.join, pairs[0][:2], units), *pairs[0].features]
+    warnings = checks.repeats(parts, settings.path, "pairs") + checks.headers(first)
     for side in SequencePair._fields:
-        symbols_of = {
-            part: Counter(symbol for pair in pairs for symbol in getattr(pair, side))
-            for part, pairs in parts.items()
-        }
-        if side == "target" and len(symbols_of["train"]) < 2:
+        sequences = {part: [getattr(pair, side) for pair in of] for part, of in parts.items()}
+        counts = {p: Counter(symbol for s in of for symbol in s) for p, of in sequences.items()}
+        if side == "target" and len(counts["train"]) < 2:
             raise DataError(
                 "the targets of train have a single symbol: there is nothing to learn; see "
                 "data.target_column and data.target_symbols",
                 settings.path,
             )
-        unseen = checks.unseen(symbols_of)
-        facts[side] = checks.counts(unseen)
-        remarks += [f"symbols of {side}: {of_part}" for of_part in unseen]
-        texts = {
-            part: {"".join(getattr(pair, side)) for pair in pairs} for part, pairs in parts.items()
-        }
+        facts[side], lines = checks.unseen(counts)
+        remarks += [f"symbols of {side}: {line}" for line in lines]
+        texts = {part: {"".join(sequence) for sequence in of} for part, of in sequences.items()}
         warnings += [f"{side}: {line}" for line in checks.normalisation(texts)]
     return checks.Findings({"unseen_symbols": facts}, remarks, warnings)
-
-
-def _headers(settings: Seq2SeqData, parts: Parts) -> list[str]:
-    first = {}
-    for part, pairs in parts.items():
-        source = symbols.join(pairs[0].source, settings.source_symbols)
-        target = symbols.join(pairs[0].target, settings.target_symbols)
-        features = settings.feature_separator.join(pairs[0].features)
-        first[part] = [source, target, *([features] if features else [])]
-    return tsv.headers(first)
 
 
 def read(settings: Seq2SeqData) -> Parts:
@@ -201,37 +186,24 @@ def read(settings: Seq2SeqData) -> Parts:
     if not settings.path:
         named = argument("data", "PATH")
         raise ConfigError(f"data: sequence to sequence needs pairs; {named}, or data.path")
-    folder = folders.existing(settings.path)
-    return {
-        part: _read_file(
-            settings,
-            folders.only(folder, getattr(settings, part), part, f"data.{part}"),
-            settings.train_items if part == "train" else None,
-        )
-        for part in splits.PARTS
-    }
+    patterns = {part: getattr(settings, part) for part in splits.PARTS}
+    files = folders.parts(settings.path, patterns, "data")
+    first = settings.train_items
+    return {p: _read_file(settings, f, first if p == "train" else None) for p, f in files.items()}
 
 
 def _read_file(settings: Seq2SeqData, file: Path, first: int | None) -> list[SequencePair]:
     """The pairs of a file, or the first so many."""
-    columns = {"source": settings.source_column, "target": settings.target_column}
-    if settings.features_column:
-        columns["features"] = settings.features_column
-    rows = itertools.islice(tsv.read(file, columns), first)
-    pairs = [pair_of(settings, values, file, line) for line, values in rows]
+    columns = {**_columns(settings), "target": settings.target_column}
+    rows = itertools.islice(text.columns(file, columns), first)
+    pairs = [_pair(settings, values, file, line) for line, values in rows]
     if first is not None and len(pairs) < first:
         raise DataError(f"data.train_items asks for {first} pairs, found {len(pairs)}", file)
     return pairs
 
 
-def pair_of(
-    settings: Seq2SeqData, values: Mapping[str, str], file: Path, line: int
-) -> SequencePair:
-    """The symbols of a line's values: source, and target and features where it has them.
-
-    Raises:
-      DataError: an empty feature, or too many symbols.
-    """
+def _pair(settings: Seq2SeqData, values: Mapping[str, str], file: Path, line: int) -> SequencePair:
+    """The symbols of a line's values: source, and target and features where it has them."""
     features: tuple[str, ...] = ()
     if "features" in values:
         features = tuple(values["features"].split(settings.feature_separator))
@@ -246,10 +218,56 @@ def pair_of(
     return SequencePair(source, target, features)
 
 
-def padded(name: str, sequences: Sequence[Sequence[int]]) -> dict[str, np.ndarray]:
+def _columns(settings: Seq2SeqData) -> dict[str, int]:
+    """Columns of a source and of its features, if it has any."""
+    features = {"features": settings.features_column} if settings.features_column else {}
+    return {"source": settings.source_column, **features}
+
+
+def _padded(name: str, sequences: Sequence[Sequence[int]]) -> dict[str, np.ndarray]:
     """Sequences padded to the longest, and their lengths."""
-    lengths = np.array([len(sequence) for sequence in sequences], np.int32)
-    array = np.full((len(sequences), lengths.max()), symbols.PAD, np.int32)
-    for row, sequence in enumerate(sequences):
-        array[row, : len(sequence)] = sequence
-    return {name: array, f"{name}_length": lengths}
+    lengths = buckets.lengths_of(sequences)
+    return {name: buckets.pad(sequences, lengths.max()), f"{name}_length": lengths}
+
+
+class Sources(NamedTuple):
+    """The lines of a file that hold a source, and their symbols."""
+
+    lines: Sequence[str]
+    pairs: Sequence[SequencePair]
+
+
+def read_sources(settings: Seq2SeqData, path: Path) -> Sources:
+    """The sources of a file: columns as in training, of which the target's is not read.
+
+    A line without tabs is a source as a whole, unless features belong to it. Empty lines are left
+    out.
+
+    Raises:
+      DataError: a line without source or features, or one that is too long.
+    """
+    columns = _columns(settings)
+    lines, pairs = [], []
+    for number, line in enumerate(text.iterate_lines(path), 1):
+        if line:
+            alone = "\t" not in line and len(columns) == 1
+            values = {"source": line} if alone else text.values(line, columns, path, number)
+            lines.append(line)
+            pairs.append(_pair(settings, values, path, number))
+    return Sources(lines, pairs)
+
+
+def encode(
+    settings: Seq2SeqData, vocabularies: Vocabularies, pairs: Sequence[SequencePair], batch: int
+) -> tuple[list[np.ndarray], list[dict[str, np.ndarray]]]:
+    """Of each bucket the sources in it, and their arrays source [N, Ts] and source_length [N].
+
+    Args:
+      batch: rows of a batch.
+    """
+    numbers = [vocabularies.encode_source(pair) for pair in pairs]
+    lengths = [len(each) for each in numbers]
+    widths = buckets.choose_widths(lengths, batch, settings.max_widths)
+    chosen = buckets.assign(lengths, widths)
+    columns = [_padded("source", [numbers[row] for row in rows]) for rows in chosen]
+    return chosen, columns

@@ -1,9 +1,12 @@
-"""Symbols of sequences: characters or words of a text, and their numbers in a vocabulary."""
+"""Symbols of sequences (characters or words of a text), pairs of sequences, and their numbers."""
 
 import dataclasses
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
+
+from jaxeval.config import reading
+from jaxeval.files import Json
 
 Unit = Literal["characters", "words"]
 SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
@@ -54,3 +57,86 @@ def upto_end(numbers: Sequence[int]) -> Sequence[int]:
     begin = int(len(numbers) > 0 and numbers[0] == START)
     end = next((k for k, number in enumerate(numbers) if number == END), len(numbers))
     return numbers[begin:end]
+
+
+class SequencePair(NamedTuple):
+    """A source and what is to be generated from it, in symbols."""
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    features: tuple[str, ...] = ()
+
+
+class Vocabularies(NamedTuple):
+    """Of the given train pairs; in a source, features are numbered after all other symbols.
+
+    Attributes:
+      source: equal to `target` where they are tied.
+      target: of what a model generates.
+      features: absent where there are none; with specials of its own, so that an unknown feature
+        is not an unknown letter.
+    """
+
+    source: Vocabulary
+    target: Vocabulary
+    features: Vocabulary | None
+
+    def to_dict(self) -> dict[str, Json]:
+        """Each one's symbols in the order of their numbers, after the specials; plain JSON."""
+        return {
+            "specials": [*SPECIALS],
+            "source": [*self.source.symbols],
+            "target": [*self.target.symbols],
+            "features": None if self.features is None else [*self.features.symbols],
+        }
+
+    @property
+    def source_names(self) -> tuple[str, ...]:
+        """Every source number's name; that of a feature stands in brackets."""
+        features = () if self.features is None else self.features.names
+        return (*self.source.names, *(f"[{name}]" for name in features))
+
+    def encode_source(self, pair: SequencePair) -> list[int]:
+        """Numbers of a pair's source and features."""
+        features = [] if self.features is None else self.features.encode(pair.features)
+        shifted = (len(self.source) + number for number in features)
+        return [START, *self.source.encode(pair.source), END, *shifted]
+
+    def encode_target(self, pair: SequencePair) -> list[int]:
+        """Numbers of a pair's target."""
+        return [START, *self.target.encode(pair.target), END]
+
+    def target_text(self, numbers: Sequence[int], unit: Unit) -> str:
+        """A target or a model's output as text, up to its END."""
+        return join((self.target.names[n] for n in upto_end(numbers)), unit)
+
+
+def collect(pairs: Sequence[SequencePair], tied: bool) -> Vocabularies:
+    """The vocabularies of pairs, symbols in code-point order."""
+    source, target, features = (
+        {symbol for pair in pairs for symbol in getattr(pair, field)}
+        for field in SequencePair._fields
+    )
+    if tied:
+        source = target = source | target
+    return Vocabularies(
+        Vocabulary(tuple(sorted(source))),
+        Vocabulary(tuple(sorted(target))),
+        Vocabulary(tuple(sorted(features))) if features else None,
+    )
+
+
+@reading.settings
+class SavedVocabulary:
+    """As `Vocabularies.to_dict` gives it."""
+
+    specials: tuple[str, ...]
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    features: tuple[str, ...] | None
+
+    @property
+    def vocabularies(self) -> Vocabularies:
+        """Numbers of symbols."""
+        features = None if self.features is None else Vocabulary(self.features)
+        return Vocabularies(Vocabulary(self.source), Vocabulary(self.target), features)

@@ -1,10 +1,11 @@
 """Sequence tagging: sentences on disk (or generated) -> a corpus of padded arrays.
 
-Notation: N sentences of a bucket, T its width, F word forms, V rows of the word table, Y labels
-that can be predicted. Form 0 and row 0 are padding.
+Notation: N sentences of a bucket, T its width, F word forms, W characters of the longest word,
+V rows of the word table, Y labels that can be predicted. Form 0 and row 0 are padding.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,45 +17,40 @@ from jaxeval.data import (
     buckets,
     checks,
     schemes,
-    sources,
     splits,
-    tagging_checks,
+    tagging_files,
     word_settings,
     word_table,
     words,
 )
-from jaxeval.data.sentences import Sentence
+from jaxeval.data.schemes import Sentence
+from jaxeval.data.tagging_files import Parts, SentenceSource
+from jaxeval.errors import DataError
+
+_UNSEEN = {  # what becomes of tags that train lacks, by whether a model has rows for them
+    False: "they count as errors",
+    True: "as the files are split, no model can learn them",
+}
 
 
 @reading.settings
-class TaggingData:
+class TaggingData(word_settings.WordSettings):
     """Where the sentences come from and how they are read."""
 
     source: Annotated[
-        sources.SentenceSource,
+        SentenceSource,
         pydantic.Field(description="files, a tfds name or the generated corpus"),
-    ] = sources.SentenceSource()
+    ] = SentenceSource()
     scheme: Annotated[
         Literal["bio", "iobes"], pydantic.Field(description="tag scheme inside, of entity tags")
     ] = "iobes"
     train_sentences: Annotated[
         fields.Count | None, pydantic.Field(description="only the first n train sentences")
     ] = None
-    vectors: word_settings.VectorFile = None
-    vectors_unknown: word_settings.UnknownVector = None
-    without_vector: word_settings.WithoutVector = "own"
-    dimension: word_settings.Dimension = 100
-    min_count: word_settings.MinCount = 1
-    lower_case: word_settings.LowerCase = True
-    vocabulary: Annotated[
-        word_settings.Scope,
-        pydantic.Field(description="sentences whose words, characters, tags a model has rows for"),
-    ] = "train"
     zero_digits: Annotated[bool, pydantic.Field(description="read every digit as 0")] = False
     max_characters: Annotated[
         fields.Length, pydantic.Field(description="longer words are cut for the character encoder")
     ] = 25
-    max_widths: word_settings.MaxWidths = 12
 
 
 class Tagged(NamedTuple):
@@ -93,35 +89,25 @@ class Tagged(NamedTuple):
         return self.scheme != "none"
 
     def vocabulary(self, number: int) -> dict[str, Any]:
-        """What the numbers stand for to a member of a split, as plain JSON.
-
-        Any word, of this corpus or not, is looked up as `word_table.WordTable` says: vectors are
-        its named rows, words its folded ones. A word that the split does not know is in neither.
-        Longer words than `longest` are cut.
-        """
-        known = self.split(number).tables["known"]
+        """What the numbers stand for to a member of a split, as plain JSON: `SavedVocabulary`."""
         return {
             "labels": [*self.labels[: self.predicted]],
-            **self.table.saved(known),
+            **self.table.saved(self.split(number).tables["known"]),
             "characters": [*self.characters],
             "longest": self.corpus.shared["characters"].shape[1],
             "scheme": self.scheme,
         }
 
     def split(self, number: int) -> Split:
-        """Split `number` (0: as given) with its tables: known and once, each [V] bool.
-
-        A word is known if it has a pretrained vector or stands `min_count` times in train.
+        """Split `number` (0: as given) with its tables, as of `WordTable.of_split`.
 
         Raises:
           ConfigError: a random split of a corpus with the vocabulary of the given one.
         """
-        splits.refuse_foreign_vocabulary(number, self.pooled)
-        rows = splits.numbered(self.given_split, number)
+        rows = splits.numbered(self.given_split, number, self.pooled)
         chosen = zip(self.corpus.buckets, rows["train"], strict=True)
         forms = (bucket["forms"][of_bucket] for bucket, of_bucket in chosen)
-        tables = self.table.of_split(forms, self.min_count)
-        return splits.split_of(rows, tables)
+        return splits.split_of(rows, self.table.of_split(forms, self.min_count))
 
 
 def build(settings: TaggingData, batch_size: int) -> Tagged:
@@ -132,26 +118,24 @@ def build(settings: TaggingData, batch_size: int) -> Tagged:
         no word of train.
     """
     parts, of_files = read(settings)
-    entities = of_files != "none"
-    inside = [s for part in word_settings.PARTS_OF[settings.vocabulary] for s in parts[part]]
+    entities, findings = of_files != "none", _findings(settings, parts)
+    counts = {p: Counter(w for s in of for w in s.words) for p, of in parts.items()}
+    forms, table, of_words = word_table.build(settings, counts)
     sentences = [sentence for part in splits.PARTS for sentence in parts[part]]
-    vocabulary = tagging_checks.vocabulary(inside)
-    forms = ["", *sorted(tagging_checks.vocabulary(sentences))]
+    inside = [s for part in word_settings.PARTS_OF[settings.vocabulary] for s in parts[part]]
     labels, predicted = _labels(inside, sentences, entities)
-    table, pretrained = word_settings.build_table(settings, forms, vocabulary)
-    numbers = words.alphabet(vocabulary)
-    lengths = [len(sentence.words) for sentence in sentences]
-    widths = buckets.choose_widths(lengths, batch_size, settings.max_widths)
-    rows = buckets.assign(lengths, widths)
-    columns = [
-        _columns([sentences[r] for r in chosen], forms, labels, width)
-        for chosen, width in zip(rows, widths, strict=True)
-    ]
+    numbers = words.alphabet({word for s in inside for word in s.words})
+    rows, widths, columns = _lay_out([s.words for s in sentences], forms, batch_size, settings)
+    number = {label: k for k, label in enumerate(labels)}
+    for of_bucket, width, arrays in zip(rows, widths, columns, strict=True):
+        tags = [[number[tag] for tag in sentences[row].tags] for row in of_bucket]
+        arrays["labels"] = buckets.pad(tags, width)
+    characters = words.characters(forms, numbers, settings.max_characters)
+    shared = {**table.shared(), "characters": characters, **words.shapes(forms)}
     scheme = settings.scheme if entities else "none"
-    pooled, where = settings.vocabulary == "all", settings.source.path or "generated corpus"
     return Tagged(
-        corpus=Corpus(tuple(columns), _shared(settings, forms, numbers, table)),
-        given_split=splits.given_split([part for part in splits.PARTS for _ in parts[part]], rows),
+        corpus=Corpus(tuple(columns), shared),
+        given_split=splits.given_split(parts, rows),
         table=table,
         min_count=settings.min_count,
         labels=labels,
@@ -159,18 +143,18 @@ def build(settings: TaggingData, batch_size: int) -> Tagged:
         scheme=of_files,
         legality=schemes.allowed_transitions(labels[:predicted], scheme),
         alphabet=len(numbers) + words.UNKNOWN + 1,
-        pooled=pooled,
-        fingerprint=splits.fingerprint(tagging_checks.items(parts)),
+        pooled=settings.vocabulary == "all",
+        fingerprint=splits.fingerprint(_items(parts)),
         widths=widths,
         characters=list(numbers),
-        findings=tagging_checks.findings(parts, where, pooled, pretrained, settings.vectors),
+        findings=findings.joined(of_words),
         positions=rows,
     )
 
 
-def read(settings: TaggingData) -> sources.LabelledSentences:
-    """The sentences of each part, tags in the scheme used inside."""
-    parts, scheme = sources.read(settings.source, settings.scheme)
+def read(settings: TaggingData) -> tuple[Parts, schemes.Scheme]:
+    """The sentences of each part, tags in the scheme used inside; the scheme of the files."""
+    parts, scheme = tagging_files.read(settings.source, settings.scheme)
     if settings.train_sentences is not None:
         parts = {**parts, "train": parts["train"][: settings.train_sentences]}
     if settings.zero_digits:
@@ -178,7 +162,7 @@ def read(settings: TaggingData) -> sources.LabelledSentences:
             part: [s._replace(words=tuple(map(words.zero_digits, s.words))) for s in sentences]
             for part, sentences in parts.items()
         }
-    return sources.LabelledSentences(parts, scheme)
+    return parts, scheme
 
 
 def _labels(
@@ -192,33 +176,78 @@ def _labels(
     return [*labels, *sorted(others)], len(labels)
 
 
-def _shared(
+def _items(parts: Parts) -> dict[str, list[tuple[Any, ...]]]:
+    """Words and tags of each sentence, by part."""
+    return {part: [(s.words, s.tags) for s in sentences] for part, sentences in parts.items()}
+
+
+def _findings(settings: TaggingData, parts: Parts) -> checks.Findings:
+    """What is odd about the parts."""
+    where = settings.source.path or "generated corpus"
+    tags = {p: Counter(tag for s in of for tag in s.tags) for p, of in parts.items()}
+    if len(tags["train"]) < 2:
+        only = ", ".join(tags["train"])
+        raise DataError(f"the only tag of train is {only!r}: there is nothing to learn", where)
+    facts, lines = checks.unseen(tags)
+    becomes = _UNSEEN[settings.vocabulary == "all"]
+    warnings = checks.repeats(_items(parts), where, "sentences")
+    warnings += [f"tags: {line}; {becomes}" for line in lines]
+    return checks.Findings({"unseen_tags": facts}, [], warnings)
+
+
+def _lay_out(
+    sentences: Sequence[Sequence[str]], forms: Sequence[str], batch: int, settings: TaggingData
+) -> tuple[list[np.ndarray], list[int], list[dict[str, np.ndarray]]]:
+    """Of each bucket its sentences, its width, and its arrays forms [N, T] and length [N]."""
+    number = {form: k for k, form in enumerate(forms)}
+    lengths = [len(sentence) for sentence in sentences]
+    widths = buckets.choose_widths(lengths, batch, settings.max_widths)
+    rows = buckets.assign(lengths, widths)
+    columns = []
+    for of_bucket, width in zip(rows, widths, strict=True):
+        numbers = [[number[word] for word in sentences[row]] for row in of_bucket]
+        arrays = {"forms": buckets.pad(numbers, width), "length": buckets.lengths_of(numbers)}
+        columns.append(arrays)
+    return rows, widths, columns
+
+
+@reading.settings
+class SavedVocabulary(word_settings.SavedWords):
+    """What the numbers of a trained tagger stand for.
+
+    Attributes:
+      characters: those with a number of their own, in its order.
+      longest: W.
+      scheme: of the tags in the files that were trained on.
+    """
+
+    labels: tuple[str, ...]
+    characters: tuple[str, ...]
+    longest: Annotated[int, pydantic.Field(ge=1, le=2**16)]
+    scheme: schemes.Scheme
+
+
+def encode(
     settings: TaggingData,
-    forms: Sequence[str],
-    alphabet: Mapping[str, int],
-    table: word_table.WordTable,
-) -> dict[str, np.ndarray]:
-    """What all members see of the forms."""
-    return {
-        **table.shared(),
-        "characters": words.characters(forms, alphabet, settings.max_characters),
+    vocabulary: SavedVocabulary,
+    sentences: Sequence[Sequence[str]],
+    batch: int,
+) -> buckets.Encoded:
+    """Sentences, for batches of so many, as a trained tagger reads them.
+
+    Shared are row [F], characters [F, W], casing and capitals [F]; a bucket holds forms [N, T] and
+    length [N].
+    """
+    if settings.zero_digits:
+        sentences = [[words.zero_digits(word) for word in sentence] for sentence in sentences]
+    forms = ["", *sorted({word for sentence in sentences for word in sentence})]
+    rows, _, columns = _lay_out(sentences, forms, batch, settings)
+    numbers = {c: n for n, c in enumerate(vocabulary.characters, words.UNKNOWN + 1)}
+    characters = words.characters(forms, numbers, vocabulary.longest)
+    padding = vocabulary.longest - characters.shape[1]  # some encoders read it
+    shared = {
+        "row": vocabulary.lookup(forms, settings.fold),
+        "characters": np.pad(characters, ((0, 0), (0, padding))),
         **words.shapes(forms),
     }
-
-
-def _columns(
-    sentences: Sequence[Sentence], forms: Sequence[str], labels: Sequence[str], width: int
-) -> dict[str, np.ndarray]:
-    """One bucket's arrays."""
-    form_number = {form: number for number, form in enumerate(forms)}
-    label_number = {label: number for number, label in enumerate(labels)}
-    arrays = {
-        "forms": np.zeros((len(sentences), width), np.int32),
-        "labels": np.zeros((len(sentences), width), np.int32),
-        "length": np.array([len(s.words) for s in sentences], np.int32),
-    }
-    for row, sentence in enumerate(sentences):
-        length = len(sentence.words)
-        arrays["forms"][row, :length] = [form_number[word] for word in sentence.words]
-        arrays["labels"][row, :length] = [label_number[tag] for tag in sentence.tags]
-    return arrays
+    return buckets.Encoded(shared, rows, columns)

@@ -1,18 +1,19 @@
 """The table of word vectors: the vocabulary's rows, then those of other words with a vector.
 
-Notation: F word forms, V rows of the table, R of them the vocabulary's, D vector size. Form 0 and
-row 0 are padding.
+Notation: F word forms, V rows of the table, R of them the vocabulary's, D vector size, J tables.
+Form 0 and row 0 are padding.
 """
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxeval.data import vectors, words
-from jaxeval.data.sentences import Worded
+from jaxeval.contracts import Corpus
+from jaxeval.data import checks, vectors, word_settings, words
+from jaxeval.data.word_settings import WordSettings
 from jaxeval.errors import DataError
 
 _SPREAD = 0.25  # random vectors are U(-.25, .25) (UKPLab, after Kim 2014)
@@ -59,26 +60,6 @@ class WordTable(NamedTuple):
         """What all members read of it: row, vectors, pretrained."""
         return {"row": self.row, "vectors": self.vectors, "pretrained": self.pretrained}
 
-    def padded(self, vocabulary: int, rows: int) -> "WordTable":
-        """The same with more rows, zeros: `vocabulary` of the vocabulary, `rows` in all.
-
-        Rows beyond the vocabulary move up, so that those before it can be trained.
-        """
-        more = vocabulary - self.vocabulary
-
-        def moved(row: np.ndarray) -> np.ndarray:
-            return np.where(row >= self.vocabulary, row + more, row).astype(np.int32)
-
-        old = moved(np.arange(len(self.vectors)))
-        vectors = np.zeros((rows, self.vectors.shape[1]), np.float32)
-        pretrained = np.zeros(rows, bool)
-        vectors[old], pretrained[old] = self.vectors, self.pretrained
-        named = {name: int(old[row]) for name, row in self.named.items()}
-        row = moved(self.row)
-        return self._replace(
-            row=row, vectors=vectors, pretrained=pretrained, vocabulary=vocabulary, named=named
-        )
-
     def untrained(self, trained: bool) -> dict[str, np.ndarray]:
         """What a model reads beside its parameters: vectors that it does not train.
 
@@ -117,43 +98,58 @@ class WordTable(NamedTuple):
 
 
 def build(
-    forms: Sequence[str],
-    vocabulary: Container[str],
-    own: Container[str],
-    read: vectors.Vectors | None,
-    fold: Callable[[str], str],
-    dimension: int,
-) -> WordTable:
-    """The table of a corpus; its first R rows depend on the vocabulary and the file alone.
+    settings: WordSettings, counts: Mapping[str, Counter[str]]
+) -> tuple[list[str], WordTable, checks.Findings]:
+    """Word forms of a corpus, padding first, their table, and what is known of the words.
 
-    Words without a pretrained vector get a fixed random one; a model that trains its vectors
-    draws them anew by seed.
+    The first R rows depend on the vocabulary and the file alone. Words without a pretrained vector
+    get a fixed random one; a model that trains its vectors draws them anew by seed.
 
     Args:
-      forms: all of the corpus, padding first.
-      vocabulary: forms whose vectors are among the first R rows.
-      own: forms that have rows of their own, though without a vector.
-      read: pretrained vectors of the forms' spellings.
-      fold: words without a vector that it makes equal share a row.
-      dimension: D where no vectors are read.
+      counts: part -> how often each word stands in it.
+
+    Raises:
+      DataError: the vectors cannot be read, or no word of train has one.
     """
+    forms = ["", *sorted(set().union(*counts.values()))]
+    vocabulary = set().union(
+        *(counts[part] for part in word_settings.PARTS_OF[settings.vocabulary])
+    )
+    read = None
+    if settings.vectors is not None:
+        names = {name for form in forms for name in words.spellings(form)}
+        read = word_settings.read_vectors(settings, settings.vectors, names)
+    table = _table(settings, forms, vocabulary, read)
+    findings = checks.Findings(warnings=checks.normalisation(counts))
+    if read is not None and settings.vectors is not None:
+        findings = _covered(counts, read.index, settings.vectors).joined(findings)
+    return forms, table, findings
+
+
+def _table(
+    settings: WordSettings,
+    forms: Sequence[str],
+    vocabulary: Container[str],
+    read: vectors.Vectors | None,
+) -> WordTable:
     index: Mapping[str, int] = {} if read is None else read.index
     in_file = words.rows(forms, index)
     spelled = {s for form in forms[1:] if form in vocabulary for s in words.spellings(form)}
     inside = [row for name, row in index.items() if name in spelled]
     outside = [row for name, row in index.items() if name not in spelled]
     alone = [form for form, row in zip(forms, in_file, strict=True) if row < 0][1:]
-    others = dict.fromkeys(fold(form) for form in alone if form in own)
+    own = vocabulary if read is None or settings.without_vector == "own" else ()
+    others = dict.fromkeys(settings.fold(form) for form in alone if form in own)
     size = _FIRST + len(inside) + len(others)
     row_of = {name: row for row, name in enumerate(others, _FIRST + len(inside))}
     moved = np.zeros(len(index), np.int32)  # row of the file -> row of the table
     moved[inside] = np.arange(_FIRST, _FIRST + len(inside))
     moved[outside] = np.arange(size, size + len(outside))
     row = [
-        moved[file_row] if file_row >= 0 else row_of.get(fold(form), words.UNKNOWN)
+        moved[file_row] if file_row >= 0 else row_of.get(settings.fold(form), words.UNKNOWN)
         for form, file_row in zip(forms[1:], in_file[1:], strict=True)
     ]
-    table = _vectors(read, inside, outside, len(others), dimension)
+    table = _vectors(read, inside, outside, len(others), settings.dimension)
     pretrained = np.zeros(len(table), bool)
     if read is not None:
         pretrained[: _FIRST + len(inside)] = pretrained[size:] = True
@@ -161,20 +157,6 @@ def build(
     rows = np.array([words.PADDING, *row], np.int32)
     unknown_read = read is not None and read.unknown is not None
     return WordTable(rows, table, pretrained, size, named, row_of, unknown_read=unknown_read)
-
-
-def lookup(
-    forms: Sequence[str],
-    named: Mapping[str, int],
-    folded: Mapping[str, int],
-    fold: Callable[[str], str],
-) -> np.ndarray:
-    """Rows [F] of any words, padding first, by what `WordTable.saved` gives."""
-    by_name = words.rows(forms, named)
-    others = [folded.get(fold(form), words.UNKNOWN) for form in forms]
-    row = np.where(by_name >= 0, by_name, np.array(others, np.int32))
-    row[0] = words.PADDING
-    return row
 
 
 def _vectors(
@@ -197,52 +179,69 @@ def _vectors(
     return np.concatenate([drawn.astype(np.float32), read.table[outside]])
 
 
-def coverage(
-    parts: Mapping[str, Sequence[Worded]], index: Mapping[str, int]
-) -> dict[str, dict[str, float]]:
-    """Of each part the fraction of its words that have a vector: of `tokens`, and of `types`."""
+def _covered(
+    counts: Mapping[str, Counter[str]], index: Mapping[str, int], path: str
+) -> checks.Findings:
+    """Of each part the fraction of its tokens, and of its types, that have a vector of a file."""
     fractions = {}
-    for part, sentences in parts.items():
-        counts = Counter(word for sentence in sentences for word in sentence.words)
-        has_vector = words.rows([*counts], index) >= 0
-        tokens = np.fromiter(counts.values(), float)
+    for part, of_part in counts.items():
+        has_vector = words.rows([*of_part], index) >= 0
+        tokens = np.fromiter(of_part.values(), float)
         fractions[part] = {
             "tokens": round(float(has_vector @ tokens / tokens.sum()), 4),
             "types": round(float(has_vector.mean()), 4),
         }
-    return fractions
-
-
-def covered(
-    parts: Mapping[str, Sequence[Worded]], read: vectors.Vectors | None, path: str | None
-) -> tuple[dict[str, Any], list[str], list[str]]:
-    """Facts, remarks and warnings about the vectors read from a file.
-
-    Raises:
-      DataError: no word of train has one.
-    """
-    if read is None or path is None:
-        return {}, [], []
-    fractions = coverage(parts, read.index)
-    return {"vectors": fractions}, [describe(fractions)], few(fractions, path)
-
-
-def describe(fractions: Mapping[str, Mapping[str, float]]) -> str:
-    """The same as a line for people."""
-    parts = (f"{part} {f['tokens']:.1%} ({f['types']:.1%})" for part, f in fractions.items())
-    return f"tokens (types) with a pretrained vector: {', '.join(parts)}"
-
-
-def few(fractions: Mapping[str, Mapping[str, float]], path: str) -> list[str]:
-    """A warning where few tokens of train have a vector of a file.
-
-    Raises:
-      DataError: none has.
-    """
-    fraction = fractions["train"]["tokens"]
-    if not fraction:
+    of_train = fractions["train"]["tokens"]
+    if not of_train:
         message = "it has no vector of any word of train; expected vectors of the same language"
         raise DataError(message, path)
-    if fraction >= _FEW:
-        return []
-    return [f"only {fraction:.1%} of train's tokens have a vector in {path}"]
+    shown = (f"{part} {f['tokens']:.1%} ({f['types']:.1%})" for part, f in fractions.items())
+    remark = f"tokens (types) with a pretrained vector: {', '.join(shown)}"
+    few = f"only {of_train:.1%} of train's tokens have a vector in {path}"
+    return checks.Findings({"vectors": fractions}, [remark], [few] if of_train < _FEW else [])
+
+
+def joined(of: Sequence[Any]) -> list[Any]:
+    """Corpora that differ in their word tables alone, each with its own among those of all.
+
+    All tables get as many rows as the largest has, and stand one after the other in `shared`,
+    which is the same for all: row [J, F], vectors [J, V, D], pretrained [J, V]. A member's split
+    says which of them is its own. Rows that a table lacks are zeros that no word has.
+
+    Args:
+      of: NamedTuples with `corpus` and `table`; equal sentences and D.
+    """
+    first = max(data.table.vocabulary for data in of)
+    outside = max(len(data.table.vectors) - data.table.vocabulary for data in of)
+    tables = [_padded(data.table, first, first + outside) for data in of]
+    each = [table.shared() for table in tables]
+    shared = of[0].corpus.shared | {name: np.stack([t[name] for t in each]) for name in each[0]}
+    corpus = Corpus(of[0].corpus.buckets, shared)
+    return [
+        data._replace(corpus=corpus, table=table._replace(number=number))
+        for number, (data, table) in enumerate(zip(of, tables, strict=True))
+    ]
+
+
+def _padded(table: WordTable, vocabulary: int, rows: int) -> WordTable:
+    """A table with more rows, zeros: `vocabulary` of the vocabulary, `rows` in all.
+
+    Rows beyond the vocabulary move up, so that those before it can be trained.
+    """
+    more = vocabulary - table.vocabulary
+
+    def moved(row: np.ndarray) -> np.ndarray:
+        return np.where(row >= table.vocabulary, row + more, row).astype(np.int32)
+
+    old = moved(np.arange(len(table.vectors)))
+    padded = np.zeros((rows, table.vectors.shape[1]), np.float32)
+    pretrained = np.zeros(rows, bool)
+    padded[old], pretrained[old] = table.vectors, table.pretrained
+    named = {name: int(old[row]) for name, row in table.named.items()}
+    return table._replace(
+        row=moved(table.row),
+        vectors=padded,
+        pretrained=pretrained,
+        vocabulary=vocabulary,
+        named=named,
+    )

@@ -1,7 +1,15 @@
-"""What a tagger sees of a word: its row in the table of vectors, its characters, its casing."""
+"""Words: cut out of running text; their spellings, characters and casing.
+
+Text is cut by rules that know no language but English clitics. Letters and digits are read by
+their Unicode categories, so that accents that are characters of their own, joined emoji and flags
+stay whole. Text without blanks between words (Chinese, Thai) comes out in long runs: bring it
+with blanks.
+"""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +24,7 @@ CASINGS = (  # tested in this order (UKPLab), the last one if none fits; 0 is pa
     "initial_upper",
     "contains_digit",
 )
-CAPITALS = (  # tested in this order, the last one if none fits (VecEval's feature)
+_CAPITALS = (  # tested in this order, the last one if none fits (VecEval's feature)
     re.compile(r"[a-z]+"),
     re.compile(r"[A-Z][a-z]+"),
     re.compile(r"[A-Z]+"),
@@ -27,6 +35,77 @@ NO_CAPITALS = -1  # of padding: no feature is set
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
 _NUMBER = re.compile(r"[0-9.,]+")
+
+# The rules are patterns over a text's shape, a character of these for each of its own:
+# letter, number, mark (goes with what it follows), joiner, half a flag, other symbol, blank
+_SHAPES = {"L": "L", "N": "N", "M": "M", "P": "S", "S": "S", "Z": " ", "C": "S"}
+_JOINER = "\u200d"
+_AS_THEY_STAND = {"\u2019": "'", **{c: c for c in "'.,:"}, _JOINER: "J"}
+_SKIN_TONES, _FLAGS = range(0x1F3FB, 0x1F400), range(0x1F1E6, 0x1F200)
+_TOKEN = re.compile(
+    r"(?<![LNM])(?:L\.){2,}"  # U.S.
+    r"|(?:[LN][MJ]*)+(?:(?:(?<=[NM])[.,:](?=N)|'(?=L))(?:[LN][MJ]*)+)*"  # 3.50, 5pm, don't
+    r"|RR"
+    r"|\SM*(?:J\SM*)*"
+)
+_CLITIC = re.compile(r"(?<=\w)(?:n['\u2019]t|['\u2019](?:s|m|d|re|ve|ll))$", re.IGNORECASE)
+
+
+class CharacterSpan(NamedTuple):
+    """From `start` to before `end`."""
+
+    start: int
+    end: int
+
+
+def split(text: str) -> list[CharacterSpan]:
+    """Words, numbers, clitics ("n't", "'s" ...) and single punctuation marks of a text."""
+    return [
+        part
+        for match in _TOKEN.finditer("".join(map(_shape, text)))
+        for part in _without_clitic(text, CharacterSpan(*match.span()))
+    ]
+
+
+def split_at_blanks(text: str) -> list[CharacterSpan]:
+    """What stands between blanks, of text that somebody has cut into words already."""
+    return [CharacterSpan(*match.span()) for match in re.finditer(r"\S+", text)]
+
+
+def cut(spans: Sequence[CharacterSpan], borders: Iterable[int]) -> list[CharacterSpan]:
+    """The same spans, those that a border lies in cut there."""
+    positions = sorted({*borders})
+    pieces = []
+    for start, end in spans:
+        inside = [position for position in positions if start < position < end]
+        pieces += [
+            CharacterSpan(*ends) for ends in zip([start, *inside], [*inside, end], strict=True)
+        ]
+    return pieces
+
+
+def covered(spans: Sequence[CharacterSpan], start: int, end: int) -> CharacterSpan:
+    """Which spans lie within characters `start` to `end`, borders of some: numbers from 0."""
+    inside = [n for n, span in enumerate(spans) if start <= span.start and span.end <= end]
+    return CharacterSpan(inside[0], inside[-1] + 1)
+
+
+def _shape(character: str) -> str:
+    """One of the characters that patterns are written in."""
+    if character in _AS_THEY_STAND:
+        return _AS_THEY_STAND[character]
+    code, category = ord(character), unicodedata.category(character)
+    if code in _FLAGS:
+        return "R"
+    if code in _SKIN_TONES or category == "Cf":
+        return "M"
+    return " " if character.isspace() or category == "Cc" else _SHAPES[category[0]]
+
+
+def _without_clitic(text: str, span: CharacterSpan) -> list[CharacterSpan]:
+    """A word and its clitic, or the word."""
+    clitic = _CLITIC.search(text[span.start : span.end])
+    return cut([span], [span.start + clitic.start()] if clitic else [])
 
 
 def padded(sentence: Sequence[str], width: int | None) -> tuple[str, ...]:
@@ -51,8 +130,8 @@ def casing(word: str) -> int:
 
 
 def capitals(word: str) -> int:
-    """Number of the word's pattern in `CAPITALS`: ASCII letters alone are read."""
-    return next(n for n, pattern in enumerate(CAPITALS) if pattern.fullmatch(word))
+    """Number of the word's pattern in `_CAPITALS`: ASCII letters alone are read."""
+    return next(n for n, pattern in enumerate(_CAPITALS) if pattern.fullmatch(word))
 
 
 def normalise(word: str) -> str:

@@ -17,7 +17,7 @@ from jaxeval.studies import cohorts, proposers, running
 from jaxeval.studies.cohorts import Entry
 from jaxeval.vectors import judge_options
 
-_SUFFIXES = {".txt", ".gz", ".zst", ".vec", ".bin", ".npy", ".w2v"}
+_SUFFIXES = {".txt", ".gz", ".vec", ".bin", ".w2v"}
 
 
 class Plan(NamedTuple):

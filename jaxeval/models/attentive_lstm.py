@@ -17,12 +17,14 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxeval.models import lstm, module, ragged, recurrence, unroll
+from jaxeval.contracts import Array
+from jaxeval.models import lstm, ragged, recurrence
 from jaxeval.models.dropout import HashedDropout
+from jaxeval.models.parameters import Module, Weights
 from jaxeval.models.ragged import RaggedAxis
-from jaxeval.models.seq2seq import Live, Seq2SeqShape, Weights
+from jaxeval.models.recurrence import Blocks, Tap
+from jaxeval.models.seq2seq import Live, Seq2SeqShape
 
-Array = jax.Array
 _GATES = 4
 _CELL = lstm.LSTMCell(lstm.LSTMVariant())
 _DIRECTIONS = ("forward", "backward")
@@ -45,64 +47,7 @@ class _Axes(NamedTuple):
     both: RaggedAxis  # directions
 
 
-def _axes(shape: Seq2SeqShape, live: Live) -> _Axes:
-    def hidden(blocks: int) -> RaggedAxis:
-        return ragged.axis(shape.hidden, live.hidden, blocks)
-
-    embedding = ragged.axis(shape.embedding, live.embedding)
-    return _Axes(embedding, hidden(1), hidden(_GATES), hidden(2))
-
-
-def _embeddings(key: Array, symbols: int, columns: RaggedAxis) -> Array:
-    """Normal, the row of padding zero."""
-    return ragged.normal(key, ragged.axis(symbols), columns).at[0].set(0.0)
-
-
-def _recurrent(key: Array, inputs: dict[str, RaggedAxis], axes: _Axes) -> Weights:
-    """An LSTM's weights, all uniform within 1 / sqrt(H), as in torch.
-
-    Args:
-      inputs: name -> what the kernel of that name reads.
-    """
-    bound = lax.rsqrt(axes.hidden.units)
-    keys = jax.random.split(key, len(inputs) + len(_BIASES) + 1)
-    kernels = {**inputs, "recurrent": axes.hidden}
-    weights = {
-        name: ragged.uniform(k, rows, axes.gates, -bound, bound)
-        for k, (name, rows) in zip(keys, kernels.items(), strict=False)
-    }
-    for k, name in zip(keys[len(kernels) :], _BIASES, strict=True):
-        weights[name] = ragged.uniform(k, None, axes.gates, -bound, bound)
-    return weights
-
-
-def _layer(key: Array, inputs: RaggedAxis, axes: _Axes, live: Array | bool) -> Weights:
-    """Both directions, 0 where the layer is not live."""
-    keys = zip(_DIRECTIONS, jax.random.split(key), strict=True)
-    weights = {name: _recurrent(k, {"kernel": inputs}, axes) for name, k in keys}
-    return weights if live is True else jax.tree.map(lambda weight: weight * live, weights)
-
-
-def _attention(key: Array, axes: _Axes) -> Weights:
-    """M as its rows for the encoder and those for the decoder; v; both biases."""
-    inputs = ragged.joined(axes.both, axes.hidden)
-    matrix_key, score_key = jax.random.split(key)
-    matrix = ragged.linear(matrix_key, inputs, axes.hidden)
-    score = ragged.linear(score_key, axes.hidden, ragged.axis(1))
-    return {
-        "keys": {"kernel": matrix["kernel"][: len(axes.both)], "bias": matrix["bias"]},
-        "query": matrix["kernel"][len(axes.both) :],
-        "score": score["kernel"][:, 0],
-        "score_bias": score["bias"],  # changes no softmax; torch has it
-    }
-
-
-def _initial_state(key: Array, axes: _Axes) -> Weights:
-    names = zip(("hidden", "memory"), jax.random.split(key), strict=True)
-    return {name: ragged.uniform(k, None, axes.hidden, 0.0, 1.0) for name, k in names}
-
-
-class AttentiveLstm(module.Module):
+class AttentiveLstm(Module):
     """See the module; methods as in `seq2seq.Model`."""
 
     rows_axis: ClassVar[int] = 0  # of the decoder's state
@@ -112,7 +57,9 @@ class AttentiveLstm(module.Module):
 
     def setup(self) -> None:
         """Makes the parameters."""
-        shape, axes = self.shape, _axes(self.shape, self.live)
+        shape, units = self.shape, (self.shape.hidden, self.live.hidden)
+        embedding = ragged.axis(shape.embedding, self.live.embedding)
+        axes = _Axes(embedding, *(ragged.axis(*units, blocks) for blocks in (1, _GATES, 2)))
         self.both = axes.both.number
         self.source = self.param("source", _embeddings, shape.source, axes.embedding)
         self.target = self.param("target", _embeddings, shape.target, axes.embedding)
@@ -137,33 +84,24 @@ class AttentiveLstm(module.Module):
         valid = jnp.arange(source.shape[1])[:, None] < length[None]
         x = drop.at(SOURCE).apply(self.source[source.T], 1)
         for number, layer in enumerate(self.layers):
-            x = self._encoded(number, layer, x, valid, drop)
+
+            def run(number: int = number, layer: Weights = layer, x: Array = x) -> Array:
+                inputs = drop.at(LAYER, number).apply(x, 1, self.both) if number else x
+                hidden = [_run(layer[name], inputs, valid, name) for name in _DIRECTIONS]
+                return jnp.concatenate(hidden, axis=-1)
+
+            live = self._is_live(number)
+            x = run() if live is True else lax.cond(live, run, lambda x=x: x)
         x = jnp.where(valid[..., None], x, 0.0)
         keys = ragged.affine(self.attention["keys"], x)
         return EncodedSource(x, keys, jnp.where(valid, 0.0, -jnp.inf))
 
-    def _encoded(
-        self, number: int, layer: Weights, x: Array, valid: Array, drop: HashedDropout
-    ) -> Array:
-        def run() -> Array:
-            inputs = drop.at(LAYER, number).apply(x, 1, self.both) if number else x
-            hidden = [_run(layer[name], inputs, valid, name) for name in _DIRECTIONS]
-            return jnp.concatenate(hidden, axis=-1)
-
-        live = self._is_live(number)
-        return run() if live is True else lax.cond(live, run, lambda: x)
-
     def teacher_forced(self, memory: EncodedSource, target: Array, drop: HashedDropout) -> Array:
         """Logits [B, Tt, V] of the symbol after each of the gold ones [B, Tt]."""
         x = drop.at(TARGET).apply(self.target[target.T], 1)
-        _, hidden = unroll.unroll(
-            _step,
-            self._kernels(),
-            self._step_weights(memory),
-            memory.attention_bias,
-            self._inputs(x),
-            self.initial_state(memory, len(x)),
-        )
+        weights, inputs = self._step_weights(memory), self._inputs(x)
+        state, bias = self.initial_state(memory, len(x)), memory.attention_bias
+        _, hidden = recurrence.unroll(_step, self._kernels(), weights, bias, inputs, state)
         logits = ragged.affine(self.output, drop.at(OUTPUT).apply(hidden, 1))
         return logits.transpose(1, 0, 2)
 
@@ -208,22 +146,18 @@ class AttentiveLstm(module.Module):
 def _run(weights: Weights, x: Array, valid: Array, direction: str) -> Array:
     """One direction of an encoder layer: [T, B, D] -> [T, B, H]."""
     zeros = jnp.zeros((x.shape[1], len(weights["recurrent"])))
-    return recurrence.run(
-        _CELL,
-        direction == "backward",
-        None,
-        recurrence.project(x, weights["kernel"], 0),
-        sum(weights[name] for name in _BIASES),
-        weights["recurrent"],
-        {},
-        (zeros, zeros),
-        valid,
-        None,
-    )
+    gates, bias = recurrence.project(x, weights["kernel"], 0), sum(weights[n] for n in _BIASES)
+    backward, start = direction == "backward", (zeros, zeros)
+    recurrent = weights["recurrent"]
+    return recurrence.run(_CELL, backward, None, gates, bias, recurrent, {}, start, valid, None)
 
 
 def _step(
-    tap: unroll.Tap, weights: Weights, attention_bias: Array, state: tuple, inputs: unroll.Blocks
+    tap: Tap,
+    weights: Weights,
+    attention_bias: Array,
+    state: tuple,
+    inputs: Blocks,
 ) -> Any:
     """One step of the decoder; gates in the order of `lstm.LSTMCell`."""
     hidden, cell = state
@@ -236,3 +170,52 @@ def _step(
     gates: Any = [sum(part) for part in parts]
     hidden, cell = _CELL.update(gates, cell, {})
     return (hidden, cell), hidden
+
+
+def _embeddings(key: Array, symbols: int, columns: RaggedAxis) -> Array:
+    """Normal, the row of padding zero."""
+    return ragged.normal(key, ragged.axis(symbols), columns).at[0].set(0.0)
+
+
+def _recurrent(key: Array, inputs: dict[str, RaggedAxis], axes: _Axes) -> Weights:
+    """An LSTM's weights, all uniform within 1 / sqrt(H), as in torch.
+
+    Args:
+      inputs: name -> what the kernel of that name reads.
+    """
+    bound = lax.rsqrt(axes.hidden.units)
+    keys = jax.random.split(key, len(inputs) + len(_BIASES) + 1)
+    kernels = {**inputs, "recurrent": axes.hidden}
+    weights = {
+        name: ragged.uniform(k, rows, axes.gates, -bound, bound)
+        for k, (name, rows) in zip(keys, kernels.items(), strict=False)
+    }
+    for k, name in zip(keys[len(kernels) :], _BIASES, strict=True):
+        weights[name] = ragged.uniform(k, None, axes.gates, -bound, bound)
+    return weights
+
+
+def _layer(key: Array, inputs: RaggedAxis, axes: _Axes, live: Array | bool) -> Weights:
+    """Both directions, 0 where the layer is not live."""
+    keys = zip(_DIRECTIONS, jax.random.split(key), strict=True)
+    weights = {name: _recurrent(k, {"kernel": inputs}, axes) for name, k in keys}
+    return weights if live is True else jax.tree.map(lambda w: w * live, weights)
+
+
+def _attention(key: Array, axes: _Axes) -> Weights:
+    """M as its rows for the encoder and those for the decoder; v; both biases."""
+    inputs = ragged.joined(axes.both, axes.hidden)
+    matrix_key, score_key = jax.random.split(key)
+    matrix = ragged.linear(matrix_key, inputs, axes.hidden)
+    score = ragged.linear(score_key, axes.hidden, ragged.axis(1))
+    return {
+        "keys": {"kernel": matrix["kernel"][: len(axes.both)], "bias": matrix["bias"]},
+        "query": matrix["kernel"][len(axes.both) :],
+        "score": score["kernel"][:, 0],
+        "score_bias": score["bias"],  # changes no softmax; torch has it
+    }
+
+
+def _initial_state(key: Array, axes: _Axes) -> Weights:
+    names = zip(("hidden", "memory"), jax.random.split(key), strict=True)
+    return {name: ragged.uniform(k, None, axes.hidden, 0.0, 1.0) for name, k in names}

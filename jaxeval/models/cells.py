@@ -2,14 +2,12 @@
 
 Notation: T time steps, B rows, D inputs, H hidden units, L levels of a highway.
 
-Each cell is a Flax module for one layer: `__call__(inputs [T, B, D], state, masks) -> (state,
-outputs [T, B, H])`. The input's part of all time steps is one product outside the loop. Initial
-values are those of the authors' code: every tile of a kernel truncated normal with standard
-deviation sqrt(1 / fan-in) of that tile, biases random (their text says nothing of it).
+The input's part of all time steps is one product outside the loop. Initial values are those of
+the authors' code: every tile of a kernel truncated normal with standard deviation
+sqrt(1 / fan-in) of that tile, biases random (their text says nothing of it).
 """
 
 import functools
-from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import jax
@@ -17,11 +15,14 @@ import jax.numpy as jnp
 from flax import linen as nn
 
 from jaxeval.contracts import Array, Tree
-from jaxeval.models import module, recurrence, unroll
+from jaxeval.models import recurrence
+from jaxeval.models.parameters import Module, Weights
+from jaxeval.models.recurrence import Blocks, Tap
 
 State = Tree  # (h, c), or s of a highway
 Kind = Literal["lstm", "rhn", "nas"]
 Gates = Literal["untied", "tied", "capped"]
+_BIAS = 1.0  # of a forget or carry gate at first, its mean
 _TRUNCATED = 0.87962566103423978  # standard deviation of a normal cut at two of its own
 
 
@@ -45,18 +46,12 @@ class Cell(NamedTuple):
       gates: of the LSTM: equations 1 (untied), 2 (tied) and 3 (capped) of the paper; of the
         highway: untied or tied (coupled).
       clip: the stored memory is held in [-clip, clip] (LSTM); None: free.
-      layer_norm: of the LSTM's gate inputs and memory (Ba et al. 2016).
-      forget_bias: mean of the forget gate's bias (LSTM).
-      carry_bias: of the carry gate (highway).
       depth: levels of the highway.
     """
 
     kind: Kind = "lstm"
     gates: Gates = "capped"
     clip: float | None = None
-    layer_norm: bool = False
-    forget_bias: float = 1.0
-    carry_bias: float = 1.0
     depth: int = 1
 
     @property
@@ -75,7 +70,7 @@ def parameter_count(cell: Cell, inputs: int, hidden: int) -> int:
     gates = cell.blocks * hidden * (inputs + hidden + 1)
     if cell.kind == "rhn":
         return gates + (cell.depth - 1) * cell.blocks * hidden * (hidden + 1)
-    return gates + (2 * (cell.blocks + 1) * hidden if cell.layer_norm else 0)
+    return gates
 
 
 def start(cell: Cell, rows: int, hidden: int) -> State:
@@ -84,23 +79,14 @@ def start(cell: Cell, rows: int, hidden: int) -> State:
     return zero if cell.kind == "rhn" else (zero, zero)
 
 
-def lstm_step(
-    cell: Cell,
-    tap: unroll.Tap,
-    weights: Mapping[str, Array],
-    masks: Masks,
-    state: State,
-    inputs: unroll.Blocks,
+def _lstm_step(
+    cell: Cell, tap: Tap, weights: Weights, masks: Masks, state: State, inputs: Blocks
 ) -> tuple[State, Array]:
     """One step of the LSTM: state (h, c); inputs: their part of the gates, a block a gate."""
     hidden, memory = state
     product = tap("recurrent", _dropped(hidden, masks.state))
     biases = jnp.split(weights["bias"], cell.blocks)
     gates = [a + b + c[None] for a, b, c in zip(inputs, product, biases, strict=True)]
-    if cell.layer_norm:
-        scales = jnp.split(weights["gate_scale"], cell.blocks)
-        shifts = jnp.split(weights["gate_shift"], cell.blocks)
-        gates = list(map(_layer_norm, gates, scales, shifts))
     candidate, output_gate, forget_gate, *input_gates = gates
     update = _dropped(jnp.tanh(candidate), masks.update)
     forget = jax.nn.sigmoid(forget_gate)
@@ -111,22 +97,14 @@ def lstm_step(
         if cell.gates == "capped":
             input_gate = jnp.minimum(1.0 - forget, input_gate)
     memory = forget * memory + input_gate * update
-    output = memory
-    if cell.layer_norm:
-        output = _layer_norm(memory, weights["memory_scale"], weights["memory_shift"])
-    hidden = jax.nn.sigmoid(output_gate) * jnp.tanh(output)  # of the memory before it is clipped
+    hidden = jax.nn.sigmoid(output_gate) * jnp.tanh(memory)  # before it is clipped
     if cell.clip is not None:
         memory = jnp.clip(memory, -cell.clip, cell.clip)
     return (hidden, memory), hidden
 
 
-def rhn_step(
-    cell: Cell,
-    tap: unroll.Tap,
-    weights: Mapping[str, Array],
-    masks: Masks,
-    state: State,
-    inputs: unroll.Blocks,
+def _rhn_step(
+    cell: Cell, tap: Tap, weights: Weights, masks: Masks, state: State, inputs: Blocks
 ) -> tuple[Array, Array]:
     """One step of the recurrent highway (Zilly et al. 2017): L levels on one state s [B, H]."""
     for level in range(cell.depth):
@@ -144,13 +122,8 @@ def rhn_step(
     return state, state
 
 
-def nas_step(
-    cell: Cell,
-    tap: unroll.Tap,
-    weights: Mapping[str, Array],
-    masks: Masks,
-    state: State,
-    inputs: unroll.Blocks,
+def _nas_step(
+    cell: Cell, tap: Tap, weights: Weights, masks: Masks, state: State, inputs: Blocks
 ) -> tuple[State, Array]:
     """One step of the NAS cell (Zoph & Le 2017): state (h, c), inputs in 8 blocks; no biases."""
     del weights, cell
@@ -166,21 +139,14 @@ def nas_step(
     return (hidden, memory), hidden
 
 
-STEPS = {"lstm": lstm_step, "rhn": rhn_step, "nas": nas_step}
+_STEPS = {"lstm": _lstm_step, "rhn": _rhn_step, "nas": _nas_step}
 
 
 def _dropped(x: Array, mask: Array | None) -> Array:
     return x if mask is None else x * mask
 
 
-def _layer_norm(x: Array, scale: Array, shift: Array) -> Array:
-    """Layer normalisation of the units of x [B, H]."""
-    centred = x - x.mean(axis=-1, keepdims=True)
-    deviation = jnp.sqrt(jnp.mean(centred**2, axis=-1, keepdims=True) + 1e-5)
-    return centred / deviation * scale[None] + shift[None]
-
-
-class Layer(module.Module):
+class Layer(Module):
     """One layer of a cell over a window of time."""
 
     cell: Cell
@@ -201,28 +167,13 @@ class Layer(module.Module):
         cell, units = self.cell, self.cell.blocks * self.width
         kernel = self.param("kernel", _tiles, (inputs.shape[-1], units))
         projected = recurrence.project(inputs, kernel, 0)
-        levels = cell.depth if cell.kind == "rhn" else 1
-        names = [f"recurrent_{k}" for k in range(levels)] if cell.kind == "rhn" else ["recurrent"]
-        square = (self.width, units)
-        kernels = {name: self.param(name, _tiles, square) for name in names}
-        weights = self._vectors(levels)
-        step = functools.partial(STEPS[cell.kind], cell)
-        return unroll.unroll(step, kernels, weights, masks, projected, state)
-
-    def _vectors(self, levels: int) -> dict[str, Array]:
-        """Biases, and scales and shifts of layer normalisation."""
-        cell, width = self.cell, self.width
-        if cell.kind == "rhn":
-            names = [f"bias_{level}" for level in range(levels)]
-            return {name: self.param(name, _biases, cell, width) for name in names}
-        if cell.kind == "nas":
-            return {}
-        weights = {"bias": self.param("bias", _biases, cell, width)}
-        sizes = {"gate": cell.blocks * width, "memory": width} if cell.layer_norm else {}
-        for name, size in sizes.items():
-            weights[f"{name}_scale"] = self.param(f"{name}_scale", nn.initializers.ones, (size,))
-            weights[f"{name}_shift"] = self.param(f"{name}_shift", nn.initializers.zeros, (size,))
-        return weights
+        levels = [f"_{level}" for level in range(cell.depth)] if cell.kind == "rhn" else [""]
+        names = [f"recurrent{level}" for level in levels]
+        kernels = {name: self.param(name, _tiles, (self.width, units)) for name in names}
+        names = [] if cell.kind == "nas" else [f"bias{level}" for level in levels]
+        biases = {name: self.param(name, _biases, cell, self.width) for name in names}
+        step = functools.partial(_STEPS[cell.kind], cell)
+        return recurrence.unroll(step, kernels, biases, masks, projected, state)
 
 
 def _tiles(key: Array, shape: tuple[int, int]) -> Array:
@@ -233,7 +184,7 @@ def _tiles(key: Array, shape: tuple[int, int]) -> Array:
 def _biases(key: Array, cell: Cell, width: int) -> Array:
     """[G H]: the LSTM's random around its forget bias, the highway's constant."""
     if cell.kind == "rhn":
-        return jnp.zeros(cell.blocks * width).at[width : 2 * width].set(cell.carry_bias)
+        return jnp.zeros(cell.blocks * width).at[width : 2 * width].set(_BIAS)
     spread = width**-0.5
     drawn = spread * jax.random.truncated_normal(key, -2, 2, (cell.blocks * width,)) / _TRUNCATED
-    return drawn.at[2 * width : 3 * width].add(cell.forget_bias)
+    return drawn.at[2 * width : 3 * width].add(_BIAS)

@@ -13,7 +13,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-Array = jax.Array
+from jaxeval.contracts import Array
+
 IMPOSSIBLE = -1e4  # finite, so that a sentence with an illegal gold path has a finite loss
 
 
@@ -61,9 +62,7 @@ def score(emissions: Array, potentials: Potentials, labels: Array, valid: Array)
     return emitted + moved + potentials.start[labels[0]] + potentials.end[last]
 
 
-def negative_log_likelihood(
-    emissions: Array, potentials: Potentials, labels: Array, valid: Array
-) -> Array:
+def nll(emissions: Array, potentials: Potentials, labels: Array, valid: Array) -> Array:
     """-log p(labels | emissions), [] >= 0; arguments as of `score`."""
     total = log_partition(emissions, potentials, valid)
     return total - score(emissions, potentials, labels, valid)
@@ -96,9 +95,7 @@ def mask_illegal(
     """Sets the scores of moves that the tag scheme does not allow to `IMPOSSIBLE`.
 
     Args:
-      legal: [Y, Y] bool, from, to.
-      legal_start: [Y] bool.
-      legal_end: [Y] bool.
+      legal, legal_start, legal_end: bool [Y, Y] (from, to), [Y], [Y].
     """
     return Potentials(
         jnp.where(legal, potentials.transitions, IMPOSSIBLE),

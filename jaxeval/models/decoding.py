@@ -9,9 +9,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxeval.contracts import Tree
+from jaxeval.contracts import Array, Tree
 
-Array = jax.Array
 # (state, tokens [B], position []) -> (logits [B, V], state); leaves of a state are [.., B, ..]
 Step = Callable[[Tree, Array, Array], tuple[Array, Tree]]
 
@@ -21,18 +20,13 @@ def greedy(step: Step, state: Tree, rows: int, steps: int, begin: int, end: int)
 
     Args:
       state: before the first step.
-      rows: B.
-      steps: T; a row that has not ended by then is cut.
+      rows, steps: B, T; a row that has not ended by then is cut.
       begin: symbol that stands before the first.
       end: symbol that ends a row; it is generated once and repeated to the end.
 
     Returns:
       [B, T] int32.
     """
-
-    def unfinished(running: tuple) -> Array:
-        position, last, *_ = running
-        return (position < steps) & jnp.any(last != end)
 
     def generate(running: tuple) -> tuple:
         position, last, state, sequences = running
@@ -43,14 +37,7 @@ def greedy(step: Step, state: Tree, rows: int, steps: int, begin: int, end: int)
 
     first = jnp.full(rows, begin, jnp.int32)
     sequences = jnp.full((rows, steps), end, jnp.int32)
-    return lax.while_loop(unfinished, generate, (jnp.int32(0), first, state, sequences))[-1]
-
-
-def beam(
-    step: Step, state: Tree, rows: int, steps: int, begin: int, end: int, width: int, axis: int
-) -> Array:
-    """The most probable of the sequences that `beams` finds: [B, T] int32; arguments as there."""
-    return beams(step, state, rows, steps, begin, end, width, axis)[0][:, 0]
+    return _until_ended(generate, (jnp.int32(0), first, state, sequences), steps, end)[-1]
 
 
 def beams(
@@ -68,10 +55,6 @@ def beams(
     Returns:
       [B, K, T] int32, and the sums of their log probabilities [B, K]; -inf where there are fewer.
     """
-
-    def unfinished(running: tuple) -> Array:
-        position, last, *_ = running
-        return (position < steps) & jnp.any(last != end)
 
     def generate(running: tuple) -> tuple:
         position, last, total, state, sequences = running
@@ -94,5 +77,15 @@ def beams(
     total = jnp.broadcast_to(first_only, (rows, width))
     sequences = jnp.full((rows, width, steps), end, jnp.int32)
     start = (jnp.int32(0), first, total, state, sequences)
-    _, _, total, _, sequences = lax.while_loop(unfinished, generate, start)
+    _, _, total, _, sequences = _until_ended(generate, start, steps, end)
     return sequences, total
+
+
+def _until_ended(generate: Callable, start: tuple, steps: int, end: int) -> tuple:
+    """Steps from (position, last symbols, ...) until all rows have ended, or so many."""
+
+    def unfinished(running: tuple) -> Array:
+        position, last, *_ = running
+        return (position < steps) & jnp.any(last != end)
+
+    return lax.while_loop(unfinished, generate, start)

@@ -10,27 +10,31 @@ quarter of whose step would be JAX's generator.
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
+from jaxeval.config import fields, markers
+from jaxeval.contracts import Array
 from jaxeval.models import hash_random
 
-Array = jax.Array
+_PREFIX = "dropout_"  # of a rate among hyperparameters, the name of its site behind it
 _LEVELS = 1 << 16  # of a rate
 _HASHED_LEVELS = 1 << 24
+InputRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}input")]
+OutputRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}output")]
+StateRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}state")]
 
 
 def rate_name(site: str) -> str:
     """The hyperparameter that is the rate of a site: of every model that has several."""
-    return f"dropout_{site}"
+    return f"{_PREFIX}{site}"
 
 
 def rates(hparams: Mapping[str, Array]) -> dict[str, Array]:
     """The rates among hyperparameters, by site."""
-    prefix = rate_name("")
-    return {n.removeprefix(prefix): v for n, v in hparams.items() if n.startswith(prefix)}
+    return {n.removeprefix(_PREFIX): v for n, v in hparams.items() if n.startswith(_PREFIX)}
 
 
 def mask(key: Array, rate: Array, shape: tuple[int, ...], inverted: bool = True) -> Array:
@@ -48,11 +52,11 @@ def hashed_mask(key: Array, rate: Array, shape: tuple[int, ...], inverted: bool 
     """As `mask`, with the bits of `hash_random`; the rate is a multiple of 2**-24."""
     rows, columns = jnp.arange(math.prod(shape[:-1])), jnp.arange(shape[-1])
     drawn = hash_random.bits(hash_random.words(key), rows, columns).reshape(shape)
-    return jnp.where(_kept(drawn, rate), 1.0 / (1.0 - rate) if inverted else 1.0, 0.0)
+    return jnp.where(_not_dropped(drawn, rate), 1.0 / (1.0 - rate) if inverted else 1.0, 0.0)
 
 
-def _kept(bits: Array, rate: Array | float) -> Array:
-    """Which units of [...] uint32 are not dropped."""
+def _not_dropped(bits: Array, rate: Array | float) -> Array:
+    """Whether each unit of [...] uint32 stays."""
     return (bits >> 8) < jnp.round((1.0 - rate) * _HASHED_LEVELS).astype(jnp.uint32)
 
 
@@ -91,12 +95,6 @@ class KeyedDropout:
         self._drawn += 1
         return self._fold_in(self.key, self._drawn)
 
-    def _key_of(self, site: str, layer: int) -> Array:
-        if not self.sites:
-            return self.next_key()
-        assert self.key is not None
-        return self._fold_in(self.key, self.sites.index(site) + len(self.sites) * layer)
-
     def drops(self, site: str) -> bool:
         """Whether this pass changes anything at a site."""
         return site in self.rates and (self.key is not None or not self.inverted)
@@ -108,7 +106,12 @@ class KeyedDropout:
         rate = self.rates[site]
         if self.key is None:
             return jnp.full(shape, 1.0 - rate)
-        return self._mask(self._key_of(site, layer), rate, shape, self.inverted)
+        if self.sites:
+            number = self.sites.index(site) + len(self.sites) * layer
+            key = self._fold_in(self.key, number)
+        else:
+            key = self.next_key()
+        return self._mask(key, rate, shape, self.inverted)
 
     def elements(self, site: str, x: Array, layer: int = 0) -> Array:
         """x with a mask entry for every element."""
@@ -117,8 +120,7 @@ class KeyedDropout:
 
     def steps(self, site: str, x: Array) -> Array:
         """x [T, B, D] with one mask [B, D] for all steps (variational), or one a step."""
-        shape = (1, *x.shape[1:]) if self.variational else x.shape
-        drawn = self.mask(site, shape)
+        drawn = self.mask(site, (1, *x.shape[1:]) if self.variational else x.shape)
         return x if drawn is None else x * drawn
 
 
@@ -138,7 +140,7 @@ def hashed(
     """
     numbers = jnp.arange(x.shape[-1]) if numbers is None else numbers
     drawn = hash_random.bits(words, positions.reshape(-1), numbers).reshape(x.shape)
-    return jnp.where(_kept(drawn, rate), x / (1.0 - rate), 0.0)
+    return jnp.where(_not_dropped(drawn, rate), x / (1.0 - rate), 0.0)
 
 
 class HashedDropout(NamedTuple):

@@ -1,14 +1,15 @@
 """Random bits of a row and a column number: a cheap counter-based generator.
 
-Neither `jax.random.bits` of a shape nor a key for every row would do: the one depends on the
-shape, and the other makes 40 % of a program's compile time where masks are many.
+`jax.random.bits` would depend on the shape; a key for every row makes 40 % of a program's compile
+time where masks are many.
 """
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-Array = jax.Array
+from jaxeval.contracts import Array
+
 _GOLDEN = np.uint32(0x9E3779B9)
 
 
@@ -49,11 +50,10 @@ def uniform(words: Array, rows: Array, columns: Array) -> Array:
 
 
 def open_interval(bits: Array) -> Array:
-    """Uniform bits, uint32 -> float32 in (0, 1).
+    """Uniform bits, uint32 -> float32 in (0, 1): the middle of one of 2**24 equal steps.
 
-    The middle of one of 2**24 equal steps, as float32 has it: from 1/2 on it has no middles, and
-    they are rounded to the nearest even multiple of 2**-24. That of the last step would be 1,
-    which no normal distribution has a quantile of; it is 1 - 2**-24.
+    That of the last step would be rounded to 1, of which the normal quantile is infinite; it is
+    1 - 2**-24.
     """
     steps = (bits >> 8).astype(jnp.float32)
     return jnp.minimum((steps + 0.5) * jnp.float32(2.0**-24), jnp.float32(1 - 2.0**-24))

@@ -1,40 +1,187 @@
-"""A recurrent language model: embeddings, a stack of cells, a softmax never whole in memory.
+"""A recurrent language model: its settings, its sizes under a budget, embeddings and cells.
 
-Notation: T time steps, B rows, V vocabulary, E embedding size, H hidden units, N = T B positions.
+Notation: T time steps, B rows, V vocabulary, E embedding size, H hidden units of every layer.
 After Melis et al. (2018), section 3: layer l + 1 reads layer l, the output is the sum of all
 layers, projected down to E where E is not H, and the softmax has a bias.
 """
 
 import functools
 from collections.abc import Mapping
+from typing import Annotated, Literal, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from flax import linen as nn
-from jax import lax
+from pydantic import Field, model_validator
 
-from jaxeval.contracts import Tree
-from jaxeval.models import cells, module
-from jaxeval.models.budget import LanguageShape
+from jaxeval.config import fields, markers, reading
+from jaxeval.contracts import Array, Tree
+from jaxeval.errors import ConfigError
+from jaxeval.models import cells, dropout
 from jaxeval.models.cells import Cell, Masks
 from jaxeval.models.dropout import KeyedDropout
+from jaxeval.models.parameters import Module
 
-Array = jax.Array
-SITES = ("input", "inter_layer", "state", "update", "output", "projected")
-SLICE = 1 << 23  # of the [N, V] logits so many exist at once, 32 MB a member
+SITES = ("input", "inter_layer", "state", "update", "output", "projected")  # of dropout
+_BUDGET = 1_000_000
 
 
-def window_dropout(rates: Mapping[str, Array], key: Array | None) -> KeyedDropout:
-    """The dropout of one window; each site and layer has a key of its own.
+@reading.settings
+class LanguageDropout:
+    """Dropout rates by site."""
+
+    input: dropout.InputRate = Field(0.0, description="embedded input; fresh at each step")
+    inter_layer: Annotated[fields.Rate, markers.dropout("dropout_inter_layer")] = Field(
+        0.0, description="input of layers from the second, if any; fresh at each step"
+    )
+    state: dropout.StateRate = Field(0.0, description="h(t-1); the same in a window (variational)")
+    update: Annotated[fields.Rate, markers.dropout("dropout_update")] = Field(
+        0.0, description="the candidate; the same in a window (Semeniuta)"
+    )
+    output: dropout.OutputRate = Field(0.0, description="the sum of all layers")
+    projected: Annotated[fields.Rate, markers.dropout("dropout_projected")] = Field(
+        0.0, description="after the projection down, where there is one"
+    )
+
+
+@reading.settings
+class LanguageModelSettings:
+    """A stack of cells; either sizes, or a budget that they are solved from."""
+
+    kind: cells.Kind = Field("lstm", description="of the cells")
+    gates: Literal["untied", "tied", "capped"] | None = Field(
+        None, description="input gate; absent: capped for lstm, untied for rhn"
+    )
+    layers: fields.Layers = Field(1, description="of lstm and nas")
+    depth: fields.Layers = Field(1, description="levels of the one rhn layer")
+    hidden: fields.Size | None = Field(None, description="units; absent: by budget")
+    embedding: fields.Size | None = Field(None, description="with hidden; absent: as hidden")
+    budget: fields.Count | None = Field(
+        None, description="most parameters; without hidden: a million"
+    )
+    ratio: float | None = Field(
+        None, gt=0, description="embedding / hidden, with budget; absent or above 1: 1"
+    )
+    tied: bool = Field(True, description="input and output share the embedding")
+    clip: float | None = Field(None, gt=0, description="of lstm's memory")
+    state_reset_probability: float = Field(
+        0.01, ge=0, lt=1, description="of a stream, that its state is zeroed before a window"
+    )
+    dropout: LanguageDropout = LanguageDropout()
+
+    @model_validator(mode="after")
+    def _fits(self) -> "LanguageModelSettings":
+        if self.kind == "rhn" and (self.gates == "capped" or self.layers > 1):
+            raise ValueError("rhn: gates are untied or tied, and layers is 1; set depth instead")
+        if self.kind != "rhn" and self.depth > 1:
+            raise ValueError(f"{self.kind}: depth is for rhn only; set layers instead")
+        if self.kind != "lstm" and self.clip is not None:
+            raise ValueError(f"{self.kind}: clip is for lstm only")
+        if self.kind == "nas" and (self.dropout.update or self.gates is not None):
+            raise ValueError("nas: takes neither dropout.update nor gates")
+        if self.hidden is not None and (self.budget is not None or self.ratio is not None):
+            raise ValueError(
+                "hidden: cannot be set with budget or ratio, which it is computed from"
+            )
+        if self.embedding is not None and self.hidden is None:
+            raise ValueError("embedding: needs hidden too; with a budget, set ratio instead")
+        return self
+
+    @property
+    def unused(self) -> frozenset[str]:
+        """Dropout rates that no member has.
+
+        As in the authors' code, a setting may hold rates of sites that its sizes do not have: so
+        that a sweep can draw sizes and rates, and a tuned setting be solved for another depth.
+        """
+        if self.hidden is not None:
+            projects = self.embedding not in (None, self.hidden)
+        else:  # but for ratios that rounding makes 1
+            projects = self.ratio is not None and self.ratio < 1
+        sites = {"inter_layer"} if self.layers == 1 else set()
+        sites |= set() if projects else {"projected"}
+        return frozenset(map(dropout.rate_name, sites))
+
+    def cell(self) -> Cell:
+        """The cell of every layer."""
+        gates = self.gates or ("capped" if self.kind == "lstm" else "untied")
+        return Cell(self.kind, gates, self.clip, self.depth)
+
+    def shape(self, vocabulary: int) -> "LanguageShape":
+        """The sizes, given or solved.
+
+        Raises:
+          ConfigError: the budget is too small.
+        """
+        if self.hidden is not None:
+            size = self.embedding or self.hidden
+            return LanguageShape(vocabulary, self.hidden, size, self.layers, self.tied)
+        shape = LanguageShape(vocabulary, 1, 1, self.layers, self.tied)
+        return solve(shape, self.budget or _BUDGET, self.cell(), self.ratio or 1.0)
+
+
+class LanguageShape(NamedTuple):
+    """The sizes of a language model.
+
+    Attributes:
+      vocabulary, hidden, embedding: V, H, E; the output embedding has size E too.
+      layers: of the cell, all of H units.
+      tied: whether input and output share the embedding.
+    """
+
+    vocabulary: int
+    hidden: int
+    embedding: int
+    layers: int = 1
+    tied: bool = True
+
+    @property
+    def projected(self) -> bool:
+        """Whether outputs are projected down to the embedding size."""
+        return self.embedding != self.hidden
+
+    def parameters(self, cell: Cell) -> int:
+        """How many the model has, the softmax bias included."""
+        embeddings = self.vocabulary * self.embedding * (1 if self.tied else 2)
+        projection = self.hidden * self.embedding if self.projected else 0
+        sizes = [self.embedding, *[self.hidden] * (self.layers - 1)]
+        inner = sum(cells.parameter_count(cell, size, self.hidden) for size in sizes)
+        return embeddings + self.vocabulary + projection + inner
+
+
+def solve(like: LanguageShape, budget: int, cell: Cell, ratio: float = 1.0) -> LanguageShape:
+    """The largest model within a budget of parameters (Melis et al. 2018, section 4).
 
     Args:
-      rates: traced rates by site; a site that is absent drops nothing and costs nothing.
-      key: of this window, consumed; None at evaluation, when nothing is dropped.
+      like: its vocabulary, layers and whether it is tied; its H and E are solved for.
+      ratio: E / H, rounded; 1 and more is 1, without a projection.
+
+    Raises:
+      ConfigError: not even one hidden unit fits.
     """
-    return KeyedDropout(rates, key, sites=SITES)
+
+    def shape(hidden: int) -> LanguageShape:
+        embedding = max(1, round(min(ratio, 1.0) * hidden))
+        return like._replace(hidden=hidden, embedding=embedding)
+
+    def fits(hidden: int) -> bool:
+        return shape(hidden).parameters(cell) <= budget
+
+    if not fits(1):
+        least = shape(1).parameters(cell)
+        raise ConfigError(
+            f"model.budget: expected at least {least} for this vocabulary, got {budget}"
+        )
+    high = 2
+    while fits(high):
+        high *= 2
+    low = high // 2
+    while high - low > 1:  # bisection: as `low` does all below it fit
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return shape(low)
 
 
-class LanguageModel(module.Module):
+class LanguageModel(Module):
     """Tokens to what the softmax sees."""
 
     shape: LanguageShape
@@ -47,7 +194,7 @@ class LanguageModel(module.Module):
         Args:
           tokens: [T, B] int32, inputs of each step.
           state: a layer's state each, before the first step.
-          drop: dropout of this window, as `window_dropout` makes it.
+          drop: dropout of this window, of `SITES`.
 
         Returns:
           (states after the last step, outputs [T, B, E]).
@@ -64,11 +211,10 @@ class LanguageModel(module.Module):
             if number:
                 x = drop.elements("inter_layer", x, number)
             rows = (tokens.shape[1], width)
-            masks = Masks(
-                drop.mask("state", rows, number),
-                None if self.cell.kind == "nas" else drop.mask("update", rows, number),
-            )
-            end, x = cells.Layer(self.cell, width, name=f"layer_{number}")(x, state[number], masks)
+            of_state = drop.mask("state", rows, number)
+            of_update = None if self.cell.kind == "nas" else drop.mask("update", rows, number)
+            layer = cells.Layer(self.cell, width, name=f"layer_{number}")
+            end, x = layer(x, state[number], Masks(of_state, of_update))
             ends.append(end)
             outputs.append(x)
         output = drop.elements("output", functools.reduce(jnp.add, outputs))
@@ -87,101 +233,6 @@ def start(shape: LanguageShape, cell: Cell, rows: int) -> tuple[Tree, ...]:
 def softmax_table(params: Mapping[str, Array]) -> tuple[Array, Array]:
     """What the softmax multiplies by: [V, E] and its bias [V]."""
     return params.get("softmax", params["embedding"]), params["softmax_bias"]
-
-
-def token_losses(table: Array, bias: Array, outputs: Array, targets: Array) -> Array:
-    """-log p of each target, in nats; the logits exist for a slice of positions at a time.
-
-    Args:
-      table, bias: [V, E] and [V].
-      outputs: [T, B, E].
-      targets: [T, B] int32.
-
-    Returns:
-      [T, B].
-    """
-
-    def losses(part: tuple[Array, Array]) -> Array:
-        rows, gold = part
-        return _nll(rows @ table.T + bias[None], gold)[0]
-
-    rows, gold, _ = _slices(len(bias), outputs, targets, jnp.ones(targets.shape))
-    return lax.map(losses, (rows, gold)).reshape(-1)[: targets.size].reshape(targets.shape)
-
-
-@jax.custom_vjp
-def weighted_loss(
-    table: Array, bias: Array, outputs: Array, targets: Array, weights: Array
-) -> Array:
-    """Sum of weights * token_losses, with its gradients computed in the forward pass.
-
-    The logits of a slice are computed once, and serve the loss and its gradients before they are
-    dropped: three products in all, where recomputing them for a backward pass would take four.
-    """
-    return _loss_and_gradients(table, bias, outputs, targets, weights)[0]
-
-
-def _loss_and_gradients(
-    table: Array, bias: Array, outputs: Array, targets: Array, weights: Array
-) -> tuple[Array, tuple[Array, Array, Array]]:
-    def add_slice(sums: tuple, part: tuple) -> tuple[tuple, Array]:
-        loss, d_table, d_bias = sums
-        rows, gold, weight = part
-        logits = rows @ table.T + bias[None]
-        nll, log_normaliser = _nll(logits, gold)
-        p = jnp.exp(logits - log_normaliser[:, None])
-        d_logits = (p - jax.nn.one_hot(gold, len(bias), dtype=p.dtype)) * weight[:, None]
-        sums = (
-            loss + jnp.sum(nll * weight),
-            d_table + d_logits.T @ rows,
-            d_bias + d_logits.sum(axis=0),
-        )
-        # [E, n]: XLA's product with the vocabulary inside takes 1.6 times as long the other way
-        return sums, lax.dot_general(table, d_logits, (((0,), (1,)), ((), ())))
-
-    zero = (jnp.zeros((), table.dtype), jnp.zeros_like(table), jnp.zeros_like(bias))
-    parts = _slices(len(bias), outputs, targets, weights)
-    (loss, d_table, d_bias), d_rows = lax.scan(add_slice, zero, parts)
-    d_rows = jnp.swapaxes(d_rows, 1, 2).reshape(-1, outputs.shape[-1])
-    d_outputs = d_rows[: targets.size].reshape(outputs.shape)
-    return loss, (d_table, d_bias, d_outputs)
-
-
-def _forward(
-    table: Array, bias: Array, outputs: Array, targets: Array, weights: Array
-) -> tuple[Array, tuple]:
-    loss, gradients = _loss_and_gradients(table, bias, outputs, targets, weights)
-    return loss, (gradients, weights)
-
-
-def _backward(residuals: tuple, factor: Array) -> tuple:
-    gradients, weights = residuals
-    # weights are no parameters: nothing asks for their gradient
-    return (*(factor * gradient for gradient in gradients), None, jnp.zeros_like(weights))
-
-
-weighted_loss.defvjp(_forward, _backward)
-
-
-def _nll(logits: Array, targets: Array) -> tuple[Array, Array]:
-    """-log p of the targets, and the log of the normaliser, [N] each."""
-    log_normaliser = jax.nn.logsumexp(logits, axis=1)
-    chosen = jnp.take_along_axis(logits, targets[:, None], axis=1)[:, 0]
-    return log_normaliser - chosen, log_normaliser
-
-
-def _slices(
-    vocabulary: int, outputs: Array, targets: Array, weights: Array
-) -> tuple[Array, Array, Array]:
-    """Positions in slices of equal size, padded with weight 0: [K, n, E], [K, n] and [K, n]."""
-    count = targets.size
-    most = max(1, min(count, SLICE // vocabulary))
-    parts = -(-count // most)
-    size = -(-count // parts)
-    padding = parts * size - count
-    rows = jnp.pad(outputs.reshape(count, -1), ((0, padding), (0, 0))).reshape(parts, size, -1)
-    gold = jnp.pad(targets.reshape(-1), (0, padding)).reshape(parts, size)
-    return rows, gold, jnp.pad(weights.reshape(-1), (0, padding)).reshape(parts, size)
 
 
 def _embeddings(key: Array, size: tuple[int, int]) -> Array:

@@ -5,35 +5,30 @@ Notation: T time steps, B rows, D inputs, H hidden units, G mask groups (1, or o
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Annotated
 
 import jax
 import jax.numpy as jnp
 from flax import linen as nn
+from pydantic import Field
 
-from jaxeval.config import fields, reading
-from jaxeval.models import module, recurrence
-
-Array = jax.Array
+from jaxeval.config import reading
+from jaxeval.contracts import Array
+from jaxeval.models import recurrence
+from jaxeval.models.parameters import Module
 
 
 @reading.settings
 class LSTMVariant:
     """Which LSTM: the plain one with a forget gate, or a relative that was published."""
 
-    hard_sigmoid: Annotated[bool, fields.about("gates by clip(.2 x + .5, 0, 1) (Keras 1, 2)")] = (
-        False
+    hard_sigmoid: bool = Field(False, description="gates by clip(.2 x + .5, 0, 1) (Keras 1, 2)")
+    coupled_forget: bool = Field(False, description="forget gate = 1 - input gate (Lample)")
+    peepholes: bool = Field(False, description="i sees c(t-1), o sees c(t), element-wise (Lample)")
+    learned_start: bool = Field(False, description="h(0) and c(0) are parameters (Lample)")
+    forget_bias: float = Field(1.0, description="initial bias of the forget gate")
+    gradient_clip: float | None = Field(
+        None, description="clip the gates' gradients inside the loop (LasagneNLP); absent: no"
     )
-    coupled_forget: Annotated[bool, fields.about("forget gate = 1 - input gate (Lample)")] = False
-    peepholes: Annotated[
-        bool, fields.about("i sees c(t-1), o sees c(t), element-wise (Lample)")
-    ] = False
-    learned_start: Annotated[bool, fields.about("h(0) and c(0) are parameters (Lample)")] = False
-    forget_bias: Annotated[float, fields.about("initial bias of the forget gate")] = 1.0
-    gradient_clip: Annotated[
-        float | None,
-        fields.about("clip the gates' gradients inside the loop (LasagneNLP); absent: no"),
-    ] = None
 
     @property
     def gates(self) -> int:
@@ -74,7 +69,7 @@ class LSTMCell:
         return sigmoid(output_gate) * jnp.tanh(memory), memory
 
 
-class LSTM(module.Module):
+class LSTM(Module):
     """One direction of an LSTM layer: inputs [T, B, D] -> hidden [T, B, H].
 
     Kernels start Glorot uniform, recurrent kernels orthogonal (one matrix for all gates, so one QR

@@ -12,44 +12,37 @@ holds
     split   known [V] bool (the word has a vector or stood in train)
 """
 
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from flax import linen as nn
+from pydantic import Field
 
-from jaxeval.config import fields, markers, reading
-from jaxeval.contracts import Batch, Hparams, Tree
-from jaxeval.models import dropout, module, text_encoders, word_vectors
+from jaxeval.config import fields, reading
+from jaxeval.contracts import Array, Batch, Hparams
+from jaxeval.models import dropout, sentences, word_vectors
 from jaxeval.models.dropout import KeyedDropout
-from jaxeval.models.initialisers import Initial
-from jaxeval.models.sentence_lstm import Sentences
-
-Array = jax.Array
-_SIDES = ("premise", "hypothesis")
+from jaxeval.models.parameters import Initial, Module
+from jaxeval.models.sentences import Sentences
 
 
 @reading.settings
 class PairWordSettings:
     """Word embeddings."""
 
-    trained: Annotated[bool, fields.about("train word vectors; false: as read")] = True
+    trained: bool = Field(True, description="train word vectors; false: as read")
 
 
 @reading.settings
 class PairDropout:
     """Dropout; a site whose rate is 0 here draws no mask, the rates of the others are traced."""
 
-    kind: Annotated[
-        Literal["none", "naive", "variational"],
-        fields.about("of sequences; variational: one mask for all words; naive: a fresh one each"),
-    ] = "variational"
-    input: Annotated[
-        fields.Rate, markers.dropout("dropout_input"), fields.about("rate on word vectors")
-    ] = 0.0
-    output: Annotated[
-        fields.Rate, markers.dropout("dropout_output"), fields.about("rate on last states")
-    ] = 0.0
+    kind: Literal["none", "naive", "variational"] = Field(
+        "variational",
+        description="of sequences; variational: one mask for all words; naive: a fresh one each",
+    )
+    input: dropout.InputRate = Field(0.0, description="rate on word vectors")
+    output: dropout.OutputRate = Field(0.0, description="rate on last states")
 
     @property
     def unused(self) -> frozenset[str]:
@@ -62,10 +55,10 @@ class PairDropout:
 class PairModel:
     """A classifier of pairs."""
 
-    hidden: Annotated[fields.Size, fields.about("H of either LSTM")] = 50
-    layer: Annotated[fields.Size, fields.about("units of the tanh layer over both states")] = 50
-    words: Annotated[PairWordSettings, fields.about("word embeddings")] = PairWordSettings()
-    dropout: Annotated[PairDropout, fields.about("dropout")] = PairDropout()
+    hidden: fields.Size = Field(50, description="H of either LSTM")
+    layer: fields.Size = Field(50, description="units of the tanh layer over both states")
+    words: PairWordSettings = Field(PairWordSettings(), description="word embeddings")
+    dropout: PairDropout = Field(PairDropout(), description="dropout")
 
 
 class Sizes(NamedTuple):
@@ -75,7 +68,7 @@ class Sizes(NamedTuple):
     words: int  # rows of the word table that the vocabulary has, the first ones
 
 
-class PairClassifier(module.Module):
+class PairClassifier(Module):
     """Words, the last states of two LSTMs that share nothing, a tanh layer, logits."""
 
     choices: PairModel
@@ -87,50 +80,33 @@ class PairClassifier(module.Module):
 
         Args:
           batch: see the module's docstring.
-          hparams: traced; the rates that `PairDropout` has active among them.
+          hparams: traced; the dropout rates among them, by `dropout.rate_name`.
           key: of the dropout masks, consumed; None at evaluation.
         """
-        choice, initial = self.choices.dropout, Initial("keras")
-        rates = dropout.rates({name: hparams[name] for name in markers.active(choice)})
-        drop = KeyedDropout(rates, key, variational=choice.kind == "variational")
+        choices, initial = self.choices, Initial("keras")
+        variational = choices.dropout.kind == "variational"
+        drop = KeyedDropout(dropout.rates(hparams), key, variational=variational)
         table = None
-        if self.choices.words.trained:
-            as_read = word_vectors.vocabulary(batch, self.sizes.words)
-            table = self.param("words", word_vectors.initial_table, word_vectors.uniform, *as_read)
+        if choices.words.trained:
+            table = word_vectors.parameter(self, "words", batch, self.sizes.words)
         states = []
-        for side in _SIDES:
-            encoder = text_encoders.LastState(self.choices.hidden, initial, name=side)
-            sentences = self._sentences(batch, side, table, key is not None)
-            states.append(drop.elements("output", encoder(sentences, drop)))
+        for side in ("premise", "hypothesis"):
+            encoder = sentences.LastState(choices.hidden, initial, name=side)
+            of_side = _sentences(batch, side, table, key is not None)
+            states.append(drop.elements("output", encoder(of_side, drop)))
         pair = jnp.concatenate(states, axis=-1)
-        layer = self.param("layer", initial.linear, pair.shape[-1], self.choices.layer)
+        layer = self.param("layer", initial.linear, pair.shape[-1], choices.layer)
         hidden = jnp.tanh(pair @ layer["kernel"] + layer["bias"][None])
-        last = self.param("logits", initial.linear, self.choices.layer, self.sizes.labels)
+        last = self.param("logits", initial.linear, choices.layer, self.sizes.labels)
         logits: Array = hidden @ last["kernel"] + last["bias"][None]
         return logits
 
-    def _sentences(
-        self, batch: Batch, side: str, table: Array | None, training: bool
-    ) -> Sentences:
-        """One sentence of each pair; nothing in it is a target."""
-        rows = word_vectors.known_rows(batch, batch.rows[side].T)
-        if table is None:
-            words, frozen = word_vectors.vectors(batch, rows), word_vectors.size(batch)
-        else:
-            words, frozen = word_vectors.look_up(table, batch, rows, training), 0
-        length = batch.rows[f"{side}_length"]
-        nowhere = jnp.zeros_like(length)
-        return Sentences(words, length, nowhere, nowhere, words[:1], None, frozen)
 
-
-def logits(
-    choices: PairModel,
-    sizes: Sizes,
-    params: Tree,
-    batch: Batch,
-    hparams: Hparams,
-    key: Array | None = None,
-) -> Array:
-    """Logits [B, Y] of a batch; arguments as of `PairClassifier`."""
-    values: Any = PairClassifier(choices, sizes).apply({"params": params}, batch, hparams, key)
-    return values
+def _sentences(batch: Batch, side: str, table: Array | None, training: bool) -> Sentences:
+    """One sentence of each pair; nothing in it is a target."""
+    rows = word_vectors.known_rows(batch, batch.rows[side].T)
+    words = word_vectors.look_up(table, batch, rows, training)
+    frozen = word_vectors.size(batch) if table is None else 0
+    length = batch.rows[f"{side}_length"]
+    nowhere = jnp.zeros_like(length)
+    return Sentences(words, length, nowhere, nowhere, words[:1], None, frozen)

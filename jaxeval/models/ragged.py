@@ -2,13 +2,12 @@
 
 Notation: n units of a padded axis, u live ones among them.
 
-The members of a sweep differ in widths, heads and depths, and every shape of its own would be
-compiled. So axes are padded, and what a dead unit is fed and feeds is zero: then its output is
-zero, its gradient is zero, and no optimiser of ours moves it; dead layers are zero and skipped.
-Three things would still differ from a model of the live size, and are made equal here: the random
-draws (a weight's value depends on the numbers of its units among the live ones, never on the
-padded size), means over units (layer normalisation counts the live ones) and what is made of a
-size (bounds of initialisers, positions).
+Every shape of its own would be compiled. So axes are padded, and weights to and from a dead unit
+are zero: then its output is zero, its gradient is zero, and no optimiser of ours moves it; dead
+layers are zero and skipped. Three things would still differ from a model of the live size, and
+are made equal here: random draws (a weight depends on the numbers of its units among the live
+ones), means over units (layer normalisation) and what depends on a size (bounds of initialisers,
+positions).
 """
 
 from typing import NamedTuple
@@ -16,9 +15,10 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxeval.contracts import Array
 from jaxeval.models import hash_random
 
-Array = jax.Array
+Bound = Array | float
 
 
 class RaggedAxis(NamedTuple):
@@ -64,21 +64,8 @@ def joined(*axes: RaggedAxis) -> RaggedAxis:
     )
 
 
-def _drawn(key: Array, rows: RaggedAxis | None, columns: RaggedAxis) -> tuple[Array, Array]:
-    """Uniform in (0, 1), and which are of live units: [rows, columns], or [columns]."""
-    words = hash_random.words(key)
-    if rows is None:
-        return hash_random.uniform(words, jnp.zeros(1), columns.number)[0], columns.live
-    drawn = hash_random.uniform(words, rows.number, columns.number)
-    return drawn, rows.live[:, None] * columns.live[None]
-
-
 def uniform(
-    key: Array,
-    rows: RaggedAxis | None,
-    columns: RaggedAxis,
-    low: Array | float,
-    high: Array | float,
+    key: Array, rows: RaggedAxis | None, columns: RaggedAxis, low: Bound, high: Bound
 ) -> Array:
     """Uniform in (low, high), 0 at dead units: [rows, columns], or [columns] without rows."""
     drawn, live = _drawn(key, rows, columns)
@@ -93,9 +80,13 @@ def normal(
     return scale * jax.scipy.special.ndtri(drawn) * live
 
 
-def _along(units: Array, x: Array) -> Array:
-    """[n] as the last axis of x's rank."""
-    return jnp.expand_dims(units, tuple(range(x.ndim - 1)))
+def _drawn(key: Array, rows: RaggedAxis | None, columns: RaggedAxis) -> tuple[Array, Array]:
+    """Uniform in (0, 1), and which are of live units: [rows, columns], or [columns]."""
+    words = hash_random.words(key)
+    if rows is None:
+        return hash_random.uniform(words, jnp.zeros(1), columns.number)[0], columns.live
+    drawn = hash_random.uniform(words, rows.number, columns.number)
+    return drawn, rows.live[:, None] * columns.live[None]
 
 
 def affine(weights: dict[str, Array], x: Array) -> Array:
@@ -126,13 +117,17 @@ def layer_norm(
       x: [..., n], 0 at dead units.
       weights: scale and bias [n].
     """
-    live = _along(over.live, x)
+
+    def along(units: Array) -> Array:
+        return jnp.expand_dims(units, tuple(range(x.ndim - 1)))
+
+    live = along(over.live)
     # dead units are 0 in x, but would take part in the mean's gradient
     mean = jnp.sum(x * live, axis=-1, keepdims=True) / over.units
     centred = (x - mean) * live
     variance = jnp.sum(centred * centred, axis=-1, keepdims=True) / over.units
     scaled = centred * jax.lax.rsqrt(variance + epsilon)
-    return scaled * _along(weights["scale"], x) + _along(weights["bias"], x)
+    return scaled * along(weights["scale"]) + along(weights["bias"])
 
 
 def layer_norm_weights(over: RaggedAxis) -> dict[str, Array]:

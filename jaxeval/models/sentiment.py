@@ -11,28 +11,155 @@ hidden units, Y classes, F word forms, V rows of the word table. A batch holds
     split   known [V] bool (the word has a vector or stood in train)
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Annotated, Literal, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from flax import linen as nn
+from pydantic import Field, model_validator
 
-from jaxeval.contracts import Batch, Hparams, Tree
-from jaxeval.models import (
-    aspect_attention,
-    context_lstm,
-    module,
-    recurrence,
-    sentence_lstm,
-    text_encoders,
-    word_vectors,
-)
-from jaxeval.models import sentiment_settings as settings
+from jaxeval.config import fields, markers, reading
+from jaxeval.contracts import Array, Batch, Hparams
+from jaxeval.models import aspects, dropout, parameters, recurrence, sentences, word_vectors
 from jaxeval.models.dropout import KeyedDropout
-from jaxeval.models.initialisers import Initial
-from jaxeval.models.sentence_lstm import Sentences
+from jaxeval.models.parameters import Initial, Module
+from jaxeval.models.sentences import Sentences
 
-Array = jax.Array
+Architecture = Literal["majority", "bag", "cnn", "lstm", "tdlstm", "tclstm", "atae", "ian"]
+TARGETED = frozenset({"tdlstm", "tclstm", "atae", "ian"})  # which read the target
+SITES: Mapping[Architecture, frozenset[str]] = {  # of dropout
+    "majority": frozenset(),
+    **dict.fromkeys(("bag", "cnn", "lstm", "tdlstm", "tclstm"), frozenset({"input", "output"})),
+    "atae": frozenset({"input", "hidden", "attention_input", "attention", "output"}),
+    "ian": frozenset({"input", "hidden", "output"}),
+}
+
+
+@reading.settings
+class SentimentWordSettings:
+    """Word embeddings."""
+
+    trained: bool = Field(True, description="train word vectors; false: as read")
+    initialiser: Literal["uniform", "normal"] = Field(
+        "uniform",
+        description="words without a vector: U(+-sqrt(3/D)), or N(m, s) of all vectors read; "
+        "drawn with all weights where those are uniform",
+    )
+    target_table: bool = Field(
+        False,
+        description="trained vectors: the words of targets have a table of their own",
+    )
+
+
+@reading.settings
+class InitialSettings:
+    """How weights begin."""
+
+    kind: parameters.Kind = Field(
+        "keras",
+        description="keras: Glorot, recurrent kernels orthogonal; torch: U(+-1/sqrt(inputs)), of "
+        "an LSTM U(+-1/sqrt(H)); uniform: U(+-scale)",
+    )
+    scale: Annotated[
+        float,
+        markers.Traced(
+            name="initial_scale",
+            range=markers.Range(1e-3, 1.0, log=True),
+            limits=markers.Limits(0, 1000),
+        ),
+    ] = Field(0.1, ge=0, le=1000, description="of uniform, word vectors among them")
+    zero_biases: bool = Field(False, description="uniform: biases begin at 0")
+
+    @model_validator(mode="after")
+    def _fits(self) -> "InitialSettings":
+        if self.zero_biases and self.kind != "uniform":
+            raise ValueError("zero_biases needs kind = 'uniform'")
+        return self
+
+    @property
+    def unused(self) -> frozenset[str]:
+        """The scale, where nothing reads it."""
+        return frozenset(() if self.kind == "uniform" else {"initial_scale"})
+
+
+@reading.settings
+class ConvolutionSettings:
+    """Convolutions over words (Kim 2014)."""
+
+    widths: tuple[Annotated[int, Field(ge=1, le=64)], ...] = Field(
+        (3, 4, 5), min_length=1, max_length=8, description="words per window"
+    )
+    filters: fields.Size = Field(100, description="of each width")
+
+
+@reading.settings
+class SentimentDropout:
+    """Dropout; a site whose rate is 0 here draws no mask, the rates of the others are traced."""
+
+    kind: Literal["none", "naive", "variational"] = Field(
+        "variational",
+        description="of sequences; variational: one mask for all words; naive: a fresh one each",
+    )
+    input: dropout.InputRate = Field(0.0, description="rate on word vectors")
+    hidden: Annotated[fields.Rate, markers.dropout("dropout_hidden")] = Field(
+        0.0, description="atae, ian: on LSTM states"
+    )
+    attention_input: Annotated[fields.Rate, markers.dropout("dropout_attention_input")] = Field(
+        0.0, description="atae: rate on what only the attention reads, states and target"
+    )
+    attention: Annotated[fields.Rate, markers.dropout("dropout_attention")] = Field(
+        0.0, description="atae: rate on the attention's hidden layer"
+    )
+    output: dropout.OutputRate = Field(0.0, description="rate on what the classifier reads")
+
+
+@reading.settings
+class SentimentModel:
+    """A classifier."""
+
+    architecture: Architecture = Field(
+        "tdlstm",
+        description="majority: a bias; bag: the mean word vector; cnn: Kim 2014; lstm: the last "
+        "state; tdlstm, tclstm: Tang et al. 2016; atae: Wang et al. 2016; ian: Ma et al. 2017",
+    )
+    hidden: fields.Size = Field(100, description="H of every LSTM")
+    bag: tuple[fields.Size, ...] = Field(
+        (100,), max_length=8, description="widths of its ReLU layers"
+    )
+    tanh_logits: bool = Field(False, description="logits are the tanh of a linear layer")
+    words: SentimentWordSettings = Field(SentimentWordSettings(), description="word embeddings")
+    target: aspects.TargetSettings = Field(aspects.TargetSettings(), description="the target")
+    attention: aspects.AttentionSettings = Field(
+        aspects.AttentionSettings(), description="atae's attention"
+    )
+    cnn: ConvolutionSettings = Field(ConvolutionSettings(), description="convolutions")
+    initial: InitialSettings = Field(InitialSettings(), description="how weights begin")
+    dropout: SentimentDropout = Field(SentimentDropout(), description="dropout")
+
+    @model_validator(mode="after")
+    def _fits(self) -> "SentimentModel":
+        if self.target.position != "none" and self.architecture not in ("atae", "ian"):
+            raise ValueError(
+                f"target.position: {self.architecture} has none; expected atae or ian"
+            )
+        if self.words.target_table and self.architecture not in TARGETED - {"tdlstm"}:
+            raise ValueError(
+                f"words.target_table: {self.architecture} reads no vectors of a target; expected "
+                "atae, ian or tclstm"
+            )
+        if self.target.inter_aspect and self.architecture not in TARGETED:
+            raise ValueError(
+                f"target.inter_aspect: {self.architecture} reads no target; expected "
+                + ", ".join(sorted(TARGETED))
+            )
+        return self
+
+    @property
+    def unused(self) -> frozenset[str]:
+        """Traced numbers that no member has, by name."""
+        every = frozenset.union(*SITES.values())
+        sites = frozenset() if self.dropout.kind == "none" else SITES[self.architecture]
+        return frozenset(map(dropout.rate_name, every - sites))
 
 
 class Sizes(NamedTuple):
@@ -43,55 +170,35 @@ class Sizes(NamedTuple):
     longest_target: int  # in words, at least 1
 
 
-class Words(module.Module):
+class Words(Module):
     """The word vectors of a batch; see the module's docstring for its fields."""
 
-    choices: settings.SentimentModel
+    choices: SentimentModel
     initial: Initial
     sizes: Sizes
 
     @nn.compact
     def __call__(self, batch: Batch, training: bool) -> Sentences:
         """The sentences, all rows of which are the vocabulary's in training."""
+        choices, trained = self.choices, self.choices.words.trained
         forms, length = batch.rows["forms"], batch.rows["length"]
         start, end = batch.rows["start"].reshape(-1), batch.rows["end"].reshape(-1)
         of_targets = _target_forms(forms, start, self.sizes.longest_target)
-        table = self._table("words", batch)
-        other = table
-        if self.choices.words.target_table and self.choices.words.trained:
-            other = self._table("target_words", batch)
+        like = batch, self.sizes.words, self._draw(batch)
+        table = other = word_vectors.parameter(self, "words", *like) if trained else None
+        if choices.words.target_table and trained:
+            other = word_vectors.parameter(self, "target_words", *like)
 
         def look_up(table: Array | None, forms: Array) -> Array:
             rows = word_vectors.known_rows(batch, forms)
-            if table is None:
-                return word_vectors.vectors(batch, rows)
             return word_vectors.look_up(table, batch, rows, training)
 
         size = word_vectors.size(batch)
-        empty = self.param("empty", self._draw(batch), (size,)) if self._has_empty else None
-        return Sentences(
-            look_up(table, forms.T),
-            length,
-            start,
-            end,
-            look_up(other, of_targets),
-            empty,
-            0 if self.choices.words.trained else size,
-        )
-
-    @property
-    def _has_empty(self) -> bool:
-        """Whether sides of a target may have no word."""
-        sided = self.choices.architecture in ("tdlstm", "tclstm")
-        return sided and not self.choices.target.include
-
-    def _table(self, name: str, batch: Batch) -> Array | None:
-        """The trained vectors [Sizes.words, D]; None where all are as read."""
-        if not self.choices.words.trained:
-            return None
-        as_read = word_vectors.vocabulary(batch, self.sizes.words)
-        table: Array = self.param(name, word_vectors.initial_table, self._draw(batch), *as_read)
-        return table
+        may_be_empty = choices.architecture in ("tdlstm", "tclstm") and not choices.target.include
+        empty = self.param("empty", self._draw(batch), (size,)) if may_be_empty else None
+        words, of_target = look_up(table, forms.T), look_up(other, of_targets)
+        frozen = 0 if trained else size
+        return Sentences(words, length, start, end, of_target, empty, frozen)
 
     def _draw(self, batch: Batch) -> word_vectors.Draw:
         """How vectors of words without one begin."""
@@ -111,10 +218,10 @@ def _target_forms(forms: Array, start: Array, longest: int) -> Array:
     return forms[rows[None], jnp.minimum(positions, forms.shape[1] - 1)]
 
 
-class Classifier(module.Module):
+class Classifier(Module):
     """Words, an encoder, logits."""
 
-    choices: settings.SentimentModel
+    choices: SentimentModel
     sizes: Sizes
 
     @nn.compact
@@ -123,51 +230,45 @@ class Classifier(module.Module):
 
         Args:
           batch: see the module's docstring.
-          hparams: traced; `initial_scale` and the rates named by `SentimentModel.rates`.
+          hparams: traced; `initial_scale` and the dropout rates, by `dropout.rate_name`.
           key: of the dropout masks, consumed; None at evaluation.
         """
-        shape = batch.rows["start"].shape
-        if self.choices.architecture == "majority":
+        choices, shape = self.choices, batch.rows["start"].shape
+        if choices.architecture == "majority":
             bias = self.param("bias", nn.initializers.zeros, (self.sizes.labels,))
             return jnp.broadcast_to(bias, (*shape, self.sizes.labels))
-        choice = self.choices.initial
+        choice = choices.initial
         initial = Initial(choice.kind, hparams.get("initial_scale", 0.0), choice.zero_biases)
-        drop = self._dropout(hparams, key)
-        words = Words(self.choices, initial, self.sizes, name="embedding")
+        variational = choices.dropout.kind == "variational"
+        drop = KeyedDropout(dropout.rates(hparams), key, variational=variational)
+        words = Words(choices, initial, self.sizes, name="embedding")
         features = self._encoder(initial)(words(batch, key is not None), drop)
         features = drop.elements("output", features).reshape(shape[0], -1, features.shape[-1])
-        if self.choices.target.inter_aspect is not None:
+        if choices.target.inter_aspect is not None:
             features = self._inter_aspect(features, batch, initial, drop)
         layer = self.param("logits", initial.linear, features.shape[-1], self.sizes.labels)
         logits = recurrence.project(features, layer["kernel"], 0) + layer["bias"][None, None]
-        logits = jnp.tanh(logits) if self.choices.tanh_logits else logits
+        logits = jnp.tanh(logits) if choices.tanh_logits else logits
         return jnp.broadcast_to(logits, (*shape, self.sizes.labels))
-
-    def _dropout(self, hparams: Hparams, key: Array | None) -> KeyedDropout:
-        rates = {} if key is None else {s: hparams[n] for s, n in self.choices.rates.items()}
-        return KeyedDropout(rates, key, variational=self.choices.dropout.kind == "variational")
 
     def _encoder(self, initial: Initial) -> nn.Module:
         """Sentences, dropout -> features [B, F], or [R, F] where the target is read."""
-        choices, hidden, target = self.choices, self.choices.hidden, self.choices.target
+        choices, target, name = self.choices, self.choices.target, "encoder"
+        sizes = choices.hidden, initial
         match choices.architecture:
             case "bag":
-                return text_encoders.Bag(choices.bag, initial, name="encoder")
+                return sentences.Bag(choices.bag, initial, name=name)
             case "cnn":
-                sizes = choices.cnn.widths, choices.cnn.filters
-                return text_encoders.Convolutions(*sizes, initial, name="encoder")
+                cnn = choices.cnn
+                return sentences.Convolutions(cnn.widths, cnn.filters, initial, name=name)
             case "lstm":
-                return text_encoders.LastState(hidden, initial, name="encoder")
+                return sentences.LastState(*sizes, name=name)
             case "atae":
-                return aspect_attention.Atae(
-                    hidden, initial, target, choices.attention, name="encoder"
-                )
+                return aspects.Atae(*sizes, target, choices.attention, name=name)
             case "ian":
-                return aspect_attention.InteractiveAttention(
-                    hidden, initial, target, name="encoder"
-                )
+                return aspects.InteractiveAttention(*sizes, target, name=name)
         connected = choices.architecture == "tclstm"
-        return context_lstm.ContextLSTM(hidden, initial, connected, target.include, name="encoder")
+        return aspects.ContextLSTM(*sizes, connected, target.include, name=name)
 
     def _inter_aspect(
         self, features: Array, batch: Batch, initial: Initial, drop: KeyedDropout
@@ -183,19 +284,6 @@ class Classifier(module.Module):
         order = jnp.argsort(jnp.where(real, batch.rows["start"], last), axis=1)
         ordered = jnp.take_along_axis(features, order[..., None], axis=1).transpose(1, 0, 2)
         gates = recurrence.project(ordered, weights["kernel"], 0)
-        states = drop.steps("output", sentence_lstm.run(weights, gates, real.T))
+        states = drop.steps("output", sentences.run(weights, gates, real.T))
         back = jnp.argsort(order, axis=1)[..., None]
         return jnp.take_along_axis(states.transpose(1, 0, 2), back, axis=1)
-
-
-def logits(
-    choices: settings.SentimentModel,
-    sizes: Sizes,
-    params: Tree,
-    batch: Batch,
-    hparams: Hparams,
-    key: Array | None = None,
-) -> Array:
-    """Logits [B, K, Y] of a batch; arguments as of `Classifier`."""
-    values: Any = Classifier(choices, sizes).apply({"params": params}, batch, hparams, key)
-    return values

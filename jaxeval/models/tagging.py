@@ -13,21 +13,123 @@ model are time-major, [T, B, ...], as the recurrence wants them. A batch holds
     split   known [V] bool (the word has a vector or stood in train), once [V] bool
 """
 
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from flax import linen as nn
+from pydantic import Field, model_validator
 
-from jaxeval.config import markers
-from jaxeval.contracts import Batch, Hparams
-from jaxeval.models import characters, crf, dropout, lstm, module, window, word_vectors
-from jaxeval.models import tagging_settings as settings
+from jaxeval.config import fields, markers, reading
+from jaxeval.contracts import Array, Batch, Hparams
+from jaxeval.models import convolutions, crf, dropout, lstm, word_vectors
 from jaxeval.models.dropout import KeyedDropout
+from jaxeval.models.parameters import Module
 
-Array = jax.Array
 _GLOROT = nn.initializers.glorot_uniform()
+_CASING = 10  # size of a casing embedding
 _PATTERNS = 5  # of capitals; padding has none
+
+
+@reading.settings
+class TaggerWordSettings:
+    """Word embeddings."""
+
+    trained: bool = Field(True, description="train the word vectors; false keeps them as read")
+    unknown_rate: fields.Rate = Field(
+        0.0,
+        description="fraction of a training step's once-seen words replaced by UNKNOWN (Lample)",
+    )
+
+
+@reading.settings
+class TaggerDropout:
+    """Dropout; a site whose rate is 0 here draws no mask, the rates of the others are traced."""
+
+    kind: Literal["none", "naive", "variational"] = Field(
+        "variational",
+        description="variational: one mask for all steps; naive: a fresh one each step",
+    )
+    input: dropout.InputRate = Field(0.25, description="rate on the features of a word")
+    output: dropout.OutputRate = Field(
+        0.25, description="rate on the output of every BiLSTM layer, or of the window's layer"
+    )
+    layer_input: Annotated[fields.Rate, markers.dropout("dropout_layer_input")] = Field(
+        0.0, description="rate on the input of every BiLSTM layer, by direction (UKPLab)"
+    )
+    state: dropout.StateRate = Field(
+        0.0, description="rate on h(t-1), Keras' recurrent_dropout; variational only"
+    )
+    characters: Annotated[fields.Rate, markers.dropout("dropout_characters")] = Field(
+        0.0, description="rate on the character vectors (LasagneNLP)"
+    )
+    per_gate: bool = Field(
+        False,
+        description="layer_input and state: a mask for each gate (Keras) instead of one",
+    )
+    inverted: bool = Field(
+        True,
+        description="scale by 1/(1-rate) in training; false: by 1-rate at test (Lample)",
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "TaggerDropout":
+        if self.kind != "variational" and (self.state or self.per_gate):
+            raise ValueError("state and per_gate need kind = 'variational'")
+        if self.kind == "naive" and self.layer_input:
+            raise ValueError(
+                "layer_input needs kind = 'variational'; naive drops input and output"
+            )
+        return self
+
+    @property
+    def unused(self) -> frozenset[str]:
+        """Rates that no member has."""
+        sites = ("input", "output", "layer_input", "state", "characters")
+        return frozenset(map(dropout.rate_name, sites if self.kind == "none" else ()))
+
+
+@reading.settings
+class TaggerSettings:
+    """The tagger: the choices of Reimers & Gurevych (2017, section 4.2), and a window of words."""
+
+    words: TaggerWordSettings = Field(TaggerWordSettings(), description="word embeddings")
+    characters: convolutions.CharacterSettings = Field(
+        convolutions.CharacterSettings(), description="character representation"
+    )
+    casing: Literal["none", "one_hot", "embedding", "capitals"] = Field(
+        "none",
+        description="casing feature; embedding is trained; capitals: one of five patterns (Nayak "
+        "et al. 2016)",
+    )
+    encoder: Literal["bilstm", "window"] = Field(
+        "bilstm", description="bilstm, or a perceptron over a window of words"
+    )
+    window: convolutions.WindowSettings = Field(
+        convolutions.WindowSettings(), description="window: its sizes"
+    )
+    layers: tuple[fields.Size, ...] = Field(
+        (100,), min_length=1, max_length=3, description="bilstm: H by layer"
+    )
+    cell: lstm.LSTMVariant = Field(lstm.LSTMVariant(), description="variant of the LSTM cell")
+    dropout: TaggerDropout = Field(TaggerDropout(), description="dropout")
+    projection: fields.Size | None = Field(
+        None, description="tanh layer of this width before the classifier (Lample)"
+    )
+    classifier: Literal["softmax", "crf"] = Field("crf", description="softmax or crf")
+    transitions: Literal["learned", "from_input"] = Field(
+        "learned",
+        description="crf: one matrix, or one computed from each word (Ma & Hovy's code)",
+    )
+    mask_illegal: bool = Field(
+        False, description="crf: forbid moves that the tag scheme does not allow"
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> "TaggerSettings":
+        if self.encoder == "window" and (self.dropout.state or self.dropout.layer_input):
+            raise ValueError("dropout.state and dropout.layer_input need encoder = 'bilstm'")
+        return self
 
 
 class Sizes(NamedTuple):
@@ -46,23 +148,27 @@ class TaggerLogits(NamedTuple):
     potentials: crf.Potentials | None  # None for softmax; transitions [Y, Y] or [T, B, Y, Y]
 
 
-class Features(module.Module):
+class Features(Module):
     """Word vector, character vector and casing of every position, side by side: [T, B, D]."""
 
-    choices: settings.TaggerSettings
+    choices: TaggerSettings
     sizes: Sizes
 
     @nn.compact
     def __call__(self, batch: Batch, drop: KeyedDropout) -> Array:
         """The features of a batch; see the module's docstring for its fields."""
-        forms = batch.rows["forms"].T
+        forms, casing = batch.rows["forms"].T, self.choices.casing
         parts = [self._words(batch, forms, drop)]
         if self.choices.characters.encoder != "none":
             parts.append(self._characters(batch.shared["characters"], forms, drop))
-        if self.choices.casing == "capitals":
+        if casing == "capitals":
             parts.append(jax.nn.one_hot(batch.shared["capitals"][forms], _PATTERNS))
-        elif self.choices.casing != "none":
-            parts.append(self._casing(batch.shared["casing"][forms]))
+        elif casing == "one_hot":
+            parts.append(jax.nn.one_hot(batch.shared["casing"][forms], self.sizes.casings))
+        elif casing == "embedding":
+            shape = (self.sizes.casings, _CASING)
+            table = self.param("casing", nn.initializers.uniform(0.1), shape)
+            parts.append(table[batch.shared["casing"][forms]])
         return jnp.concatenate(parts, axis=-1)
 
     def _words(self, batch: Batch, forms: Array, drop: KeyedDropout) -> Array:
@@ -70,45 +176,45 @@ class Features(module.Module):
         rate = self.choices.words.unknown_rate
         if rate and drop.key is not None:
             rows = word_vectors.unknown_at_random(drop.next_key(), rate, batch.split["once"], rows)
-        if not self.choices.words.trained:
-            return word_vectors.vectors(batch, rows)
-        as_read, pretrained = word_vectors.vocabulary(batch, self.sizes.words)
-        table = self.param(
-            "words", word_vectors.initial_table, word_vectors.uniform, as_read, pretrained
-        )
+        table = None
+        if self.choices.words.trained:
+            table = word_vectors.parameter(self, "words", batch, self.sizes.words)
         return word_vectors.look_up(table, batch, rows, training=drop.key is not None)
 
     def _characters(self, spelling: Array, forms: Array, drop: KeyedDropout) -> Array:
-        choice = self.choices.characters
-        shape = (self.sizes.alphabet, choice.dimension)
+        choices = self.choices.characters
+        shape = (self.sizes.alphabet, choices.dimension)
         table = self.param("characters", _initial_characters, shape)
         ids = spelling[forms.reshape(-1)].astype(jnp.int32)
-        if choice.encoder == "lstm":
-            encoder: nn.Module = characters.RecurrentEncoder(
-                choice.units, self.choices.cell, name="character_lstm"
+        if choices.encoder == "lstm":
+            encoder: nn.Module = CharacterLSTM(
+                choices.units, self.choices.cell, name="character_lstm"
             )
         else:
-            encoder = characters.ConvolutionEncoder(
-                choice.filters,
-                choice.width,
-                choice.activation,
-                choice.full_padding,
-                choice.masked,
-                name="character_cnn",
-            )
+            encoder = convolutions.CharacterConvolution(choices, name="character_cnn")
         return encoder(table, ids, drop).reshape(*forms.shape, -1)
 
-    def _casing(self, kinds: Array) -> Array:
-        if self.choices.casing == "one_hot":
-            return jax.nn.one_hot(kinds, self.sizes.casings)
-        shape = (self.sizes.casings, self.choices.casing_dimension)
-        return self.param("casing", nn.initializers.uniform(0.1), shape)[kinds]
+
+class CharacterLSTM(Module):
+    """Last states of a forward and a backward LSTM over the characters (Lample et al. 2016)."""
+
+    units: int
+    variant: lstm.LSTMVariant
+
+    @nn.compact
+    def __call__(self, table: Array, ids: Array, drop: KeyedDropout) -> Array:
+        """Characters of words, rows of their table: [C, D], [N, W] int32 -> [N, 2 units]."""
+        inputs = drop.elements("characters", table[ids.T])
+        valid = (ids > 0).T
+        forward = lstm.LSTM(self.units, self.variant, name="forward")(inputs, valid)
+        backward = lstm.LSTM(self.units, self.variant, True, name="backward")(inputs, valid)
+        return jnp.concatenate([forward[-1], backward[0]], axis=-1)
 
 
-class Tagger(module.Module):
+class Tagger(Module):
     """Features, BiLSTM layers or a window, label logits."""
 
-    choices: settings.TaggerSettings
+    choices: TaggerSettings
     sizes: Sizes
 
     @nn.compact
@@ -117,14 +223,12 @@ class Tagger(module.Module):
 
         Args:
           batch: see the module's docstring.
-          hparams: traced; the rates that `settings.TaggerDropout` has active among them.
+          hparams: traced; the dropout rates among them, by `dropout.rate_name`.
           key: of the dropout masks, consumed; None at evaluation.
         """
-        choice = self.choices.dropout
-        rates = dropout.rates({name: hparams[name] for name in markers.active(choice)})
-        windows = self.choices.encoder == "window"
+        choice, windows = self.choices.dropout, self.choices.encoder == "window"
         drop = KeyedDropout(
-            rates,
+            dropout.rates(hparams),
             key,
             variational=choice.kind == "variational",
             inverted=choice.inverted,
@@ -134,7 +238,7 @@ class Tagger(module.Module):
         if windows:
             sizes = self.choices.window
             x = drop.steps("input", features(_padded(batch, sizes.reach), drop))
-            x = drop.steps("output", window.Window(sizes, name="window")(x))
+            x = drop.steps("output", convolutions.Window(sizes, name="window")(x))
         else:
             x = self._layers(batch, drop.steps("input", features(batch, drop)), drop)
         if self.choices.projection is not None:
@@ -143,24 +247,19 @@ class Tagger(module.Module):
 
     def _layers(self, batch: Batch, x: Array, drop: KeyedDropout) -> Array:
         """The states [T, B, 2 H] of the last BiLSTM layer over features [T, B, D]."""
+        kind = self.choices.cell
         valid = jnp.arange(len(x))[:, None] < batch.rows["length"][None]
+        groups = kind.gates if self.choices.dropout.per_gate else 1
         for number, width in enumerate(self.choices.layers):
             frozen = 0 if number or self.choices.words.trained else word_vectors.size(batch)
-            x = drop.steps("output", self._layer(x, valid, drop, number, width, frozen))
+            outputs = []
+            for reverse, direction in ((False, "forward"), (True, "backward")):
+                layer = lstm.LSTM(width, kind, reverse, frozen, name=f"{direction}{number}")
+                input_mask = drop.mask("layer_input", (groups, x.shape[1], x.shape[2]))
+                state_mask = drop.mask("state", (groups, x.shape[1], width))
+                outputs.append(layer(x, valid, input_mask, state_mask))
+            x = drop.steps("output", jnp.concatenate(outputs, axis=-1))
         return x
-
-    def _layer(
-        self, x: Array, valid: Array, drop: KeyedDropout, number: int, width: int, frozen: int
-    ) -> Array:
-        kind = self.choices.cell
-        groups = kind.gates if self.choices.dropout.per_gate else 1
-        outputs = []
-        for reverse, direction in ((False, "forward"), (True, "backward")):
-            layer = lstm.LSTM(width, kind, reverse, frozen, name=f"{direction}{number}")
-            input_mask = drop.mask("layer_input", (groups, x.shape[1], x.shape[2]))
-            state_mask = drop.mask("state", (groups, x.shape[1], width))
-            outputs.append(layer(x, valid, input_mask, state_mask))
-        return jnp.concatenate(outputs, axis=-1)
 
     def _logits(self, x: Array) -> TaggerLogits:
         labels = self.sizes.labels
@@ -171,9 +270,8 @@ class Tagger(module.Module):
         if self.choices.classifier == "softmax":
             return TaggerLogits(emissions, None)
         transitions = self.param("transitions", _GLOROT, (labels, labels))
-        start = self.param("start", nn.initializers.zeros, (labels,))
-        end = self.param("end", nn.initializers.zeros, (labels,))
-        return TaggerLogits(emissions, crf.Potentials(transitions, start, end))
+        ends = (self.param(n, nn.initializers.zeros, (labels,)) for n in ("start", "end"))
+        return TaggerLogits(emissions, crf.Potentials(transitions, *ends))
 
 
 def rows_of_windows(reach: int, batch: Batch) -> Array:
@@ -198,6 +296,4 @@ def _from_input(energy: Array) -> TaggerLogits:
 
 def _initial_characters(key: Array, shape: tuple[int, int]) -> Array:
     """U(-sqrt(3/C), sqrt(3/C)) (Ma & Hovy 2016, 3.1); the padding character starts at zero."""
-    bound = (3.0 / shape[1]) ** 0.5
-    drawn = jax.random.uniform(key, shape, jnp.float32, -bound, bound)
-    return drawn.at[0].set(0.0)
+    return word_vectors.uniform(key, shape).at[0].set(0.0)

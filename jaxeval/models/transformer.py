@@ -8,32 +8,23 @@ Notation: A heads that are computed, D = E / A units of each; K positions that a
 
 The layers of a stack are one loop over stacked weights: eight compile as fast as two. Members of
 one program may use fewer layers (a loop's step that does nothing) and fewer heads: a head is then
-a group of the computed ones, whose scores are added up before the softmax
-(`models.ragged` says the rest).
+a group of the computed ones, whose scores are added up before the softmax (`models.ragged`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxeval.contracts import Tree
-from jaxeval.models import module, ragged
-from jaxeval.models import transformer_weights as initial
+from jaxeval.contracts import Array, Tree
+from jaxeval.models import ragged
 from jaxeval.models.dropout import HashedDropout
+from jaxeval.models.parameters import Module, Weights
 from jaxeval.models.ragged import RaggedAxis
-from jaxeval.models.seq2seq import Live, Seq2SeqShape, Weights
-from jaxeval.models.transformer_weights import (
-    CROSS_ATTENTION,
-    FEED_FORWARD,
-    OUTPUT_PROJECTION,
-    QKV,
-    SELF_ATTENTION,
-)
+from jaxeval.models.seq2seq import Live, Seq2SeqShape
 
-Array = jax.Array
 SOURCE, ENCODER, TARGET, DECODER = range(4)  # dropout sites
 # ... and those of a layer: attention weights, and what is added to x
 WEIGHTS, ADDED, INNER, CROSS_WEIGHTS, ADDED_CROSS, ADDED_INNER = range(6)
@@ -54,7 +45,16 @@ class Cache(NamedTuple):
     values: Array
 
 
-class Transformer(module.Module):
+class _Axes(NamedTuple):
+    """Axes of the arrays, each with the units that are live."""
+
+    model: RaggedAxis
+    heads: RaggedAxis  # as many units as `model`, in A blocks
+    qkv: RaggedAxis  # queries, keys and values
+    hidden: RaggedAxis
+
+
+class Transformer(Module):
     """See the module; methods as in `seq2seq.Model`."""
 
     rows_axis: ClassVar[int] = 1  # of the cache
@@ -64,26 +64,22 @@ class Transformer(module.Module):
 
     def setup(self) -> None:
         """Makes the parameters."""
-        shape, axes = self.shape, initial.axes_of(self.shape, self.live)
-        self.axes = axes
-        self.source = self.param("source", initial.embeddings, shape.source, axes.model)
-        self.target = self.param("target", initial.embeddings, shape.target, axes.model)
-        self.encoder = self.param(
-            "encoder",
-            initial.stack,
-            shape.encoder_layers,
-            self.live.encoder_layers,
-            (SELF_ATTENTION,),
-            axes,
+        shape, live = self.shape, self.live
+        size = shape.embedding // shape.heads
+        used = None if live.embedding is None else live.embedding / shape.heads
+        self.axes = axes = _Axes(
+            ragged.axis(shape.embedding, live.embedding),
+            ragged.axis(size, used, shape.heads),
+            ragged.axis(size, used, 3 * shape.heads),
+            ragged.axis(shape.hidden, live.hidden),
         )
-        self.decoder = self.param(
-            "decoder",
-            initial.stack,
-            shape.decoder_layers,
-            self.live.decoder_layers,
-            (SELF_ATTENTION, CROSS_ATTENTION),
-            axes,
-        )
+        self.source = self.param("source", _embeddings, shape.source, axes.model)
+        self.target = self.param("target", _embeddings, shape.target, axes.model)
+        layers = shape.encoder_layers, live.encoder_layers
+        self.encoder = self.param("encoder", _stack, *layers, ("self_attention",), axes)
+        layers = shape.decoder_layers, live.decoder_layers
+        attentions = "self_attention", "cross_attention"
+        self.decoder = self.param("decoder", _stack, *layers, attentions, axes)
         self.output = self.param("output", ragged.linear, axes.model, ragged.axis(shape.target))
 
     def encode(self, source: Array, length: Array, drop: HashedDropout) -> SourceKeyValues:
@@ -93,26 +89,21 @@ class Transformer(module.Module):
 
         def layer(number: Array, weights: Weights, x: Array) -> Array:
             here = drop.at(ENCODER, number)
-            queries, keys, values = self._qkv(weights[SELF_ATTENTION], x)
-            attended = self._attend(queries, keys, values, bias[:, None, None], here.at(WEIGHTS))
-            x = x + self._output_projection(weights[SELF_ATTENTION], attended, here.at(ADDED))
-            return x + self._feed_forward(weights[FEED_FORWARD], x, here)
+            x = x + self._self_attention(weights, x, bias[:, None, None], here)
+            return x + self._feed_forward(weights, x, here)
 
         x = _through(layer, self.encoder["layers"], x, self.live.encoder_layers)
-        x = ragged.layer_norm(x, self.encoder["norm"], self.axes.model)
-        return self._source_key_values(x, bias)
-
-    def _source_key_values(self, encoded: Array, attention_bias: Array) -> SourceKeyValues:
-        qkv = self.decoder["layers"][CROSS_ATTENTION][QKV]
+        encoded = ragged.layer_norm(x, self.encoder["norm"], self.axes.model)
+        qkv = self.decoder["layers"]["cross_attention"]["in_projection"]
         width = self.shape.embedding
-        kernels, biases = qkv["kernel"][..., width:], qkv["bias"][..., width:]
+        of_source = {name: leaf[..., width:] for name, leaf in qkv.items()}
 
-        def of_layer(weights: tuple) -> tuple:
-            both = ragged.affine({"kernel": weights[0], "bias": weights[1]}, encoded)
+        def key_values(weights: Weights) -> tuple:
+            both = ragged.affine(weights, encoded)
             return tuple(self._by_head(part) for part in jnp.split(both, 2, axis=-1))
 
-        keys, values = lax.map(of_layer, (kernels, biases))
-        return SourceKeyValues(keys, values, attention_bias)
+        keys, values = lax.map(key_values, of_source)
+        return SourceKeyValues(keys, values, bias)
 
     def teacher_forced(self, memory: SourceKeyValues, target: Array, drop: HashedDropout) -> Array:
         """Logits [B, Tt, V] of the symbol after each of the gold ones [B, Tt]."""
@@ -121,29 +112,14 @@ class Transformer(module.Module):
         causal = jnp.where(positions[:, None] >= positions[None], 0.0, -jnp.inf)[None, None]
 
         def layer(number: Array, inputs: tuple, x: Array) -> Array:
-            weights, source_keys, source_values = inputs
+            weights, *source = inputs
             here = drop.at(DECODER, number)
-            queries, keys, values = self._qkv(weights[SELF_ATTENTION], x)
-            attended = self._attend(queries, keys, values, causal, here.at(WEIGHTS))
-            x = x + self._output_projection(weights[SELF_ATTENTION], attended, here.at(ADDED))
-            x = x + self._cross_attention(
-                weights[CROSS_ATTENTION],
-                x,
-                source_keys,
-                source_values,
-                memory.attention_bias,
-                here,
-            )
-            return x + self._feed_forward(weights[FEED_FORWARD], x, here)
+            x = x + self._self_attention(weights, x, causal, here)
+            x = x + self._cross_attention(weights, x, source, memory.attention_bias, here)
+            return x + self._feed_forward(weights, x, here)
 
         stacked = (self.decoder["layers"], memory.keys, memory.values)
-        x = _through(layer, stacked, x, self.live.decoder_layers)
-        return self._logits(x)
-
-    def _logits(self, x: Array) -> Array:
-        return ragged.affine(
-            self.output, ragged.layer_norm(x, self.decoder["norm"], self.axes.model)
-        )
+        return self._logits(_through(layer, stacked, x, self.live.decoder_layers))
 
     def initial_state(self, memory: SourceKeyValues, steps: int) -> Cache:
         """An empty cache for so many steps."""
@@ -155,32 +131,22 @@ class Transformer(module.Module):
         self, memory: SourceKeyValues, state: Cache, token: Array, position: Array
     ) -> tuple[Array, Cache]:
         """Logits [B, V] after a symbol [B] at a position []; past keys and values are cached."""
-        no_dropout = HashedDropout()
-        x = self._embedded(self.target, token[:, None], position[None], no_dropout)
+        none = HashedDropout()
+        x = self._embedded(self.target, token[:, None], position[None], none)
         past = jnp.where(jnp.arange(state.keys.shape[3]) <= position, 0.0, -jnp.inf)
 
         def layer(number: Array, inputs: tuple, running: tuple) -> tuple:
             x, cache = running
-            weights, source_keys, source_values = inputs
-            queries, *new = self._qkv(weights[SELF_ATTENTION], x)
-            cache = Cache(
-                *(
-                    lax.dynamic_update_slice(whole, part[None], (number, 0, 0, position, 0))
-                    for whole, part in zip(cache, new, strict=True)
-                )
-            )
+            weights, *source = inputs
+            queries, *new = self._qkv(weights["self_attention"], x)
+            place = (number, 0, 0, position, 0)
+            pairs = zip(cache, new, strict=True)
+            cache = Cache(*(lax.dynamic_update_slice(c, n[None], place) for c, n in pairs))
             keys, values = (lax.dynamic_index_in_dim(c, number, keepdims=False) for c in cache)
-            attended = self._attend(queries, keys, values, past[None, None, None], no_dropout)
-            x = x + self._output_projection(weights[SELF_ATTENTION], attended, no_dropout)
-            x = x + self._cross_attention(
-                weights[CROSS_ATTENTION],
-                x,
-                source_keys,
-                source_values,
-                memory.attention_bias,
-                no_dropout,
-            )
-            return x + self._feed_forward(weights[FEED_FORWARD], x, no_dropout), cache
+            attended = self._attend(queries, keys, values, past[None, None, None], none)
+            x = x + self._output_projection(weights["self_attention"], attended, none)
+            x = x + self._cross_attention(weights, x, source, memory.attention_bias, none)
+            return x + self._feed_forward(weights, x, none), cache
 
         stacked = (self.decoder["layers"], memory.keys, memory.values)
         x, cache = _through(layer, stacked, (x, state), self.live.decoder_layers)
@@ -194,6 +160,10 @@ class Transformer(module.Module):
         x = table[tokens] * jnp.sqrt(model.units) + _sinusoids(positions, model)[None]
         return drop.apply(x)
 
+    def _logits(self, x: Array) -> Array:
+        normed = ragged.layer_norm(x, self.decoder["norm"], self.axes.model)
+        return ragged.affine(self.output, normed)
+
     def _by_head(self, x: Array) -> Array:
         """[B, T, E] -> [B, A, T, D]."""
         rows, steps, _ = x.shape
@@ -202,24 +172,30 @@ class Transformer(module.Module):
     def _qkv(self, weights: Weights, x: Array) -> list[Array]:
         """Queries, keys and values [B, A, T, D] of x [B, T, E]."""
         normed = ragged.layer_norm(x, weights["norm"], self.axes.model)
-        qkv = ragged.affine(weights[QKV], normed)
+        qkv = ragged.affine(weights["in_projection"], normed)
         return [self._by_head(part) for part in jnp.split(qkv, 3, axis=-1)]
+
+    def _self_attention(self, layer: Weights, x: Array, bias: Array, drop: HashedDropout) -> Array:
+        weights = layer["self_attention"]
+        queries, keys, values = self._qkv(weights, x)
+        attended = self._attend(queries, keys, values, bias, drop.at(WEIGHTS))
+        return self._output_projection(weights, attended, drop.at(ADDED))
 
     def _cross_attention(
         self,
-        weights: Weights,
+        layer: Weights,
         x: Array,
-        keys: Array,
-        values: Array,
+        source: Sequence[Array],
         attention_bias: Array,
         drop: HashedDropout,
     ) -> Array:
-        """Attention to the source."""
-        width, qkv = self.shape.embedding, weights[QKV]
-        of_queries = {"kernel": qkv["kernel"][:, :width], "bias": qkv["bias"][:width]}
+        """Attention to keys and values of the source."""
+        weights, width = layer["cross_attention"], self.shape.embedding
+        of_queries = {name: leaf[..., :width] for name, leaf in weights["in_projection"].items()}
         normed = ragged.layer_norm(x, weights["norm"], self.axes.model)
         queries = self._by_head(ragged.affine(of_queries, normed))
         bias = attention_bias[:, None, None]
+        keys, values = source
         attended = self._attend(queries, keys, values, bias, drop.at(CROSS_WEIGHTS))
         return self._output_projection(weights, attended, drop.at(ADDED_CROSS))
 
@@ -236,29 +212,24 @@ class Transformer(module.Module):
         count = self.shape.heads if heads is None else heads
         scale = jnp.sqrt(count / self.axes.model.units)
         weights = jax.nn.softmax(scores * scale + bias, axis=-1)
-        if drop.words is not None:
-            weights = self._dropped_weights(weights, drop)
+        if drop.words is not None:  # computed heads that are parts of one head drop the same
+            heads = jnp.float32(self.shape.heads) if heads is None else heads
+            words = jax.vmap(lambda n: drop.at(n).words)(_head_of(self.shape.heads, heads))
+            by_head = jax.vmap(lambda w, x: drop._replace(words=w).apply(x), (0, 1), 1)
+            weights = by_head(words, weights)
         return jnp.einsum("batk,bakd->batd", weights, values)
-
-    def _dropped_weights(self, weights: Array, drop: HashedDropout) -> Array:
-        """Computed heads that are parts of one head drop the same."""
-        heads = jnp.float32(self.shape.heads) if self.live.heads is None else self.live.heads
-        words = jax.vmap(lambda n: drop.at(n).words)(_head_of(self.shape.heads, heads))
-        by_head = jax.vmap(lambda w, of_head: drop._replace(words=w).apply(of_head), (0, 1), 1)
-        return by_head(words, weights)
 
     def _output_projection(self, weights: Weights, attended: Array, drop: HashedDropout) -> Array:
         """[B, A, T, D] -> [B, T, E]."""
         rows, _, steps, _ = attended.shape
         concatenated = attended.transpose(0, 2, 1, 3).reshape(rows, steps, -1)
-        return drop.apply(ragged.affine(weights[OUTPUT_PROJECTION], concatenated))
+        return drop.apply(ragged.affine(weights["out_projection"], concatenated))
 
-    def _feed_forward(self, weights: Weights, x: Array, drop: HashedDropout) -> Array:
+    def _feed_forward(self, layer: Weights, x: Array, drop: HashedDropout) -> Array:
+        weights = layer["feed_forward"]
         normed = ragged.layer_norm(x, weights["norm"], self.axes.model)
-        inner = jax.nn.relu(ragged.affine(weights["inner"], normed))
-        inner = drop.at(INNER).apply(inner)
-        outer = ragged.affine(weights["outer"], inner)
-        return drop.at(ADDED_INNER).apply(outer)
+        inner = drop.at(INNER).apply(jax.nn.relu(ragged.affine(weights["inner"], normed)))
+        return drop.at(ADDED_INNER).apply(ragged.affine(weights["outer"], inner))
 
 
 def _head_of(computed: int, heads: Array) -> Array:
@@ -286,3 +257,43 @@ def _through(layer: Callable[..., Tree], stacked: Tree, x: Tree, live: Array | N
 
     count = len(jax.tree.leaves(stacked)[0])
     return lax.scan(step, x, (jnp.arange(count), stacked))[0]
+
+
+def _embeddings(key: Array, symbols: int, columns: RaggedAxis) -> Array:
+    """A table [symbols, E] of variance 1/E, its first row, that of padding, 0."""
+    table = ragged.normal(key, ragged.axis(symbols), columns, lax.rsqrt(columns.units))
+    return table.at[0].set(0.0)
+
+
+def _stack(
+    key: Array, layers: int, live: Array | None, attentions: tuple[str, ...], axes: _Axes
+) -> Weights:
+    """The weights of all layers, leaves [layers, ...], 0 where not live; and the last norm."""
+
+    def layer(number: Array) -> Weights:
+        key_of, *keys = jax.random.split(jax.random.fold_in(key, number), len(attentions) + 1)
+        named = zip(attentions, keys, strict=True)
+        weights = {name: _initial_attention(k, axes) for name, k in named}
+        inner, outer = jax.random.split(key_of)
+        weights["feed_forward"] = {
+            "inner": ragged.linear(inner, axes.model, axes.hidden),
+            "outer": ragged.linear(outer, axes.hidden, axes.model),
+            "norm": ragged.layer_norm_weights(axes.model),
+        }
+        return weights if live is None else jax.tree.map(lambda w: w * (number < live), weights)
+
+    norm = ragged.layer_norm_weights(axes.model)
+    return {"layers": jax.vmap(layer)(jnp.arange(layers)), "norm": norm}
+
+
+def _initial_attention(key: Array, axes: _Axes) -> Weights:
+    """Projections to queries, keys and values (Glorot uniform as one matrix), and out."""
+    qkv_key, output_key = jax.random.split(key)
+    bound = jnp.sqrt(6.0 / (4.0 * axes.model.units))
+    kernel = ragged.uniform(qkv_key, axes.model, axes.qkv, -bound, bound)
+    output = ragged.linear(output_key, axes.heads, axes.model)
+    return {
+        "in_projection": {"kernel": kernel, "bias": jnp.zeros(len(axes.qkv))},
+        "out_projection": {**output, "bias": jnp.zeros_like(output["bias"])},
+        "norm": ragged.layer_norm_weights(axes.model),
+    }

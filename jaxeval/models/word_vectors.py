@@ -14,9 +14,9 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
-from jaxeval.contracts import Batch
+from jaxeval.contracts import Array, Batch
+from jaxeval.models.parameters import Module
 
-Array = jax.Array
 Draw = Callable[[Array, tuple[int, ...]], Array]  # (key, consumed, and shape) -> vectors
 UNKNOWN = 1  # row of words that are not known
 _FIRST = UNKNOWN + 1  # of a word
@@ -31,11 +31,6 @@ def _of_member(batch: Batch, name: str, places: Array | slice) -> Array:
 def size(batch: Batch) -> int:
     """D."""
     return int(batch.shared["vectors"].shape[-1])
-
-
-def vectors(batch: Batch, rows: Array) -> Array:
-    """The vectors [..., D] of rows [...] as read."""
-    return _of_member(batch, "vectors", rows)
 
 
 def vocabulary(batch: Batch, rows: int) -> tuple[Array, Array]:
@@ -59,19 +54,35 @@ def unknown_at_random(key: Array, rate: float, once: Array, rows: Array) -> Arra
     return jnp.where(replaced & once[rows], UNKNOWN, rows)
 
 
-def look_up(table: Array, batch: Batch, rows: Array, training: bool) -> Array:
-    """Vectors [..., D] of rows: of the trained table [R, D], beyond it as read.
+def parameter(
+    module: Module, name: str, batch: Batch, rows: int, draw: Draw | None = None
+) -> Array:
+    """The trained table [R, D] of a module: vectors as read, drawn ones where there is none."""
+    as_read = vocabulary(batch, rows)
+    table: Array = module.param(name, _initial, draw or uniform, *as_read)
+    return table
+
+
+def _initial(key: Array, draw: Draw, vectors: Array, pretrained: Array) -> Array:
+    return jnp.where(pretrained[:, None], vectors, draw(key, vectors.shape))
+
+
+def look_up(table: Array | None, batch: Batch, rows: Array, training: bool) -> Array:
+    """Vectors [..., D] of rows: of the trained table [R, D], beyond it, or without one, as read.
 
     Args:
       training: whether all rows are the vocabulary's, as those of train are.
     """
+    if table is None:
+        return _of_member(batch, "vectors", rows)
     if "place" in batch.split:  # a table of some rows (`contracts.Table`)
         return table[batch.split["place"][rows]]
     first = len(table)
     if first == batch.shared["vectors"].shape[-2] or training:
         return table[rows]
     outside = (rows >= first)[..., None]
-    return jnp.where(outside, vectors(batch, rows), table[jnp.minimum(rows, first - 1)])
+    as_read = _of_member(batch, "vectors", rows)
+    return jnp.where(outside, as_read, table[jnp.minimum(rows, first - 1)])
 
 
 def uniform(key: Array, shape: tuple[int, ...], bound: float | Array | None = None) -> Array:
@@ -96,8 +107,3 @@ def normal(key: Array, shape: tuple[int, ...], vectors: Array, pretrained: Array
     sd = jnp.sqrt(jnp.sum(jnp.where(read, (vectors - mean) ** 2, 0.0)) / numbers)
     drawn = mean + sd * jax.random.normal(key, shape)
     return jnp.where(jnp.any(read), drawn, uniform(key, shape))
-
-
-def initial_table(key: Array, draw: Draw, vectors: Array, pretrained: Array) -> Array:
-    """The vectors read, [R, D], and drawn ones where there is none (`pretrained` [R] bool)."""
-    return jnp.where(pretrained[:, None], vectors, draw(key, vectors.shape))

@@ -2,12 +2,14 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from jaxeval.bandits import Answer, Rule, State, posterior
 from jaxeval.bandits.confidence import Confident
-from jaxeval.bandits.evaluate import BLOCK, Told
+from jaxeval.bandits.evaluate import BLOCK, Evaluated
 from jaxeval.files import Json
 from jaxeval.report import scores, text
 from jaxeval.report.document import Document, Table
@@ -137,7 +139,11 @@ class Selection(Result):
 
 
 def result(
-    rule: Rule, state: State, answer: Answer, items: int | None = None, **more: object
+    rule: Rule,
+    state: State,
+    answer: Answer,
+    items: int | None = None,
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> Selection:
     """The outcome of a selection.
 
@@ -164,7 +170,7 @@ def result(
         rule=rule.to_dict(),
         signature=text.versions(),
         items=asked,
-        **more,  # type: ignore[arg-type]
+        **more,
     )
 
 
@@ -179,7 +185,7 @@ def _probabilities(rule: Rule, state: State) -> dict[str, float]:
     return dict(zip(state.alive, map(float, shares), strict=True))
 
 
-def progress(rule: Rule, event: Told, unit: str = "") -> str:
+def progress(rule: Rule, event: Evaluated, unit: str = "") -> str:
     """What happened, in a line.
 
     Args:

@@ -8,90 +8,46 @@ file systems; use a PostgreSQL URL there.
 import contextlib
 import os
 import sqlite3
+import typing
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 
 import sqlalchemy as sa
 
 from jaxeval.errors import DataError, RunError
+from jaxeval.runs import records
 
 VERSION = 4  # of the tables; a database of another one is refused
 _BUSY_SECONDS = 60
 _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 metadata = sa.MetaData()
+_KEY = ("experiment", "seed", "split", "repeat", "hparams")
+# all else is text
+_TYPES = {int: sa.BigInteger, float: sa.Double, bool: sa.Boolean, bytes: sa.LargeBinary}
+
+
+def _table(name: str, record: type, keys: Sequence[str]) -> sa.Table:
+    """The table of a dataclass of `records`: a column a field."""
+    columns: list[sa.Column] = []
+    for field, hint in typing.get_type_hints(record).items():
+        kinds = typing.get_args(hint) or (hint,)
+        foreign = [sa.ForeignKey("experiments.id")] if field == "experiment" else []
+        optional, is_key = type(None) in kinds, field in keys
+        kind = _TYPES.get(kinds[0], sa.Text)
+        columns.append(sa.Column(field, kind, *foreign, primary_key=is_key, nullable=optional))
+    return sa.Table(name, metadata, *columns)
+
 
 versions = sa.Table("jaxeval_schema", metadata, sa.Column("version", sa.Integer, primary_key=True))
-
-experiments = sa.Table(
-    "experiments",
-    metadata,
-    sa.Column("id", sa.String(64), primary_key=True),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("task", sa.Text, nullable=False),
-    sa.Column("metric", sa.Text, nullable=False),
-    sa.Column("higher_is_better", sa.Boolean, nullable=False),
-    sa.Column("unit", sa.Text, nullable=False),
-    sa.Column("margin", sa.Double, nullable=False),
-    sa.Column("config", sa.Text, nullable=False),
-    sa.Column("config_hash", sa.Text, nullable=False),
-    sa.Column("data", sa.Text, nullable=False),
-    sa.Column("data_hash", sa.Text, nullable=False),
-    sa.Column("facts", sa.Text, nullable=False),
-)
-
-
-def _member_key() -> list[sa.Column]:
-    return [
-        sa.Column("experiment", sa.ForeignKey("experiments.id"), primary_key=True),
-        sa.Column("seed", sa.BigInteger, primary_key=True),
-        sa.Column("split", sa.BigInteger, primary_key=True),
-        sa.Column("repeat", sa.BigInteger, primary_key=True),
-        sa.Column("hparams", sa.String(512), primary_key=True),
-    ]
-
-
-members = sa.Table(
-    "members",
-    metadata,
-    *_member_key(),
-    sa.Column("status", sa.Text, nullable=False),
-    sa.Column("epochs", sa.Integer, nullable=False),
-    sa.Column("best_epoch", sa.Integer),
-    sa.Column("dev", sa.Double),
-    sa.Column("test", sa.Double),
-    sa.Column("wall_seconds", sa.Double, nullable=False),
-    sa.Column("lanes", sa.Text, nullable=False),
-    sa.Column("jax", sa.Text, nullable=False),
-    sa.Column("flax", sa.Text, nullable=False),
-    sa.Column("jaxeval", sa.Text, nullable=False),
-    sa.Column("device", sa.Text, nullable=False),
-    sa.Column("message", sa.Text, nullable=False),
-)
-
-scores = sa.Table(
-    "scores",
-    metadata,
-    *_member_key(),
-    sa.Column("epoch", sa.Integer, primary_key=True),
-    sa.Column("part", sa.String(16), primary_key=True),
-    sa.Column("metric", sa.String(64), primary_key=True),
-    sa.Column("value", sa.Double),
-)
-
+experiments = _table("experiments", records.Experiment, ["id"])
+members = _table("members", records.MemberResult, _KEY)
+scores = _table("scores", records.EpochScore, [*_KEY, "epoch", "part", "metric"])
 # what a member got right or wrong, item by item: the counts of each item of a part, [items, names]
 # float32 in little-endian order, compressed by zlib
-outcomes = sa.Table(
-    "outcomes",
-    metadata,
-    *_member_key(),
-    sa.Column("part", sa.String(16), primary_key=True),
-    sa.Column("names", sa.Text, nullable=False),
-    sa.Column("items", sa.Integer, nullable=False),
-    sa.Column("counts", sa.LargeBinary, nullable=False),
-)
+outcomes = _table("outcomes", records.PackedOutcomes, [*_KEY, "part"])
 
 
 def shown(location: str | Path) -> str:

@@ -28,14 +28,20 @@ class Experiment:
 
 
 @dataclasses.dataclass(frozen=True)
-class MemberResult:
-    """How a member ended. Scores are fractions, at the epoch that is scored."""
+class _OfMember:
+    """What says whose a record is."""
 
     experiment: str
     seed: int
     split: int
     repeat: int  # 0, unless the same seed is trained several times
     hparams: str  # canonical JSON of what differs from the config, "{}" if nothing
+
+
+@dataclasses.dataclass(frozen=True)
+class MemberResult(_OfMember):
+    """How a member ended. Scores are fractions, at the epoch that is scored."""
+
     status: Status
     epochs: int
     best_epoch: int | None
@@ -57,14 +63,9 @@ class MemberResult:
 
 
 @dataclasses.dataclass(frozen=True)
-class EpochScore:
+class EpochScore(_OfMember):
     """One metric of a member after an epoch (from 1) on a part of the corpus."""
 
-    experiment: str
-    seed: int
-    split: int
-    repeat: int
-    hparams: str
     epoch: int
     part: str  # train, dev or test
     metric: str
@@ -72,7 +73,7 @@ class EpochScore:
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcomes:
+class Outcomes(_OfMember):
     """What a member got right or wrong on a part of the data, item by item.
 
     Attributes:
@@ -80,14 +81,19 @@ class Outcomes:
       counts: [items, names] float32, in the order of the part's items in the data.
     """
 
-    experiment: str
-    seed: int
-    split: int
-    repeat: int
-    hparams: str
     part: str
     names: tuple[str, ...]
     counts: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class PackedOutcomes(_OfMember):
+    """The same as a database has it."""
+
+    part: str
+    names: str
+    items: int
+    counts: bytes
 
 
 class MemberRow(NamedTuple):

@@ -10,8 +10,11 @@ from jaxeval.parameters import Changes, Count, Natural, Positive, Probability, Q
 from jaxeval.select.commands import FIESTA, Prior, RuleName, select_command
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from jaxeval.config.reading import Source
     from jaxeval.report.selection import Selection
+    from jaxeval.runs.layout import Layout
 
 
 @parameters.verb
@@ -67,11 +70,11 @@ def select(
       ConfigError, DataError, RunError: of the models or the rule, or every model was dropped.
 
     Examples:
-      jaxeval select A.toml B.toml C.toml training.epochs=5 --data DIR --delta .05
-      jaxeval select A.toml B.toml --rule batch --batch 4 --budget 40
-      jaxeval select command "./train.sh {model} {split} {seed}" lstm rhn nas --workers 4
-      jaxeval select command "./ask.sh {model} {items}" A B C --items 1200
-      jaxeval select table scores.json --delta .1
+      python -m jaxeval.select A.toml B.toml C.toml training.epochs=5 --data DIR --delta .05
+      python -m jaxeval.select A.toml B.toml --rule batch --batch 4 --budget 40
+      python -m jaxeval.select command "./train.sh {model} {split} {seed}" lstm rhn nas --workers 4
+      python -m jaxeval.select command "./ask.sh {model} {items}" A B C --items 1200
+      python -m jaxeval.select table scores.json --delta .1
     """
     from jaxeval import backend, bandits
 
@@ -123,42 +126,50 @@ def select_table(
       ConfigError, DataError, RunError: of the table, or of the rule.
 
     Examples:
-      jaxeval select table scores.json --delta .1
-      jaxeval select table runs A B --rule sequential-halving --budget 16
+      python -m jaxeval.select table scores.json --delta .1
+      python -m jaxeval.select table runs A B --rule sequential-halving --budget 16
     """
     from jaxeval import bandits
+    from jaxeval.report import selection
+    from jaxeval.runs import layout
+
+    roles = {**(column or {}), **({"score": score} if score else {})}
+    asked = None if lower_is_better is None else not lower_is_better
+    of = layout.Layout(roles, list(dict.fromkeys(models)), metric, missing, asked)
+    pools, higher, known = _read(source, of)
+    chosen = bandits.rule(rule, higher, delta, budget, batch, prior, seed)
+    state, answer = bandits.select(chosen, bandits.Replay(pools, seed))
+    return selection.result(chosen, state, answer, more=known)
+
+
+def _read(
+    source: object, of: "Layout"
+) -> "tuple[Mapping[str, np.ndarray], bool, Mapping[str, object]]":
+    """Scores by model, whether higher is better, and what a `Selection` says of their table."""
     from jaxeval.compare import sources
     from jaxeval.report import failures as said_of_failures
-    from jaxeval.report import selection, text
-    from jaxeval.runs import layout, units
+    from jaxeval.report import text
+    from jaxeval.runs import units
     from jaxeval.stats import failures
 
-    asked = None if lower_is_better is None else not lower_is_better
-    roles = {**(column or {}), **({"score": score} if score else {})}
-    of = layout.Layout(roles, list(dict.fromkeys(models)), metric, missing, asked)
     table = sources.read(source, of)
     pools = units.pools(table, together=False)
     failed = failures.of_table(table)
     notes = list(table.warnings)
     if table.unusable and failed is None:
         notes.append(text.unusable(table.unusable, table.missing))
-    higher = bool(table.higher_is_better)
-    chosen = bandits.rule(rule, higher, delta, budget, batch, prior, seed)
-    state, answer = bandits.select(chosen, bandits.Replay(pools, seed))
-    return selection.result(
-        chosen,
-        state,
-        answer,
-        metric=table.metric,
-        direction_assumed=table.direction_assumed,
-        unit=table.stored_unit,
-        source=table.source,
-        recorded={name: len(scores) for name, scores in pools.items()},
-        failures=() if failed is None else failed.tests,
-        failed=said_of_failures.of_runs(failed, table),
-        unusable=table.unusable,
-        warnings=notes,
-    )
+    known = {
+        "metric": table.metric,
+        "direction_assumed": table.direction_assumed,
+        "unit": table.stored_unit,
+        "source": table.source,
+        "recorded": {name: len(scores) for name, scores in pools.items()},
+        "failures": () if failed is None else failed.tests,
+        "failed": said_of_failures.of_runs(failed, table),
+        "unusable": table.unusable,
+        "warnings": notes,
+    }
+    return pools, bool(table.higher_is_better), known
 
 
 COMMANDS: parsers.Commands = {"": select, "command": select_command, "table": select_table}

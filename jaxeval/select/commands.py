@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,6 +11,8 @@ from jaxeval.errors import ConfigError
 from jaxeval.parameters import Count, Natural, Number, Positive, Probability, Quiet
 
 if TYPE_CHECKING:
+    from jaxeval.bandits import Rule, State
+    from jaxeval.bandits.evaluate import Evaluated, Recorded
     from jaxeval.report.selection import Selection
 
 RuleName = Literal["top-two", "batch", "non-adaptive", "sequential-halving"]
@@ -61,9 +63,9 @@ def select_command(
       ConfigError, RunError: of the command, the rule or the state, or every model was dropped.
 
     Examples:
-      jaxeval select command "./train.sh {model} {split} {seed}" lstm rhn nas --workers 4
-      jaxeval select command "python train.py {model} --seed {seed}" a b --json-field test.f1
-      jaxeval select command "./ask.sh {model} {items}" A B C --items 1200
+      python -m jaxeval.select command "./train.sh {model} {split} {seed}" lstm rhn nas --workers 4
+      python -m jaxeval.select command "python train.py {model} {seed}" a b --json-field f1
+      python -m jaxeval.select command "./ask.sh {model} {items}" A B C --items 1200
     """
     from jaxeval import bandits
     from jaxeval.bandits import evaluate
@@ -89,22 +91,9 @@ def select_command(
             _say(f"{state}: {count} evaluations are known", quiet)
         runner.known = recorded.scores
         steps = evaluate.run(chosen, models, runner, workers=workers, retries=retries, most=most)
-        found = chosen.begin(models)
-        with contextlib.closing(steps):
-            for event in steps:
-                found = event.state
-                if event.score is None or not recorded.has(event.model, event.number):
-                    _say(selection.progress(chosen, event), quiet)
-                if event.score is not None and not recorded.has(event.model, event.number):
-                    recorded.add(event.model, event.number, event.score)
-    return selection.result(
-        chosen,
-        found,
-        evaluate.answer(chosen, found, most),
-        items,
-        metric=said.metric,
-        direction_assumed=said.higher_is_better is None,
-    )
+        found = _last(steps, chosen.begin(models), chosen, quiet, recorded)
+    more = {"metric": said.metric, "direction_assumed": said.higher_is_better is None}
+    return selection.result(chosen, found, evaluate.answer(chosen, found, most), items, more)
 
 
 @parameters.verb
@@ -137,12 +126,29 @@ def select_functions(
         if not callable(function):
             raise ConfigError(f"{name}: expected a function of the evaluation's number")
     chosen = bandits.rule(rule, not lower_is_better, delta, budget, None, prior, seed, 1)
-    state = chosen.begin([*functions])
-    called = evaluate.run(chosen, [*functions], lambda name, number: functions[name](number))
-    for event in called:
-        state = event.state
-        _say(selection.progress(chosen, event), quiet)
-    return selection.result(chosen, state, evaluate.answer(chosen, state))
+    steps = evaluate.run(chosen, [*functions], lambda name, number: functions[name](number))
+    found = _last(steps, chosen.begin([*functions]), chosen, quiet)
+    return selection.result(chosen, found, evaluate.answer(chosen, found))
+
+
+def _last(
+    steps: "Generator[Evaluated, None, None]",
+    state: "State",
+    rule: "Rule",
+    quiet: bool,
+    recorded: "Recorded | None" = None,
+) -> "State":
+    """The state when all has been evaluated; new scores are recorded, and shown on stderr."""
+    from jaxeval.report import selection
+
+    with contextlib.closing(steps):
+        for event in steps:
+            state, score = event.state, event.score
+            if recorded is None or not recorded.has(event.model, event.number):
+                _say(selection.progress(rule, event), quiet)
+                if recorded is not None and score is not None:
+                    recorded.add(event.model, event.number, score)
+    return state
 
 
 def _say(line: str, quiet: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import jax
 
 from jaxeval import observe, runs, studies
-from jaxeval.bandits.evaluate import Told
+from jaxeval.bandits.evaluate import Evaluated
 from jaxeval.bandits.rules import OUT_OF_TIME, Rule
 from jaxeval.bandits.state import State
 from jaxeval.config import reading
@@ -145,9 +145,9 @@ def select(
     state, unit = rule.begin([*of.configs]), of.record.unit
     with runs.open_store(store_url or folder) as store:
 
-        def told(event: object, say: observe.Say) -> None:
+        def follow(event: object, say: observe.Say) -> None:
             nonlocal state
-            if isinstance(event, Told):
+            if isinstance(event, Evaluated):
                 state = event.state
                 say(selection.progress(rule, event, unit))
             elif isinstance(event, BatchStarted):
@@ -155,9 +155,10 @@ def select(
                 say("next: " + ", ".join(f"{model} {count}" for model, count in counts))
 
         happening = steps(rule, of, store, folder, seconds=seconds)
-        observe.watch(happening, lambda started: None, told, quiet=quiet)
+        observe.watch(happening, lambda started: None, follow, quiet=quiet)
     answer = rule.answer(state) or rule.leading(state, OUT_OF_TIME)
-    return selection.result(rule, state, answer, part=of.part, metric=of.record.metric, unit=unit)
+    more = {"part": of.part, "metric": of.record.metric, "unit": unit}
+    return selection.result(rule, state, answer, more=more)
 
 
 class BatchStarted(NamedTuple):
@@ -168,14 +169,14 @@ class BatchStarted(NamedTuple):
 
 def steps(
     rule: Rule, of: Arms, store: runs.Store, folder: Path, *, seconds: float | None = None
-) -> Generator[BatchStarted | events.Event | Told, None, None]:
+) -> Generator[BatchStarted | events.Event | Evaluated, None, None]:
     """Trains a batch after the other, all with as many lanes: later ones find the programs.
 
     Args:
       seconds: of training, summed over all evaluations, after which nothing more is asked for.
 
     Yields:
-      BatchStarted, what `studies.run` yields, and Told after every score.
+      BatchStarted, what `studies.run` yields, and an Evaluated after every score.
 
     Raises:
       RunError: every model was dropped.
@@ -195,7 +196,7 @@ def steps(
             yield event
             if isinstance(event, events.Ended):
                 spent += event.result.wall_seconds
-                for scored in _told(state, of.part, trials[event.trial], event.result):
+                for scored in _evaluated(state, of.part, trials[event.trial], event.result):
                     state = scored.state
                     yield scored
 
@@ -213,18 +214,18 @@ def _lanes(rule: Rule, of: Arms) -> int:
     return rule.at_once(len(of.configs))
 
 
-def _told(
+def _evaluated(
     state: State, part: Part, job: tuple[str, int], result: runs.MemberResult
-) -> Iterator[Told]:
+) -> Iterator[Evaluated]:
     """The state with a result; a model without a score is dropped: its next try would be alike."""
     model, number = job
     score = getattr(result, part)
     if model in state.excluded:
         return
     if score is not None:
-        yield Told(state.tell(model, score, number), model, number, score, "")
+        yield Evaluated(state.tell(model, score, number), model, number, score, "")
         return
     reason = f"evaluation {number} (seed {number}) {result.status}"
     reason += f": {result.message}" if result.message else ""
     dropped = state.exclude(model, reason)
-    yield Told(dropped, model, number, None, f"{result.status}; {model} is dropped")
+    yield Evaluated(dropped, model, number, None, f"{result.status}; {model} is dropped")

@@ -18,9 +18,8 @@ from jaxeval.population import parameter_files
 from jaxeval.population.engine import Scorer
 from jaxeval.studies import memory, prepared, saved
 from jaxeval.studies.cohorts import Cohort
-from jaxeval.tasks import dynamic_evaluation, language
-from jaxeval.tasks.dynamic_evaluation import Dynamic
-from jaxeval.tasks.language_averaging import Averaging, averaged
+from jaxeval.tasks import language, language_evaluation
+from jaxeval.tasks.language_evaluation import Averaging
 
 Part = Literal["dev", "test"]
 Scores = list[dict[str, float]]
@@ -34,26 +33,24 @@ class Condition(NamedTuple):
     Attributes:
       rows: streams, each of an equal stretch of the part.
       temperature: the scores before the softmax are divided by it.
-      averaging: over dropout masks, the members' rates times `rate_factor`.
-      dynamic: learning goes on while reading.
+      averaging: over dropout masks.
+      dynamic: rate of dynamic evaluation: learning goes on while reading.
     """
 
     rows: int = 1
     temperature: float | None = None
     averaging: Averaging | None = None
-    rate_factor: float = 1.0
-    dynamic: Dynamic | None = None
+    dynamic: float | None = None
 
     def __str__(self) -> str:
-        parts = [f"batch {self.rows}"]
+        parts = ["1 stream" if self.rows == 1 else f"{self.rows} streams"]
         if self.averaging is not None:
             mean, samples = self.averaging
-            parts.append(f"{mean} mean of {samples} samples, rates x {self.rate_factor:g}")
+            parts.append(f"{mean} mean of {samples} samples")
         if self.temperature is not None:
             parts.append(f"temperature {self.temperature:g}")
         if self.dynamic is not None:
-            rate, decay, epsilon = self.dynamic
-            parts.append(f"dynamic, rate {rate:g}, decay {decay:g}, epsilon {epsilon:g}")
+            parts.append(f"dynamic, rate {self.dynamic:g}")
         return ", ".join(parts)
 
 
@@ -129,9 +126,8 @@ def scores(models: Models, condition: Condition, part: Part) -> Scores:
     problem = own.problem
     more: dict[str, float] = {}
     if condition.averaging is not None:
-        task = averaged(_language(own), condition.averaging)
+        task = language_evaluation.averaged(_language(own), condition.averaging)
         problem = problem._replace(task=task)
-        more["rate_factor"] = condition.rate_factor
     if condition.temperature is not None:
         more["temperature"] = condition.temperature
     return Scorer(problem, models.members, models.params).scores(part, more)
@@ -167,26 +163,26 @@ def _language(own: prepared.Prepared) -> language.Language:
     return language.language_of(own.config, own.data)
 
 
-def _dynamic(models: Models, own: prepared.Prepared, how: Dynamic, part: Part) -> Scores:
+def _dynamic(models: Models, own: prepared.Prepared, rate: float, part: Part) -> Scores:
     """One member after the other: each step of each depends on the step before."""
     text, spoken, task = own.data, _language(own), own.problem.task
     tokens = jnp.asarray(text.corpus.shared["tokens"])
     rows = own.config.training.evaluation_batch_size
     columns = text.corpus.buckets[0]
-    windows = dynamic_evaluation.WindowSequence(
+    windows = language_evaluation.WindowSequence(
         *(jnp.asarray(columns[n][text.rows[part]].reshape(-1, rows)) for n in ("start", "length"))
     )
-    train = dynamic_evaluation.train_windows(spoken, own.config.training.batch_size)
+    train = language_evaluation.train_windows(spoken, own.config.training.batch_size)
 
     @jax.jit
     def counts(
         params: Tree,
         tokens: Array,
-        train: dynamic_evaluation.WindowSequence,
-        windows: dynamic_evaluation.WindowSequence,
+        train: language_evaluation.WindowSequence,
+        windows: language_evaluation.WindowSequence,
     ) -> Mapping[str, Array]:
-        scale = dynamic_evaluation.gradient_scale(spoken, params, tokens, train)
-        return dynamic_evaluation.evaluate(spoken, params, scale, tokens, windows, how)
+        scale = language_evaluation.gradient_scale(spoken, params, tokens, train)
+        return language_evaluation.dynamic(spoken, params, scale, tokens, windows, rate)
 
     def each() -> Iterator[dict[str, float]]:
         for params in models.params:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxeval import errors, runs
@@ -15,6 +15,7 @@ from jaxeval.tasks import registry
 from jaxeval.tasks.kind import Kind, Source
 
 _REMEMBERED = 32  # configs
+_LISTED = 8  # members in a message
 
 
 class Prepared(NamedTuple):
@@ -184,20 +185,17 @@ def member_of(prepared: Prepared, seed: int = 1) -> Member:
     return Member(seed, 0, tuple(sorted(hparams.items())))
 
 
-def listed(members: Sequence[tuple[int, int]], most: int = 8) -> str:
+def listed(members: Iterable[tuple[int, int]]) -> str:
     """Seeds, and splits other than the given one; the first of them where there are many.
 
     Args:
       members: (split, seed) each.
     """
-    by_split: dict[int, list[str]] = {}
-    for split, seed in dict.fromkeys(members[:most]):
-        by_split.setdefault(split, []).append(str(seed))
     shown = [
-        f"seed {', '.join(seeds)}" + (f" of split {split}" if split else "")
-        for split, seeds in by_split.items()
+        f"seed {seed}{f' of split {split}' if split else ''}"
+        for split, seed in dict.fromkeys(members)
     ]
-    return "; ".join(shown) + (" ..." if len(members) > most else "")
+    return ", ".join(shown[:_LISTED]) + (" ..." if len(shown) > _LISTED else "")
 
 
 def at(tree: Mapping[str, Any], key: str) -> Any:

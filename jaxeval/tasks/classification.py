@@ -1,61 +1,64 @@
-"""A classification as a Task: loss, counts and scores (accuracy and F1 of each class).
+"""A classification as a Task: loss, counts, scores (accuracy, F1 of each class), predictions.
 
 Notation: Y classes; axes before are of items.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Annotated, Literal
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pydantic
+from pydantic import Field
 
 from jaxeval.config import reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
-
-Logits = Callable[[Tree, Batch, Hparams, Array | None], Array]  # no key: nothing is dropped
+from jaxeval.tasks import prediction
+from jaxeval.tasks.prediction import PredictionProgram, SavedModel
 
 
 @reading.settings
 class Scoring:
     """How predictions are scored."""
 
-    metric: Annotated[
-        Literal["accuracy", "macro_f1"],
-        pydantic.Field(description="read by early stopping; macro_f1: the mean of the classes'"),
-    ] = "accuracy"
+    metric: Literal["accuracy", "macro_f1"] = Field(
+        "accuracy", description="read by early stopping; macro_f1: the mean of the classes'"
+    )
 
 
 def task(
-    init: Callable[[Array, Batch, Hparams], Tree],
-    logits: Logits,
+    model: Any,
     weights: Callable[[Batch], Array],
     normaliser: Callable[[Batch], Array],
-    classes: int,
     scoring: Scoring,
 ) -> Task:
     """The task of a classifier, whose loss is the cross-entropy averaged over items.
 
     Args:
-      logits: [..., Y] of the items whose classes are `rows["labels"]` [...].
+      model: a Flax module: (batch, hparams, key or None) -> logits [..., Y] of the items whose
+        classes are `rows["labels"]` [...].
       weights: [...] 1 for an item, 0 for padding.
       normaliser: [] number of items.
     """
+    classes = model.sizes.labels
+
+    def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
+        return model.init(key, batch, hparams, None)["params"]
 
     def loss(
         params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams
     ) -> tuple[Array, Tree]:
-        of_batch = logits(params, batch, hparams, key)
-        losses = nll(of_batch, batch.rows["labels"]) * weights(batch)
+        logits = model.apply({"params": params}, batch, hparams, key)
+        losses = nll(logits, batch.rows["labels"]) * weights(batch)
         return jnp.sum(losses) / jnp.maximum(normaliser(batch), 1.0), carry
 
     def predict(
         params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams
     ) -> tuple[Array, Tree]:
         del key  # nothing is drawn
-        of_batch = logits(params, batch, hparams, None)
-        return jnp.argmax(of_batch, axis=-1).astype(jnp.int32), carry
+        logits = model.apply({"params": params}, batch, hparams, None)
+        return jnp.argmax(logits, axis=-1).astype(jnp.int32), carry
 
     def counts(outputs: Array, batch: Batch) -> Mapping[str, Array]:
         return count(batch.rows["labels"], outputs, weights(batch), classes)
@@ -95,10 +98,63 @@ def score(counts: Mapping[str, float], classes: int) -> dict[str, float]:
 
     F1 is 0 of a class that neither is gold nor predicted (scikit-learn's zero_division=0).
     """
-    numbers = range(classes)
     f1 = [
         2.0 * counts[f"right_{k}"] / max(counts[f"gold_{k}"] + counts[f"predicted_{k}"], 1.0)
-        for k in numbers
+        for k in range(classes)
     ]
     accuracy = counts["right"] / max(counts["targets"], 1.0)
     return {"accuracy": accuracy, "macro_f1": float(np.mean(f1))}
+
+
+class Classes(NamedTuple):
+    """Names of classes, and how probable each is of every item in the order of the file."""
+
+    names: Sequence[str]
+    probs: np.ndarray  # [items, Y]
+
+
+def program(
+    saved: SavedModel,
+    model: Any,
+    rows: prediction.Rows,
+    names: Sequence[str],
+    of_items: Callable[[list[np.ndarray]], np.ndarray],
+) -> PredictionProgram[Classes]:
+    """What a classifier and all that share its program say of the same rows.
+
+    Args:
+      model: as of `task`.
+      of_items: probabilities [..., Y] of each row -> of all items [items, Y].
+    """
+
+    def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
+        return model.init(key, batch, hparams, None)["params"]
+
+    def run(params: Tree, batch: Batch, hparams: Hparams) -> Array:
+        return jax.nn.softmax(model.apply({"params": params}, batch, hparams, None))
+
+    def read(of_rows: list[np.ndarray]) -> Classes:
+        return Classes(names, of_items(of_rows))
+
+    return prediction.program(saved, init, run, rows, read)
+
+
+def lines(
+    items: Iterator[Mapping[str, object]], by_model: Sequence[Classes], vote: bool
+) -> Iterator[str]:
+    """JSON lines, one an item: what it is, label, probability; of several models lists of these.
+
+    A vote is the label of most models, with the mean of its probabilities.
+    """
+    for number, about in enumerate(items):
+        classes = [(each.names, each.probs[number]) for each in by_model]
+        labels = [names[int(probs.argmax())] for names, probs in classes]
+        values = [float(probs.max()) for _, probs in classes]
+        if vote:
+            labels = [prediction.majority(labels)]
+            values = [float(np.mean([probs[names.index(labels[0])] for names, probs in classes]))]
+        probabilities = [round(value, 4) for value in values]
+        said: dict[str, Any] = {"label": labels, "probability": probabilities}
+        if len(labels) == 1:
+            said = {name: value for name, (value,) in said.items()}
+        yield json.dumps({**about, **said}, ensure_ascii=False)

@@ -18,10 +18,10 @@ class Source(NamedTuple):
       fingerprint: hash of all its contents.
       name: where it came from, for people.
       facts: what a plan tells of it.
-      vocabulary: split number -> what the numbers in the arrays stand for, as plain JSON: what a
+      vocabulary: split number -> plain JSON of what the numbers in the arrays stand for: what a
         model trained on that split must know to read other data.
-      positions: bucket b: [N_b] where each row stands in the data: items are told by part in this
-        order; -1 of a row that is no item.
+      positions: bucket b: [N_b] where each row stands in the data, the order of a part's items;
+        -1 of a row that is no item.
       tables: arrays that a model reads beside its parameters, whatever the data.
       findings: what is odd about it, and how much of it pretrained vectors cover.
       pretrained: fingerprint of what else was read, such as word vectors.
@@ -54,11 +54,9 @@ class Joining(NamedTuple):
 class Kind(NamedTuple):
     """A kind of task; `tasks/<stem>.py` exports its KIND, and `tasks.registry` lists them.
 
-    `tasks/<stem>_prediction.py` exports `predict`, which needs the task and is added there.
-
-    Laws: `read(*arguments(config))` is the data of a config, and depends on nothing else: configs
-    with equal arguments share it. `build` is cheap beside it. Keys marked `markers.IMMATERIAL`
-    change no score; traced ones cause no compilation.
+    Laws: `read(*arguments(config))` depends on nothing else: configs with equal arguments share
+    it. `build` is cheap beside it. Keys marked `markers.IMMATERIAL` change no score; traced ones
+    cause no compilation.
 
     Attributes:
       Config: settings with the fields name, task, data, model and training.

@@ -5,22 +5,23 @@ the text are carried from step to step, and with the population's state into che
 """
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import pydantic
+from pydantic import Field
 
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighted_rows
 from jaxeval.data import language as data
 from jaxeval.data.language import LanguageData
 from jaxeval.errors import ConfigError, argument
-from jaxeval.models import budget, dropout, language_settings
+from jaxeval.models import dropout, softmax
 from jaxeval.models import language as models
-from jaxeval.models.budget import LanguageShape
 from jaxeval.models.cells import Cell
+from jaxeval.models.dropout import KeyedDropout
+from jaxeval.models.language import LanguageModelSettings
 from jaxeval.population import optimisers
 from jaxeval.population.settings import Plateau, Training
 from jaxeval.tasks import kind
@@ -29,6 +30,28 @@ _FRESH = -1  # a stream that has not begun
 # equivalence margins: 3 of a perplexity of 80 (Melis et al. 2018, section 7.3), or as many bits
 _MARGINS = {"perplexity": 3.0, "bits": 0.05}
 _DIVERGED = 200.0  # nats a token at which a model has diverged; an even guess takes log V
+_TRAINING = Training(
+    batch_size=64,
+    evaluation_batch_size=64,
+    epochs=100,
+    patience=30,
+    # the authors' "rmsprop": Adam without its first moment, in TensorFlow's form
+    optimiser=optimisers.Optimiser(
+        name="tf_adam", hyperparameters={"beta1": 0.0, "learning_rate": 0.003}, clip_at=10.0
+    ),
+    plateau=Plateau(),
+)
+
+
+@reading.settings
+class Config:
+    """One experiment on a text of your own; an epoch is `data.steps_per_epoch` steps."""
+
+    name: fields.Name = "language"
+    task: Literal["language"] = Field("language", description="what is learned")
+    data: LanguageData = LanguageData()
+    model: LanguageModelSettings = LanguageModelSettings()
+    training: Training = _TRAINING
 
 
 class LanguageCarry(NamedTuple):
@@ -54,12 +77,36 @@ class Outputs(NamedTuple):
 class Language(NamedTuple):
     """What a language model is trained on and how; static."""
 
-    shape: LanguageShape
+    shape: models.LanguageShape
     cell: Cell
     window: int
     train_tokens: int
     metric: Literal["perplexity", "bits"] = "perplexity"
     state_reset_probability: float = 0.01  # of a stream, before a window
+
+    def start(self, rows: int) -> Tree:
+        """The zero state of all layers."""
+        return models.start(self.shape, self.cell, rows)
+
+    def run(
+        self, params: Tree, state: Tree, tokens: Array, hparams: Hparams, key: Array | None
+    ) -> tuple[Tree, Array]:
+        """The state after tokens [T, B], and what the softmax sees [T, B, E].
+
+        Args:
+          hparams: dropout rates among them.
+          key: of the dropout masks, consumed; None: nothing is dropped.
+        """
+        drop = KeyedDropout(dropout.rates(hparams), key, sites=models.SITES)
+        model = models.LanguageModel(self.shape, self.cell)
+        result: Any = model.apply({"params": params}, tokens, state, drop)
+        return result
+
+    def window_of(self, batch: Batch) -> Array:
+        """[T + 1, B] tokens of an evaluation's windows: the inputs, and one more."""
+        positions = batch.rows["start"][None] + jnp.arange(self.window + 1)[:, None]
+        tokens: Array = batch.shared["tokens"][positions]
+        return tokens
 
 
 def build(language: Language) -> Task:
@@ -68,20 +115,16 @@ def build(language: Language) -> Task:
     The loss is the mean over streams of the sum over time of -log p, as in the authors' code:
     clipping and weight decay act on that scale.
     """
-    model = models.LanguageModel(language.shape, language.cell)
-
-    def start(rows: int) -> LanguageCarry:
-        state = models.start(language.shape, language.cell, rows)
-        return LanguageCarry(state, jnp.full(rows, _FRESH, jnp.int32))
-
-    run = runner(language)
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
         del hparams
         rows = len(batch.weight)
-        tokens = jnp.zeros((1, rows), jnp.int32)
-        drop = models.window_dropout({}, None)
+        model = models.LanguageModel(language.shape, language.cell)
+        tokens, drop = jnp.zeros((1, rows), jnp.int32), KeyedDropout({}, None)
         return model.init(key, tokens, start(rows).state, drop)["params"]
+
+    def start(rows: int) -> LanguageCarry:
+        return LanguageCarry(language.start(rows), jnp.full(rows, _FRESH, jnp.int32))
 
     def loss(
         params: Tree, carry: LanguageCarry, batch: Batch, key: Array, hparams: Hparams
@@ -91,58 +134,29 @@ def build(language: Language) -> Task:
         steps = position[None] + jnp.arange(language.window + 1)[:, None]
         tokens = batch.shared["tokens"][1 + (steps - 1) % language.train_tokens]
         state = _reset(carry.state, reset_key, language.state_reset_probability)
-        state, hidden = run(params, state, tokens[:-1], hparams, drop_key)
+        state, hidden = language.run(params, state, tokens[:-1], hparams, drop_key)
         weight = batch.weight / jnp.maximum(weighted_rows(batch), 1.0)
         weights = jnp.broadcast_to(weight[None], tokens[1:].shape)
         table, bias = models.softmax_table(params)
-        total = models.weighted_loss(table, bias, hidden, tokens[1:], weights)
+        total = softmax.weighted_loss(table, bias, hidden, tokens[1:], weights)
         return total, LanguageCarry(state, (position + language.window) % language.train_tokens)
 
     def predict(
         params: Tree, carry: LanguageCarry, batch: Batch, key: Array, hparams: Hparams
     ) -> tuple[Outputs, LanguageCarry]:
         del key  # nothing is dropped
-        tokens = window_of(batch, language.window)
-        state, hidden = run(params, carry.state, tokens[:-1], {}, None)
+        tokens = language.window_of(batch)
+        state, hidden = language.run(params, carry.state, tokens[:-1], {}, None)
         return outputs_of(params, hidden, hparams), LanguageCarry(state, carry.position)
 
     def count(outputs: Outputs, batch: Batch) -> Mapping[str, Array]:
-        targets = window_of(batch, language.window)[1:]
-        losses = models.token_losses(outputs.table, outputs.bias, outputs.hidden, targets)
+        targets = language.window_of(batch)[1:]
+        losses = softmax.token_losses(outputs.table, outputs.bias, outputs.hidden, targets)
         return summed(losses, batch)
 
     unit = language.metric
     metric = Metric(unit, higher_is_better=False, unit=unit, margin=_MARGINS[unit])
     return Task(init, start, loss, predict, count, score, metric)
-
-
-def score(counts: Mapping[str, float]) -> dict[str, float]:
-    """Perplexity and bits of summed losses; infinite where the model has diverged."""
-    nats = counts["nats"] / max(counts["tokens"], 1.0)
-    if not nats < _DIVERGED:
-        nats = math.inf
-    return {"perplexity": math.exp(nats), "bits": nats / math.log(2)}
-
-
-def runner(language: Language) -> Callable[..., tuple[Tree, Array]]:
-    """(params, state, tokens [T, B], hparams, key or None) -> (state, what the softmax sees)."""
-    model = models.LanguageModel(language.shape, language.cell)
-
-    def run(
-        params: Tree, state: Tree, tokens: Array, hparams: Hparams, key: Array | None
-    ) -> tuple[Tree, Array]:
-        drop = models.window_dropout(dropout.rates(hparams), key)
-        result: Any = model.apply({"params": params}, tokens, state, drop)
-        return result
-
-    return run
-
-
-def window_of(batch: Batch, window: int) -> Array:
-    """[T + 1, B] tokens of an evaluation's windows: the inputs, and one more."""
-    positions = batch.rows["start"][None] + jnp.arange(window + 1)[:, None]
-    tokens: Array = batch.shared["tokens"][positions]
-    return tokens
 
 
 def outputs_of(params: Tree, hidden: Array, hparams: Hparams) -> Outputs:
@@ -164,6 +178,14 @@ def summed(losses: Array, batch: Batch) -> dict[str, Array]:
     return {"nats": jnp.sum(losses * read), "tokens": jnp.sum(read)}
 
 
+def score(counts: Mapping[str, float]) -> dict[str, float]:
+    """Perplexity and bits of summed losses; infinite where the model has diverged."""
+    nats = counts["nats"] / max(counts["tokens"], 1.0)
+    if not nats < _DIVERGED:
+        nats = math.inf
+    return {"perplexity": math.exp(nats), "bits": nats / math.log(2)}
+
+
 def _begun(position: Array, key: Array, tokens: int) -> Array:
     """Positions of the streams; those that have not begun are spread evenly from a random one."""
     first = jax.random.randint(key, (), 0, tokens)
@@ -176,33 +198,6 @@ def _reset(state: Tree, key: Array, probability: float) -> Tree:
     rows = len(jax.tree.leaves(state)[0])
     keep = jax.random.bernoulli(key, 1.0 - probability, (rows,))
     return jax.tree.map(lambda leaf: jnp.where(keep[:, None], leaf, 0.0), state)
-
-
-# the authors' "rmsprop": Adam without its first moment, in TensorFlow's form
-_OPTIMISER = optimisers.Optimiser(
-    name="tf_adam", hyperparameters={"beta1": 0.0, "learning_rate": 0.003}, clip_at=10.0
-)
-_TRAINING = Training(
-    batch_size=64,
-    evaluation_batch_size=64,
-    epochs=100,
-    patience=30,
-    optimiser=_OPTIMISER,
-    plateau=Plateau(),
-)
-
-
-@reading.settings
-class Config:
-    """One experiment on a text of your own; an epoch is `data.steps_per_epoch` steps."""
-
-    name: fields.Name = "language"
-    task: Annotated[Literal["language"], pydantic.Field(description="what is learned")] = (
-        "language"
-    )
-    data: LanguageData = LanguageData()
-    model: language_settings.LanguageModelSettings = language_settings.LanguageModelSettings()
-    training: Training = _TRAINING
 
 
 def language_of(config: Config, text: data.Text) -> Language:
@@ -219,18 +214,19 @@ def language_of(config: Config, text: data.Text) -> Language:
 
 def _built(config: Config, text: data.Text) -> tuple[kind.Source, Task]:
     language = language_of(config, text)
+    facts = {
+        "tokens": dict(text.tokens),
+        "vocabulary": text.vocabulary,
+        "hidden": language.shape.hidden,
+        "embedding": language.shape.embedding,
+        "counted_parameters": language.shape.parameters(language.cell),
+    }
     source = kind.Source(
         text.corpus,
         text.split,
         text.fingerprint,
         config.data.path,
-        {
-            "tokens": dict(text.tokens),
-            "vocabulary": text.vocabulary,
-            "hidden": language.shape.hidden,
-            "embedding": language.shape.embedding,
-            "counted_parameters": budget.parameter_count(language.shape, language.cell),
-        },
+        facts,
         lambda number: {"tokens": [*text.symbols]},
         text.positions,
         findings=text.findings,
@@ -241,6 +237,11 @@ def _built(config: Config, text: data.Text) -> tuple[kind.Source, Task]:
 def _no_random_splits(config: Config) -> Config:
     left_out = argument("splits")
     raise ConfigError(f"a text has only the split that its files give; leave {left_out} out")
+
+
+def _arguments(config: Config) -> tuple[LanguageData, int, int]:
+    training = config.training
+    return config.data, training.batch_size, training.evaluation_batch_size
 
 
 KIND = kind.Kind(

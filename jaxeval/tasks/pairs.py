@@ -3,34 +3,26 @@
 Notation: B pairs, Y classes. The loss is the cross-entropy averaged over pairs.
 """
 
-from typing import Annotated, Literal
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal
 
-import pydantic
+import numpy as np
+from pydantic import Field
 
 from jaxeval.config import fields, reading
-from jaxeval.contracts import Array, Batch, Hparams, Task, Tree, weighted_rows
+from jaxeval.contracts import Task, weighted_rows
+from jaxeval.data import pair_files, word_table
 from jaxeval.data import pairs as data
-from jaxeval.data import word_tables
-from jaxeval.data.pairs import PairData
+from jaxeval.data.pair_files import Row
+from jaxeval.data.pairs import PairData, SavedVocabulary
 from jaxeval.models import pairs as models
 from jaxeval.models.pairs import PairModel
 from jaxeval.population import optimisers
 from jaxeval.population.settings import Training
-from jaxeval.tasks import classification, kind, word_vectors
-
-
-def task_of(choices: PairModel, scoring: classification.Scoring, sizes: models.Sizes) -> Task:
-    """The task of all corpora of these sizes."""
-
-    def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
-        return models.PairClassifier(choices, sizes).init(key, batch, hparams, None)["params"]
-
-    def logits(params: Tree, batch: Batch, hparams: Hparams, key: Array | None) -> Array:
-        return models.logits(choices, sizes, params, batch, hparams, key)
-
-    return classification.task(
-        init, logits, lambda batch: batch.weight, weighted_rows, sizes.labels, scoring
-    )
+from jaxeval.tasks import classification, kind, prediction, word_vectors
+from jaxeval.tasks.classification import Classes, Scoring
+from jaxeval.tasks.prediction import Options, PredictionProgram, SavedModel
 
 
 @reading.settings
@@ -38,21 +30,46 @@ class Config:
     """One experiment. Without `data.source.path`: on the generated corpus."""
 
     name: fields.Name = "pairs"
-    task: Annotated[Literal["pairs"], pydantic.Field(description="what is learned")] = "pairs"
+    task: Literal["pairs"] = Field("pairs", description="what is learned")
     data: PairData = PairData()
     model: PairModel = PairModel()
-    scoring: classification.Scoring = classification.Scoring()
+    scoring: Scoring = Scoring()
     training: Training = Training(optimiser=optimisers.Optimiser(name="adam", clip="none"))
 
 
-def _source(config: Config, paired: data.Paired) -> kind.Source:
+def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
+    """JSON lines, one per pair in the order of the file: both sentences, label, probability.
+
+    Of several models as `classification.lines`.
+
+    Raises:
+      DataError, ConfigError: see `Kind.predict`.
+    """
+    options.refuse_others("pairs")
+    rows = pair_files.read_unlabelled(file)
+    by_model = prediction.of_each(saved, lambda model: _program(model, rows, file))
+    items = ({"premise": row.first, "hypothesis": row.second} for row in rows)
+    return classification.lines(items, by_model, options.vote)
+
+
+def _program(saved: SavedModel, rows: Sequence[Row], file: Path) -> PredictionProgram[Classes]:
+    config, trained = saved.config, saved.config.model.words.trained
+    vocabulary = prediction.checked(SavedVocabulary, saved.vocabulary, saved.meanings)
+    size = config.training.evaluation_batch_size
+    encoded = data.encode(config.data, vocabulary, rows, file, size)
+    table = "words", trained, vocabulary.rows
+    of_rows, known = word_vectors.rows_of_saved(saved, encoded, *table)
+    model = models.PairClassifier(config.model, models.Sizes(len(vocabulary.labels), known))
+    return classification.program(saved, model, of_rows, vocabulary.labels, np.stack)
+
+
+def _built(config: Config, paired: data.Paired) -> tuple[kind.Source, Task]:
     labels, widths = [*paired.labels], [*paired.widths]
-    return word_vectors.source(config, paired, "pairs", labels=labels, padded_widths=widths)
-
-
-def _task(config: Config, paired: data.Paired) -> Task:
-    sizes = models.Sizes(len(paired.labels), paired.table.vocabulary)
-    return task_of(config.model, config.scoring, sizes)
+    source = word_vectors.source(config, paired, "pairs", labels=labels, padded_widths=widths)
+    sizes = models.Sizes(len(labels), paired.table.vocabulary)
+    model = models.PairClassifier(config.model, sizes)
+    task = classification.task(model, lambda batch: batch.weight, weighted_rows, config.scoring)
+    return source, task
 
 
 KIND = kind.Kind(
@@ -60,7 +77,8 @@ KIND = kind.Kind(
     "data.source.path",
     lambda config: (config.data, config.training.batch_size),
     data.build,
-    lambda config, paired: (_source(config, paired), _task(config, paired)),
+    _built,
     word_vectors.for_random_splits,
-    joining=kind.Joining(word_vectors.program_key, word_tables.joined),
+    joining=kind.Joining(word_vectors.program_key, word_table.joined),
+    predict=predict,
 )

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pydantic
 
-from jaxeval.contracts import Hparams, Tree
+from jaxeval.contracts import Array, Batch, Hparams, Tree
 from jaxeval.errors import ConfigError, DataError, argument
-from jaxeval.population import parameter_files
+from jaxeval.population import member, parameter_files
 
 T = TypeVar("T")
 P = TypeVar("P")  # what a model says of the input
@@ -79,6 +80,57 @@ class PredictionProgram(NamedTuple, Generic[P]):
     predict: Callable[[Tree, Hparams], P]
 
 
+class Rows(NamedTuple):
+    """The input as arrays.
+
+    Attributes:
+      numbers: of each bucket the items in it.
+      columns: of each bucket arrays [N, ...].
+      shared, split: as of `Batch`.
+    """
+
+    numbers: Sequence[np.ndarray]
+    columns: Sequence[Mapping[str, np.ndarray]]
+    shared: Tree = ()
+    split: Tree = ()
+
+
+def program(
+    model: SavedModel,
+    init: Callable[[Array, Batch, Hparams], Tree],
+    run: Callable[[Tree, Batch, Hparams], Tree],
+    rows: Rows,
+    read: Callable[[list[Tree]], P],
+) -> PredictionProgram[P]:
+    """What a model and all that share its program say of the same rows.
+
+    Args:
+      run: (params, batch, hparams) -> arrays [B, ...], one or a tuple of several.
+      read: what `run` says of each item, in the order of the items -> predictions.
+    """
+    size = model.config.training.evaluation_batch_size
+    shared, split = jax.device_put((rows.shared, rows.split))
+    compiled = jax.jit(run)
+
+    def predict(params: Tree, hparams: Hparams) -> P:
+        results: dict[int, Tree] = {}
+        for items, columns in zip(rows.numbers, rows.columns, strict=True):
+            for begin in range(0, len(items), size):
+                places = np.arange(begin, begin + size)
+                places = np.where(places < len(items), places, 0)  # a full batch
+                batch = Batch({n: c[places] for n, c in columns.items()}, ones, shared, split)
+                outputs = jax.device_get(compiled(params, batch, hparams))
+                for row, item in enumerate(items[begin : begin + size].tolist()):
+                    results[item] = jax.tree.map(lambda leaf, row=row: leaf[row], outputs)
+        return read([results[item] for item in range(len(results))])
+
+    ones = jnp.ones(size)
+    first = {name: column[:1] for name, column in rows.columns[0].items()}
+    batch = Batch(first, ones[:1], shared, split)
+    like = jax.eval_shape(init, member.root_key(0), batch, model.hparams)
+    return PredictionProgram(like, predict)
+
+
 def of_each(
     models: Iterable[SavedModel], build: Callable[[SavedModel], PredictionProgram[P]]
 ) -> list[P]:
@@ -100,31 +152,6 @@ def of_each(
         hparams = {name: np.float32(value) for name, value in model.hparams.items()}
         predictions.append(program.predict(params, hparams))
     return predictions
-
-
-def by_batches(
-    numbers: Sequence[np.ndarray],
-    columns: Sequence[Mapping[str, np.ndarray]],
-    size: int,
-    run: Callable[[Mapping[str, np.ndarray]], Tree],
-) -> list[Tree]:
-    """What a compiled function says of each item, in the order of the items.
-
-    Args:
-      numbers: of each bucket the items in it.
-      columns: of each bucket arrays [N, ...].
-      size: rows of a batch; the last one is filled with its bucket's first row.
-      run: batch -> arrays [size, ...], one or a tuple of several.
-    """
-    results: dict[int, Tree] = {}
-    for items, arrays in zip(numbers, columns, strict=True):
-        for begin in range(0, len(items), size):
-            rows = np.arange(begin, begin + size)
-            rows = np.where(rows < len(items), rows, 0)
-            outputs = jax.device_get(run({name: each[rows] for name, each in arrays.items()}))
-            for row, item in enumerate(items[begin : begin + size].tolist()):
-                results[item] = jax.tree.map(lambda leaf, row=row: leaf[row], outputs)
-    return [results[item] for item in range(len(results))]
 
 
 def majority(votes: Sequence[H]) -> H:

@@ -4,26 +4,15 @@ A task outside of this package adds its own: `registry.KINDS["parity"] = parity.
 """
 
 from jaxeval.errors import ConfigError
-from jaxeval.tasks import (
-    language,
-    language_prediction,
-    pairs,
-    pairs_prediction,
-    sentiment,
-    sentiment_prediction,
-    seq2seq,
-    seq2seq_prediction,
-    tagging,
-    tagging_prediction,
-)
+from jaxeval.tasks import language, language_evaluation, pairs, sentiment, seq2seq, tagging
 from jaxeval.tasks.kind import Kind
 
 KINDS: dict[str, Kind] = {
-    "tagging": tagging.KIND._replace(predict=tagging_prediction.predict),
-    "language": language.KIND._replace(predict=language_prediction.predict),
-    "seq2seq": seq2seq.KIND._replace(predict=seq2seq_prediction.predict),
-    "pairs": pairs.KIND._replace(predict=pairs_prediction.predict),
-    "sentiment": sentiment.KIND._replace(predict=sentiment_prediction.predict),
+    "tagging": tagging.KIND,
+    "language": language.KIND._replace(predict=language_evaluation.predict),
+    "seq2seq": seq2seq.KIND,
+    "pairs": pairs.KIND,
+    "sentiment": sentiment.KIND,
 }
 
 

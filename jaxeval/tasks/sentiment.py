@@ -4,49 +4,28 @@ Notation: B sentences, T positions, K targets of a sentence, Y classes. The loss
 cross-entropy averaged over targets; a text without targets counts as one.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
 
 import jax.numpy as jnp
 import numpy as np
-import pydantic
+from pydantic import Field, model_validator
 
 from jaxeval.config import fields, reading
-from jaxeval.contracts import Array, Batch, Hparams, Task, Tree
+from jaxeval.contracts import Array, Batch, Task
 from jaxeval.data import sentiment as data
-from jaxeval.data import word_tables
-from jaxeval.data.sentiment import SentimentData
+from jaxeval.data import sentiment_files, word_table
+from jaxeval.data.labelled_text import LabelledText
+from jaxeval.data.sentiment import SavedVocabulary, SentimentData
 from jaxeval.errors import ConfigError
 from jaxeval.models import sentiment as models
-from jaxeval.models import sentiment_settings
-from jaxeval.models.sentiment_settings import SentimentModel
+from jaxeval.models.sentiment import SentimentModel
 from jaxeval.population import optimisers
 from jaxeval.population.settings import Training
-from jaxeval.tasks import classification, kind, word_vectors
-
-
-def task_of(choices: SentimentModel, scoring: classification.Scoring, sizes: models.Sizes) -> Task:
-    """The task of all corpora of these sizes."""
-
-    def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
-        return models.Classifier(choices, sizes).init(key, batch, hparams, None)["params"]
-
-    def logits(params: Tree, batch: Batch, hparams: Hparams, key: Array | None) -> Array:
-        return models.logits(choices, sizes, params, batch, hparams, key)
-
-    return classification.task(init, logits, _weights, normaliser, sizes.labels, scoring)
-
-
-def normaliser(batch: Batch) -> Array:
-    """[] number of real targets."""
-    return jnp.sum(batch.rows["targets"] * batch.weight)
-
-
-def _weights(batch: Batch) -> Array:
-    """[B, K] 1 at real targets of real rows."""
-    most = batch.rows["labels"].shape[1]
-    real = jnp.arange(most)[None] < batch.rows["targets"][:, None]
-    return real * batch.weight[:, None]
+from jaxeval.tasks import classification, kind, prediction, word_vectors
+from jaxeval.tasks.classification import Classes, Scoring
+from jaxeval.tasks.prediction import Options, PredictionProgram, SavedModel
 
 
 @reading.settings
@@ -54,15 +33,13 @@ class Config:
     """One experiment. Without `data.source.path`: on the generated corpus."""
 
     name: fields.Name = "sentiment"
-    task: Annotated[Literal["sentiment"], pydantic.Field(description="what is learned")] = (
-        "sentiment"
-    )
+    task: Literal["sentiment"] = Field("sentiment", description="what is learned")
     data: SentimentData = SentimentData()
     model: SentimentModel = SentimentModel()
-    scoring: classification.Scoring = classification.Scoring()
+    scoring: Scoring = Scoring()
     training: Training = Training(optimiser=optimisers.Optimiser(name="adam", clip="none"))
 
-    @pydantic.model_validator(mode="after")
+    @model_validator(mode="after")
     def _fits(self) -> "Config":
         if self.model.target.inter_aspect and self.data.rows != "sentences":
             raise ValueError(
@@ -79,28 +56,87 @@ def build(config: Config, classified: data.Classified) -> Task:
       ConfigError: the model reads targets, and the corpus has none.
     """
     architecture = config.model.architecture
-    if architecture in sentiment_settings.TARGETED and not classified.targeted:
-        others = ", ".join(sorted({*sentiment_settings.SITES} - sentiment_settings.TARGETED))
+    if architecture in models.TARGETED and not classified.targeted:
+        others = ", ".join(sorted({*models.SITES} - models.TARGETED))
         raise ConfigError(
             f"model.architecture: {architecture} reads a target, and these texts have none; "
             f"expected one of {others}"
         )
-    return task_of(config.model, config.scoring, sizes_of(classified))
+    model = models.Classifier(config.model, sizes_of(classified))
+    return classification.task(model, _weights, normaliser, config.scoring)
 
 
 def sizes_of(classified: data.Classified) -> models.Sizes:
     """What of a corpus sets shapes."""
-    longest = longest_target(classified.corpus.buckets)
+    longest = _longest_target(classified.corpus.buckets)
     return models.Sizes(len(classified.labels), classified.table.vocabulary, longest)
 
 
-def longest_target(buckets: Sequence[Mapping[str, np.ndarray]]) -> int:
+def _longest_target(buckets: Sequence[Mapping[str, np.ndarray]]) -> int:
     """Words of the longest target; at least 1."""
     return max(int((b["end"] - b["start"]).max(initial=1)) for b in buckets)
 
 
-def _source(config: Config, classified: data.Classified) -> kind.Source:
-    return word_vectors.source(
+def normaliser(batch: Batch) -> Array:
+    """[] number of real targets."""
+    return jnp.sum(batch.rows["targets"] * batch.weight)
+
+
+def _weights(batch: Batch) -> Array:
+    """[B, K] 1 at real targets of real rows."""
+    most = batch.rows["labels"].shape[1]
+    real = jnp.arange(most)[None] < batch.rows["targets"][:, None]
+    return real * batch.weight[:, None]
+
+
+def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
+    """JSON lines, one per target in the order of texts: text, target, span, label, probability.
+
+    Of several models as `classification.lines`.
+
+    Raises:
+      DataError, ConfigError: see `Kind.predict`.
+    """
+    options.refuse_others("sentiment")
+    vocabulary = prediction.checked(SavedVocabulary, saved[0].vocabulary, saved[0].meanings)
+    targeted, tokenised = vocabulary.targeted, vocabulary.tokenised
+    source = saved[0].config.data.source
+    texts = sentiment_files.read_unlabelled(source, file, vocabulary.labels, targeted, tokenised)
+    by_model = prediction.of_each(saved, lambda model: _program(model, texts))
+
+    def targets() -> Iterator[dict[str, object]]:
+        for each in texts:
+            for target in each.targets:
+                span = [target.start, target.end]
+                words = {"target": each.text[target.start : target.end], "span": span}
+                yield {"text": each.text, **(words if vocabulary.targeted else {})}
+
+    return classification.lines(targets(), by_model, options.vote)
+
+
+def _program(saved: SavedModel, texts: Sequence[LabelledText]) -> PredictionProgram[Classes]:
+    config, choices = saved.config, saved.config.model
+    vocabulary = prediction.checked(SavedVocabulary, saved.vocabulary, saved.meanings)
+    size = config.training.evaluation_batch_size
+    encoded_rows, encoded = data.encode(config.data, vocabulary, texts, size)
+    if choices.architecture == "majority":  # which reads no word
+        none = np.zeros((vocabulary.rows, 1), np.float32)
+        saved = saved._replace(tables={"vectors": none})
+    trained = choices.words.trained and choices.architecture != "majority"
+    table = "embedding/words", trained, vocabulary.rows
+    rows, known = word_vectors.rows_of_saved(saved, encoded, *table)
+    longest = _longest_target(encoded.columns)
+    model = models.Classifier(choices, models.Sizes(len(vocabulary.labels), known, longest))
+
+    def of_targets(of_rows: list[np.ndarray]) -> np.ndarray:
+        each = zip(of_rows, encoded_rows, strict=True)
+        return np.concatenate([of_row[: len(row.targets)] for of_row, row in each])
+
+    return classification.program(saved, model, rows, vocabulary.labels, of_targets)
+
+
+def _built(config: Config, classified: data.Classified) -> tuple[kind.Source, Task]:
+    source = word_vectors.source(
         config,
         classified,
         config.data.rows,
@@ -108,6 +144,7 @@ def _source(config: Config, classified: data.Classified) -> kind.Source:
         padded_widths=[shape.width for shape in classified.shapes],
         padded_targets=[shape.targets for shape in classified.shapes],
     )
+    return source, build(config, classified)
 
 
 KIND = kind.Kind(
@@ -115,7 +152,8 @@ KIND = kind.Kind(
     "data.source.path",
     lambda config: (config.data, config.training.batch_size),
     data.build,
-    lambda config, classified: (_source(config, classified), build(config, classified)),
+    _built,
     word_vectors.for_random_splits,
-    joining=kind.Joining(word_vectors.program_key, word_tables.joined),
+    joining=kind.Joining(word_vectors.program_key, word_table.joined),
+    predict=predict,
 )

@@ -6,38 +6,53 @@ smoothing a, averaged over the target's symbols and END, with teacher forcing:
 computes it). Scores are of what the model generates by itself.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pydantic
+from pydantic import Field
 
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
 from jaxeval.data import seq2seq as data
 from jaxeval.data import symbols
 from jaxeval.data.seq2seq import Seq2SeqData
-from jaxeval.data.seq2seq_vocabularies import Vocabularies
-from jaxeval.models import decoding, hash_random, seq2seq, seq2seq_settings, seq2seq_sizes
+from jaxeval.data.symbols import SavedVocabulary, SequencePair, Vocabularies
+from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.models import decoding, hash_random
+from jaxeval.models import seq2seq as models
+from jaxeval.models.attentive_lstm import AttentiveLstm
 from jaxeval.models.dropout import HashedDropout
+from jaxeval.models.seq2seq import Seq2Seq
+from jaxeval.models.transformer import Transformer
 from jaxeval.population import optimisers
 from jaxeval.population.settings import Training
-from jaxeval.tasks import kind
-from jaxeval.tasks.edit_distance import edit_distance
+from jaxeval.tasks import kind, prediction, scoring
+from jaxeval.tasks.prediction import Options, PredictionProgram, SavedModel
+
+Hypotheses = list[tuple[str, float]]  # of a source, with log-probabilities, best first
+_CLASSES = {"attentive_lstm": AttentiveLstm, "transformer": Transformer}
 
 
-def build(choices: seq2seq_settings.Seq2Seq, vocabularies: Vocabularies) -> Task:
-    """The task; members may differ in sizes: hparams named as `seq2seq.Live` (see `ragged`)."""
-    sizes = len(vocabularies.source_names), len(vocabularies.target)
+def model_of(choices: Seq2Seq, vocabularies: Vocabularies, hparams: Hparams) -> Any:
+    """The Flax module of a member; hparams named as `models.seq2seq.Live` are its sizes."""
+    shape = choices.shape(len(vocabularies.source_names), len(vocabularies.target))
+    return _CLASSES[choices.architecture](shape, models.live_of(hparams))
+
+
+def build(choices: Seq2Seq, vocabularies: Vocabularies) -> Task:
+    """The task; members may differ in sizes, hparams named as `models.seq2seq.Live`."""
 
     def apply(params: Tree, hparams: Hparams, method: Callable[..., Any], *inputs: Any) -> Any:
-        model: Any = choices.model(*sizes, seq2seq.live_of(hparams))
+        model = model_of(choices, vocabularies, hparams)
         return model.apply({"params": params}, *inputs, method=method)
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
-        model: Any = choices.model(*sizes, seq2seq.live_of(hparams))
+        model = model_of(choices, vocabularies, hparams)
         return model.init(key, batch, HashedDropout(), method=_logits)["params"]
 
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
@@ -51,7 +66,7 @@ def build(choices: seq2seq_settings.Seq2Seq, vocabularies: Vocabularies) -> Task
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         del key  # decoding is not random
-        return apply(params, hparams, _generator(choices.beam), batch), carry
+        return apply(params, hparams, generated, batch, choices.beam), carry
 
     return Task(
         init,
@@ -80,7 +95,7 @@ def _weights(batch: Batch) -> Array:
     return (_gold(batch) != symbols.PAD) * batch.weight[:, None]
 
 
-def _logits(model: seq2seq.Model, batch: Batch, drop: HashedDropout) -> Array:
+def _logits(model: models.Model, batch: Batch, drop: HashedDropout) -> Array:
     """[B, Tt - 1, V], teacher-forced."""
     memory = model.encode(batch.rows["source"], batch.rows["source_length"], drop)
     return model.teacher_forced(memory, batch.rows["target"][:, :-1], drop)
@@ -98,32 +113,28 @@ def symbol_losses(logits: Array, gold: Array, smoothing: Array | None = None) ->
 _ENDS = symbols.START, symbols.END
 
 
-def _generator(width: int) -> Callable[[seq2seq.Model, Batch], Array]:
-    def generate(model: seq2seq.Model, batch: Batch) -> Array:
-        # the longest output is as long as the bucket's targets and half as much: longer ones,
-        # which are wrong, are cut
-        rows, steps = len(batch.rows["source"]), 3 * batch.rows["target"].shape[1] // 2
-        step, state = _before_first(model, batch, width, steps)
-        if width == 1:
-            return decoding.greedy(step, state, rows, steps, *_ENDS)
-        return decoding.beam(step, state, rows, steps, *_ENDS, width, model.rows_axis)
+def generated(model: models.Model, batch: Batch, width: int) -> Array:
+    """What a beam search of some width, greedy search of 1, writes: [B, T].
 
-    return generate
+    T is 3/2 of the longest target of the bucket: longer outputs, which are wrong, are cut.
+    """
+    rows, steps = len(batch.rows["source"]), 3 * batch.rows["target"].shape[1] // 2
+    step, state = _before_first(model, batch, width, steps)
+    if width == 1:
+        return decoding.greedy(step, state, rows, steps, *_ENDS)
+    found = decoding.beams(step, state, rows, steps, *_ENDS, width, model.rows_axis)
+    return found[0][:, 0]
 
 
-def hypotheses(width: int, steps: int) -> Callable[[seq2seq.Model, Batch], tuple[Array, Array]]:
+def hypotheses(model: models.Model, batch: Batch, width: int, steps: int) -> tuple[Array, Array]:
     """What a beam search finds in at most so many steps: `decoding.beams`."""
-
-    def generate(model: seq2seq.Model, batch: Batch) -> tuple[Array, Array]:
-        step, state = _before_first(model, batch, width, steps)
-        rows = len(batch.rows["source"])
-        return decoding.beams(step, state, rows, steps, *_ENDS, width, model.rows_axis)
-
-    return generate
+    step, state = _before_first(model, batch, width, steps)
+    rows = len(batch.rows["source"])
+    return decoding.beams(step, state, rows, steps, *_ENDS, width, model.rows_axis)
 
 
 def _before_first(
-    model: seq2seq.Model, batch: Batch, width: int, steps: int
+    model: models.Model, batch: Batch, width: int, steps: int
 ) -> tuple[decoding.Step, Tree]:
     """What generates a symbol, and the state before the first; `width` beams of each source."""
     source, length = batch.rows["source"], batch.rows["source_length"]
@@ -144,7 +155,7 @@ def count(outputs: Array, batch: Batch) -> Mapping[str, Array]:
     needed = jnp.arange(gold.shape[1])[None] < length[:, None]
     right = jnp.all((outputs[:, : gold.shape[1]] == gold) | ~needed, axis=1)
     generated = jnp.sum(jnp.cumsum(outputs == symbols.END, axis=1) == 0, axis=1)
-    edits = edit_distance(outputs, generated, gold, length - 1)
+    edits = scoring.edit_distance(outputs, generated, gold, length - 1)
     return {
         "items": jnp.sum(batch.weight),
         "right": jnp.sum(right * batch.weight),
@@ -178,9 +189,9 @@ class Config:
     """One experiment on pairs of your own (--data)."""
 
     name: fields.Name = "seq2seq"
-    task: Annotated[Literal["seq2seq"], pydantic.Field(description="what is learned")] = "seq2seq"
+    task: Literal["seq2seq"] = Field("seq2seq", description="what is learned")
     data: Seq2SeqData = Seq2SeqData()
-    model: seq2seq_settings.Seq2Seq = seq2seq_settings.Seq2Seq()
+    model: Seq2Seq = Seq2Seq()
     training: Training = _TRAINING
 
 
@@ -202,17 +213,71 @@ def _source(config: Config, pairs: data.Pairs) -> kind.Source:
     )
 
 
-def _member_sizes(config: Config, pairs: data.Pairs) -> seq2seq_sizes.Seq2SeqSizes:
+def _member_sizes(config: Config, pairs: data.Pairs) -> models.Seq2SeqSizes:
     """What the arrays of a member must hold."""
     model, vocabularies = config.model, pairs.vocabularies
     shape = model.shape(len(vocabularies.source_names), len(vocabularies.target))
     source, target = (
-        float(
-            np.mean(np.concatenate([bucket[f"{side}_length"] for bucket in pairs.corpus.buckets]))
-        )
-        for side in ("source", "target")
+        float(np.mean(np.concatenate([bucket[name] for bucket in pairs.corpus.buckets])))
+        for name in ("source_length", "target_length")
     )
-    return seq2seq_sizes.Seq2SeqSizes(model.architecture, shape, (source, target), model.embedding)
+    return models.Seq2SeqSizes(model.architecture, shape, (source, target), model.embedding)
+
+
+def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
+    """The lines of a file, after each a tab and its prediction; one column per model.
+
+    With `n_best` a line a hypothesis, and after it the sum of its symbols' log-probabilities. A
+    vote is taken over whole predictions.
+
+    Raises:
+      DataError, ConfigError: see `Kind.predict`; n-best of several models.
+    """
+    options.refuse_others("seq2seq", "n_best", "beam", "max_length")
+    if options.n_best and len(saved) > 1:
+        raise ConfigError(f"{argument('n_best')}: for a single model, got {len(saved)}")
+    if options.n_best and options.beam and options.beam < options.n_best:
+        narrow, asked = argument("beam", options.beam), argument("n_best", options.n_best)
+        raise ConfigError(f"{narrow}: less than {asked}")
+    sources = data.read_sources(saved[0].config.data, file)
+    predictions = prediction.of_each(saved, lambda model: _program(model, sources.pairs, options))
+    for line, *each in zip(sources.lines, *predictions, strict=True):
+        if options.n_best:
+            yield from (f"{line}\t{text}\t{total:.6f}" for text, total in each[0])
+            continue
+        best = [hypotheses[0][0] for hypotheses in each]
+        yield "\t".join([line, *([prediction.majority(best)] if options.vote else best)])
+
+
+def _program(
+    saved: SavedModel, pairs: Sequence[SequencePair], options: Options
+) -> PredictionProgram[list[Hypotheses]]:
+    config = saved.config
+    vocabulary = prediction.checked(SavedVocabulary, saved.vocabulary, saved.meanings)
+    if vocabulary.specials != symbols.SPECIALS:
+        raise DataError("vocabulary of another version of jaxeval", saved.meanings)
+    vocabularies, size = vocabulary.vocabularies, config.training.evaluation_batch_size
+    numbers, columns = data.encode(config.data, vocabularies, pairs, size)
+    width = max(options.beam or config.model.beam, options.n_best or 1)
+    steps = (options.max_length or config.data.max_length) + 1  # END
+
+    def run(params: Tree, batch: Batch, hparams: Hparams) -> Tree:
+        model = model_of(config.model, vocabularies, hparams)
+        return model.apply({"params": params}, batch, width, steps, method=hypotheses)
+
+    def texts(sequences: np.ndarray, totals: np.ndarray) -> Hypotheses:
+        kind = config.data.target_symbols
+        named = (vocabularies.target_text(s, kind) for s in sequences.tolist())
+        ranked = zip(named, totals.tolist(), strict=True)
+        return [(text, total) for text, total in ranked if math.isfinite(total)][: options.n_best]
+
+    def read(outputs: list[tuple[np.ndarray, np.ndarray]]) -> list[Hypotheses]:
+        return [texts(*output) for output in outputs]
+
+    # gold symbols, of which only their number is looked at
+    gold = [{**c, "target": np.zeros((len(c["source"]), 2), np.int32)} for c in columns]
+    rows, task = prediction.Rows(numbers, gold), build(config.model, vocabularies)
+    return prediction.program(saved, task.init, run, rows, read)
 
 
 KIND = kind.Kind(
@@ -222,4 +287,5 @@ KIND = kind.Kind(
     data.build,
     lambda config, pairs: (_source(config, pairs), build(config.model, pairs.vocabularies)),
     member_sizes=_member_sizes,
+    predict=predict,
 )

@@ -6,36 +6,55 @@ code); that of a softmax is the cross-entropy averaged over words.
 """
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import pydantic
+import numpy as np
+from pydantic import Field
 
-from jaxeval.config import fields, markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Table, Task, Tree, weighted_rows
-from jaxeval.data import schemes, word_tables, words
+from jaxeval.data import schemes, tagging_files, word_table, words
 from jaxeval.data import tagging as data
-from jaxeval.data.tagging import TaggingData
+from jaxeval.data.tagging import SavedVocabulary, TaggingData
 from jaxeval.errors import ConfigError
-from jaxeval.models import crf, tagging_settings
+from jaxeval.models import crf
 from jaxeval.models import tagging as models
+from jaxeval.models.tagging import TaggerSettings
 from jaxeval.population.settings import Training
-from jaxeval.tasks import kind, spans, word_vectors
+from jaxeval.tasks import kind, prediction, word_vectors
+from jaxeval.tasks import scoring as rules
+from jaxeval.tasks.prediction import Options, PredictionProgram, SavedModel
+
+Tags = list[tuple[str, ...]]  # of each sentence
+_WORDS = "features/words"  # the word table among the parameters
 
 
 @reading.settings
 class Scoring:
     """How predictions are scored."""
 
-    metric: Annotated[
-        Literal["auto", "f1", "accuracy"],
-        pydantic.Field(description="read by early stopping; auto: f1 of entities, else accuracy"),
-    ] = "auto"
-    rule: Annotated[
-        spans.Rule, pydantic.Field(description="what counts as an entity where labels are invalid")
-    ] = "conlleval"
+    metric: Literal["auto", "f1", "accuracy"] = Field(
+        "auto", description="read by early stopping; auto: f1 of entities, else accuracy"
+    )
+    rule: rules.Rule = Field(
+        "conlleval", description="what counts as an entity where labels are invalid"
+    )
+
+
+@reading.settings
+class Config:
+    """One experiment. No config file: these defaults, on the generated corpus."""
+
+    name: fields.Name = "default"
+    task: Literal["tagging"] = Field("tagging", description="what is learned")
+    data: TaggingData = TaggingData()
+    model: TaggerSettings = TaggerSettings()
+    scoring: Scoring = Scoring()
+    training: Training = Training()
 
 
 class Labels(NamedTuple):
@@ -46,17 +65,8 @@ class Labels(NamedTuple):
     legality: schemes.Legality
 
 
-def build(choices: tagging_settings.TaggerSettings, scoring: Scoring, tagged: data.Tagged) -> Task:
-    """The tagging task of a corpus; raises as `task_of`."""
-    sizes = models.Sizes(
-        tagged.predicted, tagged.alphabet, len(words.CASINGS), tagged.table.vocabulary
-    )
-    labels = Labels(tagged.labels, tagged.entities, tagged.legality)
-    return task_of(choices, scoring, sizes, labels)
-
-
 def task_of(
-    choices: tagging_settings.TaggerSettings, scoring: Scoring, sizes: models.Sizes, labels: Labels
+    choices: TaggerSettings, scoring: Scoring, sizes: models.Sizes, labels: Labels
 ) -> Task:
     """The tagging task of all corpora of these sizes and labels.
 
@@ -66,14 +76,17 @@ def task_of(
     metric = Metric(_metric(scoring, labels.entities), unit="fraction", margin=0.01)
     model = models.Tagger(choices, sizes)
     normaliser = weighted_rows if choices.classifier == "crf" else _words
-    table = spans.label_table(labels.names) if labels.entities else None
+    table = rules.label_table(labels.names) if labels.entities else None
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
-        del hparams
-        neutral = dict.fromkeys(markers.active(choices.dropout), jnp.float32(0))
-        return model.init(key, batch, neutral, None)["params"]
+        return model.init(key, batch, hparams, None)["params"]
 
-    apply = _applied(model, labels.legality if choices.mask_illegal else None)
+    def apply(params: Tree, batch: Batch, key: Array | None, hparams: Hparams) -> Any:
+        logits: Any = model.apply({"params": params}, batch, hparams, key)
+        if logits.potentials is None or not choices.mask_illegal:
+            return logits
+        legality = map(jnp.asarray, labels.legality)
+        return logits._replace(potentials=crf.mask_illegal(logits.potentials, *legality))
 
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         logits = apply(params, batch, key, hparams)
@@ -87,51 +100,24 @@ def task_of(
         return decode(apply(params, batch, None, hparams), batch.rows["length"]), carry
 
     def count(outputs: Array, batch: Batch) -> Mapping[str, Array]:
-        gold, valid = batch.rows["labels"], _valid(batch)
+        gold, length = batch.rows["labels"], batch.rows["length"]
+        valid = jnp.arange(batch.rows["forms"].shape[1])[None] < length[:, None]
         right = jnp.sum((outputs == gold) & valid, axis=1)
-        counts = {
-            "words": _words(batch),
-            "right_words": jnp.sum(right * batch.weight),
-        }
+        counts = {"words": _words(batch), "right_words": jnp.sum(right * batch.weight)}
         if table is None:
             return counts
-        return counts | spans.count(gold, outputs, valid, batch.weight, table, scoring.rule)
+        return counts | rules.count_spans(gold, outputs, valid, batch.weight, table, scoring.rule)
 
     def score(counts: Mapping[str, float]) -> dict[str, float]:
         accuracy = {"accuracy": counts["right_words"] / max(counts["words"], 1.0)}
-        return accuracy if table is None else accuracy | spans.f1(dict(counts))
+        return accuracy if table is None else accuracy | rules.f1(dict(counts))
 
+    # of windows alone: their step takes less than an update of all words; that of an LSTM takes
+    # longer, and would gain little for other last bits
+    reads_few = choices.encoder == "window" and choices.words.trained
+    rows = functools.partial(models.rows_of_windows, choices.window.reach)
     functions = init, lambda size: (), loss, predict, count, score
-    return Task(*functions, metric, normaliser, table=_word_table(choices))
-
-
-def _word_table(choices: tagging_settings.TaggerSettings) -> Table | None:
-    """Of windows alone: their step takes less than an update of all words.
-
-    That of an LSTM takes longer, and would gain little for other last bits than earlier versions.
-    """
-    if choices.encoder != "window" or not choices.words.trained:
-        return None
-    reach = choices.window.reach
-    return Table("features/words", functools.partial(models.rows_of_windows, reach))
-
-
-def _applied(
-    model: models.Tagger, legality: schemes.Legality | None
-) -> Callable[[Tree, Batch, Array | None, Hparams], models.TaggerLogits]:
-    """(params, batch, key or None, hparams) -> logits, without illegal moves if so asked."""
-
-    def apply(
-        params: Tree, batch: Batch, key: Array | None, hparams: Hparams
-    ) -> models.TaggerLogits:
-        logits: Any = model.apply({"params": params}, batch, hparams, key)
-        if logits.potentials is None or legality is None:
-            return logits
-        return logits._replace(
-            potentials=crf.mask_illegal(logits.potentials, *map(jnp.asarray, legality))
-        )
-
-    return apply
+    return Task(*functions, metric, normaliser, table=Table(_WORDS, rows) if reads_few else None)
 
 
 def _metric(scoring: Scoring, entities: bool) -> str:
@@ -149,18 +135,6 @@ def _metric(scoring: Scoring, entities: bool) -> str:
 def _words(batch: Batch) -> Array:
     """[] number of words of real rows."""
     return jnp.sum(batch.rows["length"] * batch.weight)
-
-
-def _valid(batch: Batch) -> Array:
-    """[B, T] true at words, false at padding."""
-    return jnp.arange(batch.rows["forms"].shape[1])[None] < batch.rows["length"][:, None]
-
-
-def _axes(potentials: crf.Potentials) -> crf.Potentials:
-    """Which axis of the potentials is the batch's, for vmap."""
-    if potentials.transitions.ndim == 4:
-        return crf.Potentials(1, None, None)  # type: ignore[arg-type]
-    return crf.Potentials(None, None, None)  # type: ignore[arg-type]
 
 
 def sentence_losses(
@@ -181,9 +155,7 @@ def sentence_losses(
         else:
             chosen = jnp.take_along_axis(log_probs, labels.T[..., None], axis=-1)[..., 0]
         return -jnp.sum(jnp.where(valid.T, chosen, 0.0), axis=0)
-    axes = (1, _axes(logits.potentials), 0, 0)
-    by_sentence = jax.vmap(crf.negative_log_likelihood, in_axes=axes)
-    return by_sentence(logits.emissions, logits.potentials, labels, valid)
+    return _by_sentence(crf.nll, logits, labels, valid)
 
 
 def decode(logits: models.TaggerLogits, length: Array) -> Array:
@@ -191,25 +163,83 @@ def decode(logits: models.TaggerLogits, length: Array) -> Array:
     if logits.potentials is None:
         return jnp.argmax(logits.emissions, axis=-1).T.astype(jnp.int32)
     valid = jnp.arange(logits.emissions.shape[0])[None] < length[:, None]
-    axes = (1, _axes(logits.potentials), 0)
-    return jax.vmap(crf.viterbi, in_axes=axes)(logits.emissions, logits.potentials, valid)
+    return _by_sentence(crf.viterbi, logits, valid)
 
 
-@reading.settings
-class Config:
-    """One experiment. No config file: these defaults, on the generated corpus."""
-
-    name: fields.Name = "default"
-    task: Annotated[Literal["tagging"], pydantic.Field(description="what is learned")] = "tagging"
-    data: TaggingData = TaggingData()
-    model: tagging_settings.TaggerSettings = tagging_settings.TaggerSettings()
-    scoring: Scoring = Scoring()
-    training: Training = Training()
+def _by_sentence(of_crf: Callable, logits: models.TaggerLogits, *rows: Array) -> Array:
+    """A function of `crf` for each sentence; rows [B, ...]."""
+    potentials = logits.potentials
+    by_word = potentials is not None and potentials.transitions.ndim == 4
+    axes = crf.Potentials(1 if by_word else None, None, None)  # type: ignore[arg-type]
+    in_axes = (1, axes, *[0] * len(rows))
+    values: Array = jax.vmap(of_crf, in_axes=in_axes)(logits.emissions, potentials, *rows)
+    return values
 
 
-def _source(config: Config, tagged: data.Tagged) -> kind.Source:
-    labels, widths = tagged.predicted, [*tagged.widths]
-    return word_vectors.source(config, tagged, "sentences", labels=labels, padded_widths=widths)
+def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
+    """The lines of a file, after the columns of each word its predicted tags, a column per model.
+
+    Tags of entities are in the scheme of the files that were trained on; what a model predicts
+    against the scheme is read as the rule `conlleval` does. A vote is taken word by word.
+
+    Raises:
+      DataError, ConfigError: see `Kind.predict`.
+    """
+    options.refuse_others("tagging")
+    vocabulary = prediction.checked(SavedVocabulary, saved[0].vocabulary, saved[0].meanings)
+    known = schemes.possible_tags(vocabulary.labels, vocabulary.scheme)
+    source = tagging_files.read_untagged(saved[0].config.data.source, file, known)
+    tags = prediction.of_each(saved, lambda model: _program(model, source.sentences))
+    if options.vote:
+        by_sentence = (zip(*votes, strict=True) for votes in zip(*tags, strict=True))
+        tags = [[tuple(map(prediction.majority, of_words)) for of_words in by_sentence]]
+    yield from tagging_files.with_columns(source, tags)
+
+
+def _program(saved: SavedModel, sentences: Sequence[Sequence[str]]) -> PredictionProgram[Tags]:
+    config = saved.config
+    vocabulary = prediction.checked(SavedVocabulary, saved.vocabulary, saved.meanings)
+    size = config.training.evaluation_batch_size
+    encoded = data.encode(config.data, vocabulary, sentences, size)
+    trained = config.model.words.trained
+    rows, known = word_vectors.rows_of_saved(saved, encoded, _WORDS, trained, vocabulary.rows)
+    alphabet = len(vocabulary.characters) + words.UNKNOWN + 1
+    sizes = models.Sizes(len(vocabulary.labels), alphabet, len(words.CASINGS), known)
+    entities = vocabulary.scheme != "none"
+    scheme: schemes.Scheme = config.data.scheme if entities else "none"
+    legality = schemes.allowed_transitions(vocabulary.labels, scheme)
+    labels = Labels(vocabulary.labels, entities, legality)
+    task = task_of(config.model, config.scoring, sizes, labels)
+
+    def run(params: Tree, batch: Batch, hparams: Hparams) -> Array:
+        key = jax.random.key(0)  # not looked at
+        return task.predict(params, (), batch, key, hparams)[0]
+
+    def read(numbers: list[np.ndarray]) -> Tags:
+        return [
+            _names(vocabulary, of_words[: len(sentence)])
+            for of_words, sentence in zip(numbers, sentences, strict=True)
+        ]
+
+    return prediction.program(saved, task.init, run, rows, read)
+
+
+def _names(vocabulary: SavedVocabulary, numbers: np.ndarray) -> tuple[str, ...]:
+    """Tags in the scheme of the files."""
+    tags = [vocabulary.labels[number] for number in numbers.tolist()]
+    if vocabulary.scheme == "none":
+        return tuple(tags)
+    return schemes.from_spans(schemes.lenient_spans(tags), len(tags), vocabulary.scheme)
+
+
+def _built(config: Config, tagged: data.Tagged) -> tuple[kind.Source, Task]:
+    facts = {"labels": tagged.predicted, "padded_widths": [*tagged.widths]}
+    source = word_vectors.source(config, tagged, "sentences", **facts)
+    sizes = models.Sizes(
+        tagged.predicted, tagged.alphabet, len(words.CASINGS), tagged.table.vocabulary
+    )
+    labels = Labels(tagged.labels, tagged.entities, tagged.legality)
+    return source, task_of(config.model, config.scoring, sizes, labels)
 
 
 KIND = kind.Kind(
@@ -217,10 +247,8 @@ KIND = kind.Kind(
     "data.source.path",
     lambda config: (config.data, config.training.batch_size),
     data.build,
-    lambda config, tagged: (
-        _source(config, tagged),
-        build(config.model, config.scoring, tagged),
-    ),
+    _built,
     word_vectors.for_random_splits,
-    joining=kind.Joining(word_vectors.program_key, word_tables.joined),
+    joining=kind.Joining(word_vectors.program_key, word_table.joined),
+    predict=predict,
 )

@@ -1,32 +1,28 @@
 """Word vectors: corpora, saved models, and which files' members can share a program."""
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from jaxeval.data import word_tables
 from jaxeval.errors import DataError
-from jaxeval.tasks import kind
+from jaxeval.tasks import kind, prediction
 from jaxeval.tasks.prediction import SavedModel
-
-Tables = dict[str, np.ndarray]
 
 
 def program_key(config: Any, data: Any) -> list[int]:
     """What word tables must have in common for members of both in one program: D.
 
     The number of rows too, where all rows of a trained table are added up (a global norm, the mean
-    of all vectors): zeros among them could change last bits.
+    of all vectors): zeros could change last bits.
     """
-    vocabulary, outside, dimension = word_tables.size(data)
+    vocabulary, (rows, dimension) = data.table.vocabulary, data.table.vectors.shape
     words = config.model.words
     summed = (
         config.training.optimiser.clip == "global_norm"
         or getattr(words, "initialiser", "") == "normal"
     )
-    return [dimension, vocabulary, outside] if words.trained and summed else [dimension]
+    return [dimension, vocabulary, rows - vocabulary] if words.trained and summed else [dimension]
 
 
 def source(config: Any, data: Any, rows: str, **facts: Any) -> kind.Source:
@@ -62,11 +58,15 @@ def for_random_splits(config: Any) -> Any:
     return dataclasses.replace(config, data=data)
 
 
-def of_saved(model: SavedModel, table: str, trained: bool, least: int) -> tuple[np.ndarray, int]:
-    """Vectors [V, D] that are not trained, and how many rows the vocabulary has.
+def rows_of_saved(
+    saved: SavedModel, encoded: Any, table: str, trained: bool, least: int
+) -> tuple[prediction.Rows, int]:
+    """The input of a saved model, and how many rows its vocabulary has.
+
+    What the model's split does not know is in none of its tables: all rows are known.
 
     Args:
-      model: with what lies beside it.
+      encoded: numbers and columns of each bucket, and `shared` tables.
       table: name of the trained vectors among the parameters.
       trained: whether there are such.
       least: rows that the vocabulary's numbers ask for.
@@ -74,28 +74,21 @@ def of_saved(model: SavedModel, table: str, trained: bool, least: int) -> tuple[
     Raises:
       DataError: the files do not fit one another.
     """
-    vectors, rows = model.tables.get("vectors"), 0
+    vectors, known = saved.tables.get("vectors"), 0
     if trained:
-        parameters = model.arrays.get(table)
+        parameters = saved.arrays.get(table)
         if parameters is None or parameters.ndim != 2:
-            raise DataError(f"parameters of another model: no table {table}", model.path)
-        rows = len(parameters)
+            raise DataError(f"parameters of another model: no table {table}", saved.path)
+        known = len(parameters)
         vectors = np.zeros_like(parameters) if vectors is None else vectors
         if vectors.shape[1:] != parameters.shape[1:]:
-            raise DataError("tables.npz holds vectors of another size", model.path)
+            raise DataError("tables.npz holds vectors of another size", saved.path)
     if vectors is None or vectors.ndim != 2 or vectors.dtype != np.float32:
-        raise DataError("tables.npz beside it holds no word vectors", model.path)
-    if least > len(vectors):
-        message = f"rows up to {least - 1}, the word table has {len(vectors)}"
-        raise DataError(f"vocabulary of another model: {message}", model.meanings)
-    return vectors, rows or len(vectors)
-
-
-def tables(shared: Mapping[str, np.ndarray], vectors: np.ndarray) -> tuple[Tables, Tables]:
-    """The tables of a batch, shared and split, with vectors [V, D] of a saved model.
-
-    What its split does not know is in none of its vocabulary's tables: all rows are known.
-    """
+        raise DataError("tables.npz beside it holds no word vectors", saved.path)
     rows = len(vectors)
-    known = {"known": np.ones(rows, bool), "once": np.zeros(rows, bool)}
-    return {**shared, "vectors": vectors, "pretrained": np.zeros(rows, bool)}, known
+    if least > rows:
+        message = f"rows up to {least - 1}, the word table has {rows}"
+        raise DataError(f"vocabulary of another model: {message}", saved.meanings)
+    shared = {**encoded.shared, "vectors": vectors, "pretrained": np.zeros(rows, bool)}
+    split = {"known": np.ones(rows, bool), "once": np.zeros(rows, bool)}
+    return prediction.Rows(encoded.numbers, encoded.columns, shared, split), known or rows

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from jaxeval import cli, parameters, parsers
-from jaxeval.config import changes as config_changes
+from jaxeval.config import toml
 from jaxeval.errors import ConfigError, argument
 from jaxeval.parameters import Changes, Count, Natural, NonNegative, Positive, Quiet
 
@@ -283,7 +283,7 @@ def _assigned(text: str) -> dict[str, object]:
         name, equals, value = word.partition("=")
         if not equals:
             raise ConfigError(f"{argument('enqueue')}: expected NAME=VALUE, got {word!r}")
-        tree[name] = config_changes.value(value)
+        tree[name] = toml.value(value)
     return tree
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import jax
 
 from jaxeval import files, observe, runs
-from jaxeval.config import writing
+from jaxeval.config import listing
 from jaxeval.errors import ConfigError
 from jaxeval.report import text
 from jaxeval.report import tuning as reports
@@ -93,7 +93,7 @@ def _retrained(
     """The best setting with fresh seeds, as `train` would train its config; which is written."""
     config = target.config(best.values)
     config = dataclasses.replace(config, name=f"{config.name}_tuned")
-    files.write_text(path, writing.to_toml(config))
+    files.write_text(path, listing.to_toml(config))
     if not count:
         return []
     if not quiet:

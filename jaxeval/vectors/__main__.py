@@ -14,7 +14,7 @@ from jaxeval.vectors import judge_options, options
 
 _DESCRIPTION = """\
 Judges files of word vectors, and makes a baseline of a corpus. Files are text (GloVe, word2vec),
-word2vec binary, or .npy with its words in NAME.vocab; plain, gzip or zstd.
+word2vec binary; plain or gzip.
 """
 _EPILOG = """\
 examples:
@@ -122,7 +122,6 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _read(args: argparse.Namespace) -> Iterator[Path]:
     """The files that a verb reads; of judge `judge.command` knows them."""
-    from jaxeval.data import vector_binary
     from jaxeval.vectors import questions
 
     if args.verb == "judge":
@@ -131,7 +130,7 @@ def _read(args: argparse.Namespace) -> Iterator[Path]:
         yield Path(args.corpus)
         return
     for vectors in (args.vectors, *args.against):
-        yield from vector_binary.files_of(vectors)
+        yield Path(vectors)
     for questioned in args.sets:
         yield from questions.files_of(questioned)
 
@@ -143,7 +142,7 @@ def _judge(args: argparse.Namespace) -> int:
 
 
 def _similarity(args: argparse.Namespace) -> int:
-    from jaxeval.data import vector_rows
+    from jaxeval.data import vector_table
     from jaxeval.report.vectors import terminal
     from jaxeval.vectors import lookup, pairs, similarity
     from jaxeval.vectors.differences import Resampling
@@ -155,7 +154,7 @@ def _similarity(args: argparse.Namespace) -> int:
     for name, path in _named(args.sets, "pairs").items():
         sets.append(pairs.read(path, args.column)._replace(name=name))
         if header := sets[-1].header:
-            print(f"{name}: taken as a header: {vector_rows.shown(header)}", file=sys.stderr)
+            print(f"{name}: taken as a header: {vector_table.shown(header)}", file=sys.stderr)
     needed, lower = similarity.words(sets), not args.keep_case
     read = {}
     for name, path in files.items():

@@ -33,7 +33,7 @@ class Vocabulary:
 
 
 def blocks(path: str | Path, lower_case: bool = False) -> Iterator[str]:
-    """About two megabytes of a corpus at a time, plain, gzip or zstd.
+    """About two megabytes of a corpus at a time, plain or gzip.
 
     Blocks end with a line; where a line is longer than a block (text8 is one line), with a word.
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def add_svd(parser: argparse.ArgumentParser) -> None:
     """Adds all of them; what hyperwords calls them stands in brackets."""
-    parser.add_argument("corpus", metavar="CORPUS", help="text, perhaps gzip or zstd")
+    parser.add_argument("corpus", metavar="CORPUS", help="text, perhaps gzip")
     parser.add_argument(
         "--out", required=True, metavar="FILE", help="word2vec text; gzip where it ends with .gz"
     )

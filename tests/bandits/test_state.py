@@ -32,7 +32,7 @@ def test_scores_survive_their_file(tmp_path: Path) -> None:
 def test_what_cannot_be_told_is_refused() -> None:
     """Dies if a score is overwritten, or one of no model is kept."""
     state = states.begin(["a", "b"]).tell("a", 0.5)
-    with pytest.raises(DataError, match="evaluation 1 was told before"):
+    with pytest.raises(DataError, match="evaluation 1 has a score already"):
         state.tell("a", 0.5, 1)
     with pytest.raises(DataError, match="no such model"):
         state.tell("z", 0.5)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxeval.data import sources, tagging, words
+from jaxeval.data import tagging, tagging_files, words
 
 HAND = {
     "train": "Red S-COL\ndog O\n\nred S-COL\nfox O\nran O\nfar9 O\n",
@@ -18,7 +18,7 @@ def settings(folder: Path, parts: Mapping[str, str] = HAND, **changes: Any) -> t
     folder.mkdir(exist_ok=True)
     for part, content in parts.items():
         (folder / part).write_text(content)
-    return tagging.TaggingData(source=sources.SentenceSource(path=str(folder)), **changes)
+    return tagging.TaggingData(source=tagging_files.SentenceSource(path=str(folder)), **changes)
 
 
 def vector_file(folder: Path, content: str) -> Path:
@@ -33,7 +33,7 @@ def with_vectors(folder: Path, content: str = VECTORS, **changes: Any) -> taggin
 
 def forms(settings: tagging.TaggingData) -> list[str]:
     """The forms by number, as the docstring of the module orders them."""
-    parts = tagging.read(settings).parts.values()
+    parts = tagging.read(settings)[0].values()
     return ["", *sorted({word for part in parts for s in part for word in s.words})]
 
 

@@ -42,13 +42,6 @@ def test_no_choice_of_widths_costs_less(
     )
 
 
-def test_a_free_width_for_every_length_and_a_dear_one_for_all() -> None:
-    """Dies if the cost of a width is ignored."""
-    lengths = [3, 3, 7, 12]
-    assert buckets.choose_widths(lengths, 1, 12, 0.0) == [3, 7, 12]
-    assert buckets.choose_widths(lengths, 1, 12, 1e6) == [12]
-
-
 ROWS = strategies.lists(
     strategies.tuples(strategies.integers(1, 4), strategies.integers(1, 3)), min_size=1, max_size=9
 )
@@ -95,37 +88,6 @@ def test_no_choice_of_shapes_costs_less(
     assert len(shapes) <= most
     assert _shapes_cost(rows, shapes, batch, cost) == least
     assert [*map(list, buckets.assign_shapes(lengths, targets, shapes))] == _inside(rows, shapes)
-
-
-@hypothesis.given(lengths=LENGTHS, batch=strategies.integers(1, 5), most=strategies.integers(1, 4))
-def test_rows_of_one_target_have_the_widths_of_lengths(
-    lengths: list[int], batch: int, most: int
-) -> None:
-    """Dies if texts of one target each are bucketed otherwise than by length."""
-    shapes = buckets.choose_shapes(lengths, [1] * len(lengths), batch, most, 10.0)
-    widths = buckets.choose_widths(lengths, batch, most, 10.0)
-    assert shapes == [Shape(width, 1) for width in widths]
-
-
-def test_padding_of_rows_with_few_and_many_targets_is_bounded() -> None:
-    """Dies if rows are padded to the targets of the largest: ten times the work on a corpus like
-    the laptop reviews of SemEval-14 (as many rows of each number of targets, lengths alike)."""
-    rows_of = {1: 1172, 2: 450, 3: 167, 4: 52, 5: 16, 6: 8, 7: 3, 8: 1, 13: 1}
-    targets = np.repeat([*rows_of], [*rows_of.values()])
-    draws = np.random.default_rng(0)
-    lengths = np.minimum(draws.gamma(3.0, 5.0, len(targets)).astype(int) + 2 * targets, 80)
-    work = int((lengths * targets).sum())
-    for batch, bound in ((8, 1.7), (32, 2.1)):
-        shapes = buckets.choose_shapes(lengths, targets, batch)
-        rows = buckets.assign_shapes(lengths, targets, shapes)
-        padded = sum(
-            -(-len(inside) // batch) * batch * shape.width * shape.targets
-            for inside, shape in zip(rows, shapes, strict=True)
-        )
-        assert work < padded < bound * work
-        widths = buckets.choose_widths(lengths, batch)
-        by_length = zip(buckets.assign(lengths, widths), widths, strict=True)
-        assert sum(-(-len(of) // batch) * batch * w * 13 for of, w in by_length) > 8 * work
 
 
 @hypothesis.given(lengths=LENGTHS, cuts=strategies.sets(strategies.integers(1, 8)))

@@ -1,12 +1,13 @@
-"""CoNLL column files; what all readers share stands in test_malformed.py."""
+"""Columns: CoNLL, CoNLL-U with GUM's mentions, TempEval-3; damage stands in test_malformed.py."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from jaxeval.data import conll
-from jaxeval.data.sentences import Sentence
+from jaxeval.data import conll, schemes, tagging_files
+from jaxeval.data.schemes import Sentence
 from jaxeval.errors import DataError
 
 CONLL2003 = """-DOCSTART- -X- -X- O
@@ -28,36 +29,28 @@ def _write(folder: Path, content: str) -> Path:
 
 def test_conll2003_layout(tmp_path: Path) -> None:
     """Dies if a -DOCSTART- line becomes a word, or line numbers skip the lines left out."""
-    assert conll.read(_write(tmp_path, CONLL2003)) == [
+    assert conll.read_columns(_write(tmp_path, CONLL2003)) == [
         Sentence(("EU", "rejects"), ("B-ORG", "O"), (3, 4)),
         Sentence(("Peter",), ("B-PER",), (8,)),
     ]
 
 
-@pytest.mark.parametrize(("word", "tag"), [(0, 1), (-4, -3)])
-def test_columns_are_chosen(word: int, tag: int, tmp_path: Path) -> None:
-    """Dies if the tag is always the last column, or negative columns are refused."""
-    sentences = conll.read(_write(tmp_path, CONLL2003), word, tag)
-    assert sentences[0].words == ("EU", "rejects")
-    assert sentences[0].tags == ("NNP", "VBZ")
-
-
 @pytest.mark.parametrize("blank", ["\n", "\t\n", "  \n", "\n\n\n", "\t\t\n \n"])
 def test_white_space_ends_a_sentence(blank: str, tmp_path: Path) -> None:
     """Dies if only an empty line ends a sentence (WNUT-17), or two make an empty sentence."""
-    read = conll.read(_write(tmp_path, f"a\tO\n{blank}b\tO\n{blank}"))
+    read = conll.read_columns(_write(tmp_path, f"a\tO\n{blank}b\tO\n{blank}"))
     assert [sentence.words for sentence in read] == [("a",), ("b",)]
 
 
 def test_hash_is_a_word(tmp_path: Path) -> None:
     """Dies if lines that begin with # are comments: tweets hold such words."""
-    assert conll.read(_write(tmp_path, "#\tO\n#news\tO\n"))[0].words == ("#", "#news")
+    assert conll.read_columns(_write(tmp_path, "#\tO\n#news\tO\n"))[0].words == ("#", "#news")
 
 
 def test_blanks_inside_tabs_and_no_break_spaces_belong_to_the_word(tmp_path: Path) -> None:
     """Dies if a line with tabs is split at blanks, or one with blanks at U+00A0."""
-    assert conll.read(_write(tmp_path, "New York\tO\n"))[0].words == ("New York",)
-    assert conll.read(_write(tmp_path, "10\u00a0000   CD\n"))[0].words == ("10\u00a0000",)
+    assert conll.read_columns(_write(tmp_path, "New York\tO\n"))[0].words == ("New York",)
+    assert conll.read_columns(_write(tmp_path, "10\u00a0000   CD\n"))[0].words == ("10\u00a0000",)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +69,7 @@ def test_refused(
 ) -> None:
     """Dies if a missing column, an empty field or a file of separators passes."""
     with pytest.raises(DataError, match=message) as caught:
-        conll.read(_write(tmp_path, content), *columns)
+        conll.read_columns(_write(tmp_path, content), *columns)
     assert caught.value.line == line
 
 
@@ -87,7 +80,7 @@ def test_refused(
 )
 def test_wnut17_has_its_published_size(name: str, count: int) -> None:
     """Dies if sentences are joined, split or lost."""
-    assert len(conll.read(Path(os.environ["JAXEVAL_DATA"]) / "wnut17" / name)) == count
+    assert len(conll.read_columns(Path(os.environ["JAXEVAL_DATA"]) / "wnut17" / name)) == count
 
 
 @pytest.mark.parametrize(
@@ -100,4 +93,159 @@ def test_one_column_is_not_word_and_tag(
     path = tmp_path / "f"
     path.write_text(content)
     with pytest.raises(DataError, match=r"f:1: word and tag are both column"):
-        conll.read(path, *columns)
+        conll.read_columns(path, *columns)
+
+
+SENTENCE = """# sent_id = 1
+# text = Don't go
+1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\t_
+1\tDo\tdo\tAUX\tVB\t_\t0\troot\t_\t_
+2\tn't\tnot\tPART\tRB\t_\t1\tadvmod\t_\t_
+2.1\tyou\tyou\tPRON\tPRP\t_\t_\t_\t_\t_
+3\tgo\tgo\tVERB\tVB\t_\t1\txcomp\t_\t_
+
+"""
+
+
+def _write_conllu(folder: Path, content: str) -> Path:
+    path = folder / "corpus.conllu"
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def _entities(folder: Path, fields: Sequence[str], header: str = "") -> tuple[str, ...]:
+    """Tags of one sentence, given the last column of each word."""
+    lines = [f"{i}\tw{i}" + "\t_" * 7 + f"\t{misc}\n" for i, misc in enumerate(fields, 1)]
+    return conll.read_conllu(_write_conllu(folder, header + "".join(lines)), "entity")[0].tags
+
+
+def test_ranges_empty_nodes_and_comments_are_left_out(tmp_path: Path) -> None:
+    """Dies if 1-2 or 2.1 is a word, or upos and xpos are swapped."""
+    path = _write_conllu(tmp_path, SENTENCE + SENTENCE)
+    first, second = conll.read_conllu(path)
+    assert first.words == second.words == ("Do", "n't", "go")
+    assert first.tags == ("AUX", "PART", "VERB")
+    assert (first.lines, second.lines) == ((4, 5, 7), (12, 13, 15))
+    assert conll.read_conllu(path, "xpos")[0].tags == ("VB", "RB", "VB")
+
+
+def test_the_twelve_universal_tags(tmp_path: Path) -> None:
+    """Dies if a tag of UD that Petrov et al. (2012) lack stays, or another changes."""
+    twelve = {
+        **{"ADJ": "ADJ", "ADP": "ADP", "ADV": "ADV", "AUX": "VERB", "CCONJ": "CONJ"},
+        **{"DET": "DET", "INTJ": "X", "NOUN": "NOUN", "NUM": "NUM", "PART": "PRT"},
+        **{"PRON": "PRON", "PROPN": "NOUN", "PUNCT": ".", "SCONJ": "CONJ", "SYM": "X"},
+        **{"VERB": "VERB", "X": "X"},
+    }
+    lines = [f"{i}\tw\tw\t{tag}" + "\t_" * 6 + "\n" for i, tag in enumerate(twelve, 1)]
+    path = _write_conllu(tmp_path, "".join(lines))
+    assert conll.read_conllu(path, "universal")[0].tags == tuple(twelve.values())
+    assert conll.read_conllu(path)[0].tags == tuple(twelve)
+    assert len({*twelve.values()}) == 12
+
+
+def test_outermost_mentions(tmp_path: Path) -> None:
+    """Dies if a mention inside another wins, or one that opens and closes at a word is lost."""
+    fields = [
+        "Entity=(1-person-new-x(2-place-new-x)",
+        "SpaceAfter=No",
+        "Entity=(3-time-new-x)1)",
+        "_",
+        "Discourse=a:1->2:3|Entity=(4-event-giv:act-x-9)|XML=<w>",
+    ]
+    assert _entities(tmp_path, fields) == ("B-person", "I-person", "I-person", "O", "B-event")
+
+
+def test_a_mention_inside_one_of_the_same_group(tmp_path: Path) -> None:
+    """Dies if a closing bracket closes the outer of two open mentions of one group."""
+    fields = ["Entity=(1-person-x", "Entity=(1-time-x", "Entity=1)", "Entity=1)", "_"]
+    assert _entities(tmp_path, fields) == ("B-person", "I-person", "I-person", "I-person", "O")
+
+
+def test_an_unclosed_mention_ends_with_its_sentence(tmp_path: Path) -> None:
+    """Dies if it is dropped, refused, or goes on in the next sentence."""
+    fields = ["_", "Entity=(1-person-x", "_"]
+    assert _entities(tmp_path, fields) == ("O", "B-person", "I-person")
+    line = "\t_" * 7 + "\t"
+    content = f"1\ta{line}Entity=(1-person-x\n\n1\tb{line}_\n"
+    assert conll.read_conllu(_write_conllu(tmp_path, content), "entity")[1].tags == ("O",)
+
+
+def test_parts_of_an_interrupted_mention(tmp_path: Path) -> None:
+    """Dies if the part's number is taken for a type, or parts do not close."""
+    fields = ["Entity=(5[1/2]-place-x)", "_", "Entity=(5[2/2]-place-x", "Entity=5[2/2])"]
+    assert _entities(tmp_path, fields) == ("B-place", "O", "B-place", "I-place")
+
+
+@pytest.mark.parametrize(
+    ("content", "tag", "line", "message"),
+    [
+        ("1\ta\t_\tX\t_\t_\t_\t_\t_\n", "upos", 1, "expected 10 columns.*found 9"),
+        (SENTENCE + SENTENCE.replace("PART", "_"), "upos", 13, "no upos tag"),
+        (SENTENCE.replace("n't\tnot", "\tnot"), "upos", 5, "the word is empty"),
+        (SENTENCE.replace("3\tgo", "x\tgo"), "upos", 7, "a word's number.*found 'x'"),
+        (SENTENCE[:-3] + "Entity=1)\n", "entity", 7, "mention '1' closes but never opened"),
+        (SENTENCE[:-3] + "Entity=(1)\n", "entity", 7, "no type"),
+        ("# global.Entity = GRP-kind\n" + SENTENCE, "entity", 1, "names no etype"),
+        ("# only a comment\n", "upos", None, "no sentence"),
+    ],
+)
+def test_refused_conllu(
+    content: str, tag: conll.Tag, line: int | None, message: str, tmp_path: Path
+) -> None:
+    """Dies if a damaged line is skipped or its number is that of the sentence."""
+    with pytest.raises(DataError, match=message) as caught:
+        conll.read_conllu(_write_conllu(tmp_path, content), tag)
+    assert caught.value.line == line
+
+
+@pytest.mark.skipif("JAXEVAL_DATA" not in os.environ, reason="JAXEVAL_DATA names no data folder")
+def test_gum_dev() -> None:
+    """Dies if sentences or mentions are lost: 1,341 sentences, all with legal BIO tags."""
+    folder = Path(os.environ["JAXEVAL_DATA"]) / "ud_english_gum"
+    read = conll.read_conllu(folder / "en_gum-ud-dev.conllu", "entity")
+    assert len(read) == 1341
+    kinds = {span.kind for s in read for span in schemes.to_spans(s.tags, "bio")}
+    assert kinds == {
+        *("abstract", "animal", "event", "object", "organization"),
+        *("person", "place", "plant", "substance", "time"),
+    }
+
+
+EVENTS = "The\tDT\tO\nwar\tNN\tB-EVENT\nended\tVBD\tB-EVENT\n\nNow\tRB\tO\n"
+CLASSES = "He\tPRP\tO\nsaid\tVBD\tREPORTING\nfighting\tNN\tOCCURRENCE\nended\tVBD\tOCCURRENCE\n"
+
+
+def _read_events(folder: Path, content: str, *columns: int) -> list:
+    path = folder / "train.txt"
+    path.write_text(content)
+    return conll.read_tempeval3(path, *columns)
+
+
+def test_classes_become_events_of_one_word(tmp_path: Path) -> None:
+    """Dies if classes stay plain classes (scored by accuracy), or neighbours become one event."""
+    (sentence,) = _read_events(tmp_path, CLASSES)
+    assert sentence.tags == ("O", "B-REPORTING", "B-OCCURRENCE", "B-OCCURRENCE")
+    for part in ("dev", "test"):
+        (tmp_path / f"{part}.txt").write_text(CLASSES)
+    source = tagging_files.SentenceSource(path=str(tmp_path), format="tempeval3")
+    parts, entities = tagging_files.read(source, "iobes")
+    assert entities and parts["dev"][0].tags[1:] == ("S-REPORTING", "S-OCCURRENCE", "S-OCCURRENCE")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (EVENTS.replace("NN\tB-EVENT", "NN\tB-WAR"), ":2: 'B-WAR' is no"),
+        (
+            EVENTS.replace("DT\tO", "DT\tNone"),
+            ":1: 'None' is no event tag; expected columns",
+        ),
+        ('<?xml version="1.0" ?>\n<TimeML>\n', ":2: expected 3 columns"),
+        ("\n<TimeML>\n", ":2: word and tag are both column 0 of 1"),
+    ],
+)
+def test_what_is_no_event(content: str, message: str, tmp_path: Path) -> None:
+    """Dies if another column is taken for events, or XML for words."""
+    with pytest.raises(DataError, match=message):
+        _read_events(tmp_path, content)

@@ -1,5 +1,6 @@
-"""Streams and windows: every token is predicted once, from the one before it."""
+"""Text as windows of tokens: folders, files, prepared sets; words and bytes."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -75,15 +76,6 @@ def test_one_file_of_words_is_cut_by_lines(tmp_path: Path) -> None:
     assert tokens[104:].tolist() == [3, 0, 4, 0, 0, 3, 4, 1, 0, 0, 0, 1, 0, 2, 0]
 
 
-@pytest.mark.parametrize("more", [0, 1, 19])
-def test_one_file_of_bytes_is_cut_as_enwik8(more: int, tmp_path: Path) -> None:
-    """Dies if rounding moves a byte of 90, 5 and 5 %, or a remainder is not train's."""
-    path = tmp_path / "enwik6"
-    path.write_bytes((b"ab" * 500_010)[: 1_000_000 + more])
-    text = language.build(language.LanguageData(path=str(path), unit="byte"), 4, 2)
-    assert text.tokens == {"train": 900_000 + more, "dev": 50_000, "test": 50_000}
-
-
 @pytest.mark.parametrize(
     ("builder", "expected", "unseen"),  # unseen in train: w54 .. or w57 ..
     [
@@ -106,19 +98,6 @@ def test_sets_that_lack_a_part(
     assert {p: (parts[k] == 1).sum() for k, p in enumerate(text.tokens) if k} == unseen
 
 
-def test_bytes_of_a_set_are_cut_as_one_file(tmp_path: Path) -> None:
-    """Dies if bytes of a set are cut otherwise than bytes of a file."""
-    path = tmp_path / "file"
-    path.write_text("\n".join(tiny_texts.NUMBERED) + "\n")
-    name = tiny_texts.prepare(tiny_texts.TinyTrain, tmp_path)
-    settings = [
-        language.LanguageData(path=path_or_name, unit="byte") for path_or_name in (name, str(path))
-    ]
-    file, prepared = (language.build(data, 4, 2) for data in settings)
-    assert file.fingerprint == prepared.fingerprint
-    assert file.tokens == {"train": 208, "dev": 11, "test": 11} == prepared.tokens
-
-
 @pytest.mark.parametrize(("unit", "what"), [("word", "19 lines"), ("byte", "19 bytes")])
 def test_a_text_too_short_to_cut(unit: language.Unit, what: str, tmp_path: Path) -> None:
     """Dies if a part without tokens is made."""
@@ -128,44 +107,12 @@ def test_a_text_too_short_to_cut(unit: language.Unit, what: str, tmp_path: Path)
         language.build(language.LanguageData(path=str(path), unit=unit), 4, 2)
 
 
-def test_dev_and_test_are_numbered_by_train(tmp_path: Path) -> None:
-    """Dies if a word or byte of dev alone is counted in the vocabulary."""
-    _text(tmp_path)
-    for unit, vocabulary in (("word", 5), ("byte", 6)):  # 0 and: newline, space, a, b, c
-        text = language.build(language.LanguageData(path=str(tmp_path), unit=unit, window=5), 4, 2)
-        assert text.vocabulary == vocabulary
-        assert text.corpus.shared["tokens"].max() == vocabulary - 1
-
-
-def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    """Dies if a wrong folder is a traceback."""
-    with pytest.raises(DataError, match="no such file or folder"):
-        language.build(language.LanguageData(path=str(tmp_path / "x")), 2, 2)
-    _text(tmp_path)
-    with pytest.raises(DataError, match=r"no file fits the dev pattern '\*dev\*'"):
-        language.build(language.LanguageData(path=str(tmp_path), dev="*dev*"), 2, 2)
-    with pytest.raises(DataError, match="train: 72 tokens are too few"):
-        language.build(language.LanguageData(path=str(tmp_path)), 100, 2)
-    with pytest.raises(DataError, match="no such file or folder"):
-        language.build(language.LanguageData(path=str(tmp_path / "x"), unit="byte"), 2, 2)
-
-
-def test_tokens_that_train_lacks_are_counted(tmp_path: Path) -> None:
-    """Dies if an <unk> that the text itself holds counts, or a part is mistaken for another."""
-    for part, content in (("train", "a <unk> b\n" * 9), ("valid", "<unk> c d\n"), ("test", "a\n")):
-        (tmp_path / f"{part}.txt").write_text(content)
-    actual = language.build(language.LanguageData(path=str(tmp_path), window=4), 2, 2).findings
-    assert actual.facts == {"unseen_tokens": {"dev": 2, "test": 0}}
-    assert actual.remarks[0].startswith("dev: 2 of 4 tokens (50.0%) are words that train lacks")
-    assert len(actual.remarks) == 1
-
-
 @pytest.mark.parametrize(
     ("unit", "train", "test", "message"),
     [
         ("word", "a a a\n" * 9, "a b\n", "train repeats a single word"),
         ("byte", "a" * 50, "ab", "train repeats a single byte"),
-        ("word", "a b\n" * 9, "a b\n" * 9, "train and test are the same text: "),
+        ("word", "a b\n" * 9, "a b\n" * 9, "train and test hold the same texts"),
     ],
 )
 def test_texts_with_nothing_to_learn_or_to_test(
@@ -186,4 +133,50 @@ def test_a_dev_text_that_is_another_part_is_told(part: str, tmp_path: Path) -> N
         (tmp_path / f"{name}.txt").write_text(content)
     settings = language.LanguageData(path=str(tmp_path), window=4)
     (warning,) = language.build(settings, 2, 2).findings.warnings
-    assert warning.startswith(f"dev and {part} are the same text: models are selected on")
+    begins = {"train": "100% of the texts of dev also occur in train", "test": "dev and test hold"}
+    assert warning.startswith(begins[part])
+
+
+PATTERNS = {"train": "*train*", "dev": "*valid*", "test": "*test*"}
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return tiny_texts.prepare(tiny_texts.TinyTexts, tmp_path_factory.mktemp("tfds"))
+
+
+def _source(path: str | Path, feature: str | None = None) -> language.LanguageData:
+    return language.LanguageData(path=str(path), text_feature=feature)
+
+
+def _lines(path: str | Path, feature: str | None = None) -> dict[str, list[str]]:
+    return {part: list(of) for part, of in language.lines(_source(path, feature)).items()}
+
+
+def test_lines_of_a_prepared_set(prepared: str) -> None:
+    """Dies if validation is not dev, an example's lines run together, or a newline is doubled."""
+    assert _lines(prepared) == {
+        "train": ["Zoë runs", "", "she  left", "closed", "", "a\u2028b", "c"],
+        "dev": ["Bo"],
+        "test": ["so", ""],
+    }
+    assert "tensorflow" not in sys.modules
+
+
+def test_features_that_will_not_do_are_named(prepared: str) -> None:
+    """Dies if a KeyError reaches the user, or class numbers are read as text."""
+    with pytest.raises(
+        DataError,
+        match=r"no feature for the text among body; it has .*sentence.*; set data\.text_feature",
+    ):
+        _lines(prepared, "body")
+    with pytest.raises(DataError, match=r"label is ClassLabel, not Text; it has .*article"):
+        _lines(prepared, "label")
+
+
+def test_a_set_that_is_not_utf8(tmp_path: Path) -> None:
+    """Dies if a UnicodeDecodeError reaches the user, or bytes must be UTF-8."""
+    path = tiny_texts.prepare(tiny_texts.TinyLatin, tmp_path)
+    with pytest.raises(DataError, match=r"tiny_latin/1\.0\.0 \(train\):3: not UTF-8"):
+        _lines(path)
+    assert language.contents(_source(path))["train"] == b"a\nb\nZo\xeb\n"

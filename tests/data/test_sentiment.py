@@ -1,6 +1,7 @@
-"""From classified texts to arrays: a hand-made corpus, splits of all kinds, real counts."""
+"""From classified texts to arrays, and their splits."""
 
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,79 @@ import numpy as np
 import pytest
 
 from jaxeval.config import reading
-from jaxeval.data import sentiment, sentiment_lookup, sentiment_sources, splits, words
+from jaxeval.data import sentiment, sentiment_files, splits, targeted, words
+from jaxeval.data.buckets import Shape
 from jaxeval.data.labelled_text import LabelledText, Target
+from jaxeval.data.targeted import TargetedSentence
 from jaxeval.errors import ConfigError, DataError
 from tests.data import hand_sentiment
+
+
+def _text(content: str, *targets: tuple[str, str]) -> LabelledText:
+    """A text with a target for each (words, label), at the first place where the words stand."""
+    places = [(content.index(words), words, label) for words, label in targets]
+    return LabelledText(
+        content, tuple(Target(at, at + len(words), label) for at, words, label in places)
+    )
+
+
+def _words(sentence: TargetedSentence) -> list[list[str]]:
+    return [[*sentence.words[target.start : target.end]] for target in sentence.targets]
+
+
+def _one(text: LabelledText, tokenised: bool = False) -> TargetedSentence:
+    (sentence,) = targeted.sentences({"train": [text]}, tokenised)["train"]
+    return sentence
+
+
+def test_targets_in_words() -> None:
+    """Dies if a target at an end, beside punctuation, with accents or emoji or within a word
+    covers other words, or keeps its characters' places."""
+    content = "Cafe\u0301's bar-food 👩🏽\u200d🍳 wasn't pizza"
+    targets = ("Cafe\u0301", "x"), ("ar-foo", "y"), ("👩🏽\u200d🍳", "x"), ("pizza", "y")
+    sentence = _one(_text(content, *targets))
+    assert _words(sentence) == [["Cafe\u0301"], ["ar", "-", "foo"], ["👩🏽\u200d🍳"], ["pizza"]]
+    assert sentence.targets[0] == Target(0, 1, "x")
+    assert sentence.targets[-1].end == len(sentence.words)
+    assert [*sentence.words[:4]] == ["Cafe\u0301", "'s", "b", "ar"]
+
+
+def test_words_between_blanks_are_cut_at_targets_alone() -> None:
+    """Dies if text that is in words already is cut by rules, or a target keeps its neighbours."""
+    sentence = _one(_text("don't #food-court .", ("food", "x")), tokenised=True)
+    assert sentence.words == ("don't", "#", "food", "-court", ".")
+    assert sentence.targets == (Target(2, 3, "x"),)
+
+
+def test_equal_texts_have_equal_words() -> None:
+    """Dies if a text of two parts is cut in two ways: it could not be dealt as a whole."""
+    train, test = _text("barfoodpub", ("food", "x")), _text("barfoodpub", ("bar", "y"))
+    read = targeted.sentences({"train": [train], "test": [test]}, False)
+    assert read["train"][0].words == read["test"][0].words == ("bar", "food", "pub")
+
+
+SENTENCES = [
+    TargetedSentence(("a", "b", "c"), (Target(0, 1, "x"), Target(1, 3, "y"))),
+    TargetedSentence(("b",), (Target(0, 1, "y"),)),
+]
+
+
+def test_arrays_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if padding is no 0, a target takes another's place or label, or K is not kept."""
+    monkeypatch.setattr(targeted.buckets, "choose_shapes", lambda *_: [Shape(4, 3)])
+    rows = targeted.rows(SENTENCES, "sentences")
+    (arrays,) = targeted.lay_out(rows, ["", "a", "b", "c"], ["x", "y"], 2, 1).columns
+    expected = {
+        "forms": [[1, 2, 3, 0], [2, 0, 0, 0]],
+        "length": [3, 1],
+        "start": [[0, 1, 0], [0, 0, 0]],
+        "end": [[1, 3, 0], [1, 0, 0]],
+        "targets": [2, 1],
+        "labels": [[0, 1, 0], [1, 0, 0]],
+    }
+    assert {name: array.tolist() for name, array in arrays.items()} == expected
+    assert all(array.dtype == np.int32 for array in arrays.values())
+
 
 VECTORS = "pub 1 2\ngood 3 4\n<unk> 5 6\n"
 
@@ -46,40 +116,6 @@ def test_arrays_hold_the_texts(rows: Any, tmp_path: Path) -> None:
     assert max(shape.targets for shape in classified.shapes) == (1 if rows == "targets" else 2)
 
 
-def test_vectors(tmp_path: Path) -> None:
-    """Dies if a vector lands on another word, or coverage is not told."""
-    (tmp_path / "v").write_text(VECTORS)
-    classified = hand_sentiment.build(
-        tmp_path / "c", vectors=str(tmp_path / "v"), vectors_unknown="<unk>"
-    )
-    named = classified.vocabulary(0)["vectors"]
-    assert {n: classified.table.vectors[row].tolist() for n, row in named.items()} == {
-        "pub": [1, 2],
-        "good": [3, 4],
-    }
-    assert classified.table.vectors[words.UNKNOWN].tolist() == [5, 6]
-    assert classified.findings.facts["vectors"]["dev"] == {"tokens": 0.5, "types": 0.5}
-    assert classified.corpus.shared["pretrained"].sum() == 4
-    untrained = classified.table.untrained
-    assert [*untrained(True)] == ["vectors"] and untrained(False)
-
-
-def test_texts_without_targets(tmp_path: Path) -> None:
-    """Dies if the label of a whole text is of its first word, or counts as no target."""
-    folder = tmp_path / "c"
-    folder.mkdir()
-    for part, lines in {"train": "1 a b\n0 c\n", "dev": "1 c d\n", "test": "0 d\n"}.items():
-        (folder / part).write_text(lines)
-    source = sentiment_sources.SentimentSource(path=str(folder), format="sst")
-    classified = sentiment.build(sentiment.SentimentData(source=source), 2)
-    assert not classified.targeted
-    assert {shape.targets for shape in classified.shapes} == {1}
-    for bucket in classified.corpus.buckets:
-        assert bucket["targets"].tolist() == [1] * len(bucket["length"])
-        assert not bucket["start"].any() and not bucket["end"].any()
-    assert classified.vocabulary(0)["tokenised"] and not classified.vocabulary(0)["targeted"]
-
-
 def test_padding_that_is_read(tmp_path: Path) -> None:
     """Dies if padding is masked though it is to be read, is a word, or a text is not cut; or if
     a text to be classified is read in another way."""
@@ -87,80 +123,20 @@ def test_padding_that_is_read(tmp_path: Path) -> None:
     folder.mkdir()
     for part, lines in {"train": "1 a b c d\n0 c\n", "dev": "1 c d\n", "test": "0 d\n"}.items():
         (folder / part).write_text(lines)
-    source = sentiment_sources.SentimentSource(path=str(folder), format="sst")
+    source = sentiment_files.SentimentSource(path=str(folder), format="sst")
     data = sentiment.SentimentData(source=source, padded_to=3)
     classified = sentiment.build(data, 2)
     (bucket,) = classified.corpus.buckets
     assert bucket["length"].tolist() == [3] * 4
     assert (bucket["forms"] > 0).sum(axis=1).tolist() == [3, 1, 2, 1]
     assert classified.corpus.shared["row"][0] == 0 and classified.split(0).tables["known"][0]
-    saved = reading.from_dict(sentiment_lookup.SavedVocabulary, classified.vocabulary(0))
+    saved = reading.from_dict(sentiment.SavedVocabulary, classified.vocabulary(0))
     texts = [LabelledText("a b c d", (Target(0, 0, ""),)), LabelledText("c", (Target(0, 0, ""),))]
-    encoded = sentiment_lookup.encode(data, saved, texts, 2)
+    _, encoded = sentiment.encode(data, saved, texts, 2)
     (others,) = encoded.columns
     row, known = encoded.shared["row"], classified.corpus.shared["row"]
     assert others["length"].tolist() == [3, 3]
     assert row[others["forms"]].tolist() == known[bucket["forms"][:2]].tolist()
-
-
-def test_texts_that_begin_alike_are_different_ones(tmp_path: Path) -> None:
-    """Dies if random splits deal texts together, or keep one of them, for equal first words."""
-    folder = tmp_path / "c"
-    folder.mkdir()
-    for part in splits.PARTS:
-        lines = [f"{n % 2} a {part} {n}\n" for n in range(20)]
-        (folder / part).write_text("".join(lines))
-    source = sentiment_sources.SentimentSource(path=str(folder), format="sst")
-    read = [
-        sentiment.build(sentiment.SentimentData(source=source, vocabulary="all", padded_to=n), 4)
-        for n in (None, 1)
-    ]
-    counts = [[sum(map(len, of)) for of in data.split(1)[:3]] for data in read]
-    assert counts[0] == counts[1] and min(counts[0]) > 3
-
-
-def test_texts_with_targets_are_not_cut(tmp_path: Path) -> None:
-    """Dies if a target may be cut off."""
-    with pytest.raises(ConfigError, match=r"data\.padded_to"):
-        sentiment.build(sentiment.SentimentData(padded_to=3), 2)
-
-
-def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
-    """Dies if a changed word, place, label or part leaves it, or what a row is changes it."""
-    first = hand_sentiment.build(tmp_path / "c").fingerprint
-    assert (
-        first
-        == hand_sentiment.build(tmp_path / "c", rows="sentences", vocabulary="all").fingerprint
-    )
-    changed = [
-        {**hand_sentiment.HAND, "dev": [("bad club", "club", "neg")]},
-        {**hand_sentiment.HAND, "dev": [("bad pub", "bad", "neg")]},
-        {**hand_sentiment.HAND, "dev": [("bad pub", "pub", "pos")]},
-        {
-            **hand_sentiment.HAND,
-            "dev": hand_sentiment.HAND["test"],
-            "test": hand_sentiment.HAND["dev"],
-        },
-    ]
-    prints = [
-        hand_sentiment.build(tmp_path / f"c{k}", parts).fingerprint
-        for k, parts in enumerate(changed)
-    ]
-    assert len({first, *prints}) == 5
-
-
-def test_named_labels(tmp_path: Path) -> None:
-    """Dies if their order is not kept, or a config cannot name them."""
-    assert hand_sentiment.build(tmp_path / "c", labels=("pos", "odd", "neg")).labels == [
-        "pos",
-        "odd",
-        "neg",
-    ]
-    read = reading.read(sentiment.SentimentData, None, ['labels=["b", "a"]'])
-    assert read.labels == ("b", "a")
-    for labels in ('["a"]', '["a", "a"]', "none"):
-        with pytest.raises(ConfigError, match="labels"):
-            reading.read(sentiment.SentimentData, None, [f"labels={labels}"])
 
 
 @pytest.mark.parametrize(
@@ -184,29 +160,6 @@ def test_what_is_refused(
         hand_sentiment.build(tmp_path / "c", {**hand_sentiment.HAND, **parts}, **changes)
 
 
-def test_findings(tmp_path: Path) -> None:
-    """Dies if counts of classes are of rows, or a drawn part is not told."""
-    assert hand_sentiment.build(tmp_path / "c", rows="sentences").findings.facts == {
-        "texts": {"train": 2, "dev": 1, "test": 1},
-        "classes": {"train": {"neg": 1, "pos": 2}, "dev": {"neg": 1}, "test": {"pos": 1}},
-    }
-    settings = hand_sentiment.settings(
-        tmp_path / "d",
-        {
-            "train": hand_sentiment.HAND["train"]
-            + hand_sentiment.HAND["dev"]
-            + hand_sentiment.HAND["test"]
-        },
-    )
-    drawn = sentiment.build(
-        reading.read(
-            sentiment.SentimentData, settings, ["test_fraction=0.25", "dev_fraction=0.4"]
-        ),
-        2,
-    )
-    assert "test: the files have none; it is 25% of train's texts" in drawn.findings.remarks[1]
-
-
 def test_contradictions_and_mixed_forms_are_told(tmp_path: Path) -> None:
     """Dies if one target has two labels, or one file two Unicode forms, without a word of it."""
     composed, apart = "caf\u00e9", "cafe\u0301"
@@ -215,9 +168,9 @@ def test_contradictions_and_mixed_forms_are_told(tmp_path: Path) -> None:
     found = hand_sentiment.build(tmp_path, {**hand_sentiment.HAND, "train": train})
     said = "\n".join(found.findings.warnings)
     assert "train: 1 targets have several labels, such as 'bar' (neg, pos)" in said
-    assert "train mixes NFC (1) and NFD (1): equal letters are different symbols" in said
+    assert "texts are in NFC (train 1) and NFD (train 1): equal letters are" in said
     plain = hand_sentiment.build(tmp_path / "p").findings.warnings
-    assert not [line for line in plain if "several labels" in line or "mixes" in line]
+    assert not [line for line in plain if "several labels" in line or "NFC" in line]
 
 
 @pytest.mark.skipif("JAXEVAL_DATA" not in os.environ, reason="JAXEVAL_DATA names no data folder")
@@ -228,8 +181,97 @@ def test_contradictions_and_mixed_forms_are_told(tmp_path: Path) -> None:
 def test_published_sizes(folder: str, name: Any, counts: tuple[int, ...]) -> None:
     """Dies if texts are lost between file and arrays; TREC's dev is a fifth of its texts."""
     path = str(Path(os.environ["JAXEVAL_DATA"]) / folder)
-    source = sentiment_sources.SentimentSource(path=path, format=name)
+    source = sentiment_files.SentimentSource(path=path, format=name)
     classified = sentiment.build(sentiment.SentimentData(source=source), 32)
     sizes = [sum(map(len, classified.given_split[part])) for part in splits.PARTS]
     assert np.abs(np.array(sizes) - counts).max() <= (0 if name == "sst" else 2)
     assert sum(sizes) == sum(counts)
+
+
+@pytest.mark.parametrize("rows", ["targets", "sentences"])
+@pytest.mark.parametrize("split", ["stratified", "block"])
+def test_random_splits_keep_texts_whole_and_shapes_equal(split: Any, rows: Any) -> None:
+    """Dies if targets of a text are in two parts, a row is lost or doubled, padding is in front,
+    or a split's arrays have other shapes: its members could not share a program."""
+    classified = hand_sentiment.generated(split=split, rows=rows, vocabulary="all")
+    own = classified.split(0)
+    texts = [
+        [tuple(row[: row.nonzero()[0].max() + 1]) for row in bucket["forms"]]
+        for bucket in classified.corpus.buckets
+    ]
+    whole = [*range(sum(map(len, texts)))]
+    seen = []
+    for number in range(4):
+        drawn = classified.split(number)
+        real = hand_sentiment.real(drawn)
+        for part in splits.PARTS:
+            assert [*map(len, getattr(drawn, part))] == [*map(len, getattr(own, part))]
+        positions = {
+            part: [classified.positions[b][row] for b, of in enumerate(real[part]) for row in of]
+            for part in splits.PARTS
+        }
+        assert sorted(sum(positions.values(), [])) == whole  # noqa: RUF017
+        of_part = {
+            part: {texts[b][row] for b, of in enumerate(real[part]) for row in of}
+            for part in splits.PARTS
+        }
+        assert sum(map(len, of_part.values())) == len(set().union(*of_part.values()))
+        seen.append(sorted(map(int, positions["test"])))
+        if split == "stratified":
+            assert {p: sum(map(len, of)) for p, of in real.items()} == {
+                p: sum(map(len, of)) for p, of in classified.given_split.items()
+            }
+    assert len({*map(tuple, seen)}) == 4
+
+
+def test_a_text_that_stands_in_two_parts_is_dealt_as_one(tmp_path: Path) -> None:
+    """Dies if it is in train and test of a random split, or arrays are too short for it."""
+    text = ("odd pub", "odd", "neg")
+    parts = {
+        **hand_sentiment.HAND,
+        "train": [*hand_sentiment.HAND["train"], text],
+        "dev": [*hand_sentiment.HAND["dev"], ("so bad", "so", "neg")],
+    }
+    classified = hand_sentiment.build(tmp_path / "c", parts, vocabulary="all")
+    assert [sum(map(len, part)) for part in classified.split(0)[:3]] == [5, 2, 1]
+    with pytest.raises(ConfigError, match="split 1: no text is left for test, of 5"):
+        classified.split(1)
+    parts["test"] = [*parts["test"], ("no pub", "pub", "neg")]
+    classified = hand_sentiment.build(tmp_path / "d", parts, vocabulary="all")
+    for number in range(1, 9):
+        real = hand_sentiment.real(classified.split(number))
+        together = [
+            hand_sentiment.items(classified, classified.split(number), part) for part in real
+        ]
+        whole = [items for items in together if any(item[0] == ("odd", "pub") for item in items)]
+        assert len(whole) == 1 and sum(map(Counter.total, together)) == 8
+
+
+def test_known_and_once_count_a_text_once(tmp_path: Path) -> None:
+    """Dies if a word counts for every target of its text, or words of dev do."""
+    classified = hand_sentiment.build(tmp_path / "c")
+    names = {row: word for word, row in classified.table.folded.items()}
+    tables = classified.split(0).tables
+    once = {names[row] for row in np.flatnonzero(tables["once"]).tolist()}
+    known = {names[row] for row in np.flatnonzero(tables["known"]).tolist() if row > words.UNKNOWN}
+    assert once == {",", "bad", "food", ".", "the"} and known == once | {"good", "bar"}
+    two = hand_sentiment.build(tmp_path / "c", min_count=2).split(0).tables["known"]
+    assert two.sum() == words.UNKNOWN + 1 + 2
+
+
+def test_known_of_random_splits() -> None:
+    """Dies if tables are those of the given split, or padding counts as the bucket's last row."""
+    classified = hand_sentiment.generated(split="block", vocabulary="all", min_count=2)
+    for number in (1, 2):
+        split = classified.split(number)
+        texts = {
+            tuple(classified.table.row[bucket["forms"][row, : bucket["length"][row]]].tolist())
+            for bucket, rows in zip(
+                classified.corpus.buckets, hand_sentiment.real(split)["train"], strict=True
+            )
+            for row in rows
+        }
+        counts = Counter(row for text in texts for row in text)
+        real = range(2, len(classified.table.vectors))
+        assert split.tables["known"][2:].tolist() == [counts[row] > 1 for row in real]
+        assert split.tables["once"][2:].tolist() == [counts[row] == 1 for row in real]

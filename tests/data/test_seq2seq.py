@@ -1,6 +1,7 @@
 """From columns of text to arrays: a hand-made corpus, laws on drawn ones, mistakes in files."""
 
 import tempfile
+import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies
 
-from jaxeval.data import buckets, checks, seq2seq, splits
+from jaxeval.data import buckets, checks, seq2seq, symbols
+from jaxeval.errors import DataError
 from tests.data import hand_seq2seq
 
 LETTERS = strategies.characters(exclude_characters="\t\n\r\0\ufeff", exclude_categories=["Cs"])
@@ -59,26 +61,6 @@ def test_numbers_of_a_hand_made_corpus(tmp_path: Path) -> None:
         "source_length": (np.int32, (4,)),
         "target_length": (np.int32, (4,)),
     }
-
-
-def test_sizes_of_vocabularies(tmp_path: Path) -> None:
-    """Dies if features lack specials of their own or count where there are none.
-
-    As published for Albanian: 29 letters and 27 features give 33, 31 and 33 + 31 numbers.
-    """
-    letters = "abcdefghijklmnopqrstuvwxyz çëé"[:29]
-    features = ";".join(f"F{k}" for k in range(27))
-    line = f"{letters[:20]}\t{letters[9:]}\t{features}\n"
-    parts = {**dict.fromkeys(splits.PARTS, line), "test": line * 2}
-    actual = hand_seq2seq.inflection(tmp_path / "c", parts).vocabularies
-    assert actual.features is not None and len(actual.features) == 31
-    assert (len(actual.source_names), len(actual.target)) == (64, 33)
-    apart = hand_seq2seq.inflection(tmp_path / "c", parts, tied=False).vocabularies
-    assert (len(apart.source_names), len(apart.source), len(apart.target)) == (24 + 31, 24, 24)
-    for column in (None, 0):
-        settings = hand_seq2seq.settings(tmp_path / "c", parts, features_column=column)
-        none = seq2seq.build(settings, 2).vocabularies
-        assert none.features is None and len(none.source_names) == 33
 
 
 def test_a_tied_symbol_is_known_on_both_sides(tmp_path: Path) -> None:
@@ -137,64 +119,84 @@ def test_every_pair_is_in_one_bucket_of_its_part(
         assert sorted(dealt) == [*range(len(bucket["source"]))]
 
 
-@hypothesis.given(pairs=PAIRS)
-@hypothesis.settings(max_examples=30, deadline=None)
-def test_widths_are_those_of_the_longest_rows(pairs: list[tuple[str, str]]) -> None:
-    """Dies if one side alone chooses the bucket, or is padded to the other's width."""
-    loaded = _bucketed(dict.fromkeys(splits.PARTS, pairs))
-    keys = sorted({max(len(source), len(target)) + 2 for source, target in pairs})
-    assert [max(widths) for widths in loaded.widths] == keys
-    for bucket, widths in zip(loaded.corpus.buckets, loaded.widths, strict=True):
-        assert (bucket["source"].shape[1], bucket["target"].shape[1]) == widths
-        assert (bucket["source_length"].max(), bucket["target_length"].max()) == widths
-
-
-def test_max_widths(tmp_path: Path) -> None:
-    """Dies if the setting is not heeded, or the batch size not told."""
-    lines = "ab\tc\n" * 50 + f"{'ab' * 30}\tdc\n" * 50
-    parts = {"train": lines, "dev": lines, "test": lines.replace("b", "a")}
-    widths = [
-        seq2seq.build(hand_seq2seq.settings(tmp_path / "c", parts, max_widths=most), batch).widths
-        for most, batch in ((12, 50), (1, 50), (12, 300))
-    ]
-    assert widths == [[(4, 3), (62, 4)], [(62, 4)], [(62, 4)]]
-
-
-def test_random_splits(tmp_path: Path) -> None:
-    """Dies if a split changes how many rows a part has, or its number changes nothing."""
-    lines = "".join(f"{'a' * (k % 5 + 1)}\tb{k}\tN\n" for k in range(40))
-    parts = {"train": lines, "dev": lines, "test": lines.replace("b", "c")}
-    loaded = hand_seq2seq.inflection(tmp_path / "c", parts)
-    own, first, second = (loaded.split(number) for number in (0, 1, 2))
-    plain = [[r.tolist() for part in s[:3] for r in part] for s in (own, first, second)]
-    assert plain[0] != plain[1] != plain[2]
-    assert [len(rows) for rows in plain[0]] == [len(rows) for rows in plain[1]]
-
-
-def test_other_columns_and_separators(tmp_path: Path) -> None:
-    """Dies if the columns' order is fixed, or features are always split at semicolons."""
-    parts = dict.fromkeys(splits.PARTS, "7\tpos=N,num=PL;x\tform\tlemma\n")
-    columns = {"source_column": 4, "target_column": 3, "features_column": 2}
-    read = seq2seq.read(
-        hand_seq2seq.settings(tmp_path / "c", parts, feature_separator=",", **columns)
+def test_fewer_train_pairs(tmp_path: Path) -> None:
+    """Dies if dev is cut too, the last pairs are kept, or too few pass for what was asked."""
+    parts = {**hand_seq2seq.HAND, "dev": hand_seq2seq.HAND["dev"] * 2}
+    read = seq2seq.read(hand_seq2seq.settings(tmp_path / "c", parts, train_items=1))
+    assert [pair.source for pair in read["train"]] == [("a", "b")] and len(read["dev"]) == 2
+    message = hand_seq2seq.refused(
+        tmp_path / "c", "train", hand_seq2seq.HAND["train"], train_items=3
     )
-    pair = seq2seq.SequencePair(tuple("lemma"), tuple("form"), ("pos=N", "num=PL;x"))
-    assert read == {part: [pair] for part in splits.PARTS}
+    assert message == "train: data.train_items asks for 3 pairs, found 2"
 
 
-def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
-    """Dies if a changed source, target, feature, unit or part leaves it, or a rebuild does not."""
-    first = hand_seq2seq.inflection(tmp_path / "c").fingerprint
-    assert first == hand_seq2seq.inflection(tmp_path / "copy", max_widths=1).fingerprint
-    changes = [("bz\t", "bw\t"), ("ba", "bb"), ("N;X", "N;Y"), ("ba\tN;X", "ba\tX;N")]
-    parts = [
-        {**hand_seq2seq.HAND, "dev": hand_seq2seq.HAND["dev"].replace(*change)}
-        for change in changes
-    ]
-    first_train, last_train = hand_seq2seq.HAND["train"].splitlines(keepends=True)
-    parts.append(
-        {**hand_seq2seq.HAND, "train": first_train, "dev": last_train + hand_seq2seq.HAND["dev"]}
-    )
-    prints = [hand_seq2seq.inflection(tmp_path / "c", changed).fingerprint for changed in parts]
-    prints.append(hand_seq2seq.inflection(tmp_path / "c", target_symbols="words").fingerprint)
-    assert len({first, *prints}) == len(prints) + 1
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("ab\tba", "expected a column 3 (features), found 2, split at tabs"),
+        ("ab\t\tV", "column 2 (target) is empty"),
+        ("\tab\tV", "column 1 (source) is empty"),
+        ("ab\tba\t ", "column 3 (features) is empty"),
+        ("ab\tba\tV;", "an empty feature in 'V;'"),
+        ("ab\tba\tV; ;PL", "an empty feature in 'V; ;PL'"),
+        ("abcd\tba\tV", "a source of 5 symbols; data.max_length allows 4"),
+        ("ab\tabcde\tV", "a target of 5 symbols; data.max_length allows 4"),
+    ],
+)
+def test_mistakes_in_lines_are_named(line: str, message: str, tmp_path: Path) -> None:
+    """Dies if a bad line is cut, padded or skipped, or its number counts no blank lines."""
+    good = "abc\tabcd\tV\n"
+    actual = hand_seq2seq.refused(tmp_path / "c", "dev", f"{good}\n{line}\n", max_length=4)
+    assert actual == f"dev:3: {message}"
+
+
+def test_symbols_that_train_lacks_are_counted(tmp_path: Path) -> None:
+    """Dies if sides are mixed up (dev: source z, feature X; test: target z), or none are told."""
+    actual = hand_seq2seq.inflection(tmp_path / "c").findings
+    once = {"types": 1, "tokens": 1}
+    assert actual.facts["unseen_symbols"] == {
+        "source": {"dev": once},
+        "target": {"test": once},
+        "features": {"dev": once},
+    }
+    line = "symbols of source: dev has 1 that train lacks, 1 of its 2 (50.00%): 'z' (1)"
+    assert line in actual.remarks and not actual.warnings
+
+
+def test_another_normalisation_form_is_named(tmp_path: Path) -> None:
+    """Dies if NFD beside NFC is silent, or the same form, or plain ASCII, is warned of."""
+    parts = {"train": "é\tab\n", "dev": "e\tba\n", "test": "éé\tb\n"}
+    columns = {"features_column": None}
+    for form, warnings in (("NFC", 0), ("NFD", 1)):
+        test = unicodedata.normalize(form, parts["test"])
+        settings = hand_seq2seq.settings(tmp_path / form, {**parts, "test": test}, **columns)
+        actual = seq2seq.build(settings, 2).findings
+        assert len(actual.warnings) == warnings
+    assert actual.warnings[0].startswith("source: texts are in NFC (train 1) and NFD (test 1)")
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (
+            {**hand_seq2seq.HAND, "test": hand_seq2seq.HAND["train"]},
+            r"train and test hold the same pairs \(2\)",
+        ),
+        (
+            {**hand_seq2seq.HAND, "train": "ab\ta\tN\n"},
+            "the targets of train have a single symbol",
+        ),
+    ],
+)
+def test_nothing_to_learn_or_to_test(parts: dict[str, str], message: str, tmp_path: Path) -> None:
+    """Dies if train is scored as test, or one symbol is trained on."""
+    with pytest.raises(DataError, match=message):
+        hand_seq2seq.inflection(tmp_path / "c", parts)
+
+
+def test_a_sequence_ends_at_its_first_end() -> None:
+    """Dies if what a model writes after END counts, or a missing END cuts the last symbol."""
+    start, end = symbols.START, symbols.END
+    assert symbols.upto_end([start, 5, 6, end, 7, end]) == [5, 6]
+    assert symbols.upto_end([5, start, 6]) == [5, start, 6]
+    assert symbols.upto_end([end, 5]) == symbols.upto_end([start]) == symbols.upto_end([]) == []

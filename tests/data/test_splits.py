@@ -1,10 +1,21 @@
-"""Splits: the given one by hand, random ones by their laws."""
+"""Splits: of rows, and of groups that stay whole."""
 
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import hypothesis
 import numpy as np
+import pytest
+from hypothesis import strategies
 
 from jaxeval.data import splits
+from jaxeval.data.splits import Fractions, Groups
 
-NAMES = ["train"] * 60 + ["dev"] * 20 + ["test"] * 30
+TRAIN, DEV, TEST = range(3)
+
+NAMES = {"train": range(60), "dev": range(20), "test": range(30)}
 BUCKETS = [np.arange(0, 110, 2), np.arange(1, 109, 2), np.array([109])]
 
 
@@ -15,43 +26,138 @@ def _plain(rows: splits.Rows) -> dict[str, list[list[int]]]:
 def test_given_counts_within_each_bucket() -> None:
     """Dies if rows are numbered in the corpus instead of in their bucket."""
     rows = splits.given_split(
-        ["dev", "train", "test", "train"], [np.array([1, 2]), np.array([0, 3])]
+        {"train": "ab", "dev": "c", "test": "d"}, [np.array([1, 3]), np.array([0, 2])]
     )
-    assert _plain(rows) == {"train": [[0], [1]], "dev": [[], [0]], "test": [[1], []]}
+    assert _plain(rows) == {"train": [[0], [0]], "dev": [[], [1]], "test": [[1], []]}
 
 
 def test_random_deals_every_row_once_and_as_many_to_each_part() -> None:
     """Dies if parts share a row, a row is lost or shapes differ between splits."""
     own = splits.given_split(NAMES, BUCKETS)
     for number in (1, 2, 3):
-        drawn = splits.random(own, number)
+        drawn = splits.numbered(own, number)
         for bucket, rows in enumerate(BUCKETS):
             dealt = np.concatenate([drawn[part][bucket] for part in splits.PARTS])
             assert sorted(dealt.tolist()) == [*range(len(rows))]
             for part in splits.PARTS:
                 assert len(drawn[part][bucket]) == len(own[part][bucket])
+                assert (np.diff(drawn[part][bucket]) > 0).all()
 
 
-def test_numbers_name_splits() -> None:
-    """Dies if the split depends on anything but its number, or on nothing."""
-    own = splits.given_split(NAMES, BUCKETS)
-    first, second = (_plain(splits.random(own, number)) for number in (1, 2))
-    assert first == _plain(splits.random(own, 1))
-    assert first != second and first != _plain(own)
+FRACTIONS = Fractions(0.2, 0.2)
+SIZES = strategies.lists(strategies.integers(1, 4), min_size=3, max_size=12)
 
 
-def test_a_split_does_not_depend_on_the_one_it_was_drawn_from() -> None:
-    """Dies if drawing from a split that was drawn before gives other rows."""
-    own = splits.given_split(NAMES, BUCKETS)
-    assert _plain(splits.random(splits.random(own, 5), 3)) == _plain(splits.random(own, 3))
+def _groups(sizes: Sequence[int], seed: int = 0, buckets: int = 3) -> Groups:
+    """Groups of these sizes, a row an item, dealt at random into buckets, parts and labels."""
+    generator = np.random.default_rng(seed)
+    bucket, part = (generator.integers(n, size=len(sizes)) for n in (buckets, 3))
+    labels = [generator.choice(["good", "bad"], size=size).tolist() for size in sizes]
+    rows = [(g, label) for g, of_group in enumerate(labels) for label in of_group]
+    keys = [g for g, _ in rows]
+    return splits.collect(
+        keys,
+        [[label] for _, label in rows],
+        [splits.PARTS[part[g]] for g in keys],
+        [np.flatnonzero(bucket[keys] == b) for b in range(buckets)],
+    )
 
 
-def test_rows_are_dealt_evenly() -> None:
-    """Dies if some rows never leave their part: over 300 splits each is near its share."""
-    own = splits.given_split(NAMES, BUCKETS)
-    counts = np.zeros(len(BUCKETS[0]))
-    for number in range(1, 301):
-        counts[splits.random(own, number)["test"][0]] += 1
-    share = len(own["test"][0]) / len(counts)
-    spread = np.sqrt(share * (1 - share) / 300)
-    assert np.abs(counts / 300 - share).max() < 5 * spread
+def test_rows_with_equal_keys_are_a_group() -> None:
+    """Dies if a text that stands again is another group, or is numbered by its last place."""
+    groups = splits.collect(
+        ["b", "a", "b", "c"],
+        [["x"], ["y", "x"], ["y"], ["x", "y"]],
+        ["train", "dev", "test", "test"],
+        [np.array([1]), np.array([0, 2, 3])],
+    )
+    assert [rows.tolist() for rows in groups.of_row] == [[1], [0, 0, 2]]
+    assert groups.bucket.tolist() == [1, 0, 1]
+    assert groups.rows.tolist() == [2, 1, 1] and groups.items.tolist() == [2, 2, 2]
+    assert groups.part.tolist() == [TRAIN, DEV, TEST]
+    assert len({*groups.labels.tolist()}) == 1  # x and y each
+    counts = groups.row_counts(groups.part)
+    assert counts.tolist() == [[0, 2], [1, 0], [0, 1]]
+
+
+GROUPS = _groups(np.random.default_rng(5).integers(1, 4, size=300).tolist())
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_strata_keep_the_rows_of_every_part(number: int) -> None:
+    """Dies if a part gets more rows of a bucket, or more groups of a size, than it had."""
+    part = splits.stratified(GROUPS, number)
+    np.testing.assert_array_equal(GROUPS.row_counts(part), GROUPS.row_counts(GROUPS.part))
+    assert Counter(zip(part, GROUPS.items, strict=True)) == Counter(
+        zip(GROUPS.part, GROUPS.items, strict=True)
+    )
+    assert (part != GROUPS.part).any()
+    np.testing.assert_array_equal(part, splits.stratified(GROUPS, number))
+    assert (part != splits.stratified(GROUPS, number + 1)).any()
+
+
+def test_labels_are_spread_over_the_parts() -> None:
+    """Dies if labels are dealt by chance. With one stratum of 60 groups of two kinds and parts of
+    30, 10 and 20, each kind of n groups has its share n/2, n/6, n/3 to within one group."""
+    names = ["good"] * 24 + ["bad"] * 36
+    parts = [p for p, n in zip(splits.PARTS, (30, 10, 20), strict=True) for _ in range(n)]
+    groups = splits.collect(range(60), [[name] for name in names], parts, [np.arange(60)])
+    for number in range(1, 40):
+        part = splits.stratified(groups, number)
+        for kind, size in ((slice(24), 24), (slice(24, 60), 36)):
+            counts = np.bincount(part[kind], minlength=3)
+            assert np.abs(counts - size * np.array([1 / 2, 1 / 6, 1 / 3])).max() <= 1
+
+
+def _published(data: list[Any], start: int) -> tuple[list[Any], list[Any]]:
+    """Rest and block by the rule of the notebook: a list, from `start`, over its end."""
+    size, doubled = int(len(data) * 0.2), [*data, *data]
+    end = start + size
+    if end > len(data):
+        return data[end - len(data) : start], doubled[start:end]
+    return data[end:] + data[:start], data[start:end]
+
+
+@hypothesis.given(strategies.integers(5, 40), strategies.integers(1, 10**6))
+def test_blocks_of_single_items_are_the_published_ones(size: int, number: int) -> None:
+    """Dies if a block is not rounded down, does not wrap, may not begin behind the last item, or
+    dev is not drawn from what follows test."""
+    generator = np.random.default_rng(number)
+    rest, test = _published([*range(size)], int(generator.integers(0, size + 1)))
+    train, dev = _published(rest, int(generator.integers(0, len(rest) + 1)))
+    part = splits.block(_groups([1] * size), number, FRACTIONS)
+    actual = [np.flatnonzero(part == p).tolist() for p in (TRAIN, DEV, TEST)]
+    assert actual == [sorted(of_part) for of_part in (train, dev, test)]
+
+
+@pytest.mark.slow
+@hypothesis.settings(max_examples=40, deadline=None)
+@hypothesis.given(SIZES, strategies.integers(0, 5), strategies.sampled_from([0.2, 0.35, 0.6]))
+def test_the_most_rows_of_any_block_split(sizes: list[int], seed: int, dev: float) -> None:
+    """Dies if a start is left out, or a bound is loose: against all starts of test and dev."""
+    groups = _groups(sizes, seed)
+    most = np.zeros((3, 3), int)
+    for start in range(sum(sizes) + 1):
+        _, rest = splits.cut(groups.items, start, 0.2)
+        items = groups.items[rest]
+        for begin in range(int(items.sum()) + 1):
+            of_dev, of_train = splits.cut(items, begin, dev)
+            part = np.full(len(sizes), TEST)
+            part[rest[of_dev]], part[rest[of_train]] = DEV, TRAIN
+            most = np.maximum(most, groups.row_counts(part))
+    np.testing.assert_array_equal(splits.most_rows(groups, Fractions(dev, 0.2)), most)
+
+
+def test_rows_of_a_part_and_their_padding() -> None:
+    """Dies if rows of a group are parted, are numbered in the corpus, or padding is in front."""
+    groups = _groups([2, 1, 3, 1, 2], seed=1)
+    part = np.array([TEST, TRAIN, TRAIN, DEV, TEST])
+    rows = splits.to_rows(groups, part)
+    for p, name in enumerate(splits.PARTS):
+        for b, of_row in enumerate(groups.of_row):
+            expected = [row for row, group in enumerate(of_row) if part[group] == p]
+            assert rows[name][b].tolist() == expected
+    sizes = groups.row_counts(part) + np.arange(9).reshape(3, 3)
+    padded = splits.pad(rows, sizes)
+    for (p, name), b in itertools.product(enumerate(splits.PARTS), range(3)):
+        assert padded[name][b].tolist() == rows[name][b].tolist() + [-1] * (3 * p + b)

@@ -1,4 +1,4 @@
-"""From sentences to arrays: a hand-made corpus, its word table and its tables of a split."""
+"""Tagged sentences: where they come from, and the arrays that they become."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,10 +7,122 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxeval.data import splits, tagging, words
-from jaxeval.data.sentences import Sentence
+from jaxeval.data import generated, splits, tagging, tagging_files, words
+from jaxeval.data.schemes import Sentence
 from jaxeval.errors import DataError
 from tests.data import hand_tagging
+
+CONLL = "Ann NNP B-PER\nLee NNP I-PER\nruns VBZ O\n"
+CONLLU = "1\tgo\tgo\tVERB\tVB\t_\t0\troot\t_\tEntity=(1-event-x)\n"
+
+
+def _folder(folder: Path, content: str, end: str = ".txt") -> tagging_files.SentenceSource:
+    for part in ("train", "dev", "test"):
+        (folder / f"my_{part}{end}").write_text(content, encoding="utf-8")
+    return tagging_files.SentenceSource(path=str(folder))
+
+
+def _tags(source: tagging_files.SentenceSource) -> tuple[str, ...]:
+    return tagging_files.read(source, "iobes")[0]["train"][0].tags
+
+
+def test_entity_tags_are_converted(tmp_path: Path) -> None:
+    """Dies if the scheme asked for is ignored."""
+    source = _folder(tmp_path, CONLL)
+    assert _tags(source) == ("B-PER", "E-PER", "O")
+    assert tagging_files.read(source, "bio")[0]["dev"][0].tags == ("B-PER", "I-PER", "O")
+    assert tagging_files.read(source, "iobes")[1] != "none"
+
+
+def test_iob1_must_be_named(tmp_path: Path) -> None:
+    """Dies if IOB1 is repaired silently, or the message does not name file, line and remedy."""
+    source = _folder(tmp_path, "runs O\nAnn I-PER\n")
+    with pytest.raises(DataError, match=r"my_train\.txt:2: .*data\.source\.scheme: iob1"):
+        tagging_files.read(source, "bio")
+    assert _tags(tagging_files.SentenceSource(path=source.path, scheme="iob1")) == ("O", "S-PER")
+
+
+def test_conllu_by_its_name_or_by_the_config(tmp_path: Path) -> None:
+    """Dies if *.conllu is read as columns, or `tag` is ignored."""
+    path = _folder(tmp_path, CONLLU, ".conllu").path
+    assert _tags(tagging_files.SentenceSource(path=path)) == ("VERB",)
+    assert _tags(tagging_files.SentenceSource(path=path, tag="entity")) == ("S-event",)
+    (tmp_path / "plain").mkdir()
+    plain = _folder(tmp_path / "plain", CONLLU).path
+    assert _tags(tagging_files.SentenceSource(path=plain, format="conllu", tag="xpos")) == ("VB",)
+
+
+def test_without_a_path_the_corpus_is_generated() -> None:
+    """Dies if the seed is not handed on, or the tags stay BIO."""
+    read = tagging_files.read(tagging_files.SentenceSource(seed=3), "bio")
+    assert read[0] == generated.parts(3)
+    assert "S-PER" in {
+        t
+        for s in tagging_files.read(tagging_files.SentenceSource(), "iobes")[0]["dev"]
+        for t in s.tags
+    }
+
+
+@pytest.mark.parametrize(
+    ("last", "message"),
+    [
+        (
+            "foo o",
+            r"my_train\.txt:4: tag 'o' is not of scheme bio; .*data\.source\.scheme: .* none",
+        ),
+        ("foo 0", "tag '0' is not of scheme bio"),
+        ("foo X", "tag 'X' is not of scheme bio"),
+        ("foo U-PER", "tag 'U-PER' is not of scheme bio"),
+        ("foo B", "tag 'B' is not of scheme bio"),
+        ("foo b-PER", "tag 'b-PER' is not of scheme bio"),
+    ],
+)
+def test_an_odd_tag_among_entities_is_refused(last: str, message: str, tmp_path: Path) -> None:
+    """Dies if one tag turns the F1 of entities into accuracy, or its line is not named."""
+    with pytest.raises(DataError, match=message):
+        tagging_files.read(_folder(tmp_path, f"Ann B-PER\nLee I-PER\nruns O\n{last}\n"), "iobes")
+
+
+TAGS = {"UH", "DT", "O"}
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ("Zoë sees Ann in Rome .\n", ":1: every sentence is a line of 6 columns"),
+        ("Yes UH\n\nNo never\n", ":1: every sentence is a line of 2 columns"),
+        ("\nZoë sees Ann\n\nAnn met Bo\n", ":2: every sentence is a line of 3 columns"),
+        ("Zoë sees Ann .\nShe left\n", ":2: expected 4 columns as in the lines before, found 2"),
+        ("Go\nZoë sees Ann .\n", ":2: expected 1 columns as in the lines before, found 4"),
+    ],
+)
+def test_running_text_is_refused(content: str, place: str, tmp_path: Path) -> None:
+    """Dies if a sentence a line is taken for a word in columns, or the format is not named."""
+    file = tmp_path / "plain"
+    file.write_text(content)
+    with pytest.raises(DataError) as error:
+        tagging_files.read_untagged(tagging_files.SentenceSource(), file, TAGS)
+    assert f"plain{place}" in str(error.value) and "one word a line" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("Zoë\nsees\n\nAnn\n", [["Zoë", "sees"], ["Ann"]]),
+        ("Zoë NN O\nsees VB O\n\nAnn NN O\n", [["Zoë", "sees"], ["Ann"]]),
+        ("Zoë\tO\n\nAnn\tO\n", [["Zoë"], ["Ann"]]),
+        ("-DOCSTART- -X- O O\n\nZoë NN\nsees VB\n", [["Zoë", "sees"]]),
+        ("Zoë\n", [["Zoë"]]),
+        ("Yes UH\n\nNo UH\n", [["Yes"], ["No"]]),
+        ("-DOCSTART- O\n\nthe DT\n\n", [["the"]]),
+    ],
+)
+def test_columns_are_read(content: str, words: list[list[str]], tmp_path: Path) -> None:
+    """Dies if short sentences, tags or marks of documents are taken for running text."""
+    file = tmp_path / "columns"
+    file.write_text(content)
+    source = tagging_files.SentenceSource()
+    assert tagging_files.read_untagged(source, file, TAGS).sentences == words
 
 
 def test_known_and_once(tmp_path: Path) -> None:
@@ -29,20 +141,6 @@ def test_known_and_once(tmp_path: Path) -> None:
     assert tagged.split(0).tables["known"][[words.PADDING, words.UNKNOWN]].all()
 
 
-def test_min_count(tmp_path: Path) -> None:
-    """Dies if the limit itself is not enough, or words of the dev part count."""
-    settings = hand_tagging.settings(tmp_path / "c", min_count=2)
-    assert hand_tagging.named(settings, tagging.build(settings, 2), "known") == {"Red", "red"}
-
-
-def test_cased_words(tmp_path: Path) -> None:
-    """Dies if words share a row though lower_case is off."""
-    settings = hand_tagging.settings(tmp_path / "c", lower_case=False, vocabulary="all")
-    tagged = tagging.build(settings, 2)
-    assert len({*tagged.table.row}) == len(hand_tagging.forms(settings))
-    assert {"Red", "red"} <= hand_tagging.named(settings, tagged, "once")
-
-
 def test_pretrained_words(tmp_path: Path) -> None:
     """Dies if a vector lands on another word's row, or a word with a vector is unknown."""
     settings = hand_tagging.with_vectors(tmp_path / "c", vectors_unknown="<unk>", min_count=9)
@@ -55,16 +153,6 @@ def test_pretrained_words(tmp_path: Path) -> None:
     assert tagged.table.vectors[words.UNKNOWN].tolist() == [5, 6]
     assert hand_tagging.named(settings, tagged, "known") == {"owl", "red", "Red"}
     assert tagged.table.pretrained.sum() == 4  # padding and unknown among them
-
-
-def test_words_without_vector_get_small_random_ones(tmp_path: Path) -> None:
-    """Dies if they are zero, equal, drawn anew at each build, or not of the settings' size."""
-    settings = hand_tagging.settings(tmp_path / "c", dimension=50, vocabulary="all")
-    first, second = (tagging.build(settings, 2).table.vectors for _ in range(2))
-    np.testing.assert_array_equal(first, second)
-    assert first.shape == (2 + 7, 50) and first.dtype == np.float32
-    assert 0.2 < np.abs(first[words.UNKNOWN :]).max() <= 0.25
-    assert len(np.unique(first, axis=0)) == len(first)
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
@@ -100,7 +188,7 @@ def _sentences(
 def test_arrays_hold_the_sentences() -> None:
     """Dies if a sentence changes part, or a word or tag its place or number."""
     settings = tagging.TaggingData(train_sentences=200)
-    tagged, parts = tagging.build(settings, 8), tagging.read(settings).parts
+    tagged, parts = tagging.build(settings, 8), tagging.read(settings)[0]
     split = tagged.split(0)
     assert len(tagged.widths) > 1
     for part, rows in zip(splits.PARTS, (split.train, split.dev, split.test), strict=True):
@@ -133,19 +221,11 @@ def test_labels_and_legality(tmp_path: Path) -> None:
     assert bio.labels == ["O", "B-PER", "I-PER"] and bio.legality.end.all()
 
 
-def test_classes_are_not_entities(tmp_path: Path) -> None:
-    """Dies if part-of-speech tags are scored as spans or some moves between them forbidden."""
-    parts = {"train": "go VERB\non ADP\n", "dev": "on ADP\n", "test": "go VERB\n"}
-    tagged = tagging.build(hand_tagging.settings(tmp_path / "c", parts), 2)
-    assert not tagged.entities and tagged.labels == ["ADP", "VERB"]
-    assert all(table.all() for table in tagged.legality)
-
-
 def test_fewer_train_sentences_and_zero_digits(tmp_path: Path) -> None:
     """Dies if dev is cut too, the last sentences are kept, or digits stay in any part."""
-    cut = tagging.read(hand_tagging.settings(tmp_path / "c", train_sentences=1)).parts
+    cut = tagging.read(hand_tagging.settings(tmp_path / "c", train_sentences=1))[0]
     assert [s.words for s in cut["train"]] == [("Red", "dog")] and len(cut["dev"]) == 1
-    read = tagging.read(hand_tagging.settings(tmp_path / "c", zero_digits=True)).parts
+    read = tagging.read(hand_tagging.settings(tmp_path / "c", zero_digits=True))[0]
     assert read["train"][1].words[-1] == "far0" and read["train"][1].tags[0] == "S-COL"
 
 
@@ -180,22 +260,6 @@ def test_fingerprint_covers_what_was_read(tmp_path: Path) -> None:
         assert (
             tagging.build(hand_tagging.settings(tmp_path / "c", **changes), 2).fingerprint == first
         )
-
-
-def test_fingerprint_of_vectors(tmp_path: Path) -> None:
-    """Dies if another vector leaves it, or the vocabulary (an order of rows) changes it."""
-    prints = {}
-    for name, content in {
-        "a": hand_tagging.VECTORS,
-        "b": hand_tagging.VECTORS.replace("owl 1", "owl 9"),
-        "none": "",
-    }.items():
-        for vocabulary in ("train", "all"):
-            file = str(hand_tagging.vector_file(tmp_path, content)) if content else None
-            settings = hand_tagging.settings(tmp_path / "c", vectors=file, vocabulary=vocabulary)
-            prints[name, vocabulary] = tagging.build(settings, 2).table.fingerprint
-    assert prints["a", "train"] == prints["a", "all"] != prints["b", "train"]
-    assert prints["none", "train"] == ""
 
 
 @pytest.mark.parametrize(

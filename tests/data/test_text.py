@@ -1,11 +1,13 @@
-"""Lines of text files."""
+"""Files line by line, and every reader of files on damaged or unusual input."""
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
-from jaxeval.data import text
+from jaxeval.data import conll, text, vectors
 from jaxeval.errors import DataError
 
 
@@ -17,17 +19,9 @@ def test_only_newlines_end_a_line(tmp_path: Path) -> None:
     assert list(text.iterate_lines(path)) == [*lines, "last"]
 
 
-def test_gzip_by_content_not_by_name(tmp_path: Path) -> None:
-    """Dies if the file's name decides whether it is decompressed."""
-    named, plain = tmp_path / "f.txt", tmp_path / "f.gz"
-    named.write_bytes(gzip.compress(b"one\ntwo\n"))
-    plain.write_bytes(b"one\ntwo\n")
-    assert list(text.iterate_lines(named)) == list(text.iterate_lines(plain)) == ["one", "two"]
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("a.zip", "a zip archive; unpack it first"), ("a.XLSX", "export its table as CSV")],
+    [("a.zip", "a zip archive or a spreadsheet; unpack it"), ("a.XLSX", "or export it as text")],
 )
 def test_archives_are_named(name: str, message: str, tmp_path: Path) -> None:
     """Dies if a spreadsheet is to be unpacked."""
@@ -56,16 +50,6 @@ def test_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         list(text.iterate_lines(path))
 
 
-def test_lines_before_an_error_are_given(tmp_path: Path) -> None:
-    """Dies if the file is read whole before the first line is given."""
-    path = tmp_path / "f"
-    path.write_bytes(b"good\n\xff\n")
-    lines = text.iterate_lines(path)
-    assert next(lines) == "good"
-    with pytest.raises(DataError, match=":2:"):
-        next(lines)
-
-
 @pytest.mark.parametrize("data", [b"", b"\n \t\r\n", b"\xef\xbb\xbf\n"])
 def test_a_file_without_text_is_refused(data: bytes, tmp_path: Path) -> None:
     """Dies if blank lines alone, or a byte order mark, count as text."""
@@ -73,3 +57,116 @@ def test_a_file_without_text_is_refused(data: bytes, tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(DataError, match="the file is empty"):
         list(text.iterate_lines(path))
+
+
+class Reader(NamedTuple):
+    """A reader, a good file for it, and a last line that has the wrong number of columns."""
+
+    read: Callable[..., Any]
+    good: str
+    narrow: str
+
+
+def _conllu_line(number: int, word: str, tag: str) -> str:
+    return f"{number}\t{word}\t_\t{tag}\t_\t_\t_\t_\t_\t_\n"
+
+
+def _tsv(path: Path) -> tuple[tuple[str, ...], ...]:
+    """First and second column."""
+    rows = [values for _, values in text.columns(path, {"source": 1, "target": 2})]
+    return tuple(tuple(row[name] for row in rows) for name in ("source", "target"))
+
+
+READERS = {
+    "conll": Reader(conll.read_columns, "Zoë B-PER\nruns O\n", "far\n"),
+    "tempeval3": Reader(conll.read_tempeval3, "Zoë\tNNP\tO\nran\tVBD\tB-EVENT\n", "far\tRB\n"),
+    "conllu": Reader(
+        conll.read_conllu,
+        _conllu_line(1, "Zoë", "PROPN") + _conllu_line(2, "runs", "VERB"),
+        "3\tfar\n",
+    ),
+    "tsv": Reader(_tsv, "Zoë\tz o\nruns\tr u n\n", "far\n"),
+    "vectors": Reader(vectors.read, "Zoë 1.5 2\nruns 3 4\n", "far 5\n"),
+}
+CASES = pytest.mark.parametrize("reader", READERS.values(), ids=READERS.keys())
+
+
+def _content(read: Any) -> Any:
+    return (read.index, read.table.tolist()) if isinstance(read, vectors.Vectors) else read
+
+
+def _read(reader: Reader, path: Path, data: bytes) -> Any:
+    path.write_bytes(data)
+    return _content(reader.read(path))
+
+
+def _refused(reader: Reader, path: Path, data: bytes) -> tuple[int | None, str]:
+    """Line and message of the error, the message without the path (it holds the test's name)."""
+    path.write_bytes(data)
+    with pytest.raises(DataError) as caught:
+        reader.read(path)
+    assert str(path) in str(caught.value)
+    return caught.value.line, str(caught.value).removeprefix(str(path))
+
+
+@CASES
+def test_wrong_number_of_columns_names_the_line(reader: Reader, tmp_path: Path) -> None:
+    """Dies if short lines are padded or dropped, or lines are counted from 0."""
+    line, message = _refused(reader, tmp_path / "f", (reader.good + reader.narrow).encode())
+    assert line == 3
+    assert message.startswith(":3: expected") and "found" in message
+
+
+@CASES
+def test_latin1_names_the_line_and_the_remedy(reader: Reader, tmp_path: Path) -> None:
+    """Dies if bytes that are not UTF-8 are replaced or ignored."""
+    line, message = _refused(reader, tmp_path / "f", reader.good.encode("latin-1"))
+    assert line == 1
+    assert "not UTF-8" in message and "iconv -f LATIN1 -t UTF-8" in message
+
+
+@CASES
+def test_binary_names_the_line(reader: Reader, tmp_path: Path) -> None:
+    """Dies if a NUL byte, which is legal UTF-8, is taken for text."""
+    line, message = _refused(reader, tmp_path / "f", reader.good.encode() + b"\x00\x01\x02")
+    assert line == 3
+    assert "binary" in message
+
+
+@CASES
+def test_a_pointer_of_git_lfs(reader: Reader, tmp_path: Path) -> None:
+    """Dies if the few lines that stand for a file which was not fetched are read as the file."""
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
+    assert "run git lfs pull there" in _refused(reader, tmp_path / "f", pointer)[1]
+
+
+@CASES
+def test_truncated_gzip(reader: Reader, tmp_path: Path) -> None:
+    """Dies if what came before the cut is returned as if it were the whole file."""
+    whole = gzip.compress(reader.good.encode())
+    assert _read(reader, tmp_path / "whole", whole)
+    for cut in (4, 12, len(whole) - 1):
+        line, message = _refused(reader, tmp_path / "f", whole[:cut])
+        assert line is not None and "damaged gzip" in message
+
+
+@CASES
+@pytest.mark.parametrize("data", [b"", b"\n \t\n\n", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)])
+def test_empty_file(reader: Reader, data: bytes, tmp_path: Path) -> None:
+    """Dies if a file without text is an empty corpus."""
+    _refused(reader, tmp_path / "f", data)
+
+
+@CASES
+def test_one_sentence_windows_and_byte_order_mark(reader: Reader, tmp_path: Path) -> None:
+    """Dies if a last sentence without blank line is lost, or \\r or U+FEFF ends up in a word."""
+    plain = _read(reader, tmp_path / "plain", reader.good.encode())
+    assert "Zoë" in plain[0].words if isinstance(plain, list) else "Zoë" in plain[0]
+    variants = {
+        "no_end": reader.good.rstrip("\n").encode(),
+        "windows": reader.good.replace("\n", "\r\n").encode(),
+        "mark": reader.good.encode("utf-8-sig"),
+        "gzip": gzip.compress(reader.good.encode("utf-8-sig")),
+    }
+    for name, data in variants.items():
+        assert _read(reader, tmp_path / name, data) == plain, name

@@ -1,11 +1,16 @@
-"""Pretrained vectors in text; what all readers share stands in test_malformed.py."""
+"""Pretrained vectors: formats, words that are kept, and files that mean harm."""
 
+import gzip
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from jaxeval.data import vectors
+from jaxeval.data import text, vectors
 from jaxeval.errors import DataError
 
 
@@ -49,11 +54,6 @@ def test_only_words_asked_for_are_kept(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read.unknown, np.array([5, 6], np.float32))
 
 
-def test_no_word_found_gives_an_empty_table(tmp_path: Path) -> None:
-    """Dies if nothing in common with the corpus is a crash, or the width is lost."""
-    assert vectors.read(_write(tmp_path, "a 1 2\n"), {"b"}).table.shape == (0, 2)
-
-
 def test_the_first_of_equal_words_counts(tmp_path: Path) -> None:
     """Dies if a later line overwrites an earlier one or leaves a row that no word has."""
     read = vectors.read(_write(tmp_path, "a 1 2\nb 3 4\na 5 6\n"))
@@ -75,14 +75,14 @@ def test_the_first_of_equal_words_counts(tmp_path: Path) -> None:
         ("word\n", 1, "expected a word and 1 numbers"),
         ("5 ²\n", 1, "expected numbers"),
         ("2 3\n", None, "no vectors found"),
-        ("a\t1\t2\nb\t3\t4\n", 1, "between blanks, found them between tabs; replace the tabs by"),
-        ("a,1,2\nb,3,4\n", 1, "expected numbers between blanks, found them between commas"),
+        ("a\t1\t2\nb\t3\t4\n", 1, "expected blanks between word and numbers, found a tab"),
+        ("a,1,2\nb,3,4\n", 1, "expected a word and 1 numbers, found 0"),
         (
             "a; 1; 2\nb; 3; 4\n",
             1,
-            "expected numbers between blanks, found them between semicolons",
+            "expected numbers after the word, found '1;'",
         ),
-        ("2 2\na\t1\t2\nb\t3\t4\n", 2, "found them between tabs"),
+        ("2 2\na\t1\t2\nb\t3\t4\n", 2, "found a tab"),
         (", 1 2\n, 3\n", 2, "expected a word and 2 numbers, found 1"),
     ],
 )
@@ -91,18 +91,6 @@ def test_refused(content: str, line: int | None, message: str, tmp_path: Path) -
     with pytest.raises(DataError, match=message) as caught:
         vectors.read(_write(tmp_path, content))
     assert caught.value.line == line
-
-
-def test_wrong_width_is_told_even_of_words_not_kept(tmp_path: Path) -> None:
-    """Dies if lines of other words are not looked at: damage would depend on the corpus."""
-    with pytest.raises(DataError, match=":2: expected a word and 2 numbers"):
-        vectors.read(_write(tmp_path, "a 1 2\nb 3\n"), {"a"})
-
-
-def test_a_missing_unknown_word_is_told(tmp_path: Path) -> None:
-    """Dies if a misspelt name means no vector."""
-    with pytest.raises(DataError, match="no vector named '<unk>'"):
-        vectors.read(_write(tmp_path, "a 1 2\n"), unknown="<unk>")
 
 
 @pytest.mark.parametrize("header", ["3 2", "1 2"])
@@ -114,12 +102,128 @@ def test_a_header_that_lies(header: str, tmp_path: Path) -> None:
         vectors.read(path, {"red"})
 
 
+WORDS = ["the", "Zoë", "new york", "a.b", "\u202eevil"]
+TABLE = np.random.default_rng(0).normal(size=(5, 6)).astype(np.float32)
+
+
+def _glove(words: list[str] = WORDS, table: np.ndarray = TABLE, header: bool = False) -> bytes:
+    lines = [f"{len(words)} {table.shape[1]}"] if header else []
+    lines += [f"{w} {' '.join(map(str, row))}" for w, row in zip(words, table, strict=True)]
+    return "\n".join([*lines, ""]).encode()
+
+
+def _binary(
+    words: list[str] = WORDS, table: np.ndarray = TABLE, end: bytes = b"\n", header: str = ""
+) -> bytes:
+    header = header or f"{len(words)} {table.shape[1]}"
+    rows = zip((w.replace(" ", "_").encode() for w in words), table.astype("<f4"), strict=True)
+    return f"{header}\n".encode() + b"".join(w + b" " + row.tobytes() + end for w, row in rows)
+
+
+def _refused_in(path: Path, data: bytes) -> str:
+    path.write_bytes(data)
+    with pytest.raises(DataError) as caught:
+        vectors.read(path)
+    message = str(caught.value)
+    assert message.startswith(str(path)) and "\n" not in message and len(message) < 500
+    assert message.isprintable()
+    return message
+
+
 @pytest.mark.parametrize(
-    ("content", "line"), [("the quick fox\nsaw a dog\n", 1), ("red 1 2\nsaw a dog\n", 2)]
+    "data",
+    [
+        _glove(),
+        _glove(header=True),
+        gzip.compress(_glove()),
+        _binary(),
+        _binary(end=b""),
+        gzip.compress(_binary()),
+    ],
+    ids=["glove", "word2vec", "gzip", "binary", "binary without newlines", "binary in gzip"],
 )
-def test_prose_is_no_vectors(content: str, line: int, tmp_path: Path) -> None:
-    """Dies if lines of words that are not wanted are not looked at."""
+def test_all_formats_give_the_same(data: bytes, tmp_path: Path) -> None:
+    """Dies if a format is told by the file's name, or a newline becomes part of a word."""
+    (tmp_path / "v").write_bytes(data)
+    read = vectors.read(tmp_path / "v")
+    assert [word.replace(" ", "_") for word in read.index] == [w.replace(" ", "_") for w in WORDS]
+    np.testing.assert_array_equal(read.table, TABLE)
+    subset = vectors.read(tmp_path / "v", {"the", "a.b"}, "Zoë")
+    assert subset.index == {"the": 0, "a.b": 1} and subset.unknown is not None
+    np.testing.assert_array_equal(subset.table, TABLE[[0, 3]])
+    np.testing.assert_array_equal(subset.unknown, TABLE[1])
+
+
+@pytest.mark.parametrize("at_once", [1, 1 << 10, 1 << 20])
+@pytest.mark.parametrize("form", [str, lambda x: f"{x:.4f}", lambda x: f"{x:.3e}"])
+def test_lines_at_once_and_one_by_one_give_the_same(
+    at_once: int, form: Callable[[float], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a batch's numbers differ in a bit from `float`'s, or a batch forgets words."""
+    table = np.random.default_rng(1).normal(size=(300, 8)).astype(np.float32)
+    lines = [f"w{k} " + " ".join(map(form, row)) for k, row in enumerate(table.tolist())]
+    lines[100] = "of two words" + lines[100].removeprefix("w100")
+    lines[200] = "w7" + lines[200].removeprefix("w200")  # again
+    (tmp_path / "v").write_text("\n".join(lines))
+    monkeypatch.setattr(vectors, "_BATCH", at_once)
+    read = vectors.read(tmp_path / "v")
+    expected = [line.rsplit(" ", 8) for line in lines if line is not lines[200]]
+    assert list(read.index) == [word for word, *_ in expected]
+    numbers = np.array([[float(n) for n in row] for _, *row in expected]).astype(np.float32)
+    np.testing.assert_array_equal(read.table, numbers)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (_binary(header="1000000000 6"), r"promises 26000000000 bytes"),
+        (_binary(header="6 6"), "promises 6 vectors, found 5|promises 156 bytes"),
+        (_binary(header="4 6"), "promises 4 vectors, found at least 5"),
+        (_binary(header="5 1000000"), "vectors of 1000000 numbers; expected 1 to 4096"),
+        (_binary()[:-3], "its last vector has no end|promises"),
+        (_binary(table=np.where(TABLE > 1, np.nan, TABLE)), "holds nan, inf"),
+        (_binary(table=TABLE * np.float32(1e7)), "holds nan, inf or more than 1e"),
+        (b"3 0\na\nb\nc\n", "vectors of 0 numbers"),
+        (b"99999999999999999999999999999999 2\na 1 2\n", "expected"),
+        (b"9999999999999999999 2\na 1 2\n", "promises 9999999999999999999 vectors, found 1"),
+        (b"a 0 0\nb 0 0\n", "all its vectors are 0"),
+        (b"a 1 2\nb 3 2e6\n", "holds 2e.06; expected at most 1e.06"),
+        (b"a 1 2\nb 3 \x1b[31m\n", "found '\\\\\\\\x1b|expected numbers"),
+        ("a 1 2\nb 3 \u202e4\n".encode(), "expected numbers"),
+        (b"3 6\na\xff " + struct.pack("<6f", *TABLE[0]) * 3, "not UTF-8|promises"),
+    ],
+)
+def test_hostile_files(data: bytes, message: str, tmp_path: Path) -> None:
+    """Dies if a header is believed before the file is, or a word is printed as it stands."""
     path = tmp_path / "v"
-    path.write_text(content)
-    with pytest.raises(DataError, match=f"v:{line}: expected numbers after the word"):
-        vectors.read(path, {"red"})
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=message):
+        vectors.read(path)
+    _refused_in(path, data)
+
+
+def test_a_line_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a line is read whole before its length is looked at, or shown whole."""
+    monkeypatch.setattr(text, "_LONGEST_LINE", 1 << 12)
+    assert ":2: too large" in _refused_in(tmp_path / "v", b"a 1 2\nb " + b"1" * 10_000)
+    monkeypatch.undo()
+    assert "found 'xxx" in _refused_in(tmp_path / "v", b"a 1 2\nb 3 " + b"x" * 10_000)
+
+
+def test_memory_is_that_of_the_table(tmp_path: Path) -> None:
+    """Dies if a header that lies reserves memory, or the table is held twice while it is read."""
+    path = tmp_path / "v"
+    rows = np.random.default_rng(0).normal(size=(200, 100))
+    row = [" ".join(f"{x:.4f}" for x in numbers) for numbers in rows]
+    with path.open("w") as stream:
+        stream.writelines(f"w{k} {row[k % 200]}\n" for k in range(40_000))
+    code = (
+        "import resource, sys\nfrom jaxeval.data import text, vectors\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
+        "before = peak()\nread = vectors.read(sys.argv[1])\n"
+        "print((peak() - before) / (read.table.nbytes / 2**20))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, path], capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) < 2  # words and the dictionary of them are half as large here

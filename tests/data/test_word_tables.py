@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxeval.data import generated_pairs, pairs, word_tables
-from jaxeval.data.labelled_pairs import LabelledPair
-from jaxeval.data.word_settings import WordTableSettings
+from jaxeval.data import generated_texts, pairs, word_table
+from jaxeval.data.generated_texts import LabelledPair
 
 WORDS = ["food", "was", "the", "great", "bad", "they", "have", "soup", "again", "lovely"]
 
@@ -23,9 +22,9 @@ def vectors(path: Path, words: list[str], seed: int, size: int = 3) -> str:
 
 @pytest.fixture(autouse=True)
 def _words_that_train_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = generated_pairs.parts(137)
+    parts = generated_texts.pairs(137)
     parts["test"].append(LabelledPair(("yuzu", "was", "qat"), ("ziti",), "neutral"))
-    monkeypatch.setattr(generated_pairs, "parts", lambda seed: parts)
+    monkeypatch.setattr(generated_texts, "pairs", lambda seed: parts)
 
 
 def _paired(**settings: Any) -> pairs.Paired:
@@ -52,7 +51,7 @@ def test_a_member_reads_its_own_table(how: Any, vocabulary: Any, tmp_path: Path)
         vectors(tmp_path / "c", [*WORDS[:4], "coffee", "ziti", "yuzu"], 3),
     ]
     solo = [_paired(vectors=f, without_vector=how, vocabulary=vocabulary) for f in files]
-    joined = word_tables.joined(solo)
+    joined = word_table.joined(solo)
     assert all(data.corpus is joined[0].corpus for data in joined)
     assert how == "own" or len({len(data.table.vectors) for data in solo}) > 1
     for before, after in zip(solo, joined, strict=True):
@@ -97,9 +96,3 @@ def test_vectors_of_other_words_are_other_vectors(tmp_path: Path) -> None:
     Path(more).write_text("\n".join([*Path(file).read_text().splitlines(), lines[-1]]) + "\n")
     assert _paired(vectors=more, without_vector="mean").table.fingerprint != prints[0]
     assert _paired(vectors=more).table.fingerprint == prints[1]
-
-
-def test_the_settings_are_those_of_all_kinds() -> None:
-    """Dies if a kind's data lacks a key by which tables are built."""
-    names = {n for n in vars(WordTableSettings) if not n.startswith("_")}
-    assert names <= {*pairs.PairData.__dataclass_fields__}  # type: ignore[attr-defined]

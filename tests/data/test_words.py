@@ -1,9 +1,70 @@
-"""What a tagger sees of a word: casing, spellings, characters."""
+"""Words of running text, their spellings, characters and casing."""
 
+import hypothesis
 import numpy as np
 import pytest
+from hypothesis import strategies
 
 from jaxeval.data import words
+
+WORDS = {
+    "I don't like it.": ["I", "do", "n't", "like", "it", "."],
+    "DON\u2019T! They\u2019ll": ["DO", "N\u2019T", "!", "They", "\u2019ll"],
+    "the waiters' o'clock 'til": ["the", "waiters", "'", "o'clock", "'", "til"],
+    "$3.50, 1,000 at 9:30pm; 5.": ["$", "3.50", ",", "1,000", "at", "9:30pm", ";", "5", "."],
+    "U.S. food e.g. pie.Then": ["U.S.", "food", "e.g.", "pie", ".", "Then"],
+    "top-notch (really)...": ["top", "-", "notch", "(", "really", ")", ".", ".", "."],
+    "cafe\u0301s naïve": ["cafe\u0301s", "naïve"],
+    "हिन्दी में": ["हिन्दी", "में"],
+    "ex\u200cam\u00adple": ["ex\u200cam\u00adple"],
+    "so 👩🏽\u200d🍳👍🏿!": ["so", "👩🏽\u200d🍳", "👍🏿", "!"],
+    "🇩🇪🇫🇷❤\ufe0f1\ufe0f\u20e3": ["🇩🇪", "🇫🇷", "❤\ufe0f", "1\ufe0f\u20e3"],
+    "a\u00a0b\tc\nd\x07e": ["a", "b", "c", "d", "e"],
+    "": [],
+}
+
+
+def _in_words(text: str, spans: list[words.CharacterSpan]) -> list[str]:
+    return [text[start:end] for start, end in spans]
+
+
+@pytest.mark.parametrize(("text", "expected"), WORDS.items())
+def test_words_by_hand(text: str, expected: list[str]) -> None:
+    """Dies if a clitic, number, accent, joined emoji or flag is cut, or punctuation is not."""
+    assert _in_words(text, words.split(text)) == expected
+
+
+@hypothesis.given(strategies.text(max_size=30))
+def test_all_but_blanks_stands_in_one_word(text: str) -> None:
+    """Dies if a character is lost or doubled, a word is empty, or words change places."""
+    spans = words.split(text)
+    assert all(start < end for start, end in spans)
+    assert spans == sorted(spans)
+    inside = [position for start, end in spans for position in range(start, end)]
+    assert len(inside) == len({*inside})
+    outside = "".join(text[position] for position in {*range(len(text))} - {*inside})
+    assert not any(character.isalnum() for character in outside)
+    assert all(c.isspace() or not c.isprintable() for c in outside)
+
+
+@hypothesis.given(strategies.text(max_size=20), strategies.data())
+def test_borders_are_borders_of_words(text: str, data: strategies.DataObject) -> None:
+    """Dies if a target shares a word with what stands beside it, or cutting loses a character."""
+    positions = strategies.integers(0, len(text))
+    start, end = sorted((data.draw(positions), data.draw(positions)))
+    spans = words.split_at_blanks(text)
+    pieces = words.cut(spans, (start, end))
+    assert (
+        "".join(_in_words(text, pieces))
+        == "".join(_in_words(text, spans))
+        == "".join(text.split())
+    )
+    assert all(a < b for a, b in pieces)
+    assert not any(a < border < b for a, b in pieces for border in (start, end))
+    if text[start:end].strip():
+        first, last = words.covered(pieces, start, end)
+        assert "".join(_in_words(text, pieces[first:last])) == "".join(text[start:end].split())
+
 
 KINDS = {
     "2024": "numeric",
@@ -27,12 +88,6 @@ def test_casing(word: str, kind: str) -> None:
     assert words.CASINGS[words.casing(word)] == kind
 
 
-def test_every_casing_but_padding_occurs() -> None:
-    """Dies if a kind is added that no word here has, or padding is a word's."""
-    assert {*KINDS.values()} == {*words.CASINGS} - {"padding"}
-    assert words.CASINGS[words.PADDING] == "padding"
-
-
 @pytest.mark.parametrize(
     ("word", "normal"),
     [
@@ -52,11 +107,6 @@ def test_normalise(word: str, normal: str) -> None:
     assert words.normalise(word) == normal
 
 
-def test_zero_digits() -> None:
-    """Dies if a run of digits becomes one 0: Lample keeps a number's length."""
-    assert words.zero_digits("B-52, 2024") == "B-00, 0000"
-
-
 def test_the_first_known_spelling_counts() -> None:
     """Dies if a word as it stands does not come before lower case, or that before normalised."""
     index = {"Bath": 0, "bath": 1, "NUMBER_TOKEN": 2, "7": 3}
@@ -66,21 +116,8 @@ def test_the_first_known_spelling_counts() -> None:
     assert actual.dtype == np.int32
 
 
-def test_alphabet_is_the_same_for_the_same_characters() -> None:
-    """Dies if numbers begin at padding or unknown, or follow the order of the forms."""
-    assert words.alphabet(["ba", "aé"]) == words.alphabet(["éa", "b"]) == {"a": 2, "b": 3, "é": 4}
-
-
 def test_characters_are_cut_and_padded() -> None:
     """Dies if a long form widens the table, or a character without number is padding."""
     table = words.characters(["", "ab", "azb", "bbbbbbb"], {"a": 2, "b": 3}, most=4)
     assert table.tolist() == [[0, 0, 0, 0], [2, 3, 0, 0], [2, 1, 3, 0], [3, 3, 3, 3]]
     assert words.characters(["", "ab"], {"a": 2, "b": 3}, most=4).shape == (2, 2)
-
-
-@pytest.mark.parametrize("count", [249, 250, 255, 300])
-def test_many_characters_keep_their_numbers(count: int) -> None:
-    """Dies if a number wraps around in bytes (Chinese)."""
-    form = "".join(chr(0x4E00 + i) for i in range(count))
-    table = words.characters([form], words.alphabet([form]), most=count)
-    assert table[0].tolist() == [*range(2, count + 2)]

@@ -89,7 +89,7 @@ COMMANDS: dict[str, list[Call]] = {
         Call("train", f"{_TEXT} --seeds 2 training.save_models=true"),
         Call(
             "evaluate",
-            f"{_TEXT} --seeds 2 --batch 2,1 --temperature 0.8 --mean arithmetic --samples 2 "
+            f"{_TEXT} --seeds 2 --streams 2,1 --temperature 0.8 --mean arithmetic --samples 2 "
             "--dynamic --dynamic-rate 0.01",
         ),
     ],

@@ -6,16 +6,14 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from jax import lax
 
 from jaxeval.models.dropout import HashedDropout
-from jaxeval.models.seq2seq import Seq2SeqShape
-from jaxeval.models.seq2seq_sizes import Architecture, Seq2SeqSizes
 from tests import quick
 
 Array = jax.Array
 SOURCES, TARGETS = 9, 7  # symbols
+WORDS, RATE = np.uint32([123, 456]), 0.3  # of dropout
 
 
 class Inputs(NamedTuple):
@@ -26,16 +24,13 @@ class Inputs(NamedTuple):
     target: Any
 
 
-def inputs(rows: int = 3, source: int = 5, target: int = 4) -> Inputs:
-    """Random ones; the first source has one symbol, the second is as long as can be."""
-    draw = np.random.default_rng(7)
-    lengths = draw.integers(2, source, rows)
-    lengths[:2] = 1, source
-    return Inputs(
-        jnp.asarray(draw.integers(0, SOURCES, (rows, source))),
-        jnp.asarray(lengths),
-        jnp.asarray(draw.integers(0, TARGETS, (rows, target))),
-    )
+_DRAW = np.random.default_rng(7)
+_LENGTH = np.array([1, 5, *_DRAW.integers(2, 5, 1)])
+GIVEN = Inputs(
+    jnp.asarray(_DRAW.integers(0, SOURCES, (3, 5))),
+    jnp.asarray(_LENGTH),
+    jnp.asarray(_DRAW.integers(0, TARGETS, (3, 4))),
+)
 
 
 def teacher_forced(model: Any, batch: Inputs, drop: HashedDropout) -> Array:
@@ -43,9 +38,9 @@ def teacher_forced(model: Any, batch: Inputs, drop: HashedDropout) -> Array:
     return model.teacher_forced(model.encode(batch.source, batch.length, drop), batch.target, drop)
 
 
-def stepped(model: Any, batch: Inputs) -> Array:
+def stepped(model: Any, batch: Inputs, drop: HashedDropout) -> Array:
     """The same, symbol by symbol, with two steps to spare."""
-    memory = model.encode(batch.source, batch.length, HashedDropout())
+    memory = model.encode(batch.source, batch.length, drop)
     steps = batch.target.shape[1]
 
     def step(state: Any, symbol: tuple) -> tuple[Any, Array]:
@@ -57,44 +52,29 @@ def stepped(model: Any, batch: Inputs) -> Array:
     return logits.transpose(1, 0, 2)
 
 
-def _init(model: Any, key: Array) -> Any:
+@functools.cache
+def use(model: Any, method: Any = teacher_forced) -> Any:
+    """(parameters, inputs, dropout) -> what a method of the model gives; compiled."""
+    return quick.jit(lambda p, *inputs: model.apply({"params": p}, *inputs, method=method))
+
+
+def initial(model: Any, key: Array) -> Any:
+    """The model's parameters as they start."""
     # both models declare all of their parameters before they are called
     return model.init(key, method=lambda declared: declared.output)["params"]
-
-
-def initial(model: Any, seed: int) -> Any:
-    """The model's parameters as they start, on the host."""
-    return host(quick.jit(functools.partial(_init, model))(jax.random.key(seed)))
 
 
 @functools.cache
 def shapes(model: Any) -> Any:
     """Of the model's parameters; nothing is computed."""
     with jax.enable_x64(False):  # a model starts in float32
-        return jax.eval_shape(functools.partial(_init, model), jax.random.key(0))
+        return jax.eval_shape(functools.partial(initial, model), jax.random.key(0))
 
 
 def parameters(model: Any, seed: int) -> Any:
     """Random ones, none of them where a model starts."""
     draw = np.random.default_rng(seed)
-    return jax.tree.map(
-        lambda leaf: jnp.asarray(draw.normal(size=leaf.shape) * 0.7), shapes(model)
-    )
-
-
-def mask(drop: HashedDropout, shape: tuple[int, ...], rows_axis: int = 0) -> Array:
-    """What a site multiplies by."""
-    return drop.apply(jnp.ones(shape), rows_axis)
-
-
-def count(model: Any) -> int:
-    """Parameters of the model."""
-    return sum(leaf.size for leaf in jax.tree.leaves(shapes(model)))
-
-
-def counted(architecture: Architecture, shape: Seq2SeqShape) -> int:
-    """The same as the cost model has it."""
-    return Seq2SeqSizes(architecture, shape, (1.0, 1.0), 1).parameters()
+    return jax.tree.map(lambda leaf: draw.normal(size=leaf.shape) * 0.7, shapes(model))
 
 
 def softmax(x: np.ndarray) -> np.ndarray:
@@ -106,12 +86,3 @@ def softmax(x: np.ndarray) -> np.ndarray:
 def host(tree: Any) -> Any:
     """Arrays of numpy."""
     return jax.tree.map(np.asarray, tree)
-
-
-def bounded(values: Any, bound: float) -> None:
-    """Asserts: uniform within the bound on both sides: its largest and its mean square."""
-    flat = np.asarray(values, np.float64).reshape(-1)
-    assert 0.9 * bound < np.abs(flat).max() < bound
-    spread = (4 / 5 / flat.size) ** 0.5  # of the mean square of (-1, 1), times 3
-    assert np.mean((flat / bound) ** 2) * 3 == pytest.approx(1, abs=4 * spread)
-    assert np.mean(flat / bound) == pytest.approx(0, abs=4 / (3 * flat.size) ** 0.5)

@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxeval.contracts import Batch
 from jaxeval.models import sentiment
-from jaxeval.models.sentiment_settings import SentimentModel
+from jaxeval.models.sentiment import SentimentModel
 from tests import quick
 
 FORMS, TABLE, VOCABULARY, SIZE = 12, 11, 9, 4
@@ -41,19 +41,6 @@ def batch(seed: int = 0, train: bool = False) -> Batch:
     }
     known = np.arange(TABLE) != 4
     return jax.tree.map(jnp.asarray, Batch(rows, np.ones(4, np.float32), shared, {"known": known}))
-
-
-def target_at_a_time(batch: Batch) -> Batch:
-    """The same with one target a row."""
-    columns = jax.device_get(batch.rows)
-    real = [(b, k) for b, n in enumerate(columns["targets"]) for k in range(int(n))]
-    sentence, number = (np.array(axis) for axis in zip(*real, strict=True))
-    rows = {
-        **{name: columns[name][sentence] for name in ("forms", "length")},
-        **{name: columns[name][sentence, number][:, None] for name in ("start", "end", "labels")},
-        "targets": np.ones(len(real), np.int32),
-    }
-    return batch._replace(rows=rows, weight=np.ones(len(real), np.float32))
 
 
 def params(choices: SentimentModel, batch: Batch, seed: int = 0) -> Any:

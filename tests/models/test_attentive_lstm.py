@@ -1,6 +1,5 @@
-"""The attentive LSTM against a plain numpy loop, finite differences, padding and counts."""
+"""The attentive LSTM against a plain numpy loop and finite differences."""
 
-import functools
 from typing import Any
 
 import jax
@@ -14,19 +13,10 @@ from jaxeval.models.dropout import HashedDropout
 from jaxeval.models.seq2seq import Seq2SeqShape
 from tests import quick
 from tests.models import pairs
-from tests.models.pairs import Inputs
+from tests.models.pairs import GIVEN, Inputs
 
 E, H, LAYERS = 4, 3, 2
 MODEL = AttentiveLstm(Seq2SeqShape(pairs.SOURCES, pairs.TARGETS, E, H, LAYERS, 1, 1))
-GIVEN = pairs.inputs()
-RATE = 0.3
-WORDS = np.uint32([123, 456])
-
-
-@functools.cache
-def _use(method: Any) -> Any:
-    """A method of the model, compiled."""
-    return quick.jit(lambda p, *inputs: MODEL.apply({"params": p}, *inputs, method=method))
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
@@ -89,7 +79,7 @@ def _masks(drop: HashedDropout) -> dict[str, jax.Array]:
         "target": (drop.at(attentive_lstm.TARGET), (target, rows, E)),
         "output": (drop.at(attentive_lstm.OUTPUT), (target, rows, H)),
     }
-    return {name: pairs.mask(*shape, 1) for name, shape in sites.items()}
+    return {name: drop.apply(jnp.ones(shape), 1) for name, (drop, shape) in sites.items()}
 
 
 @pytest.mark.parametrize("dropped", [False, True], ids=["plain", "dropout"])
@@ -98,8 +88,8 @@ def test_scores_equal_a_numpy_loop(dropped: bool) -> None:
     with jax.enable_x64(True):
         p, drop = pairs.parameters(MODEL, 1), HashedDropout()
         if dropped:
-            drop = HashedDropout(jnp.asarray(WORDS), RATE)
-        actual = _use(pairs.teacher_forced)(p, GIVEN, drop)
+            drop = HashedDropout(jnp.asarray(pairs.WORDS), pairs.RATE)
+        actual = pairs.use(MODEL)(p, GIVEN, drop)
         masks = pairs.host(_masks(drop))
         assert dropped == any(np.any(mask == 0) for mask in masks.values())
         expected = _loop(pairs.host(p), pairs.host(GIVEN), masks)
@@ -111,7 +101,7 @@ def test_gradients_equal_finite_differences() -> None:
     with jax.enable_x64(True):
         at, draw = pairs.parameters(MODEL, 2), np.random.default_rng(3)
         weight = jnp.asarray(draw.normal(size=(*GIVEN.target.shape, pairs.TARGETS)))
-        drop = HashedDropout(jnp.asarray(WORDS), RATE)
+        drop = HashedDropout(jnp.asarray(pairs.WORDS), pairs.RATE)
 
         @quick.jit
         def both(p: Any) -> Any:
@@ -136,67 +126,3 @@ def test_gradients_equal_finite_differences() -> None:
                     values.append(float(both(jax.tree.unflatten(tree, shifted))[0]))
                 slope = (values[0] - values[1]) / 2e-5
                 assert slopes.flat[position] == pytest.approx(slope, rel=1e-5, abs=2e-9)
-
-
-def test_padding_of_sources_changes_no_score() -> None:
-    """Dies if what stands behind a source is read, or the backward way starts from it."""
-    p = pairs.host(pairs.parameters(MODEL, 4))
-    first = _use(pairs.teacher_forced)(p, GIVEN, HashedDropout())
-    padding = np.arange(GIVEN.source.shape[1])[None] >= np.asarray(GIVEN.length)[:, None]
-    other = GIVEN._replace(source=jnp.where(padding, 0, GIVEN.source))
-    assert np.any(other.source != GIVEN.source)
-    np.testing.assert_array_equal(_use(pairs.teacher_forced)(p, other, HashedDropout()), first)
-    wide = other._replace(source=jnp.pad(other.source, ((0, 0), (0, 3)), constant_values=5))
-    actual = _use(pairs.teacher_forced)(p, wide, HashedDropout())
-    np.testing.assert_allclose(actual, first, rtol=1e-5, atol=1e-6)
-
-
-def test_writing_step_by_step_equals_teacher_forcing() -> None:
-    """Dies if the step that writes differs from the one that learns, or loses its state."""
-    p = pairs.host(pairs.parameters(MODEL, 5))
-    actual = _use(pairs.stepped)(p, GIVEN)
-    np.testing.assert_allclose(
-        actual, _use(pairs.teacher_forced)(p, GIVEN, HashedDropout()), rtol=1e-5, atol=1e-6
-    )
-
-
-def test_count_of_the_published_model() -> None:
-    """Dies if the model has other parameters than the public code's (confirmed by running it)."""
-    shape = Seq2SeqShape(64, 33, 128, 512, 1, 1, 1)
-    actual = pairs.count(AttentiveLstm(shape))
-    assert actual == pairs.counted("attentive_lstm", shape) == 6_859_426
-
-
-@pytest.mark.parametrize("sizes", [(5, 9, 4, 3, 1), (8, 6, 3, 7, 3)], ids=str)
-def test_the_count_is_that_of_the_parameters(sizes: tuple[int, ...]) -> None:
-    """Dies if the cost model counts other parameters than the model has."""
-    shape = Seq2SeqShape(*sizes, 1, 1)
-    assert pairs.count(AttentiveLstm(shape)) == pairs.counted("attentive_lstm", shape)
-
-
-def test_initial_values_follow_the_public_code() -> None:
-    """Dies if weights start with another distribution, or padding does not start at zero."""
-    model = AttentiveLstm(Seq2SeqShape(40, 30, 24, 36, 2, 1, 1))
-    p = pairs.initial(model, 3)
-    for table in (p["source"], p["target"]):
-        assert not np.any(table[0])
-        drawn = table[1:]
-        assert drawn.std() == pytest.approx(1, rel=4 / (2 * drawn.size) ** 0.5)
-        assert drawn.mean() == pytest.approx(0, abs=4 / drawn.size**0.5)
-    recurrent = [
-        p["decoder"],
-        *(p[f"encoder_{n}"][direction] for n in (0, 1) for direction in ("forward", "backward")),
-    ]
-    for weights in recurrent:
-        for leaf in weights.values():
-            pairs.bounded(leaf, 36**-0.5)
-    attention = p["attention"]
-    for leaf in (attention["keys"]["kernel"], attention["keys"]["bias"], attention["query"]):
-        pairs.bounded(leaf, (3 * 36) ** -0.5)
-    for leaf in (attention["score"], *p["output"].values()):
-        pairs.bounded(leaf, 36**-0.5)
-    for leaf in p["start"].values():
-        pairs.bounded(2 * leaf - 1, 1.0)
-    flat = [leaf.reshape(-1)[:36] for leaf in jax.tree.leaves(p) if leaf.size >= 36]
-    r = np.corrcoef(flat)  # no two start alike
-    assert np.abs(r - np.eye(len(r))).max() < 0.75

@@ -17,61 +17,48 @@ def _computed(
     emissions: jax.Array, potentials: crf.Potentials, labels: jax.Array, valid: jax.Array
 ) -> tuple[jax.Array, ...]:
     """All that the module says of a sentence; compiled once for all sentences of a shape."""
-    return (
-        crf.log_partition(emissions, potentials, valid),
-        crf.score(emissions, potentials, labels, valid),
-        crf.viterbi(emissions, potentials, valid),
-    )
+    total, of_emissions = jax.value_and_grad(crf.log_partition)(emissions, potentials, valid)
+    score = crf.score(emissions, potentials, labels, valid)
+    return total, of_emissions, score, crf.viterbi(emissions, potentials, valid)
 
 
 def _random(seed: int, by_word: bool = False) -> tuple[np.ndarray, crf.Potentials]:
-    generator = np.random.default_rng(seed)
+    draw = np.random.default_rng(seed)
     shapes = (STEPS, LABELS, LABELS)[not by_word :], LABELS, LABELS
-    potentials = crf.Potentials(*(np.float32(generator.normal(size=shape)) for shape in shapes))
-    return np.float32(generator.normal(size=(STEPS, LABELS))), potentials
+    potentials = crf.Potentials(*(np.float32(draw.normal(size=shape)) for shape in shapes))
+    return np.float32(draw.normal(size=(STEPS, LABELS))), potentials
 
 
-def _enumerate(emissions: np.ndarray, potentials: crf.Potentials, length: int) -> dict:
+def _enumerated(emissions: np.ndarray, potentials: crf.Potentials, length: int) -> dict:
     """Score of every label sequence of the first `length` words, by plain Python sums."""
-    moves = np.asarray(potentials.transitions, np.float64)
-    scores = {}
-    for path in itertools.product(range(emissions.shape[1]), repeat=length):
+    moves, scores = np.asarray(potentials.transitions, np.float64), {}
+    for path in itertools.product(range(LABELS), repeat=length):
         total = float(potentials.start[path[0]]) + float(potentials.end[path[-1]])
         for t, label in enumerate(path):
             total += float(emissions[t, label])
             if t:
-                matrix = moves[t] if moves.ndim == 3 else moves
-                total += float(matrix[path[t - 1], label])
+                total += float((moves[t] if moves.ndim == 3 else moves)[path[t - 1], label])
         scores[path] = total
     return scores
 
 
 @pytest.mark.parametrize("by_word", [False, True])
 @pytest.mark.parametrize("length", [1, 2, 4, 5])
-def test_log_partition_and_viterbi_equal_enumeration(length: int, by_word: bool) -> None:
-    """Dies if the mask, the start, the end or the direction of the transitions is wrong."""
+def test_all_of_it_equals_enumeration(length: int, by_word: bool) -> None:
+    """Dies if the mask, the start, the end or the direction of the transitions is wrong, or
+    padding or a label gets a gradient that its probability does not give it."""
     emissions, potentials = _random(length, by_word)
-    scores = _enumerate(emissions, potentials, length)
-    best = max(scores, key=lambda path: scores[path])
-    labels = np.array([*best, *[0] * (STEPS - length)])
-    total, score, path = _computed(emissions, potentials, labels, np.arange(STEPS) < length)
-    np.testing.assert_allclose(total, np.logaddexp.reduce(list(scores.values())), rtol=1e-6)
-    np.testing.assert_allclose(score, scores[best], rtol=1e-6)
-    assert tuple(path[:length].tolist()) == best
-
-
-def test_gradient_is_the_marginal_distribution() -> None:
-    """Dies if padding or a label gets a gradient that its probability does not give it."""
-    emissions, potentials = _random(7)
-    scores = _enumerate(emissions, potentials, 3)
-    total = np.logaddexp.reduce(list(scores.values()))
-    expected = np.zeros((STEPS, LABELS))
+    scores = _enumerated(emissions, potentials, length)
+    total, best = np.logaddexp.reduce(list(scores.values())), max(scores, key=lambda p: scores[p])
+    marginal = np.zeros((STEPS, LABELS))
     for path, value in scores.items():
-        for t, label in enumerate(path):
-            expected[t, label] += np.exp(value - total)
-    gradient = quick.jit(jax.grad(crf.log_partition))
-    actual = gradient(emissions, potentials, np.arange(STEPS) < 3)
-    np.testing.assert_allclose(actual, expected, atol=1e-6)
+        marginal[np.arange(length), path] += np.exp(value - total)
+    labels = np.array([*best, *[0] * (STEPS - length)])
+    actual = _computed(emissions, potentials, labels, np.arange(STEPS) < length)
+    np.testing.assert_allclose(actual[0], total, rtol=1e-6)
+    np.testing.assert_allclose(actual[1], marginal, atol=1e-6)
+    np.testing.assert_allclose(actual[2], scores[best], rtol=1e-6)
+    assert tuple(actual[3][:length].tolist()) == best
 
 
 def test_golden_numbers() -> None:
@@ -83,9 +70,8 @@ def test_golden_numbers() -> None:
         np.float32([0, 0.2, -0.2]),
     )
     padded, valid = np.float32(np.pad(emissions, ((0, 1), (0, 0)))), np.arange(STEPS) < 4
-    total, score, path = _computed(padded, potentials, np.array([0, 0, 2, 0, 0]), valid)
-    np.testing.assert_allclose(total, 6.47168078, rtol=1e-6)
-    np.testing.assert_allclose(score, 3.9, rtol=1e-6)
+    total, _, score, path = _computed(padded, potentials, np.array([0, 0, 2, 0, 0]), valid)
+    np.testing.assert_allclose([total, score], [6.47168078, 3.9], rtol=1e-6)
     assert path[:4].tolist() == [0, 0, 2, 0]
 
 
@@ -96,6 +82,6 @@ def test_illegal_moves_are_never_decoded() -> None:
     for seed in range(20):
         emissions, potentials = _random(seed)
         masked = crf.mask_illegal(potentials, legal, start, end)
-        path = _computed(emissions, masked, np.zeros(STEPS, int), np.ones(STEPS, bool))[2].tolist()
+        path = _computed(emissions, masked, np.zeros(STEPS, int), np.ones(STEPS, bool))[3].tolist()
         assert all(legal[a, b] for a, b in itertools.pairwise(path))
         assert start[path[0]] and end[path[-1]]

@@ -1,4 +1,4 @@
-"""The language model against plain numpy: losses in slices, sums of layers, counts, dropout."""
+"""The language model against plain numpy: its size, losses in slices, sums of layers."""
 
 from typing import Any
 
@@ -7,37 +7,70 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval.models import budget, cells, language
-from jaxeval.models.budget import LanguageShape
+from jaxeval.errors import ConfigError
+from jaxeval.models import cells, language, softmax
 from jaxeval.models.cells import Cell, Masks
+from jaxeval.models.dropout import KeyedDropout
+from jaxeval.models.language import LanguageShape
 from tests import quick
 
 T, B = 6, 4
-QUIET = language.window_dropout({}, None)
+QUIET = KeyedDropout({}, None)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "ratio", "expected", "count"),
+    [
+        ((10_001, 1, True, 10_000_000), 0.224374398589, (1194, 268), 9_997_549),
+        ((10_001, 4, True, 24_000_000), 1.3, (723, 723), None),
+        ((33_279, 2, True, 24_000_000), 0.121502, (1227, 149), None),
+        ((206, 4, False, 27_000_000), 1.0, (911, 911), 26_947_586),
+        ((206, 4, False, 46_000_000), 1.0, (1192, 1192), None),
+    ],
+)
+def test_published_sizes(
+    sizes: tuple[int, int, bool, int], ratio: float, expected: tuple[int, int], count: int | None
+) -> None:
+    """Dies if the count misses the softmax bias or the projection (golden numbers)."""
+    vocabulary, layers, tied, budget = sizes
+    like = LanguageShape(vocabulary, 1, 1, layers, tied)
+    shape = language.solve(like, budget, Cell(), ratio)
+    assert (shape.hidden, shape.embedding) == expected
+    assert count is None or shape.parameters(Cell()) == count
+
+
+def test_the_largest_that_fits() -> None:
+    """Dies if one more unit would fit, one fewer was needed, or a budget below the softmax bias
+    gives a model of no units."""
+    for cell in (Cell(gates="tied"), Cell("rhn", "tied", depth=5), Cell("nas", "untied")):
+        shape = language.solve(LanguageShape(500, 1, 1), 60_000, cell, ratio=0.4)
+        more = shape._replace(hidden=shape.hidden + 1, embedding=round(0.4 * (shape.hidden + 1)))
+        assert shape.parameters(cell) <= 60_000 < more.parameters(cell)
+    with pytest.raises(ConfigError, match="budget: expected at least"):
+        language.solve(LanguageShape(10_000, 1, 1), 10_000, Cell())
 
 
 def _model(shape: LanguageShape, cell: Cell) -> tuple[language.LanguageModel, Any]:
     """The model, and its parameters as a function of a key."""
     model = language.LanguageModel(shape, cell)
-    tokens = np.zeros((1, B), np.int32)
-    start = language.start(shape, cell, B)
-    init = lambda key: model.init(key, tokens, start, QUIET)["params"]  # noqa: E731
-    return model, init
+    inputs = np.zeros((1, B), np.int32), language.start(shape, cell, B), QUIET
+    return model, lambda key: model.init(key, *inputs)["params"]
 
 
-@pytest.mark.parametrize("tied", [True, False])
+CELLS = [
+    *(Cell(), Cell(gates="tied"), Cell("rhn", "untied"), Cell("rhn", "tied", depth=2)),
+    Cell("nas", "untied"),
+]
+
+
 @pytest.mark.parametrize("embedding", [5, 9])
-@pytest.mark.parametrize(
-    "cell", [Cell(), Cell("rhn", "tied", depth=2), Cell("nas", "untied")], ids=str
-)
-def test_the_model_has_the_parameters_of_its_budget(
-    cell: Cell, embedding: int, tied: bool
-) -> None:
+@pytest.mark.parametrize("cell", CELLS, ids=str)
+def test_the_model_has_the_parameters_of_its_budget(cell: Cell, embedding: int) -> None:
     """Dies if the solver counts another model than the one that is trained."""
-    shape = LanguageShape(30, 9, embedding, layers=1 if cell.kind == "rhn" else 2, tied=tied)
-    _, init = _model(shape, cell)
-    count = sum(leaf.size for leaf in jax.tree.leaves(jax.eval_shape(init, jax.random.key(0))))
-    assert count == budget.parameter_count(shape, cell)
+    for tied in (True, False):
+        shape = LanguageShape(30, 9, embedding, 1 if cell.kind == "rhn" else 2, tied)
+        leaves = jax.tree.leaves(jax.eval_shape(_model(shape, cell)[1], jax.random.key(0)))
+        assert sum(leaf.size for leaf in leaves) == shape.parameters(cell)
 
 
 def test_outputs_are_the_projected_sum_of_all_layers() -> None:
@@ -59,12 +92,12 @@ def test_outputs_are_the_projected_sum_of_all_layers() -> None:
     np.testing.assert_allclose(actual, total @ params["projection"], atol=1e-6)
 
 
-@pytest.mark.parametrize("words", [1 << 23, 50, 7])
+@pytest.mark.parametrize("words", [1 << 23, 60, 7])
 def test_losses_in_slices_equal_a_plain_softmax(
     monkeypatch: pytest.MonkeyPatch, words: int
 ) -> None:
     """Dies if slicing changes a loss or a gradient, or loses the last positions."""
-    monkeypatch.setattr(language, "SLICE", words)
+    monkeypatch.setattr(softmax, "SLICE", words)
     draw = np.random.default_rng(1)
     table, bias = draw.normal(size=(12, 5)), draw.normal(size=12)
     outputs, targets = draw.normal(size=(T, B, 5)), draw.integers(0, 12, (T, B))
@@ -76,10 +109,10 @@ def test_losses_in_slices_equal_a_plain_softmax(
 
     def total(table: jax.Array, bias: jax.Array, outputs: jax.Array) -> jax.Array:
         weights = jnp.asarray(weight, jnp.float32)
-        loss = language.weighted_loss(table, bias, outputs, jnp.asarray(targets), weights)
+        loss = softmax.weighted_loss(table, bias, outputs, jnp.asarray(targets), weights)
         return 3.0 * loss
 
-    losses = quick.jit(lambda *of: language.token_losses(*of, targets))(*scored)
+    losses = quick.jit(lambda *of: softmax.token_losses(*of, targets))(*scored)
     np.testing.assert_allclose(losses, -np.log((p * gold).sum(-1)), rtol=1e-5)
     value, gradients = quick.jit(jax.value_and_grad(total, argnums=(0, 1, 2)))(*scored)
     assert float(value) == pytest.approx(
@@ -94,12 +127,11 @@ def test_losses_in_slices_equal_a_plain_softmax(
 def test_masks_are_shared_over_time_where_they_must_be() -> None:
     """Dies if state dropout changes within a window, or input dropout does not."""
     rates = {"state": jnp.float32(0.5), "input": jnp.float32(0.5)}
-    drop = language.window_dropout(rates, jax.random.key(0))
-    state = drop.mask("state", (B, 64), 0)
-    assert state is not None and state.shape == (B, 64)
-    other = drop.mask("state", (B, 64), 1)
-    assert other is not None and not np.array_equal(state, other)
+    drop = KeyedDropout(rates, jax.random.key(0), sites=language.SITES)
+    first, other = (drop.mask("state", (B, 64), layer) for layer in (0, 1))
+    assert first is not None and other is not None and np.any(first != other)
     fresh = np.asarray(drop.elements("input", jnp.ones((T, B, 64))))
     assert not np.array_equal(fresh[0], fresh[1])
     assert drop.mask("update", (B, 8)) is None
-    assert language.window_dropout(rates, None).mask("state", (B, 8)) is None
+    quiet = KeyedDropout(rates, None, sites=language.SITES)
+    assert quiet.mask("state", (B, 8)) is None

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval.models import dropout, hash_random, ragged
-from jaxeval.models.dropout import HashedDropout
+from jaxeval.models import ragged
 from jaxeval.models.ragged import RaggedAxis
 from tests import quick
 
@@ -26,23 +25,14 @@ def _flat(draw: np.ndarray) -> np.ndarray:
     return np.asarray(draw, np.float64).reshape(-1)
 
 
-def _dependence(series: np.ndarray) -> float:
-    """Mean of n r^2 over all pairs of the series [k, n]: 1 for independent ones.
+def independent(series: np.ndarray) -> None:
+    """Asserts: the mean of n r^2 over all pairs of the series [k, n] is 1, as of independent ones.
 
     r^2 is large too where products of two series' values depend on each other, so that a sum of a
     row's and a column's hash, not mixed again, is found.
     """
     r = np.corrcoef(series)[np.triu_indices(len(series), 1)]
-    return float(np.mean(r**2) * series.shape[1])
-
-
-def _spread(series: np.ndarray) -> float:
-    """4 standard deviations of `_dependence`."""
-    return 4 * (2 / (len(series) * (len(series) - 1) / 2)) ** 0.5
-
-
-def _independent(series: np.ndarray) -> None:
-    assert _dependence(series) == pytest.approx(1.0, abs=_spread(series))
+    assert np.mean(r**2) * series.shape[1] == pytest.approx(1.0, abs=4 * (2 / len(r)) ** 0.5)
 
 
 @quick.jit
@@ -154,107 +144,19 @@ def _uniform(key: Any, rows: int | None, columns: int) -> jax.Array:
     return ragged.uniform(key, axis, ragged.axis(columns), 0.0, 1.0)
 
 
-def test_rows_columns_and_keys_are_independent() -> None:
+def test_rows_columns_and_keys_areindependent() -> None:
     """Dies if hashes of rows and columns are added and not mixed, or a word of the key is lost."""
     table = np.asarray(_uniform(KEY, ROWS, COLUMNS), np.float64)
-    _independent(table)
-    _independent(table.T)
+    independent(table)
+    independent(table.T)
     keys = [*jax.random.split(KEY, 12), *(jax.random.key(seed) for seed in range(12))]
     keys += [jax.random.wrap_key_data(np.uint32([a, b])) for a, b in ((7, 0), (7, 7))]
-    _independent(np.stack([_flat(_uniform(key, 50, COLUMNS)) for key in keys]))
+    independent(np.stack([_flat(_uniform(key, 50, COLUMNS)) for key in keys]))
     # a row's draws are not those of a column, nor of the layer's bias
     whole = np.asarray(_uniform(KEY, COLUMNS, COLUMNS))
     bias = np.asarray(_uniform(KEY, None, COLUMNS))
     assert abs(np.corrcoef(_flat(whole), _flat(whole.T))[0, 1]) < 4 / COLUMNS
     assert np.abs([np.corrcoef(bias, row)[0, 1] for row in whole[1:]]).max() < 0.25
-
-
-WORDS = hash_random.words(jax.random.key(8))
-
-
-@quick.jit
-def _dropout(words: Any, rate: Any, x: Any) -> Any:
-    positions = jnp.arange(x.size // x.shape[-1]).reshape(x.shape[:-1])
-    return dropout.hashed(words, rate, x, positions)
-
-
-def _mask(words: Any, *shape: int, rate: float = 0.5) -> np.ndarray:
-    """1 at what is kept."""
-    ones = np.ones(shape, np.float32)
-    return np.asarray(_dropout(words, jnp.float32(rate), ones) > 0, np.float64)
-
-
-@pytest.mark.parametrize("rate", [0.02, 0.3, 0.5, 0.9])
-def test_dropout_keeps_the_rate_and_the_mean(rate: float) -> None:
-    """Dies if keep and drop are swapped, the scale is wrong, or one half keeps another share."""
-    x = _dropout(WORDS, jnp.float32(rate), np.full((301, 10, 50), 3.0, np.float32))
-    flat = np.asarray(x, np.float64)
-    values = np.unique(x)
-    np.testing.assert_allclose(values, [0, 3 / (1 - rate)], rtol=1e-6)
-    assert values[0] == 0
-    spread = 4 * (rate * (1 - rate)) ** 0.5
-    for half in (flat[:150], flat[151:], flat):
-        assert np.mean(half > 0) == pytest.approx(1 - rate, abs=spread / half.size**0.5)
-    assert flat.mean() == pytest.approx(3, rel=spread / (1 - rate) / flat.size**0.5)
-
-
-def test_without_a_rate_or_words_nothing_changes() -> None:
-    """Dies if rounding drops or scales anything at rate 0."""
-    x = jax.random.normal(KEY, (33, 7, 300))
-    np.testing.assert_array_equal(_dropout(WORDS, jnp.float32(0), x), x)
-    assert HashedDropout(None, 0.4).apply(x) is x
-
-
-def test_masks_go_by_position_and_number() -> None:
-    """Dies if a mask hangs on how a batch is cut, on what stands first, or on the unit's place."""
-
-    @quick.jit
-    def masks(x: jax.Array) -> tuple[jax.Array, ...]:
-        drop = HashedDropout(WORDS, 0.5)
-        return (
-            drop.apply(x),
-            drop._replace(rows=jnp.arange(4, 6)).apply(x[:2]),
-            drop.apply(x.transpose(1, 0, 2), 1),
-            drop.apply(x[..., :3], 0, jnp.array([5, 0, 7])),
-        )
-
-    whole, part, turned, chosen = map(np.asarray, masks(np.ones((6, 5, 8), np.float32)))
-    np.testing.assert_array_equal(part, whole[4:])
-    np.testing.assert_array_equal(turned, whole.transpose(1, 0, 2))
-    np.testing.assert_array_equal(chosen, whole[..., [5, 0, 7]])
-
-
-@pytest.mark.parametrize("places", [(6, 5), (1,)], ids=str)
-def test_the_mask_of_a_unit_does_not_hang_on_the_padding(places: tuple[int, ...]) -> None:
-    """Dies if bits are drawn for a shape: a wider layer would drop other units."""
-    wide, narrow = _mask(WORDS, *places, 60), _mask(WORDS, *places, 17)
-    np.testing.assert_array_equal(wide[..., :17], narrow)
-    assert 0 < narrow.mean() < 1
-
-
-def test_rows_halves_and_units_drop_on_their_own() -> None:
-    """Dies if a row's mask is another's, a unit's another's, or half of them the other half."""
-    for places in (ROWS, ROWS + 1):
-        mask = _mask(WORDS, places, COLUMNS)
-        _independent(mask)
-        _independent(mask.T)
-        half = (places + 1) // 2
-        pairs = zip(mask[:half], mask[half:], strict=False)
-        shared = np.mean([np.corrcoef(a, b)[0, 1] for a, b in pairs])
-        assert shared == pytest.approx(0, abs=4 / (COLUMNS * half) ** 0.5)
-
-
-def test_sites_drop_on_their_own() -> None:
-    """Dies if two sites of a pass, of layers or of heads, or two steps, share a mask."""
-    fold_in = quick.jit(hash_random.fold_in)
-    sites = [fold_in(WORDS, n) for n in range(8)]
-    sites += [fold_in(fold_in(WORDS, a), b) for a in range(4) for b in range(4)]
-    sites += [WORDS, *map(hash_random.words, jax.random.split(jax.random.key(8), 4))]
-    masks = np.stack([_flat(_mask(site, 40, 300)) for site in sites])
-    _independent(masks)
-    assert np.abs(np.corrcoef(masks) - np.eye(len(masks))).max() < 5 / (40 * 300) ** 0.5
-    assert len(np.unique(np.stack(sites), axis=0)) == len(sites)
-    np.testing.assert_array_equal(hash_random.fold_in(WORDS, 3), sites[3])
 
 
 def _norm(x: np.ndarray, scale: np.ndarray, bias: np.ndarray) -> np.ndarray:

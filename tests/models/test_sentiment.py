@@ -7,17 +7,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval.config import markers, reading
+from jaxeval.config import reading
 from jaxeval.models import sentiment
-from jaxeval.models.initialisers import Initial
-from jaxeval.models.sentiment_settings import SITES, TARGETED, SentimentModel
+from jaxeval.models.parameters import Initial
+from jaxeval.models.sentiment import SITES, TARGETED, SentimentModel
 from tests import quick
 from tests.models import sentences
 
 MODELS: dict[str, dict[str, Any]] = {
     "majority": {"architecture": "majority"},
     "bag": {"architecture": "bag", "bag": [5, 4]},
-    "linear bag": {"architecture": "bag", "bag": []},
     "cnn": {"architecture": "cnn", "cnn": {"widths": [2, 3, 5], "filters": 4}},
     "lstm": {"architecture": "lstm", "initial": {"kind": "torch"}},
     "tdlstm": {"architecture": "tdlstm"},
@@ -46,8 +45,6 @@ MODELS: dict[str, dict[str, Any]] = {
     },
     "ian": {"architecture": "ian", "words": {"target_table": True}, "tanh_logits": True},
     "ian weighted": {"architecture": "ian", "target": {"position": "weighting"}},
-    "ian at places": {"architecture": "ian", "target": {"position": "embedding"}},
-    "ian fixed": {"architecture": "ian", "words": {"trained": False}},
     "tdlstm between": {"architecture": "tdlstm", "target": {"inter_aspect": 6}},
 }
 
@@ -73,17 +70,6 @@ def test_logits_are_those_computed_word_by_word(name: str) -> None:
         np.testing.assert_allclose(actual, expected, rtol=2e-4, atol=2e-5)
 
 
-@pytest.mark.parametrize("name", ["tclstm apart", "ian"])
-def test_a_row_a_target_or_a_sentence_is_the_same(name: str) -> None:
-    """Dies if a row of one target is another program than one of several."""
-    choices, batch = _choices(name), sentences.batch()
-    params = sentences.params(choices, batch)
-    together = sentences.logits(choices, params, batch)
-    apart = sentences.logits(choices, params, sentences.target_at_a_time(batch))
-    real = np.arange(2)[None] < np.asarray(batch.rows["targets"])[:, None]
-    np.testing.assert_allclose(together[real], apart[:, 0], rtol=1e-5, atol=1e-6)
-
-
 @pytest.mark.parametrize("name", ["ian weighted"])
 def test_targets_without_words_give_numbers(name: str) -> None:
     """Dies if padding's empty target makes the gradients of all others nan."""
@@ -100,100 +86,6 @@ def test_targets_without_words_give_numbers(name: str) -> None:
 
     leaves = jax.tree.leaves(quick.jit(jax.grad(total))(params))
     assert all(np.isfinite(leaf).all() for leaf in leaves)
-
-
-def test_targets_are_ordered_by_their_places() -> None:
-    """Dies if the LSTM over targets reads them in the order of the columns."""
-    choices, batch = _choices("tdlstm between"), sentences.batch()
-    params = sentences.params(choices, batch)
-    turned = {
-        name: np.flip(np.asarray(column), 1) if name in ("start", "end") else column
-        for name, column in batch.rows.items()
-    }
-    logits = sentences.logits(choices, params, batch)
-    other = sentences.logits(choices, params, batch._replace(rows=turned))
-    for sentence in (0, 2, 3):  # of two targets
-        np.testing.assert_allclose(logits[sentence], other[sentence][::-1], rtol=1e-5)
-
-
-def test_the_target_cancels_in_the_published_attention() -> None:
-    """Dies if `attention.target = false` is not Wang et al. (2016, equations 4 to 7).
-
-    M = tanh([W_h H; W_v t]) there, of which the second half is the same at all words.
-    """
-    attention = {"target": False, "bias": False}
-    tree = {"architecture": "atae", "hidden": 5, "attention": attention}
-    choices = reading.from_dict(SentimentModel, tree)
-    batch = sentences.batch()
-    params = sentences.params(choices, batch)
-    reference = sentences.Reference(choices, params, batch)
-    encoder, draw = reference.encoder, np.random.default_rng(3)
-    of_target, scores_of_target = draw.normal(size=(4, 4)), draw.normal(size=4)
-    words = reference.vectors("words", np.asarray(batch.rows["forms"])[0, :7])
-    target = np.mean(words[4:7], axis=0)
-    hidden = sentences.states(encoder["text"]["lstm"], [np.r_[w, target] for w in words])
-    keys = [np.tanh(np.r_[h @ encoder["attention"]["kernel"], target @ of_target]) for h in hidden]
-    scores = np.array([np.r_[encoder["attention_vector"], scores_of_target] @ m for m in keys])
-    weights = np.exp(scores) / np.exp(scores).sum()
-    read = weights @ np.array(hidden)
-    h = np.tanh(
-        read @ encoder["projection"]["kernel"] + hidden[-1] @ encoder["last_projection"]["kernel"]
-    )
-    expected = h @ reference.tree["logits"]["kernel"] + reference.tree["logits"]["bias"]
-    actual = sentences.logits(choices, params, batch)[0, 0]
-    np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("name", ["cnn", "tdlstm apart", "ae"])
-def test_fixed_vectors_need_no_gradient(name: str) -> None:
-    """Dies if a kernel's gradient is lost with that of the vectors, which is not computed."""
-    tree = {**MODELS[name], "words": {"trained": False}}
-    choices = reading.from_dict(SentimentModel, {"hidden": 5, **tree})
-    batch = sentences.batch()
-    params = jax.device_get(sentences.params(choices, batch))
-    model = sentiment.Classifier(choices, sentences.SIZES)
-
-    def total(tree: Any, vectors: Any) -> Any:
-        of = batch._replace(shared={**batch.shared, "vectors": vectors})
-        return jnp.sum(jnp.sin(model.apply({"params": tree}, of, {}, None)[0]))
-
-    vectors, structure = batch.shared["vectors"], jax.tree.structure(params)
-    gradient = quick.jit(jax.value_and_grad(total, argnums=(0, 1)))
-    grads, of_vectors = jax.device_get(gradient(params, vectors)[1])
-    draw = np.random.default_rng(0)
-    direction = [draw.normal(size=leaf.shape) for leaf in jax.tree.leaves(params)]
-    direction = jax.tree.unflatten(structure, direction)
-    ahead, behind = (
-        float(gradient(jax.tree.map(lambda p, d, s=s: p + s * d, params, direction), vectors)[0])
-        for s in (0.01, -0.01)
-    )
-    slopes = jax.tree.map(lambda g, d: float(np.sum(g * d)), grads, direction)
-    expected = (ahead - behind) / 0.02
-    assert sum(jax.tree.leaves(slopes)) == pytest.approx(expected, rel=0.02, abs=2e-3)
-    assert name == "ae" or not np.any(of_vectors)  # the mean of a target is no kernel's input
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"), [("tdlstm between", "naive"), ("atae", "variational"), ("ian", "naive")]
-)
-def test_every_rate_drops_something(name: str, kind: str) -> None:
-    """Dies if a rate of a site reaches no mask, or masks at evaluation."""
-    choices = _choices(name)
-    sites = SITES[choices.architecture]
-    dropout = {"kind": kind, **dict.fromkeys(sites, 0.4)}
-    choices = reading.from_dict(SentimentModel, {**reading.to_dict(choices), "dropout": dropout})
-    batch = sentences.batch(train=True)
-    params = sentences.params(choices, batch)
-    model = sentiment.Classifier(choices, sentences.SIZES)
-    assert {*choices.rates} == sites and {*choices.rates.values()} <= {*markers.active(choices)}
-    run = quick.jit(lambda rates, key: model.apply({"params": params}, batch, rates, key))
-    none = dict.fromkeys(choices.rates.values(), jnp.float32(0))
-    plain = run(none, jax.random.key(1))
-    reference = sentences.Reference(choices, params, batch).logits(0)
-    np.testing.assert_allclose(plain[0], reference, rtol=2e-4, atol=2e-5)
-    for rate in none:
-        dropped = run({**none, rate: jnp.float32(0.5)}, jax.random.key(1))
-        assert np.abs(dropped - plain).max() > 1e-3, rate
 
 
 def test_a_variational_mask_is_the_same_at_all_words() -> None:
@@ -219,33 +111,28 @@ def test_a_variational_mask_is_the_same_at_all_words() -> None:
         assert ({*ratio.ravel().tolist()} == {0.0, 2.0}) is same
 
 
-@pytest.mark.parametrize(("kind", "bound"), [("torch", 20**-0.5), ("uniform", 0.03)])
-def test_lstm_weights_begin_within_their_bound(kind: Any, bound: float) -> None:
-    """Dies if a kernel's bound is another, or torch's second bias is left out."""
+@pytest.mark.parametrize(("kind", "bound"), [("torch", 20**-0.5), ("uniform", 0.03), ("keras", 0)])
+def test_lstm_weights_begin_as_published(kind: Any, bound: float) -> None:
+    """Dies if a kernel's bound is another, torch's second bias is left out, the recurrent kernel
+    of Keras is not orthogonal, or its forget gate's bias is not 1."""
 
     @quick.jit
-    def drawn(key: Any) -> tuple[Any, Any, Any]:
+    def drawn(key: Any) -> tuple[Any, Any]:
         initial = Initial(kind, jnp.float32(0.03))
-        apart = Initial(kind, jnp.float32(0.03), zero_biases=True)
-        return initial.lstm(key, 50, 20), apart.lstm(key, 50, 20), initial.linear(key, 400, 7)
+        return initial.lstm(key, 50, 20), initial.linear(key, 400, 7)
 
-    weights, apart, layer = jax.device_get(drawn(jax.random.key(0)))
+    weights, layer = jax.device_get(drawn(jax.random.key(0)))
     assert weights["biases"].shape == (2 if kind == "torch" else 1, 80)
+    if kind == "keras":
+        recurrent, bias = weights["recurrent"], weights["biases"][0]
+        np.testing.assert_allclose(recurrent @ recurrent.T, np.eye(20), atol=1e-5)
+        assert bias.tolist() == [0.0] * 60 + [1.0] * 20 and not np.any(layer["bias"])
+        return
     for name in ("kernel", "recurrent", "biases"):
         assert 0.9 * bound < np.abs(weights[name]).max() <= bound, name
-    assert not np.any(apart["biases"])
     edge = bound if kind == "uniform" else 400**-0.5
     assert 0.9 * edge < np.abs(layer["kernel"]).max() <= edge
     assert 0.5 * edge < np.abs(layer["bias"]).max() <= edge
-
-
-def test_keras_weights_begin_orthogonal_and_remember() -> None:
-    """Dies if the recurrent kernel is not orthogonal, or the forget gate's bias is not 1."""
-    drawn = quick.jit(lambda key: Initial("keras").lstm(key, 50, 20))
-    weights = jax.device_get(drawn(jax.random.key(0)))
-    recurrent, biases = weights["recurrent"], weights["biases"]
-    np.testing.assert_allclose(recurrent @ recurrent.T, np.eye(20), atol=1e-5)
-    assert biases[0].tolist() == [0.0] * 60 + [1.0] * 20
 
 
 def test_a_table_of_targets_begins_as_that_of_texts_and_learns_apart() -> None:

@@ -59,7 +59,7 @@ def test_a_plan_names_the_solved_sizes(tmp_path: Path, capsys: pytest.CaptureFix
         (["model.kind=nas", "model.gates=tied"], "neither dropout.update nor gates"),
         (["model.hidden=8", "model.budget=9000"], "cannot be set with budget"),
         (["model.depth=3"], "lstm: depth is for rhn only"),
-        (["model.kind=nas", "model.clip=1.0"], "clip and layer_norm are for lstm only"),
+        (["model.kind=nas", "model.clip=1.0"], "clip is for lstm only"),
         (["model.embedding=8"], "needs hidden too"),
         (["model.dropout.imput=0.1"], "did you mean model.dropout.input"),
         (["training.plateau.factor=2.0"], "factor"),

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from jaxeval.models import seq2seq_sizes
-from jaxeval.models.seq2seq import Seq2SeqShape
+from jaxeval.models.seq2seq import Seq2SeqShape, Seq2SeqSizes
 from jaxeval.studies import costs
 
 MACHINE = costs.Machine(devices=2, rate=1e6, compile_seconds=5.0)
@@ -164,9 +163,9 @@ def test_a_plan_that_cannot_be_is_refused() -> None:
             costs.as_grouped(runs, [160], MACHINE, groups, rows)
 
 
-def _member_sizes(embedding: int, heads: int, layers: int = 2) -> seq2seq_sizes.Seq2SeqSizes:
+def _member_sizes(embedding: int, heads: int, layers: int = 2) -> Seq2SeqSizes:
     shape = Seq2SeqShape(9, 7, embedding, 64, layers, layers, heads)
-    return seq2seq_sizes.Seq2SeqSizes("transformer", shape, (8.0, 6.0), embedding)
+    return Seq2SeqSizes("transformer", shape, (8.0, 6.0), embedding)
 
 
 def test_joined_sizes_hold_all_heads() -> None:

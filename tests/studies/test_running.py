@@ -107,7 +107,7 @@ def test_models_that_were_not_saved_are_not_passed_over(truth: tuple, tmp_path: 
     whose models are saved, or changes a score."""
     observe.train(TRIALS[:2], tmp_path)
     with pytest.raises(
-        RunError, match=r"2 members .* without a saved model .*seed 1, 2\); --again"
+        RunError, match=r"2 members .* without a saved model .*seed 1, seed 2\); --again"
     ):
         _train(tmp_path, save_models=True)
     assert not (tmp_path / "models").exists()

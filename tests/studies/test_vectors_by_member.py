@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from jaxeval import observe, runs, studies
-from jaxeval.data import generated, generated_pairs, generated_sentiment
+from jaxeval.data import generated, generated_texts
 from jaxeval.studies import cohorts, memory, prepared, proposers
 from tests.data.test_word_tables import vectors
 
@@ -37,10 +37,10 @@ def _words(task: str) -> list[str]:
     if task == "window":
         tokens = [w.lower() for s in generated.generate(60, 1, "train") for w in s.words]
     elif task == "sentence":
-        texts = generated_sentiment.parts(1, 40)["train"]
+        texts = generated_texts.texts(1, 40)["train"]
         tokens = [word for each in texts for word in each.text.split()]
     else:
-        tokens = [w for pair in generated_pairs.parts(137)["train"] for w in pair.words]
+        tokens = [w for pair in generated_texts.pairs(137)["train"] for w in pair.words]
     return sorted({*tokens}, key=lambda word: (-tokens.count(word), word))
 
 

@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from jaxeval import ablation, evaluate, neighbourhood, noise, runs, studies
+from jaxeval import ablation, neighbourhood, noise, runs, studies
 from jaxeval.compare import __main__ as compare
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError
+from jaxeval.evaluate import Evaluation
+from jaxeval.evaluate import main as evaluate
 from jaxeval.report.runs import conditions
 from jaxeval.studies import evaluation, running
-from jaxeval.tasks.dynamic_evaluation import Dynamic
-from jaxeval.tasks.language_averaging import Averaging
+from jaxeval.tasks.language_evaluation import Averaging
 
 train = importlib.import_module("jaxeval.train")  # of the package, it is the function
 
@@ -28,16 +29,15 @@ SHORT = ["training.evaluation_batch_size=2", "training.epochs=2", "training.pati
 TOY = ["task=toy", "training.patience=0", "training.lanes=4"]
 OTHER_WAYS = [
     *("--temperature", "0.8", "--mean", "arithmetic", "--mean", "geometric", "--dynamic"),
-    *("--samples", "3", "--batch", "2,1", "--dynamic-rate", "0.01", "--rate-factor", "0.5"),
-    *("--dynamic-decay", "0.1", "--dynamic-epsilon", "0.5"),
+    *("--samples", "3", "--streams", "2,1", "--dynamic-rate", "0.01"),
 ]
 CONDITIONS = [  # of OTHER_WAYS
     evaluation.Condition(2),
     evaluation.Condition(1),
     evaluation.Condition(2, temperature=0.8),
-    evaluation.Condition(2, averaging=Averaging("arithmetic", 3), rate_factor=0.5),
-    evaluation.Condition(2, averaging=Averaging("geometric", 3), rate_factor=0.5),
-    evaluation.Condition(2, dynamic=Dynamic(0.01, 0.1, 0.5)),
+    evaluation.Condition(2, averaging=Averaging("arithmetic", 3)),
+    evaluation.Condition(2, averaging=Averaging("geometric", 3)),
+    evaluation.Condition(2, dynamic=0.01),
 ]
 
 
@@ -68,15 +68,15 @@ def test_kept_models_are_evaluated_in_other_ways(
     monkeypatch.setattr(evaluation, "scores", noted)
     words = [*_words(tmp_path), "--seeds", "2"]
     with pytest.raises(RunError, match="save_models=true"):
-        evaluate.main(words)
+        evaluate(words)
     assert train.main([*words, "training.save_models=true", "--json", "-"]) == 0
     trained = json.loads(capsys.readouterr().out)
-    assert evaluate.main([*words, *OTHER_WAYS, "--json", "-"]) == 0
+    assert evaluate([*words, *OTHER_WAYS, "--json", "-"]) == 0
     shown = capsys.readouterr()
     by_condition = _by_condition(rows := json.loads(shown.out))
     assert len(by_condition) == 6 and all(len(scores) == 2 for scores in by_condition.values())
     means = {name: sum(scores) / 2 for name, scores in by_condition.items()}
-    assert means["batch 2"] == pytest.approx(trained["test"]["mean"], rel=1e-6)
+    assert means["2 streams"] == pytest.approx(trained["test"]["mean"], rel=1e-6)
     assert len({round(mean, 9) for mean in means.values()}) == 6
     # each at once, so that a long one that is stopped loses no other
     assert all(f"{name}: perplexity" in shown.err for name in means)
@@ -84,13 +84,15 @@ def test_kept_models_are_evaluated_in_other_ways(
     for condition, scores in scored.items():
         assert by_condition[str(condition)] == [each["perplexity"] for each in scores]
     table = tmp_path / "rows.json"
-    table.write_text(json.dumps([row for row in rows if row["condition"].endswith(("1", "2"))]))
+    table.write_text(
+        json.dumps([row for row in rows if row["condition"] in ("1 stream", "2 streams")])
+    )
     assert compare.main(["--table", str(table), "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["higher_is_better"] is False
-    of_dev = ["--part", "dev", "--batch", "2", "--temperature", "search", "--json", "-"]
-    assert evaluate.main([*words, *of_dev]) == 0
+    of_dev = ["--part", "dev", "--streams", "2", "--temperature", "search", "--json", "-"]
+    assert evaluate([*words, *of_dev]) == 0
     dev = json.loads(capsys.readouterr().out)
-    assert sum(_by_condition(dev)["batch 2"]) / 2 == pytest.approx(
+    assert sum(_by_condition(dev)["2 streams"]) / 2 == pytest.approx(
         trained["dev"]["mean"], rel=1e-6
     )
     assert len(dev) == 4 and all("temperature" in row["condition"] for row in dev[2:])
@@ -99,7 +101,7 @@ def test_kept_models_are_evaluated_in_other_ways(
 def test_dynamic_evaluation_is_of_language_models() -> None:
     """Dies if a flag that a task does not read is passed over in silence."""
     with pytest.raises(ConfigError, match="--dynamic: for language models only"):
-        evaluate.main(["--dynamic"])
+        evaluate(["--dynamic"])
 
 
 def test_what_diverges_is_left_out_and_said(capsys: pytest.CaptureFixture) -> None:
@@ -113,7 +115,7 @@ def test_what_diverges_is_left_out_and_said(capsys: pytest.CaptureFixture) -> No
         }.items()
         for seed, score in enumerate(scores, 1)
     ]
-    conditions.show(rows)
+    Evaluation(rows).print()
     text = capsys.readouterr().out
     assert "fast: 2 of 3 diverged and are left out" in text
     assert [line.split() for line in text.splitlines() if line.startswith(("fast ", "wild "))] == [

@@ -12,10 +12,8 @@ import pytest
 from jaxeval.config import markers
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Task
 from jaxeval.data import language as data
-from jaxeval.models import budget
+from jaxeval.models import language as models
 from jaxeval.models.cells import Cell
-from jaxeval.models.language_settings import LanguageDropout
-from jaxeval.models.language_settings import LanguageModelSettings as Settings
 from jaxeval.population import engine, member, optimisers
 from jaxeval.population.member import Problem
 from jaxeval.population.settings import Training
@@ -23,7 +21,7 @@ from jaxeval.tasks import language as tasks
 from tests import conformance
 from tests.population import toy
 
-SHAPE = budget.LanguageShape(12, 8, 8)
+SHAPE = models.LanguageShape(12, 8, 8)
 
 
 def _corpus(folder: Path, streams: int = 3, window: int = 4) -> data.Text:
@@ -87,18 +85,6 @@ def test_a_model_that_has_diverged_has_no_perplexity() -> None:
     for nats in (math.nan, math.inf, 1e5):
         actual = task.score({"nats": nats, "tokens": 10.0})
         assert not math.isfinite(actual["perplexity"]) and not math.isfinite(actual["bits"])
-
-
-def test_the_released_highway_drops_no_inputs() -> None:
-    """Dies if the switch does nothing, or reaches a depth of one or another site."""
-    rates = LanguageDropout(input=0.5, state=0.25)
-    for depth, sites in ((1, {"dropout_input", "dropout_state"}), (2, {"dropout_state"})):
-        model = Settings(kind="rhn", depth=depth, dropout=rates, released_highway=True)
-        assert set(markers.active(model)) == sites
-    assert set(markers.active(Settings(kind="rhn", depth=2, dropout=rates))) == {
-        "dropout_input",
-        "dropout_state",
-    }
 
 
 @pytest.mark.parametrize("streams", [1, 3, 7])
@@ -209,7 +195,7 @@ def test_the_laws_of_a_task(tmp_path: Path, cell: Cell) -> None:
     ):
         (tmp_path / f"x.{part}.txt").write_text(f"{line}\n" * 12)
     text = data.build(data.LanguageData(path=str(tmp_path), window=6, steps_per_epoch=5), 6, 6)
-    shape = budget.LanguageShape(text.vocabulary, 16, 12)
+    shape = models.LanguageShape(text.vocabulary, 16, 12)
     task = tasks.build(tasks.Language(shape, cell, 6, text.tokens["train"]))
     rows = {n: np.asarray(c[text.rows["dev"][:6]]) for n, c in text.corpus.buckets[0].items()}
     tokens = jnp.asarray(text.corpus.shared["tokens"])

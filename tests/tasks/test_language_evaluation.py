@@ -1,6 +1,7 @@
-"""Averages over dropout masks, temperature and dynamic evaluation, against plain computations."""
+"""Averages over dropout masks, temperature, dynamic evaluation, texts of one's own."""
 
 import functools
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -8,24 +9,25 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxeval import studies
+from jaxeval.config import reading
 from jaxeval.contracts import Batch
-from jaxeval.models import budget
 from jaxeval.models import language as models
 from jaxeval.models.cells import Cell
-from jaxeval.tasks import dynamic_evaluation, language
-from jaxeval.tasks.dynamic_evaluation import Dynamic, WindowSequence
-from jaxeval.tasks.language_averaging import Averaging, averaged
-from tests import quick
+from jaxeval.predict import main as predict
+from jaxeval.studies import cohorts, saved
+from jaxeval.studies import prepared as preparing
+from jaxeval.studies import trial as trials
+from jaxeval.tasks import language, language_evaluation
+from jaxeval.tasks.language_evaluation import Averaging, WindowSequence
+from tests import quick, tiny_corpora
 
 V, T, B, K = 9, 4, 2, 3
-LANGUAGE = language.Language(budget.LanguageShape(V, 6, 5), Cell(), T, 60)
+LANGUAGE = language.Language(models.LanguageShape(V, 6, 5), Cell(), T, 60)
 TOKENS = np.random.default_rng(0).integers(0, V, 100).astype(np.int32)
-RATES = {
-    "dropout_input": jnp.float32(0.5),
-    "dropout_state": jnp.float32(0.3),
-    "dropout_output": jnp.float32(0.4),
-}
+RATES = {f"dropout_{s}": jnp.float32(r) for s, r in (("input", 0.5), ("state", 0.3))}
 KEYS = [jax.random.key(5), jax.random.key(6)]
+TASK = language.build(LANGUAGE)
 
 
 def _batch(step: int, length: int = T) -> Batch:
@@ -33,43 +35,30 @@ def _batch(step: int, length: int = T) -> Batch:
     return Batch(rows, np.ones(B, np.float32), {"tokens": TOKENS}, ())
 
 
-TASK, RUN = language.build(LANGUAGE), language.runner(LANGUAGE)
-
-
 @functools.cache
 def _params() -> Any:
     params = quick.jit(TASK.init)(jax.random.key(0), _batch(0), {})
-    return jax.tree.map(lambda leaf: np.float32(2) * np.asarray(leaf), params)
+    bias = np.linspace(-1.0, 1.0, V, dtype=np.float32)
+    return {**jax.tree.map(lambda leaf: 2 * np.asarray(leaf), params), "softmax_bias": bias}
 
 
-_table, _run = quick.jit(models.softmax_table), quick.jit(RUN)
-_gradient_scale = quick.jit(functools.partial(dynamic_evaluation.gradient_scale, LANGUAGE))
-_evaluate = quick.jit(functools.partial(dynamic_evaluation.evaluate, LANGUAGE))
-
-
-@functools.cache
-def _functions(mean: Any) -> tuple[Any, Any]:
-    """What predicts and what counts, compiled; None: the plain task."""
-    task = TASK if mean is None else averaged(LANGUAGE, Averaging(mean, K))
-    return quick.jit(task.predict), quick.jit(task.count)
+_run = quick.jit(LANGUAGE.run)
 
 
 def _probabilities(params: Any, hidden: Any) -> np.ndarray:
-    table, bias = _table(params)
-    scores = np.asarray(hidden, np.float64) @ np.asarray(table).T + np.asarray(bias)
-    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    table, bias = map(np.asarray, models.softmax_table(params))
+    powers = np.exp(np.asarray(hidden, np.float64) @ table.T + bias)
     normal: np.ndarray = powers / powers.sum(-1, keepdims=True)
     return normal
 
 
-def _nats(mean: Any, params: Any, hparams: dict) -> list[float]:
+def _nats(task: Any, hparams: dict) -> list[float]:
     """Of two windows in turn."""
-    predict, count = _functions(mean)
-    task = TASK if mean is None else averaged(LANGUAGE, Averaging(mean, K))
     carry, actual = task.start(B), []
+    predict, count = quick.jit(task.predict), quick.jit(task.count)
     for step, key in enumerate(KEYS):
         batch = _batch(step, length=2)
-        outputs, carry = predict(params, carry, batch, key, hparams)
+        outputs, carry = predict(_params(), carry, batch, key, hparams)
         actual.append(float(count(outputs, batch)["nats"]))
     return actual
 
@@ -78,58 +67,50 @@ def _nats(mean: Any, params: Any, hparams: dict) -> list[float]:
 def test_averages_over_masks(mean: Any) -> None:
     """Dies if samples share a state that they should not, are averaged in the wrong space, or
     their rates are not scaled; from the definition, sample by sample."""
-    params = _params()
-    hparams = {**RATES, "rate_factor": jnp.float32(0.5)}
+    params, expected = _params(), []
     halved = {site: rate / 2 for site, rate in RATES.items()}
-    states = many = jax.tree.map(
-        lambda leaf: np.zeros((K * B, leaf.shape[1]), np.float32),
-        TASK.start(B).state,
+    zero = jax.tree.map(
+        lambda leaf: np.zeros((K * B, leaf.shape[1]), np.float32), LANGUAGE.start(B)
     )
-    expected = []
+    states = plain = zero
     for step, key in enumerate(KEYS):
         positions = np.asarray(_batch(step).rows["start"]) + np.arange(T + 1)[:, None]
         read = np.asarray(TOKENS)[positions]
         inputs = np.tile(read[:-1], (1, K))
         after, hidden = _run(params, states, inputs, halved, key)
-        plain, _ = _run(params, many, inputs, {}, None)
+        plain, _ = _run(params, plain, inputs, {}, None)
         states = after if mean == "arithmetic" else plain
-        many = plain
         p = _probabilities(params, hidden).reshape(T, K, B, V)
-        if mean == "arithmetic":
-            p = p.mean(1)
-        else:
-            p = np.exp(np.log(p).mean(1))
-            p /= p.sum(-1, keepdims=True)
-        gold = np.take_along_axis(p, read[1:, :, None], axis=-1)[..., 0]
+        p = p.mean(1) if mean == "arithmetic" else np.exp(np.log(p).mean(1))
+        gold = np.take_along_axis(p / p.sum(-1, keepdims=True), read[1:, :, None], axis=-1)
         counted = np.arange(T)[:, None] < np.array([T, 2])
-        expected.append(-np.sum(np.log(gold) * counted))
-    actual = _nats(mean, params, hparams)
+        expected.append(-np.sum(np.log(gold[..., 0]) * counted))
+    averaged = functools.partial(language_evaluation.averaged, LANGUAGE, Averaging(mean, K))
+    actual, without = _nats(averaged(factor=0.5), RATES), _nats(TASK, {})
     np.testing.assert_allclose(actual, expected, rtol=2e-5)
-    plain_nats = _nats(None, params, {})
-    assert abs(actual[0] - plain_nats[0]) > 1e-3
-    none = {**RATES, "rate_factor": jnp.float32(0.0)}
-    np.testing.assert_allclose(_nats(mean, params, none), plain_nats, rtol=2e-5)
+    assert abs(actual[0] - without[0]) > 1e-3
+    np.testing.assert_allclose(_nats(averaged(), {}), without, rtol=2e-5)
 
 
 def test_temperature_divides_the_scores() -> None:
     """Dies if the bias is left hot."""
-    params = {**_params(), "softmax_bias": np.linspace(-1.0, 1.0, V, dtype=np.float32)}
-    batch = _batch(0)
-    predict, count = _functions(None)
-    outputs, _ = predict(params, TASK.start(B), batch, KEYS[0], {})
-    p = _probabilities(params, outputs.hidden) ** (1 / 0.7)
-    p /= p.sum(-1, keepdims=True)
-    positions = np.asarray(batch.rows["start"]) + 1 + np.arange(T)[:, None]
-    gold = np.take_along_axis(p, np.asarray(TOKENS)[positions][..., None], axis=-1)
-    hparams = {"temperature": jnp.float32(0.7)}
-    outputs, _ = predict(params, TASK.start(B), batch, KEYS[0], hparams)
-    actual = float(count(outputs, batch)["nats"])
-    assert actual == pytest.approx(-np.log(gold).sum(), rel=1e-5)
+    batch, expected = _batch(0), 0.0
+    _, hidden = _run(_params(), LANGUAGE.start(B), TOKENS[_positions(batch)[:-1]], {}, None)
+    p = _probabilities(_params(), hidden) ** (1 / 0.7)
+    gold = np.take_along_axis(p, TOKENS[_positions(batch)[1:]][..., None], axis=-1)[..., 0]
+    nats = -np.log(gold / p.sum(-1))
+    expected = nats.sum() - nats[2:, 1].sum()
+    actual = _nats(TASK, {"temperature": jnp.float32(0.7)})
+    assert actual[0] == pytest.approx(expected, rel=1e-5)
+
+
+def _positions(batch: Batch) -> np.ndarray:
+    return np.asarray(batch.rows["start"]) + np.arange(T + 1)[:, None]
 
 
 def _loss(params: Any, state: Any, read: Any, counted: Any) -> tuple[jax.Array, Any]:
     """By a plain softmax: the sum over a window and all streams, and the state after it."""
-    state, hidden = RUN(params, state, read[:-1], {}, None)
+    state, hidden = LANGUAGE.run(params, state, read[:-1], {}, None)
     table, bias = models.softmax_table(params)
     logs = jax.nn.log_softmax(hidden @ table.T + bias[None, None])
     gold = jnp.take_along_axis(logs, read[1:, :, None], axis=-1)[..., 0]
@@ -137,65 +118,76 @@ def _loss(params: Any, state: Any, read: Any, counted: Any) -> tuple[jax.Array, 
 
 
 _loss_and_gradient = quick.jit(jax.value_and_grad(_loss, has_aux=True))
+DECAY, EPSILON = 0.3, 0.2
 
 
-def _loop(params: Any, scale: Any, windows: WindowSequence, how: Dynamic) -> list[float]:
-    """Dynamic evaluation by the book, window by window; nats of each."""
+def _loop(params: Any, scale: Any, windows: WindowSequence, rate: float) -> float:
+    """Nats of dynamic evaluation by the book, window by window."""
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(scale)]
     mean = np.concatenate([leaf.ravel() for leaf in leaves]).mean()
-    trained, now, state = params, params, models.start(LANGUAGE.shape, LANGUAGE.cell, 1)
-    actual = []
+    now, state, total = params, LANGUAGE.start(1), 0.0
+
+    def moved(p: Any, g: Any, r: Any, p0: Any) -> Any:
+        p, g, r, p0 = map(np.asarray, (p, g, r, p0))
+        back = np.minimum(1.0, DECAY * r / mean) * (p0 - p)
+        return p - rate * g / (r + EPSILON * mean) + back
+
     for start, length in zip(np.asarray(windows.start), np.asarray(windows.length), strict=True):
         read = TOKENS[int(start[0]) + np.arange(T + 1)][:, None]
         counted = np.arange(T) < int(length[0])
         (nats, state), gradient = _loss_and_gradient(now, state, read, counted)
-        actual.append(float(nats))
-        now = jax.tree.map(
-            lambda p, g, r, p0: (
-                np.asarray(p)
-                - how.learning_rate * np.asarray(g) / (np.asarray(r) + how.epsilon * mean)
-                + np.minimum(1.0, how.decay * np.asarray(r) / mean)
-                * (np.asarray(p0) - np.asarray(p))
-            ),
-            now,
-            gradient,
-            scale,
-            trained,
-        )
-    return actual
+        total += float(nats)
+        now = jax.tree.map(moved, now, gradient, scale, params)
+    return total
 
 
-def test_dynamic_evaluation_learns_after_it_has_predicted() -> None:
-    """Dies if a window is learned from before it is scored, or the step is another."""
-    params, how = _params(), Dynamic(0.05, 0.3, 0.2)
-    positions = 61 + T * np.arange(6)[:, None]
-    windows = WindowSequence(positions, np.array([[T]] * 5 + [[2]]))
-    train = dynamic_evaluation.train_windows(LANGUAGE, 3)
+def test_dynamic_evaluation_learns_after_it_has_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a window is learned from before it is scored, the step is another, or gradients
+    are averaged before they are squared, or over the wrong windows."""
+    monkeypatch.setattr(language_evaluation, "_DECAY", DECAY)
+    monkeypatch.setattr(language_evaluation, "_EPSILON", EPSILON)
+    params, train = _params(), language_evaluation.train_windows(LANGUAGE, 3)
     assert train.start.tolist() == [[0 + k, 20 + k, 40 + k] for k in (0, 4, 8, 12, 16)]
-    scale = jax.device_get(_gradient_scale(params, TOKENS, train))
-    actual = _evaluate(params, scale, TOKENS, windows, how)
-    expected = _loop(params, scale, windows, how)
-    assert float(actual["nats"]) == pytest.approx(sum(expected), rel=1e-4)
-    assert float(actual["tokens"]) == 22
-    frozen = Dynamic(0.0, 0.0)
-    still = _evaluate(params, scale, TOKENS, windows, frozen)
-    expected = _loop(params, scale, windows, frozen)
-    assert float(still["nats"]) == pytest.approx(sum(expected), rel=1e-5)
-    assert abs(float(still["nats"]) - float(actual["nats"])) > 0.1
-
-
-def test_gradient_scale_is_a_root_mean_square() -> None:
-    """Dies if gradients are averaged before they are squared, or over the wrong windows."""
-    params = _params()
-    train = dynamic_evaluation.train_windows(LANGUAGE, 3)
-    state = models.start(LANGUAGE.shape, LANGUAGE.cell, 3)
-    squares = None
+    compiled = (language_evaluation.gradient_scale, language_evaluation.dynamic)
+    gradient_scale, dynamic = (quick.jit(functools.partial(f, LANGUAGE)) for f in compiled)
+    state, squares = LANGUAGE.start(3), jax.tree.map(np.zeros_like, params)
     for start in np.asarray(train.start):
         read = TOKENS[start[None] + np.arange(T + 1)[:, None]]
         (_, state), gradient = _loss_and_gradient(params, state, read, np.ones(T))
-        of_window = jax.tree.map(lambda g: (np.asarray(g, np.float64) / 3) ** 2, gradient)
-        squares = of_window if squares is None else jax.tree.map(np.add, squares, of_window)
-    expected = jax.tree.map(lambda s: np.sqrt(s / len(train.start)), squares)
-    scale = _gradient_scale(params, TOKENS, train)
+        squares = jax.tree.map(lambda s, g: s + (np.asarray(g) / 3) ** 2, squares, gradient)
+    scale = jax.device_get(gradient_scale(params, TOKENS, train))
     close = functools.partial(np.testing.assert_allclose, rtol=2e-4, atol=1e-6)
-    jax.tree.map(close, scale, expected)
+    jax.tree.map(close, scale, jax.tree.map(lambda s: np.sqrt(s / 5), squares))
+    windows = WindowSequence(61 + T * np.arange(6)[:, None], np.array([[T]] * 5 + [[2]]))
+    learned, still = (dynamic(params, scale, TOKENS, windows, rate) for rate in (0.05, 0.0))
+    assert float(learned["tokens"]) == 22
+    for counts, rate in ((learned, 0.05), (still, 0.0)):
+        expected = _loop(params, scale, windows, rate)
+        assert float(counts["nats"]) == pytest.approx(expected, rel=1e-4)
+    assert abs(float(still["nats"]) - float(learned["nats"])) > 0.1
+
+
+def test_texts_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a byte is another number than in training, or stdin is not read: what a model of
+    given frequencies says of a text is known."""
+    data, folder = tiny_corpora.text(tmp_path / "data"), tmp_path / "runs"
+    changes = [*tiny_corpora.TEXT, "data.unit=byte", f"data.path={data}"]
+    prepared = studies.prepare(studies.read(None, changes))
+    who = preparing.member_of(prepared)
+    shapes = preparing.parameter_shapes(prepared.problem, who)
+    frequencies = np.random.default_rng(0).dirichlet(np.ones(prepared.data.vocabulary))
+    params = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes)
+    params["softmax_bias"] = np.log(frequencies).astype(np.float32)
+    trial = trials.Trial(reading.to_dict(prepared.config), who.seed)
+    entry = cohorts.Entry(trial, prepared, prepared.record)
+    saved.save(folder, entry, prepared.config, who, params, dev=None)
+    with (data / "dev").open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        target = tmp_path / "predicted"
+        assert predict([str(folder), "--input", "-", "--output", str(target), "--whole"]) == 0
+        head, row = (line.split("\t") for line in target.read_text().splitlines())
+    assert head[3] == "bits" and int(row[1]) == (data / "dev").stat().st_size
+    first = prepared.data.tokens["train"] + 2  # a part stands behind an end of line
+    trained_on = prepared.data.corpus.shared["tokens"][first:][: prepared.data.tokens["dev"]]
+    bits = -np.mean(np.log2(frequencies[trained_on]))
+    assert float(row[3]) == pytest.approx(bits, rel=1e-5)

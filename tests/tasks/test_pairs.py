@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 from jaxeval import runs, studies
-from jaxeval.config import reading
 from jaxeval.contracts import Batch
-from jaxeval.data import generated_pairs, pair_lookup
-from jaxeval.data.labelled_pairs import LabelledPair
+from jaxeval.data import generated_texts
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.models import pairs as models
 from jaxeval.models.pairs import PairModel
@@ -21,6 +19,7 @@ from jaxeval.predict import main as predict
 from jaxeval.studies import prepared as preparing
 from jaxeval.train import main as train
 from tests import conformance, quick
+from tests.models import sentences
 
 SMALL = [
     *("task=pairs", "data.dimension=8", "data.max_widths=1", "model.hidden=8", "model.layer=8"),
@@ -56,21 +55,6 @@ def test_laws() -> None:
     )
 
 
-def _lstm(weights: Any, inputs: np.ndarray) -> np.ndarray:
-    """The last state, word by word: gates in the order input, output, candidate, forget."""
-
-    def sigmoid(x: np.ndarray) -> np.ndarray:
-        return 1 / (1 + np.exp(-x))
-
-    hidden = memory = np.zeros(len(weights["recurrent"]))
-    for x in inputs:
-        gates = x @ weights["kernel"] + hidden @ weights["recurrent"] + weights["biases"].sum(0)
-        i, o, c, f = np.split(gates, 4)
-        memory = sigmoid(f) * memory + sigmoid(i) * np.tanh(c)
-        hidden = sigmoid(o) * np.tanh(memory)
-    return hidden
-
-
 def test_logits_are_those_computed_word_by_word() -> None:
     """Dies if both sentences share an LSTM, change places, or padding is read."""
     draw = np.random.default_rng(0)
@@ -85,37 +69,19 @@ def test_logits_are_those_computed_word_by_word() -> None:
     split = {"known": np.arange(7) != 4}
     batch = jax.tree.map(jnp.asarray, Batch(rows, np.ones(4), shared, split))
     choices, sizes = PairModel(hidden=5, layer=4), models.Sizes(3, 7)
-    init = models.PairClassifier(choices, sizes).init
-    shapes = jax.eval_shape(init, jax.random.key(0), batch, {}, None)["params"]
+    model = models.PairClassifier(choices, sizes)
+    shapes = jax.eval_shape(model.init, jax.random.key(0), batch, {}, None)["params"]
     params = jax.tree.map(lambda s: draw.normal(size=s.shape).astype(np.float32), shapes)
-    values = quick.jit(lambda p: models.logits(choices, sizes, p, batch, {}))(params)
+    values = quick.jit(lambda p: model.apply({"params": p}, batch, {}, None))(params)
     for pair in range(4):
         states = []
         for side, (forms, length) in sides.items():
             words = [1 if word == 4 else word for word in forms[pair, : length[pair]]]
-            states.append(_lstm(params[side]["lstm"], params["words"][words]))
+            states.append(sentences.states(params[side]["lstm"], params["words"][words])[-1])
         layer, last = params["layer"], params["logits"]
         hidden = np.tanh(np.concatenate(states) @ layer["kernel"] + layer["bias"])
         expected = hidden @ last["kernel"] + last["bias"]
         np.testing.assert_allclose(values[pair], expected, rtol=2e-4, atol=2e-5)
-
-
-def test_padding_that_is_read() -> None:
-    """Dies if padding is masked though it is to be read, is a word, or a sentence is not cut; or
-    if a pair to be classified is read in another way."""
-    plain, data = (_prepared(*changes).data for changes in ([], ["data.padded_to=5"]))
-    before, after = plain.corpus.buckets[0], data.corpus.buckets[0]
-    for side in ("premise", "hypothesis"):
-        assert (after[f"{side}_length"] == 5).all() and after[side].shape[1] == 5
-        length = np.minimum(before[f"{side}_length"], 5)
-        assert ((after[side] > 0).sum(axis=1) == length).all() and length.min() < 5
-    words = ("a", "b", "c", "d")
-    saved = reading.from_dict(pair_lookup.SavedVocabulary, data.vocabulary(0))
-    pair = LabelledPair(words, words[:1], "")
-    (columns,) = pair_lookup.encode(data.settings, saved, [pair], 1).columns
-    assert columns["premise"].tolist() == [[1, 2, 3, 4, 0]]
-    assert columns["hypothesis"].tolist() == [[1, 0, 0, 0, 0]]
-    assert columns["hypothesis_length"].tolist() == [5]
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +106,7 @@ def test_predictions_are_those_that_were_scored(
 ) -> None:
     """Dies if sentences change places, a word gets another number than in training, a pair of
     unknown words is refused, or pairs are mixed up."""
-    dev = generated_pairs.parts(137)["dev"]
+    dev = generated_texts.pairs(137)["dev"]
     texts = [(" ".join(pair.premise), " ".join(pair.hypothesis)) for pair in dev]
     file, out = tmp_path / f"own.{suffix}", tmp_path / "out"
     lines = [
@@ -150,7 +116,9 @@ def test_predictions_are_those_that_were_scored(
         for first, second in [*texts, ("quux", "Zwölf Boxkämpfer jagen ihn quer")]
     ]
     file.write_text("\n".join(lines) + "\n")
-    assert predict([str(trained), "--all", "--input", str(file), "--output", str(out)]) == 0
+    assert (
+        predict([str(trained), "--which", "all", "--input", str(file), "--output", str(out)]) == 0
+    )
     *predictions, unknown = map(json.loads, out.read_text().splitlines())
     assert [(line["premise"], line["hypothesis"]) for line in predictions] == texts
     members = sorted(runs.load(trained), key=lambda row: (-(row.dev or 0), row.seed))

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from jaxeval import runs, studies
-from jaxeval.config import shipped
 from jaxeval.contracts import Batch
 from jaxeval.data import buckets
 from jaxeval.errors import ConfigError, DataError
@@ -94,7 +93,8 @@ def _logits(prepared: studies.Prepared, params: Any) -> list[np.ndarray]:
     """[targets, Y] of every row of a corpus of sentences."""
     choices, sizes = prepared.config.model, sentiment.sizes_of(prepared.data)
     of_row: dict[int, np.ndarray] = {}
-    compiled = quick.jit(lambda params, batch: models.logits(choices, sizes, params, batch, {}))
+    model = models.Classifier(choices, sizes)
+    compiled = quick.jit(lambda params, batch: model.apply({"params": params}, batch, {}, None))
     for number, positions in enumerate(prepared.data.positions):
         batch = _batch(prepared, np.arange(len(positions)), number)
         logits = np.asarray(compiled(params, batch))
@@ -118,20 +118,6 @@ def test_outputs_do_not_depend_on_buckets(name: str, monkeypatch: pytest.MonkeyP
         np.testing.assert_allclose(bucketed, alone, rtol=1e-5, atol=1e-6)
 
 
-def test_a_model_that_sees_no_target_says_the_same_of_all() -> None:
-    """Dies if the target leaks into what the LSTM reads: rows of one text then differ."""
-    prepared = _prepared("model.architecture=lstm")
-    params = jax.jit(prepared.task.init)(jax.random.key(0), _batch(prepared, np.arange(2)), {})
-    logits = np.concatenate(_logits(prepared, params))
-    rows = prepared.data.corpus.buckets[0]
-    order = np.argsort(prepared.data.positions[0])
-    _, of_text = np.unique(rows["forms"][order], axis=0, return_inverse=True)
-    assert 2 * len({*of_text}) <= len(of_text)
-    distinct = {text: np.unique(logits[of_text == text], axis=0) for text in of_text}
-    assert all(len(answers) == 1 for answers in distinct.values())
-    assert len(np.unique(logits, axis=0)) == len(distinct)
-
-
 def test_the_uniform_scale_is_a_members_own() -> None:
     """Dies if weights begin within the config's scale instead of the member's."""
     prepared = _prepared("model.initial.kind=uniform")
@@ -140,19 +126,6 @@ def test_the_uniform_scale_is_a_members_own() -> None:
         params = init(jax.random.key(0), batch, {"initial_scale": jnp.float32(scale)})
         largest = [float(jnp.abs(leaf).max()) for leaf in jax.tree.leaves(params)]
         assert max(largest) <= scale < 1.05 * max(largest)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ("model.target.inter_aspect=5", r"data.rows = 'sentences', got 'targets'"),
-        ("model.dropout.hidden=1.5", "model.dropout.hidden"),
-    ],
-)
-def test_what_does_not_fit_is_refused(change: str, message: str) -> None:
-    """Dies if a variant is trained on rows that it cannot read."""
-    with pytest.raises(ConfigError, match=message):
-        studies.read(None, [*SMALL, change])
 
 
 def test_models_of_targets_need_targets(tmp_path: Path) -> None:
@@ -165,17 +138,8 @@ def test_models_of_targets_need_targets(tmp_path: Path) -> None:
         _prepared(data)
     batch = _batch(_prepared(data, "model.architecture=bag"), np.arange(3))
     assert batch.rows["targets"].tolist() == [1, 1, 1]
-
-
-def test_all_shipped_configs_are_read() -> None:
-    """Dies if a key of a shipped config is unknown, or a variant does not fit its model."""
-    names = [n for n in shipped.names() if 'task = "sentiment"' in shipped.read_text(n)]
-    configs = [studies.read(name) for name in names]
-    assert {c.model.architecture for c in configs} == {
-        *("majority", "bag", "cnn", "lstm", "tdlstm", "tclstm", "atae", "ian")
-    }
-    for config in configs:
-        assert config.model.target.inter_aspect is None or config.data.rows == "sentences"
+    with pytest.raises(ConfigError, match=r"data.rows = 'sentences', got 'targets'"):
+        studies.read(None, [*SMALL, "model.target.inter_aspect=5"])
 
 
 QUICK = [
@@ -242,7 +206,7 @@ def test_predictions_are_those_that_were_scored(tdlstm: tuple[Path, list], corpu
         (line["text"], *line["span"]): line["label"]
         for line in map(json.loads, (corpus / "dev.jsonl").read_text().splitlines())
     }
-    lines = _predicted(folder, corpus / "dev.jsonl", "--all")
+    lines = _predicted(folder, corpus / "dev.jsonl", "--which", "all")
     assert len(lines) == len((corpus / "dev.jsonl").read_text().splitlines())
     best_first = sorted(members, key=lambda member: (-member.dev, member.seed))
     for column, member in enumerate(best_first):
@@ -259,8 +223,8 @@ def test_one_model_a_vote_and_words_never_seen(tdlstm: tuple[Path, list], tmp_pa
     folder, _ = tdlstm
     file = tmp_path / "mine.jsonl"
     file.write_text('{"text": "zyzzyva was xylograph but qat", "target": "qat"}\n')
-    (best,), (vote,) = _predicted(folder, file), _predicted(folder, file, "--vote")
-    (both,) = _predicted(folder, file, "--all")
+    (best,), (vote,) = _predicted(folder, file), _predicted(folder, file, "--which", "vote")
+    (both,) = _predicted(folder, file, "--which", "all")
     assert best["span"] == [26, 29] and best["label"] == both["label"][0]
     assert best["probability"] == both["probability"][0]
     assert vote["label"] == both["label"][0] and isinstance(vote["probability"], float)

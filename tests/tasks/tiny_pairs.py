@@ -9,8 +9,7 @@ import numpy as np
 from jaxeval.contracts import Batch, Task
 from jaxeval.data import seq2seq as data
 from jaxeval.data import symbols
-from jaxeval.models import seq2seq_settings
-from jaxeval.models.seq2seq import Live
+from jaxeval.models.seq2seq import Seq2Seq
 from jaxeval.tasks import seq2seq as tasks
 
 ONE = {  # a small model of each architecture
@@ -32,14 +31,13 @@ def vocabularies(letters: int) -> data.Vocabularies:
     return data.Vocabularies(vocabulary, vocabulary, None)
 
 
-def _settings(architecture: str, changes: Any) -> seq2seq_settings.Seq2Seq:
-    return seq2seq_settings.Seq2Seq(**{**ONE[architecture], **changes})
+def _settings(architecture: str, changes: Any) -> Seq2Seq:
+    return Seq2Seq(**{**ONE[architecture], **changes})
 
 
 def model(architecture: str, letters: int) -> Any:
     """The task's model."""
-    size = len(vocabularies(letters).target)
-    return _settings(architecture, {}).model(size, size, Live())
+    return tasks.model_of(_settings(architecture, {}), vocabularies(letters), {})
 
 
 @functools.cache

@@ -1,11 +1,12 @@
-"""The same models scored under several conditions, for the terminal."""
+"""The same models scored under several conditions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from jaxeval.report import scores, tables
+from jaxeval.report import scores
+from jaxeval.report.document import Document, Table
 from jaxeval.report.runs.document import FEW
 from jaxeval.runs import metrics
 from jaxeval.stats import describe
@@ -13,7 +14,7 @@ from jaxeval.stats import describe
 _HEAD = ("n", "mean", "sd", "min", "max", "against the first", "sd")
 
 
-def show(rows: Sequence[Mapping[str, Any]]) -> None:
+def document(rows: Sequence[Mapping[str, Any]]) -> Document:
     """A line a condition, and how it differs from the first, seed by seed.
 
     Args:
@@ -24,18 +25,20 @@ def show(rows: Sequence[Mapping[str, Any]]) -> None:
         by_condition.setdefault(row["condition"], {})[row["seed"]] = row["score"]
     metric, first = rows[0]["metric"], next(iter(by_condition.values()))
     unit = metrics.unit_of(metric)
-    console = tables.console()
     cells = [
         (name, *_row(by_seed, None if by_seed is first else first, unit))
         for name, by_seed in by_condition.items()
     ]
-    tables.print_table(console, (scores.label(metric, unit), *_HEAD), cells)
-    for name, by_seed in by_condition.items():
-        if lost := len(by_seed) - len(_finite(by_seed.values())):
-            said = f"{name}: {lost} of {len(by_seed)} diverged and are left out"
-            console.print(said, markup=False)
+    notes = [
+        f"{name}: {lost} of {len(by_seed)} diverged and are left out"
+        for name, by_seed in by_condition.items()
+        if (lost := len(by_seed) - len(_finite(by_seed.values())))
+    ]
     if len(first) < FEW:
-        console.print(f"fewer than {FEW} seeds: means and sd say little")
+        notes.append(f"fewer than {FEW} seeds: means and sd say little")
+    table = Table((scores.label(metric, unit), *_HEAD), cells)
+    answer = line(rows, next(iter(by_condition)))
+    return Document((answer,), (table, *notes), title="Evaluation")
 
 
 def line(rows: Sequence[Mapping[str, Any]], condition: str) -> str:

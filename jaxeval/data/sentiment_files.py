@@ -1,0 +1,202 @@
+"""Classified texts that a config names, drawing the parts that they lack; texts of any file."""
+
+import types
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+import numpy as np
+import pydantic
+
+from jaxeval.config import fields, reading
+from jaxeval.data import (
+    checks,
+    folders,
+    generated_texts,
+    json_lines,
+    labelled_text,
+    semeval,
+    splits,
+    text,
+)
+from jaxeval.data.labelled_text import LabelledText, LabelledTexts
+from jaxeval.errors import DataError
+
+_READERS: Mapping[str, Callable[[Path], LabelledTexts]] = types.MappingProxyType(
+    {
+        "semeval": semeval.read,
+        "three_line": labelled_text.read_three_line,
+        "json": json_lines.read,
+        "tsv": labelled_text.read_tsv,
+        "sst": labelled_text.read_sst,
+        "trec": labelled_text.read_trec,
+    }
+)
+_SUFFIXES = {  # what a file's name tells
+    ".xml": "semeval",
+    ".raw": "three_line",
+    ".seg": "three_line",
+    ".json": "json",
+    ".jsonl": "json",
+    ".tsv": "tsv",
+}
+_PatternIfAny = Annotated[
+    str | None, pydantic.Field(description="file name pattern; absent: drawn from train")
+]
+
+
+@reading.settings
+class SentimentSource:
+    """Files, or the generated corpus."""
+
+    path: fields.CorpusPath = None
+    format: Annotated[
+        Literal["auto", "semeval", "three_line", "json", "tsv", "sst", "trec"],
+        pydantic.Field(description="auto: by .xml, .raw, .seg, .json, .jsonl, .tsv"),
+    ] = "auto"
+    train: fields.FilePattern = "*[Tt]rain*"
+    dev: _PatternIfAny = "*[Dd]ev*"
+    test: _PatternIfAny = "*[Tt]est*"
+    seed: Annotated[
+        fields.Natural, pydantic.Field(description="of the generated corpus, of drawn parts")
+    ] = 1
+    sentences: Annotated[
+        fields.Count, pydantic.Field(description="generated: of train; dev and test have half")
+    ] = 400
+
+    def format_of(self, file: Path) -> str:
+        """As named, or as the file's name tells."""
+        auto = self.format == "auto"
+        return folders.format_of(file, _SUFFIXES, _READERS) if auto else self.format
+
+
+class TextParts(NamedTuple):
+    """Texts by part.
+
+    Attributes:
+      targeted: whether labels are of targets.
+      tokenised: whether words are what stands between blanks.
+      files: part -> the file that it was read, or drawn, from, for errors.
+      findings: parts that were drawn, targets that were left out, files that may have a header.
+    """
+
+    parts: Mapping[str, Sequence[LabelledText]]
+    targeted: bool
+    tokenised: bool
+    files: Mapping[str, str | Path]
+    findings: checks.Findings
+
+
+def read(source: SentimentSource, fractions: splits.Fractions) -> TextParts:
+    """The texts of train, dev and test.
+
+    A test that the files lack is a fraction of train's texts, and then a dev is one of the rest.
+
+    Raises:
+      DataError: what the readers raise; files with and without targets; too few texts to draw
+        from; a folder without train, or with a file beside that no pattern fits.
+    """
+    if source.path is None:
+        parts = generated_texts.texts(source.seed, source.sentences)
+        files: Mapping[str, str | Path] = dict.fromkeys(splits.PARTS, "generated corpus")
+        return TextParts(parts, True, True, files, checks.Findings())
+    patterns = {part: getattr(source, part) for part in splits.PARTS}
+    files = folders.parts(source.path, patterns, "data.source", ("train",), alone=True)
+    read_files = {part: _READERS[source.format_of(file)](file) for part, file in files.items()}
+    train = read_files["train"]
+    for part, of_part in read_files.items():
+        if of_part.targeted != train.targeted:
+            raise DataError(f"train and {part} differ: one has targets, one has none", source.path)
+    texts = {part: [*of_part.texts] for part, of_part in read_files.items()}
+    drawn = [part for part in splits.PARTS if part not in texts]
+    for part in reversed(drawn):  # test before dev
+        fraction = getattr(fractions, part)
+        texts["train"], texts[part] = _draw(source, texts["train"], part, fraction)
+    return TextParts(
+        {part: texts[part] for part in splits.PARTS},
+        train.targeted,
+        train.tokenised,
+        {part: files.get(part, files["train"]) for part in splits.PARTS},
+        _findings(source, files, read_files, {p: getattr(fractions, p) for p in drawn}),
+    )
+
+
+def _findings(
+    source: SentimentSource,
+    files: Mapping[str, Path],
+    read_files: Mapping[str, LabelledTexts],
+    drawn: Mapping[str, float],
+) -> checks.Findings:
+    dropped = {part: of.dropped for part, of in read_files.items() if of.dropped}
+    remarks = [
+        f"{part}: the files have none; it is {fraction:.0%} of train's texts, "
+        f"drawn by data.source.seed {source.seed}"
+        for part, fraction in drawn.items()
+    ]
+    remarks += [
+        f"{part}: targets dropped: {', '.join(f'{n} {why}' for why, n in counts.items())}"
+        for part, counts in dropped.items()
+    ]
+    separated = [part for part, file in files.items() if source.format_of(file) == "tsv"]
+    labels = {p: [text.targets[0].label for text in read_files[p].texts] for p in separated}
+    first = {part: (read_files[part].texts[0].text, labels[part][0]) for part in separated}
+    facts = {"dropped_targets": {part: dict(counts) for part, counts in dropped.items()}}
+    return checks.Findings(facts if dropped else {}, remarks, checks.headers(first, labels))
+
+
+def _draw(
+    source: SentimentSource, texts: Sequence[LabelledText], part: str, fraction: float
+) -> tuple[list[LabelledText], list[LabelledText]]:
+    """Texts that stay and texts that become a part: a fraction of the different ones, by seed."""
+    different = [*dict.fromkeys(each.text for each in texts)]
+    size = int(fraction * len(different))
+    if not size or size == len(different):
+        message = f"{len(different)} texts are too few to draw {part} from"
+        raise DataError(message, source.path)
+    generator = np.random.default_rng([source.seed, splits.PARTS.index(part)])
+    drawn = {different[k] for k in generator.permutation(len(different))[:size]}
+    return [t for t in texts if t.text not in drawn], [t for t in texts if t.text in drawn]
+
+
+def read_unlabelled(
+    source: SentimentSource, path: Path, labels: Sequence[str], targeted: bool, tokenised: bool
+) -> list[LabelledText]:
+    """The texts of a file: JSON lines or tab-separated lines as in training; else one text a line.
+
+    Labels need not be there, and are not read. A file is tab-separated if it is named `*.tsv`, or
+    if `source.format` says so; a line without a tab is a text as a whole.
+
+    Args:
+      labels, targeted, tokenised: of the classifier.
+
+    Raises:
+      DataError: a line without a text, or without a target where the classifier needs one; most
+        lines have a label in place of a text, or in it.
+    """
+    suffix = folders.suffix_of(path)
+    if _SUFFIXES.get(suffix) == "json":
+        read_texts = json_lines.read(path, labelled=False)
+        if read_texts.targeted != targeted:
+            needs = "a target in every line" if targeted else "texts without targets"
+            raise DataError(f"expected {needs}, as the classifier was trained on", path)
+        return [*read_texts.texts]
+    if targeted:
+        raise DataError("expected a file of JSON lines (.json, .jsonl) with text and target", path)
+    lines = [(n, line) for n, line in enumerate(text.iterate_lines(path), 1) if line.strip()]
+    separated = suffix == ".tsv" or source.format == "tsv"
+    columns = [line.split("\t") for _, line in lines]
+    labelled = [at for at in (1, 0, -1) if _most_hold(columns, at, labels)]
+    if labelled and not (separated and labelled[0] == 1):
+        raise DataError(
+            "a column holds labels in most lines; expected the text in column 1 and its label in "
+            "column 2 of a file named *.tsv, or texts alone",
+            path,
+        )
+    if separated:
+        lines = [(n, text.values(line, {"text": 1}, path, n)["text"]) for n, line in lines]
+    return [*labelled_text.whole(((n, line, "") for n, line in lines), tokenised).texts]
+
+
+def _most_hold(columns: Sequence[Sequence[str]], at: int, labels: Sequence[str]) -> bool:
+    """Whether most of some lines have a label in a column, beside others."""
+    return 2 * sum(len(of) > 1 and of[at].strip() in labels for of in columns) > len(columns)

@@ -1,0 +1,175 @@
+"""Prepared sets of TensorFlow Datasets, read without TensorFlow: tagged sentences, and texts."""
+
+import contextlib
+import importlib
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jaxeval.data.schemes import Sentence
+from jaxeval.errors import DataError, parsing
+
+if TYPE_CHECKING:
+    from tensorflow_datasets.core import DatasetBuilder
+
+PREFIX = "tfds:"
+_SPLITS = {"train": ("train",), "dev": ("dev", "validation"), "test": ("test",)}
+_BLOCK = 100  # examples read at once
+_WORDS = ("tokens", "words", "forms", "text")
+_TAGS = ("ner", "tags", "upos", "pos")
+_TEXTS = ("text", "sentence", "document", "article")
+_Example = Mapping[str, Any]  # feature -> what tfds decodes it to
+
+
+def sentences(name: str, tag_feature: str | None = None) -> dict[str, list[Sentence]]:
+    """Train, dev and test sentences of `tfds:NAME` or of a prepared folder `tfds:/path`.
+
+    The set must have been prepared on this machine (nothing is downloaded here), in a format that
+    reads without TensorFlow (array_record).
+
+    Args:
+      name: such as "tfds:conll2003" or "tfds:/data/mine/1.0.0".
+      tag_feature: feature of the tags; None takes the first of ner, tags, upos, pos.
+
+    Raises:
+      DataError: unknown or not prepared, a part or feature that is not there.
+    """
+    builder, key = _open(name), "data.source.tag_feature"
+    words = _feature(builder, _WORDS, "words", key, name)
+    tags = _feature(builder, (tag_feature,) if tag_feature else _TAGS, "tags", key, name)
+    names = getattr(getattr(builder.info.features[tags], "feature", None), "names", None)
+
+    def of_split(split: str) -> list[Sentence]:
+        read = []
+        for example in _examples(builder, split, name):
+            of_words = (tag if names is None else names[int(tag)] for tag in example[tags])
+            sentence = Sentence(tuple(map(_text, example[words])), tuple(map(_text, of_words)))
+            if sentence.words:  # tfds' CoNLL reader adds an empty sentence at the end of a file
+                read.append(sentence)
+        return read
+
+    parts = _splits(builder, tuple(_SPLITS), name)
+    return {part: of_split(split) for part, split in parts.items()}
+
+
+def texts(name: str, feature: str | None = None) -> dict[str, Iterator[bytes]]:
+    """The examples of each part that a set has, each closed by a newline.
+
+    Args:
+      name: as of `sentences`.
+      feature: feature of the text; None takes the first of text, sentence, document, article.
+
+    Raises:
+      DataError: unknown or not prepared, no train, a feature that is not there or no text.
+    """
+    import tensorflow_datasets as tfds
+
+    builder, key = _open(name), "data.text_feature"
+    chosen = _feature(builder, (feature,) if feature else _TEXTS, "text", key, name)
+    kind = builder.info.features[chosen]
+    if not isinstance(kind, tfds.features.Text):
+        others = ", ".join(builder.info.features)
+        message = f"feature {chosen} is {type(kind).__name__}, not Text; it has {others}"
+        raise DataError(f"{name}: {message}; set {key}")
+
+    def closed(split: str) -> Iterator[bytes]:
+        for example in _examples(builder, split, name):
+            raw: bytes = example[chosen]
+            yield raw if raw.endswith(b"\n") else raw + b"\n"
+
+    return {part: closed(split) for part, split in _splits(builder, ("train",), name).items()}
+
+
+def _text(value: object) -> str:
+    return value.decode("utf-8") if isinstance(value, bytes) else str(value)
+
+
+def _splits(builder: "DatasetBuilder", required: Sequence[str], name: str) -> dict[str, str]:
+    """The set's own names of train, dev and test; a part that it lacks is left out."""
+    available, named = builder.info.splits, {}
+    for part, names in _SPLITS.items():
+        if own := next((n for n in names if n in available), None):
+            named[part] = own
+        elif part in required:
+            expected = " or ".join(names)
+            raise DataError(f"{name}: no split {expected}; it has {', '.join(available)}")
+    return named
+
+
+def _feature(
+    builder: "DatasetBuilder", candidates: Sequence[str], what: str, key: str, name: str
+) -> str:
+    """The first of the candidates that the set has."""
+    features = builder.info.features
+    first = next((c for c in candidates if c in features), None)
+    if first is None:
+        raise DataError(
+            f"{name}: no feature for the {what} among {', '.join(candidates)}; it has "
+            f"{', '.join(features)}; set {key}"
+        )
+    return first
+
+
+def _examples(builder: "DatasetBuilder", split: str, name: str) -> Iterator[_Example]:
+    """The examples of a split, in the order in which they were prepared."""
+    try:
+        with parsing("cannot be read", name, passing=(NotImplementedError, MemoryError)):
+            source = builder.as_data_source(split=split)
+            for begin in range(0, len(source), _BLOCK):  # four times as fast as one by one
+                yield from source.__getitems__(range(begin, min(begin + _BLOCK, len(source))))
+    except NotImplementedError:
+        raise DataError(
+            f"{name}: prepared as {builder.info.file_format.value}, which needs TensorFlow; "
+            f"prepare it anew with file_format='array_record' ({builder.data_dir})"
+        ) from None
+
+
+def _open(name: str) -> "DatasetBuilder":
+    """The builder of `tfds:NAME` or of a prepared folder `tfds:/path`; downloads nothing."""
+    import tensorflow_datasets as tfds
+
+    path = name.removeprefix(PREFIX)
+    if not path:
+        raise DataError("expected a name or folder after it, such as tfds:conll2003", name)
+    if not Path(path).is_dir():
+        return _by_name(path, name)
+    with parsing("not a prepared tfds folder", path, passing=(MemoryError,)):
+        return tfds.builder_from_directory(path)
+
+
+def _by_name(path: str, name: str) -> "DatasetBuilder":
+    import tensorflow_datasets as tfds
+
+    stem = path.partition("/")[0].partition(":")[0]
+    for module in (f"text.{stem}.{stem}", f"translate.{stem}.{stem}", f"datasets.{stem}.{stem}"):
+        try:  # builders that tfds hides where TensorFlow is absent register when imported
+            importlib.import_module(f"tensorflow_datasets.{module}")
+            break
+        except ImportError:
+            continue
+    try:
+        passing = (ImportError, OSError, MemoryError)
+        with parsing("tfds knows no such set", name, passing=passing), _temporary_files_removed():
+            builder = tfds.builder(path, try_gcs=False, file_format="array_record")
+    except (ImportError, OSError) as error:
+        raise DataError(f"{name}: tfds cannot open it here ({error})") from None
+    if not Path(builder.data_dir).is_dir():
+        raise DataError(
+            f"{name}: not prepared on this machine ({builder.data_dir}); with a network, run: "
+            f"python -c \"import tensorflow_datasets as t; t.builder('{path}', "
+            "file_format='array_record').download_and_prepare()\""
+        )
+    return builder
+
+
+@contextlib.contextmanager
+def _temporary_files_removed() -> Iterator[None]:
+    """tfds makes a folder for what it would download of a set, and leaves it there."""
+    before = tempfile.tempdir
+    with tempfile.TemporaryDirectory() as folder:
+        tempfile.tempdir = folder
+        try:
+            yield
+        finally:
+            tempfile.tempdir = before

@@ -1,0 +1,198 @@
+"""Classified texts: files by name, drawn parts, texts to be classified."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxeval.config import reading
+from jaxeval.data import sentiment, sentiment_files, words
+from jaxeval.data.labelled_text import LabelledText, Target
+from jaxeval.data.sentiment_files import SentimentSource, TextParts
+from jaxeval.data.splits import Fractions
+from jaxeval.errors import DataError
+from tests.data import hand_sentiment
+
+FRACTIONS = Fractions(dev=0.25, test=0.2)
+LINES = "".join(f"text {k}\t{'good' if k % 3 else 'bad'}\n" for k in range(20))
+LINE = '{"text": "a bar", "target": "bar", "label": "x"}\n'
+XML = (
+    '<sentences><sentence><text>a bar</text><aspectTerms><aspectTerm term="bar" from="2" to="5" '
+    'polarity="neutral"/></aspectTerms></sentence></sentences>'
+)
+FILES = {
+    "train.xml": XML,
+    "train.raw": "a $T$\nbar\n0\n",
+    "Laptops_Train.xml.seg": "a $T$\nbar\n0\n",
+    "train.json": LINE,
+    "train.jsonl": LINE,
+}
+
+
+def _write(folder: Path, **files: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, content in files.items():
+        (folder / name.replace("__", ".")).write_text(content)
+    return folder
+
+
+def _read(path: Path, **settings: Any) -> TextParts:
+    return sentiment_files.read(SentimentSource(path=str(path), **settings), FRACTIONS)
+
+
+def _drawn(read: TextParts) -> list[str]:
+    return [line.partition(":")[0] for line in read.findings.remarks if "drawn by" in line]
+
+
+def _texts(read: TextParts, part: str) -> list[str]:
+    return [text.text for text in read.parts[part]]
+
+
+@pytest.mark.parametrize(("name", "content"), FILES.items())
+def test_formats_by_name(name: str, content: str, tmp_path: Path) -> None:
+    """Dies if a suffix is read as another format, or gzip hides it."""
+    (tmp_path / name).write_text(content)
+    for part in ("dev", "test"):
+        data = content.replace("bar", "pub" if part == "dev" else "inn").encode()
+        (tmp_path / f"{part}_{name.partition('.')[2]}".replace("_", ".", 1)).write_bytes(data)
+    read = _read(tmp_path)
+    assert [_texts(read, part) for part in read.parts] == [["a bar"], ["a pub"], ["a inn"]]
+    assert read.targeted and not read.findings.remarks
+
+
+def test_lacking_parts_are_drawn_from_train(tmp_path: Path) -> None:
+    """Dies if a text is lost or in two parts, dev is a fraction of all, the seed is not used, or
+    test is drawn though there is one."""
+    read = _read(_write(tmp_path / "one", train__tsv=LINES) / "train.tsv")
+    parts = [_texts(read, part) for part in ("train", "dev", "test")]
+    assert [*map(len, parts)] == [12, 4, 4] and _drawn(read) == ["dev", "test"]
+    assert sorted(text for of in parts for text in of) == sorted(
+        line.split("\t")[0] for line in LINES.splitlines()
+    )
+    assert all(of == sorted(of, key=lambda text: int(text[5:])) for of in parts)
+    assert _read(tmp_path / "one") == read != _read(tmp_path / "one", seed=2)
+    _write(tmp_path / "one", test__tsv="other\tgood\n")
+    read = _read(tmp_path / "one")
+    assert [len(read.parts[part]) for part in read.parts] == [15, 5, 1] and _drawn(read) == ["dev"]
+
+
+def test_a_file_beside_is_not_passed_over(tmp_path: Path) -> None:
+    """Dies if val.xml is left unread and a dev drawn in its place."""
+    folder = _write(tmp_path / "d", train__tsv=LINES, val__tsv="v\tbad\n", test__tsv="t\tbad\n")
+    with pytest.raises(
+        DataError, match=r"fits the dev pattern .* val\.tsv; set data\.source\.dev"
+    ):
+        _read(folder)
+    assert _texts(_read(folder, dev="val*"), "dev") == ["v"]
+    assert len(_read(folder, dev=None).parts["dev"]) == 5
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({}, "no such file or folder"),
+        ({"dev__tsv": LINES}, r"no file fits the train pattern .* set data\.source\.train=NAME"),
+        ({"train__tsv": LINES, "train__xml": XML}, "2 files fit the train pattern"),
+        ({"train__tsv": "a\tx\nb\ty\n"}, "2 texts are too few to draw test from"),
+        ({"train__tsv": LINES, "dev__json": LINE, "test__tsv": LINES}, "train and dev differ"),
+    ],
+)
+def test_what_is_refused(files: dict[str, str], message: str, tmp_path: Path) -> None:
+    """Dies if a part is made up, or the error does not say what is lacking."""
+    if files:
+        _write(tmp_path / "d", **files)
+    with pytest.raises(DataError, match=message):
+        _read(tmp_path / "d")
+
+
+VECTORS = "pub 1 2\ngood 3 4\n<unk> 5 6\n"
+
+
+def _unlabelled(data: Any, vocabulary: Any, file: Path) -> list[LabelledText]:
+    labels, targeted, tokenised = vocabulary.labels, vocabulary.targeted, vocabulary.tokenised
+    return sentiment_files.read_unlabelled(data.source, file, labels, targeted, tokenised)
+
+
+TEXTS = [
+    LabelledText("The GOOD pub , so good", (Target(4, 8, ""), Target(9, 12, ""))),
+    LabelledText("bar", (Target(0, 3, ""),)),
+]
+
+
+@pytest.mark.parametrize("rows", ["targets", "sentences"])
+def test_lookup_of_other_texts(rows: Any, tmp_path: Path) -> None:
+    """Dies if a word has another row than in training, or a place or sentence is another's."""
+    (tmp_path / "v").write_text(VECTORS)
+    settings = hand_sentiment.settings(tmp_path / "c", vectors=str(tmp_path / "v"), rows=rows)
+    classified = sentiment.build(settings, 2)
+    saved = json.loads(json.dumps(classified.vocabulary(0)))
+    vocabulary = reading.from_dict(sentiment.SavedVocabulary, saved)
+    rows_of, encoded = sentiment.encode(settings, vocabulary, TEXTS, 2)
+    assert len(rows_of) == (3 if rows == "targets" else 2)
+    known = {**vocabulary.words, **vocabulary.vectors}
+    for numbers, columns in zip(encoded.numbers, encoded.columns, strict=True):
+        assert "labels" not in columns
+        for at, number in enumerate(numbers):
+            sentence, targets = rows_of[number]
+            expected = [known.get(word.lower(), words.UNKNOWN) for word in sentence.words]
+            row = encoded.shared["row"][columns["forms"][at, : columns["length"][at]]]
+            assert row.tolist() == expected
+            places = [(t.start, t.end) for t in targets]
+            real = columns["targets"][at]
+            starts, ends = columns["start"][at, :real], columns["end"][at, :real]
+            assert [*zip(starts.tolist(), ends.tolist(), strict=True)] == places
+    assert encoded.shared["row"][0] == words.PADDING
+    assert vocabulary.rows <= len(classified.table.vectors)
+
+
+def test_files_to_be_classified(tmp_path: Path) -> None:
+    """Dies if labels must be there, or a classifier of targets is given texts without."""
+    classified = hand_sentiment.build(tmp_path / "c")
+    vocabulary = reading.from_dict(sentiment.SavedVocabulary, classified.vocabulary(0))
+    settings, file = sentiment.SentimentData(), tmp_path / "new.jsonl"
+    file.write_text('{"text": "a bar", "target": "bar"}\n')
+    assert _unlabelled(settings, vocabulary, file)[0].targets == (Target(2, 5, ""),)
+    plain = tmp_path / "new.txt"
+    plain.write_text("so good\n\nZoë's\n")
+    with pytest.raises(DataError, match=r"new.txt: expected a file of JSON lines"):
+        _unlabelled(settings, vocabulary, plain)
+    file.write_text('{"text": "a bar"}\n')
+    with pytest.raises(DataError, match="expected a target in every line"):
+        _unlabelled(settings, vocabulary, file)
+    whole = reading.from_dict(
+        sentiment.SavedVocabulary, {**classified.vocabulary(0), "targeted": False}
+    )
+    assert [text.text for text in _unlabelled(settings, whole, plain)] == [
+        "so good",
+        "Zoë's",
+    ]
+    assert _unlabelled(settings, whole, file)[0].targets == (Target(0, 0, ""),)
+
+
+def _of_texts(folder: Path, name: str, content: str) -> list[str]:
+    saved = hand_sentiment.build(folder / "c").vocabulary(0)
+    saved = {**saved, "targeted": False, "labels": ["bad", "good"]}
+    vocabulary = reading.from_dict(sentiment.SavedVocabulary, saved)
+    (folder / name).write_text(content)
+    settings = sentiment.SentimentData()
+    return [each.text for each in _unlabelled(settings, vocabulary, folder / name)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "found"),
+    [
+        ("new.txt", "so good\tgood\nodd\nso\tbad\nyes\tgood\n", "the last column"),
+        ("new.txt", "1\tso good\tgood\n2\tso\tbad\n", "the last column"),
+        ("new.tsv", "1\tso good\tgood\n2\tso\tbad\n3\tmy\n", "the last column"),
+        ("new.TSV", "id\ttext\tlabel\n1\tso\tbad\n2\tmy\tbad\n", "the last column"),
+        ("new.tsv", "good\tso good\nbad\tso\n", "column 1"),
+    ],
+)
+def test_labels_out_of_place_are_refused(
+    name: str, content: str, found: str, tmp_path: Path
+) -> None:
+    """Dies if a line without a label, or a column of numbers, lets labels be read as texts."""
+    with pytest.raises(DataError) as error:
+        _of_texts(tmp_path, name, content)
+    assert f"{name}: a column holds labels in most lines; expected the text" in str(error.value)
