@@ -1,4 +1,4 @@
-"""Proposals by BoTorch's process and acquisition (the extra `botorch`), as a method of the tuner.
+"""Proposals by BoTorch (uv pip install botorch): its process, its acquisition, as of our tuner.
 
 Its SingleTaskGP with default priors sees settings as ours does, inactive hyperparameters imputed,
 and its qLogNoisyExpectedImprovement is searched as ours is, over settings as they would be
@@ -16,7 +16,7 @@ import numpy as np
 from jaxeval.errors import ConfigError
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
-from jaxeval.tuning import encoding, gp, maximising, sampling
+from jaxeval.tuning import candidates, encoding, gp
 from jaxeval.tuning import history as histories
 from jaxeval.tuning.history import History
 
@@ -25,7 +25,7 @@ _NEAR = 4  # evaluated settings whose surroundings are searched
 
 
 def propose(space: Space, history: History, count: int, seed: int) -> list[dict[str, Value]]:
-    """The next settings; arguments and result as of `methods.Method.propose`.
+    """The next settings; arguments and result as of `gp.propose`.
 
     Failures are left out: the model is of scores. The first settings are those of method gp.
 
@@ -35,10 +35,10 @@ def propose(space: Space, history: History, count: int, seed: int) -> list[dict[
     torch = _torch()
     first = len(history.evaluations)
     scored = [setting for setting in histories.settings(history) if setting.scores]
-    early = count if len(scored) < 2 else gp.initial(history, count)
-    proposed = sampling.sobol(space, history, early, seed)
+    early = count if len(scored) < 2 else gp._initial(history, count)
+    proposed = candidates.sobol(space, history, early, seed)
     for values in proposed:
-        history = histories.propose(history, values, ())
+        history = history.proposed(values, ())
     if len(proposed) == count or early == count:
         return proposed
     sign = 1.0 if history.higher_is_better else -1.0
@@ -54,7 +54,7 @@ def propose(space: Space, history: History, count: int, seed: int) -> list[dict[
     for number in range(first + len(proposed), first + count):
         pending = encoding.features(space, running)
         value = _acquisition(space, model, features, pending, [seed, number])
-        row = maximising.maximise(space, value, near, taken, [seed, number])
+        row = candidates.maximise(space, value, near, taken, [seed, number])
         if row is None:
             break
         taken, running = np.vstack([taken, row]), np.vstack([running, row])
@@ -68,8 +68,7 @@ def _torch() -> Any:
         import torch
     except ImportError as error:
         raise ConfigError(
-            f"method botorch: needs {error.name}, which is not installed: "
-            "pip install 'jaxeval[botorch]'"
+            f"method botorch: needs {error.name}, which is not installed: uv pip install botorch"
         ) from None
     return torch
 
@@ -102,7 +101,7 @@ def _fitted(features: Any, targets: Any) -> Any:
 
 def _acquisition(
     space: Space, model: Any, features: Any, pending: np.ndarray, stream: list[int]
-) -> maximising.Acquisition:
+) -> candidates.Acquisition:
     """qLogNEI of places, given what runs."""
     import torch
     from botorch.acquisition import qLogNoisyExpectedImprovement

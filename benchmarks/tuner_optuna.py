@@ -1,4 +1,4 @@
-"""Proposals by the samplers of Optuna (the extra `optuna`), as a method of the tuner.
+"""Proposals by the samplers of Optuna (uv pip install optuna), as a method of the tuner.
 
 A study is made anew from the history for every batch, and each proposal has a sampler of its own
 seed: what is proposed depends on the history, the seed and the number of the proposal alone.
@@ -21,7 +21,7 @@ from jaxeval.space.distributions import (
     Value,
 )
 from jaxeval.space.space import Space
-from jaxeval.tuning import encoding, sampling
+from jaxeval.tuning import candidates, encoding
 from jaxeval.tuning import history as histories
 from jaxeval.tuning.history import Evaluation, History
 
@@ -36,7 +36,7 @@ _ATTEMPTS = 10  # to propose a setting that is new
 def propose(
     space: Space, history: History, count: int, seed: int, sampler: Sampler
 ) -> list[dict[str, Value]]:
-    """The next settings; arguments and result as of `methods.Method.propose`.
+    """The next settings; arguments and result as of `gp.propose`.
 
     Conditions are asked for as Optuna knows them, by what was suggested before. Evaluations that
     run are running trials, failures failed ones, trainings that were stopped pruned ones. Where a
@@ -54,12 +54,12 @@ def propose(
         known = {histories.identity(e.values) for e in history.evaluations}
         values = _new(study, space, known, [seed, number], sampler)
         if values is None:
-            drawn = sampling.random(space, history, 1, seed)
+            drawn = candidates.random(space, history, 1, seed)
             if not drawn:
                 break
             (values,) = drawn
         proposed.append(values)
-        history = histories.propose(history, values, ())
+        history = history.proposed(values, ())
     return proposed
 
 
@@ -70,10 +70,9 @@ def _optuna(sampler: Sampler) -> Any:
         if sampler == "gp":
             import torch  # noqa: F401
     except ImportError as error:
-        extra = "jaxeval[optuna]" if error.name == "optuna" else str(error.name)
         raise ConfigError(
-            f"method optuna:{sampler}: needs {error.name}, which is not installed: "
-            f"pip install '{extra}'"
+            f"optuna, {sampler}: needs {error.name}, which is not installed: "
+            f"uv pip install {error.name}"
         ) from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna
@@ -129,13 +128,12 @@ def _frozen(space: Space, evaluation: Evaluation) -> "optuna.trial.FrozenTrial":
 
 def _suggested(space: Space, trial: "optuna.Trial") -> dict[str, Value]:
     """What a trial suggests, hyperparameter by hyperparameter, conditions included."""
-    by_name = {parameter.name: parameter for parameter in space.parameters}
     values: dict[str, Value] = {}
-    for name in encoding.parents_first(space):
-        parameter = by_name[name]
+    for parameter in encoding.parents_first(space):
+        name = parameter.name
         if all(other in values and values[other] in of for other, of in parameter.when):
             values[name] = _suggested_one(trial, name, parameter.distribution)
-    return {name: values[name] for name in by_name if name in values}
+    return {name: values[name] for name in (p.name for p in space.parameters) if name in values}
 
 
 def _suggested_one(trial: Any, name: str, of: Distribution) -> Value:
