@@ -48,10 +48,6 @@ ENGINES: Mapping[str, Callable] = {
 }
 # to take by
 METHODS: Mapping[str, searches.Method] = {"gp": "gp", "tpe": "random", "random": "random"}
-    "gp": "gp",
-    "tpe": "random",
-    "random": "random",
-}  # to take by
 CONDITIONAL = ("optimiser", "pipeline")  # two and three levels deep
 MODES, TRIALS, SHARED = (1, 8), (50, 100), 8
 CRITERIA = ("evaluated", "taken")
