@@ -74,14 +74,14 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
     backend.prepare()
     from jaxeval import runs
     from jaxeval.space import space as spaces
-    from jaxeval.tune import populations
     from jaxeval.tune import target as targets
+    from jaxeval.tune import training
     from jaxeval.tuning.history import Halving, History
     from jaxeval.tuning.search import End, Search, State
 
     begin = time.perf_counter()
     if args.how == "apart":
-        targets.Target.buckets = lambda *arguments: []
+        targets.Target.buckets = lambda *arguments: []  # type: ignore[method-assign]
     search = Search(spaces.read(SPACE), args.method, seed=1, halving=Halving(3))
     state = State(History())
     with tempfile.TemporaryDirectory() as folder:
@@ -90,7 +90,7 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
         of = targets.target(CONFIG, changes, folder, search)
         with runs.open_store(Path(folder)) as store:
             end = End(args.trials)
-            for _ in populations.train(of, search, state, store, Path(folder), end, args.parallel):
+            for _ in training.trained(of, search, state, store, Path(folder), end, args.parallel):
                 pass
     ended = state.history.evaluations
     return {

@@ -14,8 +14,8 @@ from jaxeval.space import space as spaces
 from jaxeval.studies import events, memory, padding, running
 from jaxeval.tasks import registry
 from jaxeval.tune import __main__ as tune
-from jaxeval.tune import populations
 from jaxeval.tune import target as targets
+from jaxeval.tune import training
 from jaxeval.tune.target import Target
 from jaxeval.tuning.history import Halving, History, Result
 from jaxeval.tuning.search import End, Search, State
@@ -80,7 +80,7 @@ class _Search(State):
         self.crash = crash
         with runs.open_store(folder) as store:
             arguments = self.target, self.search, self, store, folder, End(trials), parallel
-            trained = populations.train(*arguments)
+            trained = training.trained(*arguments)
             self.epochs = [e for e in trained if isinstance(e, events.Epoch)]
         return self.saved[-1]
 

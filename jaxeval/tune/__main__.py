@@ -255,8 +255,9 @@ def _search(
     trials: int,
 ) -> "Search":
     """What is asked for; ConfigError where it does not go together."""
+    from jaxeval.tuning.candidates import setting
     from jaxeval.tuning.history import Halving
-    from jaxeval.tuning.search import Search, setting
+    from jaxeval.tuning.search import Search
 
     adaptive = isinstance(seeds, str) and seeds == "adaptive"  # numpy's equality is no bool
     try:

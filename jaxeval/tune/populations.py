@@ -1,19 +1,13 @@
-"""Trains the settings of a search, population by population, whose free lanes get new ones."""
+"""Which settings of a search are one population, and which join it while it is trained."""
 
-import contextlib
 import dataclasses
-import shutil
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
-
-import jax
 
 from jaxeval import runs
 from jaxeval.config import reading
 from jaxeval.contracts import Member
-from jaxeval.errors import ConfigError, RunError
-from jaxeval.studies import events, memory, running
+from jaxeval.errors import ConfigError
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.padding import OpenProgram
 from jaxeval.studies.running import Progress
@@ -28,75 +22,8 @@ class Scored(NamedTuple):
     evaluations: Sequence[Evaluation]
 
 
-def train(
-    target: Target,
-    search: Search,
-    state: State,
-    store: runs.Store,
-    folder: Path,
-    end: End,
-    parallel: int,
-) -> Generator[events.Event | Scored, None, None]:
-    """Goes on with a search.
-
-    A batch of settings is proposed when all before have ended; those that a program has room for
-    are one population. With halving, settings are proposed for each lane that becomes free, and
-    join the population if its program has room for them. A population that does not fit into
-    memory goes on lane by lane; settings that do not fit so have failed.
-
-    The state is saved before what is proposed is trained, and before what is told of trainings is
-    recorded elsewhere: a killed search repeats epochs, meets all when it did before, and decides
-    nothing anew, unless it trained lane by lane.
-
-    Args:
-      folder: the runs folder.
-      parallel: settings at once.
-
-    Raises:
-      RunError: as `studies.run_cohorts`.
-    """
-    populations = _Populations(target, search, state, store, end, parallel)
-    narrow = ""  # name of a population that does not fit into memory in all its lanes
-    while (cohort := populations.begin()) is not None:
-        lanes = 1 if cohort.name == narrow else populations.lanes(cohort)
-        fits = yield from _train(populations, cohort, lanes, folder)
-        narrow = "" if fits else cohort.name
-        if fits or lanes == 1:
-            populations.end()
-            _forget(folder / "checkpoints", populations.name)
-        yield from populations.news()
-    yield from populations.news()
-
-
-def _train(
-    populations: "_Populations", cohort: Cohort, lanes: int | None, folder: Path
-) -> Generator[events.Event | Scored, None, bool]:
-    """Trains a population in so many lanes; whether it fitted into memory."""
-    feed = running.Feed(populations.arrivals(), populations.after_epoch, populations.member)
-    session, store = populations.target.session, populations.store
-    trained = running.run_cohorts([cohort], store, folder, session=session, lanes=lanes, feed=feed)
-    try:
-        for event in trained:
-            yield event
-            if isinstance(event, events.Epoch):
-                yield from populations.news()
-    except (jax.errors.JaxRuntimeError, MemoryError, memory.TooLarge) as error:
-        if not memory.exhausted(error):
-            raise
-        return False
-    return True
-
-
-def _forget(checkpoints: Path, name: str) -> None:
-    """Removes the checkpoints of a population, which with other shapes had other endings."""
-    for path in sorted(checkpoints.glob(f"{name}*")):
-        if path.is_dir() and path.name.removeprefix(name)[:1] in ("", "-"):
-            with contextlib.suppress(RunError), running.locked(checkpoints.parent, path.name):
-                shutil.rmtree(path, ignore_errors=True)
-
-
 @dataclasses.dataclass
-class _Populations:
+class Populations:
     """A search that feeds populations.
 
     Attributes:

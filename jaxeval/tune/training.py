@@ -1,25 +1,28 @@
 """Searches over a config: progress, the best setting's config, its fresh seeds, the plan."""
 
+import contextlib
 import dataclasses
+import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import jax
 
 from jaxeval import files, observe, runs
 from jaxeval.config import listing
-from jaxeval.errors import ConfigError
+from jaxeval.errors import ConfigError, RunError
 from jaxeval.report import text
 from jaxeval.report import tuning as reports
 from jaxeval.report.sweep import plan
 from jaxeval.report.tuning import Tuned
-from jaxeval.studies import proposers
-from jaxeval.tune import populations
+from jaxeval.studies import events, memory, proposers, running
+from jaxeval.studies.cohorts import Cohort
+from jaxeval.tune.populations import Populations, Scored
 from jaxeval.tune.target import Target
 from jaxeval.tuning import search as searches
 from jaxeval.tuning.history import History, Setting
-from jaxeval.tuning.search import End, Search
+from jaxeval.tuning.search import End, Search, State
 
 _LEAST_AT_ONCE = 8  # settings of a batch, unless there are more devices
 
@@ -50,7 +53,7 @@ def tune(
     with searches.opened(path, search, record.higher_is_better, source) as state:
 
         def told(event: object, say: observe.Say) -> None:
-            if isinstance(event, populations.Scored):
+            if isinstance(event, Scored):
                 for evaluation in event.evaluations:
                     say(reports.ended(evaluation, record.metric, record.unit))
                 say(reports.progress(state, end.trials, record.metric, record.unit))
@@ -58,8 +61,8 @@ def tune(
         if state.known and not quiet:
             print(f"{path}: {text.counted(state.known, 'setting')} with results", file=sys.stderr)
         with runs.open_store(store_url or folder) as store:
-            trained = populations.train(target, search, state, store, folder, end, at_once)
-            observe.watch(trained, other=told, quiet=quiet)
+            happening = trained(target, search, state, store, folder, end, at_once)
+            observe.watch(happening, other=told, quiet=quiet)
         best, fresh, failures, config = search.best(state.history), None, list[str](), None
         if best is not None:
             config = path.with_name(f"{path.stem}_best.toml")
@@ -79,6 +82,73 @@ def tune(
             failures,
             config=None if config is None else str(config),
         )
+
+
+def trained(
+    target: Target,
+    search: Search,
+    state: State,
+    store: runs.Store,
+    folder: Path,
+    end: End,
+    parallel: int,
+) -> Generator[events.Event | Scored, None, None]:
+    """Goes on with a search.
+
+    A batch of settings is proposed when all before have ended; those that a program has room for
+    are one population. With halving, settings are proposed for each lane that becomes free, and
+    join the population if its program has room for them. A population that does not fit into
+    memory goes on lane by lane; settings that do not fit so have failed.
+
+    The state is saved before what is proposed is trained, and before what is told of trainings is
+    recorded elsewhere: a killed search repeats epochs, meets all when it did before, and decides
+    nothing anew, unless it trained lane by lane.
+
+    Args:
+      folder: the runs folder.
+      parallel: settings at once.
+
+    Raises:
+      RunError: as `studies.run_cohorts`.
+    """
+    populations = Populations(target, search, state, store, end, parallel)
+    narrow = ""  # name of a population that does not fit into memory in all its lanes
+    while (cohort := populations.begin()) is not None:
+        lanes = 1 if cohort.name == narrow else populations.lanes(cohort)
+        fits = yield from _train(populations, cohort, lanes, folder)
+        narrow = "" if fits else cohort.name
+        if fits or lanes == 1:
+            populations.end()
+            _forget(folder / "checkpoints", populations.name)
+        yield from populations.news()
+    yield from populations.news()
+
+
+def _train(
+    populations: "Populations", cohort: Cohort, lanes: int | None, folder: Path
+) -> Generator[events.Event | Scored, None, bool]:
+    """Trains a population in so many lanes; whether it fitted into memory."""
+    feed = running.Feed(populations.arrivals(), populations.after_epoch, populations.member)
+    session, store = populations.target.session, populations.store
+    trained = running.run_cohorts([cohort], store, folder, session=session, lanes=lanes, feed=feed)
+    try:
+        for event in trained:
+            yield event
+            if isinstance(event, events.Epoch):
+                yield from populations.news()
+    except (jax.errors.JaxRuntimeError, MemoryError, memory.TooLarge) as error:
+        if not memory.exhausted(error):
+            raise
+        return False
+    return True
+
+
+def _forget(checkpoints: Path, name: str) -> None:
+    """Removes the checkpoints of a population, which with other shapes had other endings."""
+    for path in sorted(checkpoints.glob(f"{name}*")):
+        if path.is_dir() and path.name.removeprefix(name)[:1] in ("", "-"):
+            with contextlib.suppress(RunError), running.locked(checkpoints.parent, path.name):
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def _retrained(

@@ -15,7 +15,7 @@ from jaxeval.parameters import MOST, SEED_LIMIT, Number
 from jaxeval.runs import directions
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Space
-from jaxeval.tuning import search as searches
+from jaxeval.tuning import candidates
 from jaxeval.tuning.history import Evaluation, Halving, History, Result, Setting, Stopped, Values
 from jaxeval.tuning.search import Method, Search, State
 
@@ -71,7 +71,7 @@ class Tuner:
                 f"higher_is_better: {asked}, but that of the history is "
                 f"{self.history.higher_is_better}; leave it out"
             )
-        searches.refuse_others(known, self.history)
+        candidates.refuse_others(known, self.history)
 
     @property
     def history(self) -> History:
@@ -93,7 +93,7 @@ class Tuner:
           ConfigError: it is no setting of the space, naming the hyperparameter.
         """
         with called_from_python():
-            known = searches.setting(self.search.space, values)
+            known = candidates.setting(self.search.space, values)
         enqueued = (*self.search.enqueued, known)
         self.search = dataclasses.replace(self.search, enqueued=enqueued)
 

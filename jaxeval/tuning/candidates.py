@@ -6,15 +6,18 @@ climb so too): numbers, grids, choices and conditions are treated alike, and eac
 setting as it would run.
 """
 
+import difflib
 import functools
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.space import space as spaces
-from jaxeval.space.distributions import Value
+from jaxeval.space.distributions import Distribution, LogUniform, Stepped, Uniform, Value
 from jaxeval.space.space import Space
 from jaxeval.tuning import encoding
 from jaxeval.tuning.history import History, identity
@@ -207,3 +210,63 @@ def _top(rows: np.ndarray, values: np.ndarray, taken: np.ndarray) -> tuple[np.nd
         if len(best) >= _PARENTS:
             break
     return rows[best[:_PARENTS]], values[best[:_PARENTS]]
+
+
+def setting(space: Space, values: Mapping[str, object]) -> dict[str, Value]:
+    """Values as a setting of the space, in its order; whole numbers of ranges are floats.
+
+    Raises:
+      ConfigError: they are none, naming the hyperparameter.
+    """
+    where = argument("enqueue")
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{where}: expected values by name, got {values!r:.60}")
+    names = [parameter.name for parameter in space.parameters]
+    for name in values:
+        if name not in names:
+            near = difflib.get_close_matches(str(name), names, 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+            raise ConfigError(f"{where}: {name}: no such hyperparameter; {hint}")
+    found: dict[str, Value] = {}
+    for parameter in encoding.parents_first(space):
+        name, of = parameter.name, parameter.distribution
+        active = all(found.get(other) in allowed for other, allowed in parameter.when)
+        if active != (name in values):
+            why = "is lacking" if active else "is not drawn beside these others; leave it out"
+            raise ConfigError(f"{where}: {name} {why}")
+        if active:
+            found[name] = value = _plain(of, values[name])
+            if not _takes(of, value):
+                expected = f"expected a value of {of.to_dict()}"
+                raise ConfigError(f"{where}: {name}: {expected}, got {value!r:.60}")
+    return {name: found[name] for name in names if name in found}
+
+
+def _plain(of: Distribution, value: Any) -> Any:
+    """A value as the space has it: numpy's numbers plain, .1 + .2 on a grid of tenths .3."""
+    value = value.item() if isinstance(value, np.generic) else value
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not isinstance(of, Uniform | LogUniform | Stepped):
+        return value
+    if isinstance(of, Stepped) and math.isfinite(value):
+        nearest = of.value(round((value - of.low) / of.step))
+        return nearest if math.isclose(nearest, value, abs_tol=1e-9 * of.step) else float(value)
+    return float(value)
+
+
+def _takes(of: Distribution, value: Any) -> bool:
+    if isinstance(of, Uniform | LogUniform):
+        return isinstance(value, float) and of.low <= value <= of.high
+    return of.takes(value)
+
+
+def refuse_others(space: Space, history: History) -> None:
+    """Raises DataError where an evaluation of a history is no setting of the space."""
+    for evaluation in history.evaluations:
+        try:
+            setting(space, evaluation.values)
+        except ConfigError:
+            raise DataError(
+                f"history: evaluation {evaluation.number} is no setting of the space: "
+                f"{dict(evaluation.values)}"
+            ) from None

@@ -84,12 +84,12 @@ class History:
     @property
     def pending(self) -> list[Evaluation]:
         """Evaluations without a result, which still run."""
-        return [evaluation for evaluation in self.evaluations if evaluation.result is None]
+        return [e for e in self.evaluations if e.result is None]
 
     @property
     def ended(self) -> list[Evaluation]:
         """Evaluations with a result, which may be a failure."""
-        return [evaluation for evaluation in self.evaluations if evaluation.result is not None]
+        return [e for e in self.evaluations if e.result is not None]
 
     def proposed(self, values: Values, seeds: Iterable[int]) -> "History":
         """With a further evaluation, which runs from now on."""
@@ -112,9 +112,8 @@ class History:
 
     def better(self, score: float, known: float | None) -> float:
         """The better of two scores; None: there is no other."""
-        if known is None:
-            return score
-        return max(known, score) if self.higher_is_better else min(known, score)
+        better = max if self.higher_is_better else min
+        return score if known is None else better(known, score)
 
     def fresh_seeds(self, count: int) -> range:
         """Seeds that no evaluation has had, from 1: no two settings share their luck."""
@@ -178,7 +177,7 @@ class Setting(NamedTuple):
 
     @property
     def budget(self) -> float:
-        """How much of its training it had, as of `budget`."""
+        """How much of its training it had."""
         return budget(self.stopped)
 
 

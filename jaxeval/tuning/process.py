@@ -153,8 +153,7 @@ def _by_coordinates(
 
     def product(u: np.ndarray, v: np.ndarray) -> np.ndarray:
         """sum_ij M_ij (u_i - u_j)(v_i - v_j) of columns [n, K] each -> [K]."""
-        summed: np.ndarray = 2.0 * (rows @ (u * v) - np.sum(u * (by_squared @ v), axis=0))
-        return summed
+        return np.asarray(2.0 * (rows @ (u * v) - np.sum(u * (by_squared @ v), axis=0)))
 
     lengths = np.zeros(columns.groups)
     np.add.at(lengths, columns.group, -2.0 * product(points, points))
@@ -211,8 +210,7 @@ def _factor(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray | None:
     for jitter in _JITTERS:
         np.fill_diagonal(total, diagonal + jitter * diagonal.mean())
         try:
-            lower: np.ndarray = linalg.cholesky(total, lower=True, check_finite=False)
-            return lower
+            return np.asarray(linalg.cholesky(total, lower=True, check_finite=False))
         except linalg.LinAlgError:
             continue
     return None
@@ -288,10 +286,9 @@ def joint(model: Model, points: Prediction) -> np.ndarray:
     """Lower Cholesky factor [m, m] of the posterior covariance of points."""
     inner = between(model, points, points)
     for jitter in _JITTERS:
+        extra = jitter * (math.exp(model.kernel.scale) + _MEAN_VARIANCE)
         try:
-            extra = jitter * (math.exp(model.kernel.scale) + _MEAN_VARIANCE)
-            lower: np.ndarray = linalg.cholesky(inner + extra * np.eye(len(inner)), lower=True)
-            return lower
+            return np.asarray(linalg.cholesky(inner + extra * np.eye(len(inner)), lower=True))
         except linalg.LinAlgError:
             continue
     raise FloatingPointError("the posterior covariance of the settings is not positive definite")

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import difflib
 import functools
 import math
 import time
@@ -10,16 +9,15 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-import numpy as np
 import threadpoolctl
 
 from jaxeval import state_file
-from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.errors import ConfigError, DataError
 from jaxeval.files import Json
 from jaxeval.space import space as spaces
-from jaxeval.space.distributions import Distribution, LogUniform, Stepped, Uniform, Value
+from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
-from jaxeval.tuning import candidates, encoding
+from jaxeval.tuning import candidates
 from jaxeval.tuning import history as histories
 from jaxeval.tuning.history import Evaluation, Halving, History, Setting, Stopped, Values
 
@@ -134,66 +132,6 @@ def _libraries() -> threadpoolctl.ThreadpoolController:
     return threadpoolctl.ThreadpoolController()
 
 
-def setting(space: Space, values: Mapping[str, object]) -> dict[str, Value]:
-    """Values as a setting of the space, in its order; whole numbers of ranges are floats.
-
-    Raises:
-      ConfigError: they are none, naming the hyperparameter.
-    """
-    where = argument("enqueue")
-    if not isinstance(values, Mapping):
-        raise ConfigError(f"{where}: expected values by name, got {values!r:.60}")
-    names = [parameter.name for parameter in space.parameters]
-    for name in values:
-        if name not in names:
-            near = difflib.get_close_matches(str(name), names, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-            raise ConfigError(f"{where}: {name}: no such hyperparameter; {hint}")
-    found: dict[str, Value] = {}
-    for parameter in encoding.parents_first(space):
-        name, of = parameter.name, parameter.distribution
-        active = all(found.get(other) in allowed for other, allowed in parameter.when)
-        if active != (name in values):
-            why = "is lacking" if active else "is not drawn beside these others; leave it out"
-            raise ConfigError(f"{where}: {name} {why}")
-        if active:
-            found[name] = value = _plain(of, values[name])
-            if not _takes(of, value):
-                expected = f"expected a value of {of.to_dict()}"
-                raise ConfigError(f"{where}: {name}: {expected}, got {value!r:.60}")
-    return {name: found[name] for name in names if name in found}
-
-
-def _plain(of: Distribution, value: Any) -> Any:
-    """A value as the space has it: numpy's numbers plain, .1 + .2 on a grid of tenths .3."""
-    value = value.item() if isinstance(value, np.generic) else value
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not isinstance(of, Uniform | LogUniform | Stepped):
-        return value
-    if isinstance(of, Stepped) and math.isfinite(value):
-        nearest = of.value(round((value - of.low) / of.step))
-        return nearest if math.isclose(nearest, value, abs_tol=1e-9 * of.step) else float(value)
-    return float(value)
-
-
-def _takes(of: Distribution, value: Any) -> bool:
-    if isinstance(of, Uniform | LogUniform):
-        return isinstance(value, float) and of.low <= value <= of.high
-    return of.takes(value)
-
-
-def refuse_others(space: Space, history: History) -> None:
-    """Raises DataError where an evaluation of a history is no setting of the space."""
-    for evaluation in history.evaluations:
-        try:
-            setting(space, evaluation.values)
-        except ConfigError:
-            raise DataError(
-                f"history: evaluation {evaluation.number} is no setting of the space: "
-                f"{dict(evaluation.values)}"
-            ) from None
-
-
 def fresh_seeds(count: int) -> range:
     """So many seeds that no evaluation has, for the setting that is taken."""
     return range(_FRESH, _FRESH + count)
@@ -284,7 +222,7 @@ def opened(
                     str(s): {int(k): v for k, v in of.items()} for s, of in seeds.items()
                 }
                 state.history, state.before = History.from_dict(tree), seconds
-                refuse_others(search.space, state.history)
+                candidates.refuse_others(search.space, state.history)
                 state.known = len(state.history.ended)
                 if state.history.higher_is_better != higher_is_better:
                     raise DataError("the direction of its history is not that of its search")

@@ -11,6 +11,7 @@ from scipy import stats
 from jaxeval.report import render, tuning
 from jaxeval.report.tuning import Tuned
 from jaxeval.space import space as spaces
+from jaxeval.tuning import worth
 from jaxeval.tuning.history import History, Result, Stopped
 from jaxeval.tuning.search import End, Search, State
 
@@ -96,13 +97,13 @@ def test_the_interval_covers_the_optimism_of_a_search() -> None:
     for _ in range(1000):
         seen = float(draw.normal(0.7, 0.1, 20).min())
         fresh = draw.normal(0.7, 0.1, 5).tolist()
-        of = tuning.retrained(seen, False, {"dev": fresh}, [], "loss", "number")
+        of = worth.retrained(seen, False, {"dev": fresh}, [], "loss", "number")
         assert of.interval is not None and of.optimism is not None
         covered += of.interval.low <= 0.7 - seen <= of.interval.high
         values.append(of.optimism)
     assert 0.93 <= covered / 1000 <= 0.97
     assert np.mean(values) == pytest.approx(0.187, abs=0.006)
-    one = tuning.retrained(0.9, True, {"dev": [0.5]}, [], "accuracy", "number")
+    one = worth.retrained(0.9, True, {"dev": [0.5]}, [], "accuracy", "number")
     assert one.optimism == pytest.approx(0.4) and one.interval is None
 
 
@@ -111,9 +112,9 @@ def test_two_settings_of_equal_worth_are_rarely_said_to_differ() -> None:
     draw, wrong = np.random.default_rng(0), 0
     for _ in range(2000):
         samples = draw.normal(0, 1, (4, 2))
-        noise, df = tuning._noise(samples.tolist())
+        noise, df = worth.noise(samples.tolist())
         assert noise is not None and df == 4
-        wrong += abs(samples[0].mean() - samples[1].mean()) > tuning.two_sided(df) * noise
+        wrong += abs(samples[0].mean() - samples[1].mean()) > worth.two_sided(df) * noise
     assert 0.035 <= wrong / 2000 <= 0.065
 
 

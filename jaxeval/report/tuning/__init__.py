@@ -3,53 +3,23 @@
 import collections
 import dataclasses
 import json
-import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-
-import numpy as np
-from scipy import special
 
 from jaxeval.errors import RunError
 from jaxeval.files import Json
 from jaxeval.report import folding, scores, text
 from jaxeval.report.document import Document, Figure, Table
 from jaxeval.report.result import Result
-from jaxeval.runs import metrics
 from jaxeval.space.distributions import Value
-from jaxeval.stats import describe
-from jaxeval.stats.results import Interval, within
+from jaxeval.stats.results import Interval
 from jaxeval.tuning import history as histories
+from jaxeval.tuning import worth
 from jaxeval.tuning.history import Evaluation, History, Setting, Stopped
-from jaxeval.tuning.insight import Insight, Slice
+from jaxeval.tuning.insight import Insight, Slice, Spread
 from jaxeval.tuning.search import End, Search, State
 
 _MOST_SHOWN = 10  # settings of the table
-_MOST_CAUSES = 5  # of failures
-LEAST_DF = 4  # of the noise, below which little is said by it
-
-
-@dataclasses.dataclass(frozen=True)
-class Retrained:
-    """The setting that is taken with fresh seeds.
-
-    The best of many noisy scores is best by luck too: Melis et al. (2018, section 5.1) found it
-    one standard deviation from the mean of the same setting with other seeds.
-
-    Attributes:
-      scores: part of the data -> those of seeds that have one; the first is what was searched by.
-      failures: causes, of the other seeds.
-      parts: part -> its scores in numbers.
-      optimism: by how much its score in the search is better than the mean of fresh ones; None
-        where no seed has a score.
-      interval: of the optimism, by Student's t; None where fresh scores do not differ.
-    """
-
-    scores: Mapping[str, Sequence[float]]
-    failures: Sequence[str]
-    parts: Mapping[str, describe.Summary]
-    optimism: float | None
-    interval: Interval | None
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -58,15 +28,11 @@ class Tuned(Result):
 
     Attributes:
       best: the setting that is taken; None: none has a score.
-      reason: why nothing more was proposed.
-      trials: evaluations that ended.
-      failures: cause -> how many of them.
+      trials: evaluations that ended, of which some failed: failures.
       seeded: whether what is evaluated is told its seed; if not, it cannot be trained again.
       noise, noise_df: standard deviation of one seed's score about its setting, and its degrees of
         freedom; None: no setting has two different scores.
-      retrained: None: not asked for.
       posterior: of method gp.
-      search: how the space was searched.
       config: file with the config of the best setting, of a search over one.
     """
 
@@ -81,7 +47,7 @@ class Tuned(Result):
     seeded: bool
     noise: float | None
     noise_df: int
-    retrained: Retrained | None
+    retrained: worth.Retrained | None
     posterior: Insight | None
     evaluations: Sequence[Evaluation]
     search: Mapping[str, Json]
@@ -196,19 +162,13 @@ class Tuned(Result):
 
     def _losses(self) -> Iterator[str]:
         """What failed, and what was stopped."""
-        groups = folding.alike(self.failures)
-        for count, cause in groups[:_MOST_CAUSES]:
-            yield f"{count} failed: {cause}"
-        if len(groups) > _MOST_CAUSES:
-            count = sum(group[0] for group in groups[_MOST_CAUSES:])
-            yield f"{count} failed: {len(groups) - _MOST_CAUSES} other causes; --json has all"
+        yield from (f"{count} failed: {cause}" for count, cause in folding.alike(self.failures))
         stopped = sum(bool(e.result and e.result.stopped) for e in self.evaluations)
         if stopped:
             taken = "" if self.best and self.best.stopped else ", and cannot be taken"
             yield f"{text.counted(stopped, 'setting')} stopped early by halving{taken}"
-        for count, cause in folding.alike(
-            collections.Counter(self.retrained.failures if self.retrained else ())
-        ):
+        again = collections.Counter(self.retrained.failures if self.retrained else ())
+        for count, cause in folding.alike(again):
             yield f"{text.counted(count, 'fresh seed')} failed: {cause}"
 
     def _notes(self) -> Iterator[Table | str]:
@@ -239,12 +199,14 @@ IMPORTANCE = ("hyperparameter", "total", "over draws", "first order", "over draw
 
 def importance_rows(of: Insight) -> list[Sequence[str]]:
     """A row a hyperparameter, the most important first; columns are IMPORTANCE."""
-    spread = "{:.2f} to {:.2f}".format
+
+    def index(mean: float, spread: Spread) -> tuple[str, str]:
+        return f"{mean:.2f}", f"{spread.low:.2f} to {spread.high:.2f}"
+
     return [
-        (row.name, f"{row.total:.2f}", spread(*row.total_spread), f"{row.first:.2f}",
-         spread(*row.first_spread))
+        (row.name, *index(row.total, row.total_spread), *index(row.first, row.first_spread))
         for row in of.importance
-    ]  # fmt: skip
+    ]
 
 
 def _alike(of: Slice) -> str:
@@ -273,11 +235,9 @@ def result(
 
     Args:
       margin: a difference that does not matter, in the unit.
-      fresh: scores of the best setting with fresh seeds by part; None: not asked for.
-      failures: of other fresh seeds.
+      fresh, failures: scores of the best setting with fresh seeds by part, and causes of others.
     """
-    history, posterior, again = state.history, None, None
-    best = search.best(history)
+    history, best, posterior, again = state.history, search.best(state.history), None, None
     if search.method == "gp" and best is not None:
         from jaxeval.tuning import insight
         from jaxeval.tuning.search import one_thread
@@ -289,7 +249,7 @@ def result(
     if best is not None and fresh is not None:
         samples.append(tuple(next(iter(fresh.values()))))
         higher = history.higher_is_better
-        again = retrained(best.mean, higher, fresh, failures, metric, unit)
+        again = worth.retrained(best.mean, higher, fresh, failures, metric, unit)
     causes = [e.result.failure for e in history.ended if e.result and e.result.failure]
     return Tuned(
         best,
@@ -301,7 +261,7 @@ def result(
         unit,
         history.higher_is_better,
         seeded,
-        *_noise(samples),
+        *worth.noise(samples),
         again,
         posterior,
         history.evaluations,
@@ -309,51 +269,6 @@ def result(
         text.versions(),
         config,
     )
-
-
-def _summary(sample: Sequence[float], metric: str, unit: str) -> describe.Summary:
-    summary = describe.summarize(sample)
-    bounds = metrics.bounds(metric, np.array(sample), unit)
-    if bounds is None or summary.mean_interval is None:
-        return summary
-    return dataclasses.replace(summary, mean_interval=within(summary.mean_interval, *bounds))
-
-
-def retrained(
-    seen: float,
-    higher_is_better: bool,
-    fresh: Mapping[str, Sequence[float]],
-    failures: Sequence[str],
-    metric: str,
-    unit: str,
-) -> Retrained:
-    """What fresh seeds say of a score that was seen in the search; arguments as of `result`."""
-    parts = {part: _summary(of, metric, unit) for part, of in fresh.items() if of}
-    searched, interval = next(iter(fresh.values())), None
-    if not searched:
-        return Retrained(fresh, failures, parts, None, None)
-    sign = 1.0 if higher_is_better else -1.0
-    if len(set(searched)) > 1:
-        of_mean = describe.t_interval(np.asarray(searched, np.float64), 0.95)
-        low, high = sorted(sign * (seen - end) + 0.0 for end in of_mean[:2])
-        interval = of_mean._replace(low=low, high=high)
-    optimism = sign * (seen - statistics.fmean(searched)) + 0.0  # never -0
-    return Retrained(fresh, failures, parts, optimism, interval)
-
-
-def _noise(samples: Sequence[Sequence[float]]) -> tuple[float | None, int]:
-    """Standard deviation of one seed's score, pooled over settings, and its degrees of freedom."""
-    several = [np.asarray(sample, np.float64) for sample in samples if len(sample) > 1]
-    if not any(np.ptp(sample) for sample in several):
-        return None, 0
-    freedom = sum(len(sample) - 1 for sample in several)
-    squares = sum(float(np.sum((s - s.mean()) ** 2)) for s in several)
-    return math.sqrt(squares / freedom), freedom
-
-
-def two_sided(df: int) -> float:
-    """Student's t quantile that 95 % of |t| are below."""
-    return float(special.stdtrit(df, 0.975))
 
 
 def after(stopped: Stopped | None) -> str:
@@ -367,9 +282,8 @@ def _value(of: Json) -> str:
 
 
 def _score(sample: Sequence[float], metric: str, unit: str) -> str:
-    mean = scores.shown(statistics.fmean(sample), unit)
-    several = f" (mean of {len(sample)} seeds)" if len(sample) > 1 else ""
-    return f"{scores.label(metric, unit)} {mean}{several}"
+    said = f"{scores.label(metric, unit)} {scores.shown(statistics.fmean(sample), unit)}"
+    return said + (f" (mean of {len(sample)} seeds)" if len(sample) > 1 else "")
 
 
 def ended(evaluation: Evaluation, metric: str, unit: str) -> str:

@@ -9,13 +9,14 @@ import numpy as np
 
 from jaxeval.report import plots, scores
 from jaxeval.report.document import Figure
-from jaxeval.report.tuning import IMPORTANCE, LEAST_DF, Tuned, importance_rows, two_sided
+from jaxeval.report.tuning import IMPORTANCE, Tuned, importance_rows
 from jaxeval.sensitivity import recorded
 from jaxeval.space import distributions
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Parameter
 from jaxeval.tuning.history import Evaluation
 from jaxeval.tuning.insight import Insight, Slice
+from jaxeval.tuning.worth import LEAST_DF, two_sided
 
 if TYPE_CHECKING:  # imported late
     from matplotlib.axes import Axes
