@@ -1,23 +1,19 @@
-"""A width or margin in points where scores are fractions, of verbs that choose: it is refused.
-
-Those that compare are in tests/runs/test_metrics.py.
-"""
+"""A width or margin in points where scores are fractions, of verbs that choose: it is refused."""
 
 from pathlib import Path
 
 import pytest
 
-from jaxeval import neighbourhood, noise, sensitivity
 from jaxeval.errors import ConfigError
+from jaxeval.sensitivity import analyze
 from jaxeval.tune import __main__ as tune
-from tests import tiny_corpora
 
 _FRACTIONS = "the scores are fractions; "
 _SCORE = """\
 import json, sys
 open("calls", "a").write(".")
 scale, score = float(sys.argv[1]), 0.5 + sum(map(float, sys.argv[2:])) / 1000
-print(json.dumps({"f1": scale * score, "points": score}))
+print(json.dumps({"f1": scale * score}))
 """
 
 
@@ -48,19 +44,9 @@ def test_of_configs_nothing_is_trained(folder: Path) -> None:
     assert not Path("runs").exists()
 
 
-def test_of_members_nothing_is_trained(folder: Path) -> None:
-    """Dies if members are trained for a precision or a margin of 100 points."""
-    words = [*tiny_corpora.BAG, "training.epochs=1"]
-    with pytest.raises(ConfigError, match=f"--precision 1: {_FRACTIONS}1 point is 0.01"):
-        noise.main([*words, "--by", "split,seed", "--precision", "1"])
-    with pytest.raises(ConfigError, match=f"--within 2: {_FRACTIONS}2 points are 0.02"):
-        neighbourhood.main([*words, "--within", "2"])
-    assert not Path("runs").exists()
-
-
 def test_of_a_sweep() -> None:
     """Dies if all runs are as good as the best for a ROPE of 100 points."""
     values = {"rate": [1, 2, 3, 4]}
     with pytest.raises(ConfigError, match=f"^--rope 1: {_FRACTIONS}1 point is 0.01"):
-        sensitivity.analyze([0.1, 0.2, 0.3, 0.4], values, rope=1, resamples=0)
-    assert sensitivity.analyze([0.1, 0.2, 0.3, 0.4], values, rope=0.99, resamples=0).n == 4
+        analyze([0.1, 0.2, 0.3, 0.4], values, rope=1, resamples=0)
+    assert analyze([0.1, 0.2, 0.3, 0.4], values, rope=0.99, resamples=0).n == 4

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.space import distributions
 from jaxeval.space import space as spaces
 from jaxeval.space.distributions import Distribution, LogUniform, Stepped, Uniform, Value
 from jaxeval.space.space import Space
@@ -237,7 +238,7 @@ def setting(space: Space, values: Mapping[str, object]) -> dict[str, Value]:
         if active:
             found[name] = value = _plain(of, values[name])
             if not _takes(of, value):
-                expected = f"expected a value of {of.to_dict()}"
+                expected = f"expected a value of {distributions.to_dict(of)}"
                 raise ConfigError(f"{where}: {name}: {expected}, got {value!r:.60}")
     return {name: found[name] for name in names if name in found}
 

@@ -175,7 +175,7 @@ class State:
         running = self.history.evaluations[number].result is None
         if running and halving is not None and math.isfinite(score):
             passed = self.history.evaluations[number].rungs
-            before = self._best.get(number)
+            before = self._best.get(number, passed[-1] if passed else None)
             best = self._best[number] = self.history.better(score, before)
             at = Stopped(min(at.epochs, at.of), at.of)
             self.history = halving.reported(self.history, number, at, best)

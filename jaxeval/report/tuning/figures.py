@@ -10,7 +10,7 @@ import numpy as np
 from jaxeval.report import plots, scores
 from jaxeval.report.document import Figure
 from jaxeval.report.tuning import IMPORTANCE, Tuned, importance_rows
-from jaxeval.sensitivity import recorded
+from jaxeval.sensitivity import hyperparameters
 from jaxeval.space import distributions
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Parameter
@@ -192,7 +192,7 @@ def _slices(tuned: Tuned) -> Figure:
 
 
 def _slice(panel: "Axes", tuned: Tuned, parameter: Parameter) -> list[Sequence[object]]:
-    name, scale, best = parameter.name, recorded.scale(parameter.distribution), tuned.best
+    name, scale, best = parameter.name, hyperparameters.scale(parameter.distribution), tuned.best
     points = [(e.values[name], mean) for e, mean in _scored(tuned) if name in e.values]
     at = [_on_axis(parameter, value) for value, _ in points]
     panel.scatter(at, [mean for _, mean in points], **_FAINT)
@@ -215,7 +215,7 @@ def _draw_posterior(panel: "Axes", parameter: Parameter, along: Slice, factor: f
     at, alike = ([_on_axis(parameter, v) for v in of] for of in (along.values, along.alike))
     median, low, high = (factor * of for of in (along.median, along.low, along.high))
     ends, green = panel.get_xaxis_transform(), plots.COLOURS[2]  # the panel's height from 0 to 1
-    if recorded.scale(parameter.distribution).categories is None:
+    if hyperparameters.scale(parameter.distribution).categories is None:
         panel.plot(at, median, color=green, linewidth=1.2)
         panel.fill_between(at, low, high, color=green, alpha=0.15, linewidth=0)
         style: Any = {"linewidth": 4, "solid_capstyle": "butt"}
@@ -248,7 +248,7 @@ def _parallel_coordinates(tuned: Tuned) -> Figure:
     for column, parameter in enumerate(parameters):
         axes.axvline(column, color="#bbbbbb", linewidth=0.8, zorder=0)
         _write_ends(axes, column, parameter)
-    logs = [" (log)" if recorded.scale(p.distribution).log else "" for p in parameters]
+    logs = [" (log)" if hyperparameters.scale(p.distribution).log else "" for p in parameters]
     names = [plots.literal(p.name + log) for p, log in zip(parameters, logs, strict=True)]
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
     axes.set(ylim=(-0.1, 1.1), yticks=[])
