@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jaxeval.comparisons import Comparison, ItemComparison
     from jaxeval.errors import JaxevalError
     from jaxeval.evaluate import evaluate
+    from jaxeval.judge import vectors_judge
     from jaxeval.neighbourhood import neighbourhood
     from jaxeval.noise import noise, noise_table
     from jaxeval.plan import plan, plan_items, plan_logs
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from jaxeval.sweep import sweep
     from jaxeval.train import train
     from jaxeval.tune.__main__ import tune, tune_command
+    from jaxeval.vectors.__main__ import vectors_analogies, vectors_similarity, vectors_svd
 
 __version__ = VERSION
 __all__ = [
@@ -71,6 +73,10 @@ __all__ = [
     "tune",
     "tune_command",
     "tuning",
+    "vectors_analogies",
+    "vectors_judge",
+    "vectors_similarity",
+    "vectors_svd",
 ]
 _ROOMS = ("tuning",)
 _MODULES = {  # name -> where it is defined
@@ -90,6 +96,10 @@ _MODULES = {  # name -> where it is defined
     **dict.fromkeys(("tune", "tune_command"), "jaxeval.tune.__main__"),
     "Tuned": "jaxeval.report.tuning",
     "read_scores": "jaxeval.sources",
+    **dict.fromkeys(
+        ("vectors_analogies", "vectors_similarity", "vectors_svd"), "jaxeval.vectors.__main__"
+    ),
+    "vectors_judge": "jaxeval.judge",
     "JaxevalError": "jaxeval.errors",
 }
 
