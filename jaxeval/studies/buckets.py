@@ -35,8 +35,7 @@ def settings(
 ) -> tuple[list[dict[str, Value]], list[dict[str, Value]]]:
     """Values of a sample as a sweep draws it; then the same at the largest sizes.
 
-    Args:
-      ragged: keys of sizes, such as "model.hidden".
+    `ragged`: keys of sizes, such as "model.hidden".
     """
     largest = {
         parameter.name: max(_ends(parameter.distribution))  # numbers, or texts: no config
@@ -73,13 +72,7 @@ def choose(
     machine: Machine,
     trainings: int,
 ) -> list[ShapeBucket]:
-    """The buckets of a search.
-
-    Args:
-      drawn, largest: as of `settings`, those that are configs.
-      sizes: train rows of each bucket.
-      trainings: of the search, for which the sample stands.
-    """
+    """The buckets of a search of so many trainings; `drawn`, `largest`: as of `settings`."""
     distinct = dict(zip((job.shape for job in padding.jobs(largest)), largest, strict=True))
     entries, count = [*drawn, *distinct.values()], len(drawn)
     # the largest are there to be held: they stand for nothing that is trained

@@ -24,22 +24,18 @@ _EVALUATION_ROWS = 128
 
 
 class Shape(Protocol):
-    """What a cohort's arrays must hold."""
+    """What a cohort's arrays must hold.
 
-    def joined(self, other: Self) -> Self | None:
-        """What holds both; None: they cannot share arrays."""
+    `joined`: what holds both, None where they cannot share arrays; `operations`: of a training
+    step for a row of a member of shape `own`; `sizes`: of the model, by key; `parameters`: numbers
+    of a member; `describe`: for people.
+    """
 
-    def operations(self, own: Self) -> float:
-        """Floating-point operations of a training step for a row of a member of shape `own`."""
-
-    def sizes(self) -> Mapping[str, int]:
-        """Of the model, by key."""
-
-    def parameters(self) -> int:
-        """Numbers of a member at this size."""
-
-    def describe(self) -> str:
-        """For people."""
+    def joined(self, other: Self) -> Self | None: ...
+    def operations(self, own: Self) -> float: ...
+    def sizes(self) -> Mapping[str, int]: ...
+    def parameters(self) -> int: ...
+    def describe(self) -> str: ...
 
 
 class Job(NamedTuple):
@@ -98,7 +94,7 @@ def plan(
 
     Args:
       sizes: train rows of each bucket of the corpus.
-      most: cohorts; beyond that, the unions that cost least are made too.
+      most: cohorts; beyond it the unions that cost least are made too.
     """
     model = _Model(runs, sizes, machine)
     by_shape: dict[Shape, _Group] = {}  # equal shapes waste nothing
@@ -117,19 +113,16 @@ def as_grouped(
     micro_batches: Sequence[int],
     shapes: Sequence[Shape] | None = None,
 ) -> list[Estimate]:
-    """Cohorts that were made before, of the numbers of their runs.
+    """Cohorts that were made before, as the numbers of their runs.
 
     Args:
       shapes: of each, which hold more than its runs need; None: what they need.
 
-    Raises:
-      ValueError: runs that cannot share a program.
+    Raises ValueError: runs that cannot share a program.
     """
     model, cohorts = _Model(runs, sizes, machine), []
     for k, (numbers, micro_batch) in enumerate(zip(groups, micro_batches, strict=True)):
-        if not numbers:
-            raise ValueError("a cohort without runs")
-        whole: Shape | None = runs[numbers[0]].shape
+        whole: Shape | None = runs[numbers[0]].shape if numbers else None
         for number in numbers[1:]:
             whole = whole and whole.joined(runs[number].shape)
         if whole is None:
@@ -181,14 +174,11 @@ class _Model:
         if self.machine.lock_step:
             updates = np.full(count, updates.max())
         training, evaluation = self.operations(group)
-        beside = evaluation / self._rate(np.array(_EVALUATION_ROWS))
+        rate = lambda rows: self.machine.rate * rows / (rows + _FEW_ROWS)  # noqa: E731
+        beside = evaluation / rate(np.array(_EVALUATION_ROWS))
         beside += updates * shape.parameters() * _UPDATE
-        total = training / self._rate(np.array(MICRO_BATCHES)) + beside[:, None]
+        total = training / rate(np.array(MICRO_BATCHES)) + beside[:, None]
         return (total / count * math.ceil(count / self.machine.devices)).sum(axis=0)
-
-    def _rate(self, rows: np.ndarray) -> np.ndarray:
-        """Operations a second in products of so many rows."""
-        return self.machine.rate * rows / (rows + _FEW_ROWS)
 
     def cost(self, group: _Group) -> float:
         """Seconds in all."""

@@ -39,10 +39,7 @@ def refuse_too_large(
     """Raises TooLarge if the lanes of a population do not fit into memory.
 
     At least: parameters and best parameters of each lane, and the gradients of one lane; moments
-    of the optimiser and the corpus come beside.
-
-    Args:
-      lanes: as `running.run_cohorts` has them.
+    of the optimiser and the corpus come beside. `lanes`: as of `running.run_cohorts`.
     """
     count, available = parameters(problem, members[0]), _bytes()
     width, needed = _needed(count, problem.training, lanes or len(members))

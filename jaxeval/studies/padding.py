@@ -14,17 +14,18 @@ from jaxeval.studies.cohorts import Cohort, Entry
 
 @dataclasses.dataclass(frozen=True)
 class ProgramShape:
-    """What a program must hold: a `costs.Shape` with all else that its members share."""
+    """What a program must hold: a `costs.Shape` with all else that its members share.
+
+    Where `member_sizes` is None, `program` says all and nothing is known of operations.
+    """
 
     program: str  # canonical JSON of what is compiled in
-    member_sizes: Any  # of a task whose members may differ in size; None: `program` says all
+    member_sizes: Any  # of a task whose members may differ in size
 
     def joined(self, other: "ProgramShape") -> "ProgramShape | None":
         """What holds both; None: they cannot share a program."""
-        if self.program != other.program:
-            return None
-        if self.member_sizes is None:
-            return self
+        if self.program != other.program or self.member_sizes is None:
+            return self if self.program == other.program else None
         both = self.member_sizes.joined(other.member_sizes)
         return both and dataclasses.replace(self, member_sizes=both)
 
@@ -34,15 +35,15 @@ class ProgramShape:
         return both is not None and both.sizes() == self.sizes()
 
     def sizes(self) -> Mapping[str, int]:
-        """Of the model, by key; {} where `program` says all."""
+        """Of the model, by key."""
         return {} if self.member_sizes is None else self.member_sizes.sizes()
 
     def operations(self, own: "ProgramShape") -> float:
-        """Of a training step for a row of a trial of shape `own`; 0 where nothing is known."""
+        """Of a training step for a row of a trial of shape `own`."""
         return 0.0 if self.member_sizes is None else self.member_sizes.operations(own.member_sizes)
 
     def parameters(self) -> int:
-        """Numbers of a member; 1 where nothing is known of it."""
+        """Numbers of a member."""
         return 1 if self.member_sizes is None else self.member_sizes.parameters()
 
     def describe(self) -> str:
@@ -119,11 +120,7 @@ class OpenProgram:
         return 0.0 if self.shape is None else self.shape.operations(shape_of(entry.prepared))
 
     def cohort(self, entries: Sequence[Entry], name: str) -> Cohort:
-        """A cohort of trials that it takes, which others can join.
-
-        Args:
-          name: of its checkpoints.
-        """
+        """A cohort of trials that it takes, which others can join; `name`: of its checkpoints."""
         members, steps = tuple(map(self.member, entries)), 0
         if self.rows:
             smallest = self.member(in_batches(entries[0], self.rows))
@@ -134,11 +131,7 @@ class OpenProgram:
 
 
 def open_program(entry: Entry, others: Mapping[str, float]) -> OpenProgram:
-    """The program of a trial at its own size.
-
-    Args:
-      others: values of other trials of the study that change nothing, as of `neutral`.
-    """
+    """The program of a trial at its own size; `others`: as of `neutral`, of the whole study."""
     own, known = entry.prepared, {**others, **neutral([entry.prepared.config])}
     text, names = cohorts.program(own, filled=True), _names(cohorts.member(entry, known))
     return OpenProgram(own.config, own.problem, text, names, known)
@@ -155,13 +148,12 @@ def open_padded(
 ) -> OpenProgram:
     """The program that trials are padded into.
 
-    Where nothing else is asked for, members of several sizes are computed one after the other on
+    Unless the config says otherwise, members of several sizes are computed one after the other on
     accelerators too: under `vmap` each would wait for the one with the most rows and steps.
 
     Args:
       sample: trials that fit in.
-      others: as of `open_program`.
-      sizes: of a model, that trials of the study may differ in, beside those of the sample.
+      sizes: keys of the model in which trials may differ, beside those of the sample.
       rows: of the smallest batches; 0: those of the sample.
     """
     configs = [entry.prepared.config for entry in sample]
@@ -191,7 +183,7 @@ def by_estimates(
     """The cohorts that a cost model proposes, padded to the sizes of its shapes.
 
     Args:
-      part: for names of checkpoints, where an experiment is not planned all at once.
+      part: for names of checkpoints, where an experiment is planned in parts.
       others: for each estimate, trials that its program has room for beside its own.
     """
     planned = []

@@ -9,7 +9,7 @@ RUNS/models/EXPERIMENT/tables.npz        arrays beside the parameters, such as w
 """
 
 import importlib.metadata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -38,8 +38,7 @@ class Keeps(NamedTuple):
     def ended(self, cohort: Cohort) -> dict[Entry, runs.MemberResult]:
         """The trials that are not to be trained, with what is recorded of them.
 
-        Raises:
-          RunError: some have ended without what is asked for, and are not to be trained again.
+        Raises RunError: some ended without what is asked for, and are not to be trained again.
         """
         recorded = {record.id: self.store.ended(record.id) for record in cohort.records}
         ended = {
@@ -47,39 +46,26 @@ class Keeps(NamedTuple):
             for entry in cohort.entries
             if entry.key[1:] in recorded[entry.record.id]
         }
-        without: set[Entry] = set()
+        best = [e for e, r in ended.items() if slots.has_best(r.status, r.best_epoch, r.dev)]
+        lacking: list[tuple[str, str, list[Entry]]] = []
         if cohort.config.training.save_models:
-            lacks = lambda entry: not is_whole(self.folder, entry)  # noqa: E731
-            what = "training.save_models", f"a saved model in {self.folder}"
-            without |= self._without(ended, lacks, *what)
+            without = [entry for entry in best if not is_whole(self.folder, entry)]
+            lacking.append(("training.save_models", f"a saved model in {self.folder}", without))
         if self.outputs:
             kept = {record.id: self.store.with_outcomes(record.id) for record in cohort.records}
-            lacks = lambda entry: entry.key[1:] not in kept[entry.record.id]  # noqa: E731
-            what = argument("outputs", True), "outcomes of their items"
-            without |= self._without(ended, lacks, *what)
-        return {entry: end for entry, end in ended.items() if entry not in without}
-
-    def _without(
-        self,
-        ended: dict[Entry, runs.MemberResult],
-        lacks: Callable[[Entry], bool],
-        asked: str,
-        what: str,
-    ) -> set[Entry]:
-        each = [
-            entry
-            for entry, end in ended.items()
-            if slots.has_best(end.status, end.best_epoch, end.dev) and lacks(entry)
-        ]
-        if each and not self.again:
-            ids = " ".join(dict.fromkeys(entry.record.id for entry in each))
-            which = prepared.listed([(entry.trial.split, entry.trial.seed) for entry in each])
-            raise RunError(
-                f"{asked}: {len(each)} members of experiment {ids} have ended without {what} "
-                f"({which}); {argument('again', True)} trains them again, and another "
-                f"{argument('out')} leaves these runs as they are"
-            )
-        return {*each}
+            without = [entry for entry in best if entry.key[1:] not in kept[entry.record.id]]
+            lacking.append((argument("outputs", True), "outcomes of their items", without))
+        for asked, what, without in lacking:
+            if without and not self.again:
+                ids = " ".join(dict.fromkeys(entry.record.id for entry in without))
+                which = prepared.listed([(e.trial.split, e.trial.seed) for e in without])
+                raise RunError(
+                    f"{asked}: {len(without)} members of experiment {ids} have ended without "
+                    f"{what} ({which}); {argument('again', True)} trains them again, and another "
+                    f"{argument('out')} leaves these runs as they are"
+                )
+        gone = {entry for *_, without in lacking for entry in without}
+        return {entry: end for entry, end in ended.items() if entry not in gone}
 
 
 class Recorder:
@@ -89,6 +75,7 @@ class Recorder:
         self.entries = dict(zip(cohort.members, cohort.entries, strict=True))  # who joins is added
         self._store, self._folder, self._config = store, folder, cohort.config
         self._mode = cohort.problem.mode
+        self.ended: dict[Entry, runs.MemberResult] = {}  # with the last report
         self._versions: dict[str, Any] = {
             "jax": jax.__version__,
             "flax": importlib.metadata.version("flax"),
@@ -96,18 +83,14 @@ class Recorder:
             "device": backend.describe(),
         }
 
-    def __call__(self, report: host.Report) -> dict[Entry, runs.MemberResult]:
-        """Saves models that are to be saved, then records a report in one transaction.
-
-        Returns:
-          How the trials ended that did.
-        """
+    def record(self, report: host.Report) -> None:
+        """Saves models that are to be saved, then records a report in one transaction."""
         dev = {end.member: end.dev for end in report.ended}
         for member, params in report.best.items():
             save(self._folder, self.entries[member], self._config, member, params, dev[member])
         # under map a score does not depend on the number of lanes
         width = "" if self._mode == "map" else f":{len(report.slots)}"
-        ended = {
+        self.ended = {
             self.entries[end.member]: runs.MemberResult(
                 **self._key(end.member),
                 status=end.status,
@@ -135,8 +118,7 @@ class Recorder:
         ]
         # before a member has ended: it would never be trained again
         self._store.keep_outcomes([*self._outcomes(report)])
-        self._store.record([*ended.values()], scores)
-        return ended
+        self._store.record([*self.ended.values()], scores)
 
     def _key(self, member: Member) -> dict[str, Any]:
         names = ("experiment", "seed", "split", "repeat", "hparams")

@@ -42,7 +42,7 @@ def _rows(folder: Path) -> tuple:
 
 def _stopped(monkeypatch: pytest.MonkeyPatch, folder: Path, epochs: int, *numbers: int) -> int:
     """Exit status of a run that gets signals while an epoch is recorded."""
-    record, left = recording.Recorder.__call__, [epochs]
+    record, left = recording.Recorder.record, [epochs]
 
     def then_signal(self: recording.Recorder, report: Report) -> Any:
         ended = record(self, report)
@@ -52,7 +52,7 @@ def _stopped(monkeypatch: pytest.MonkeyPatch, folder: Path, epochs: int, *number
         return ended
 
     with monkeypatch.context() as patched:
-        patched.setattr(recording.Recorder, "__call__", then_signal)
+        patched.setattr(recording.Recorder, "record", then_signal)
         with pytest.raises(SystemExit) as stopped:
             _train(folder)
     assert isinstance(stopped.value.code, int)
@@ -81,7 +81,7 @@ def test_a_signal_saves_and_stops(
     assert _stopped(monkeypatch, tmp_path, 2, number) == 128 + number
     assert signal.getsignal(number) is before
     assert "same command continues" in capsys.readouterr().err
-    assert [path.name for path in (tmp_path / "checkpoints" / _id()).glob("[0-9]*.npz")] != []
+    assert [path.name for path in (tmp_path / "checkpoints" / _id()).glob("[0-9]*")] != []
     epochs = [row.epoch for row in runs.load_curves(tmp_path) if row.part == "train"]
     assert max(epochs) == 2
     _train(tmp_path)
