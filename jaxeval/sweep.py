@@ -112,8 +112,7 @@ def sweep(
             observe.say_findings(findings.remarks, findings.warnings)
         values = [dict(entry.trial.values) for entry in drawn.entries]
         return SweepPlan(values, estimates, findings.warnings)
-    with observe.interruptible():
-        rows = observe.sweep(drawn, store, most_programs=programs, again=again, quiet=quiet)
+    rows = observe.sweep(drawn, store, most_programs=programs, again=again, quiet=quiet)
     lost = " --missing zero" if any(row.dev is None for row in rows) else ""
     return results.trained(
         rows, store or out, f"next: python -m jaxeval.sensitivity {store or out}{lost}"

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import jaxeval
-from jaxeval import errors, observe
+from jaxeval import errors
 from jaxeval.version import VERSION
 from tests import from_python
 from tests.from_python import TOY, A, B, compare
@@ -128,17 +128,6 @@ def test_a_thread_trains_with_progress(capsys: pytest.CaptureFixture) -> None:
     thread.start()
     thread.join()
     assert len(trained[0]) == 1 and "compiled: epoch" in capsys.readouterr().err
-
-
-def test_ctrl_c_is_no_exit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if Ctrl-C ends a notebook's kernel as it ends a verb."""
-
-    def stopped(*args: Any, **options: Any) -> None:
-        raise SystemExit(130)
-
-    monkeypatch.setattr(observe, "train", stopped)
-    with pytest.raises(KeyboardInterrupt):
-        jaxeval.train(TOY, seeds=1)
 
 
 def test_a_sweep_of_python(capsys: pytest.CaptureFixture) -> None:

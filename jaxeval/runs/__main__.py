@@ -35,6 +35,9 @@ def list_experiments(runs: str | Path) -> Listing:
     Args:
       runs: runs folder or database URL.
 
+    Examples:
+      python -m jaxeval.runs list runs
+
     Raises:
       RunError: no member has ended.
     """
