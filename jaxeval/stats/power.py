@@ -3,8 +3,8 @@
 For two-sided tests of two models with n and m seeds, or on n pairs. Welch's t and t on pairs: the
 noncentral t distribution (exact for pairs and for equal sds, Welch's degrees of freedom
 otherwise). Rank tests and tests of spread: simulated below 50 (100) scores with their own
-p-values, from fixed draws, so that one question has one answer; else by their efficiency against t,
-or by the normal approximation of their statistic.
+p-values, from fixed draws, so that one question has one answer; else by their efficiency
+against t, or by the normal approximation of their statistic.
 """
 
 import dataclasses

@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxeval import stats
 from jaxeval.errors import DataError
 from jaxeval.report.judgement import data
-from jaxeval.stats import judgement
+from jaxeval.stats import hypotheses, judgement
 from jaxeval.stats.rules import Rules
 
 RULES = Rules(resamples=200)
@@ -60,7 +59,7 @@ def test_no_file_is_better_by_a_mean_that_is_lower() -> None:
     scores = {name: {"ner": dict(enumerate(of))} for name, of in (("f", failed), ("s", steady))}
     judged = judgement.judge("fixed", scores, RULES)
     assert judged.vectors == ("s", "f") and np.mean(failed) < np.mean(steady)
-    assert stats.brunner_munzel(failed, steady).p_value < 0.01
+    assert hypotheses.brunner_munzel(failed, steady).p_value < 0.01
     assert judgement.told_apart(judged) == judgement.told_apart(judged, "ner") == []
     assert judgement.disagreeing(judged) == [("f", "s", ("mean",))]
     assert judged.placed[0].groups == (("s", "f"),)

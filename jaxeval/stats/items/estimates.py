@@ -191,7 +191,7 @@ def of_table(
 ) -> Estimate:
     """The mean of a model with its error over the factors named."""
     value, right = float(table.cells.mean()), table.binary and from_0_to_1
-    limits = _binary_limits(value, table.parts, sizes, over, confidence) if right else None
+    limits = binary_limits(value, table.parts, sizes, over, confidence) if right else None
     level = value, table.parts, table.largest
     return of_level(*level, limits, sizes, over, confidence, clustered)
 
@@ -223,11 +223,11 @@ def of_level(
 
 def t_interval(value: float, part: Part, confidence: float, method: str) -> Interval:
     """Of a mean or difference with this variance."""
-    half = np.sqrt(part.variance) * crossed.t_quantile(part.df, confidence)
-    return Interval(float(value - half), float(value + half), confidence, method)
+    half = float(np.sqrt(part.variance) * crossed.t_quantile(part.df, confidence))
+    return Interval(value - half, value + half, confidence, method)
 
 
-def _binary_limits(
+def binary_limits(
     share: float, parts: Parts, sizes: Sizes, over: tuple[str, ...], confidence: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ends of Jeffreys' interval, with as many answers as the variance is worth.
