@@ -27,10 +27,8 @@ def refuse_unwritable(
       reads: files that a verb reads, maybe none of which is there.
       runs: folders, databases and URLs; other runs folders are known by their database.
 
-    Raises:
-      RunError: one cannot be written.
-      ConfigError: two are the same file, of which the last written would be left; or one would
-        replace what is read, or what a runs folder keeps.
+    Raises RunError or ConfigError: one cannot be written, two are the same file, or one would
+    replace what is read, or what a runs folder keeps.
     """
     paths = [Path(target) for target in targets if target and target != "-"]
     for path in paths:

@@ -21,16 +21,11 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class SweepPlan(Result):
-    """What a sweep would train.
+    """What a sweep would train."""
 
-    Attributes:
-      runs: drawn values of each.
-      warnings: of what is probably a mistake in the data.
-    """
-
-    runs: Sequence[Mapping[str, Json]]
+    runs: Sequence[Mapping[str, Json]]  # drawn values of each
     cohorts: "Sequence[Estimate]"
-    warnings: Sequence[str]
+    warnings: Sequence[str]  # of what is probably a mistake in the data
 
     def document(self) -> Document:
         """A row a cohort, and the estimate of the whole."""

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import threading
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +14,11 @@ import pytest
 
 import jaxeval
 from jaxeval import errors
-from jaxeval.version import VERSION
 from tests import from_python
 from tests.from_python import TOY, A, B, compare
 from tests.studies import toy_kind
 
 _toys = from_python.toys  # a fixture of all tests here
-
-
-def test_the_version_is_that_of_the_package() -> None:
-    """Dies if pages and records name another version than the one that is installed."""
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-    assert jaxeval.__version__ == VERSION == project["version"]
-
-
-def test_type_checkers_read_the_package() -> None:
-    """Dies if the types of the package are not offered to those who import it."""
-    assert (Path(jaxeval.__file__).parent / "py.typed").is_file()
 
 
 def test_the_import_is_quick_and_lazy() -> None:

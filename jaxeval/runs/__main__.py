@@ -68,9 +68,9 @@ def export(runs: str | Path, *, curves: bool = False, to: str = "-") -> None:
     from jaxeval import runs as database
     from jaxeval.runs import records
 
+    outputs.refuse_unwritable(to, runs=[runs])
     if to != "-" and not to.endswith((".csv", ".parquet")):
         raise RunError(f"{to}: expected a name that ends in .csv or .parquet, or - for stdout")
-    outputs.refuse_unwritable(to, runs=[runs])
     rows: Sequence[tuple] = database.load_curves(runs) if curves else database.load(runs)
     columns = (records.CurveRow if curves else records.MemberRow)._fields
     if not to.endswith(".parquet"):

@@ -221,15 +221,6 @@ def test_a_signal_before_the_first_epoch_stops_at_once(
     assert "stopped before the first epoch" in capfd.readouterr().err
 
 
-def test_a_signal_in_the_last_epoch_leaves_no_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a checkpoint stays that no command will go on from."""
-    assert _stopped(monkeypatch, tmp_path, 4, signal.SIGTERM) == 143
-    assert not (tmp_path / "checkpoints" / _id()).exists()
-    assert len(runs.load(tmp_path)) == 3
-
-
 @pytest.mark.parametrize("lost", ["seed1.json", "vocabulary.json", "tables.npz", "seed1.npz"])
 def test_a_model_without_what_it_needs_is_not_whole(lost: str, tmp_path: Path) -> None:
     """Dies if parameters alone count as a saved model."""

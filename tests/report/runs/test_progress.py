@@ -75,17 +75,6 @@ def test_plain_lines(clock: list[float], capsys: pytest.CaptureFixture) -> None:
     assert capsys.readouterr().err.splitlines()[-1].endswith("about 24 s left")
 
 
-def test_nothing_is_said_where_nothing_is_trained(
-    clock: list[float], capsys: pytest.CaptureFixture
-) -> None:
-    """Dies if a command that finds all done says that it compiles."""
-    del clock
-    result = SimpleNamespace(dev=0.5, epochs=3, status="finished")
-    with progress.Progress(RECORD, 1, [result]):  # type: ignore[list-item]
-        pass
-    assert capsys.readouterr().err == ""
-
-
 def test_what_moves_on_a_terminal(clock: list[float]) -> None:
     """Dies if a terminal stands still in a long compilation or a long epoch."""
     shown = progress.Progress(RECORD, 3, [])
