@@ -17,28 +17,20 @@ from jaxeval.runs.records import MemberRow
 
 if TYPE_CHECKING:
     import pandas
-    from matplotlib.figure import Figure as Drawing
 
     from jaxeval.report.document import Document, Figure
     from jaxeval.report.runs.summary import ExperimentSummary
-    from jaxeval.report.tuning.as_json import Result as SearchResult
 
 Part = Literal["dev", "test"]
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Runs(Result):
-    """Members that have ended, with their scores.
+    """Members that have ended, with their scores."""
 
-    Attributes:
-      rows: one a member.
-      location: runs folder or database that they are recorded in.
-      next: what to do with them, a line each.
-    """
-
-    rows: tuple[MemberRow, ...]
-    location: str
-    next: tuple[str, ...] = ()
+    rows: tuple[MemberRow, ...]  # one a member
+    location: str  # runs folder or database that they are recorded in
+    next: tuple[str, ...] = ()  # what to do with them, a line each
     _url: str = ""  # with its password
 
     @property
@@ -52,8 +44,7 @@ class Runs(Result):
     def __getitem__(self, name: str) -> "Runs":
         """The members of one experiment: of its name, its id, or the beginning of that.
 
-        Raises:
-          ConfigError: there is none.
+        Raises ConfigError: there is none.
         """
         names = {row.experiment: row.name for row in self.rows}
         ids = experiments.ids_of(names, name)
@@ -64,15 +55,9 @@ class Runs(Result):
         return dataclasses.replace(self, rows=rows)
 
     def scores(self, part: Part = "test") -> np.ndarray:
-        """Scores of the members that have one, in the unit of their metric.
+        """[members with a score] float64, in order; repeats of a seed are one, their mean.
 
-        Repeated runs of a seed are one score, their mean.
-
-        Returns:
-          [members with a score] float64, in the order of `rows`.
-
-        Raises:
-          ConfigError: no such part, members of several experiments, or the test part of a search.
+        Raises ConfigError: no such part, several experiments, or the test part of a search.
         """
         from jaxeval.report.runs import summary
 
@@ -95,11 +80,7 @@ class Runs(Result):
         return np.array([score for score in known if score is not None], float)
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """A row a member; the columns are described in docs/runs.md.
-
-        Raises:
-          ConfigError: pandas is not installed.
-        """
+        """A row a member (docs/runs.md); ConfigError: pandas is not installed."""
         try:
             import pandas
         except ImportError:
@@ -146,11 +127,7 @@ class Trained(Runs):
 
 
 def trained(rows: Sequence[MemberRow], location: str | Path, *following: str) -> Trained:
-    """Runs of one experiment that are recorded in a folder or database.
-
-    Args:
-      following: what to do with them, a line each.
-    """
+    """Runs of one experiment that are recorded in a folder or database, and what to do next."""
     from jaxeval import runs
 
     return Trained(tuple(rows), runs.shown(location), following, str(location))
@@ -183,63 +160,3 @@ def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
         raise RunError(f"{database.shown(runs)}: no member has ended")
     found = Runs(tuple(rows), database.shown(runs), _url=str(runs))
     return found if experiment is None else found[experiment]
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class Tuned:
-    """What a search ended with.
-
-    Attributes:
-      tree: plain data, as `tune --json` writes it (docs/tuning.md).
-      path: of the config of the best setting; of a function its state, None where it has none.
-    """
-
-    tree: "SearchResult"
-    path: Path | None
-
-    @property
-    def values(self) -> dict[str, Json]:
-        """The best setting.
-
-        Raises:
-          RunError: no setting has a score.
-        """
-        best = self.tree["best"]
-        if best is None:
-            raise RunError(f"no setting has a score ({self.tree['reason']})")
-        return dict(best["values"])
-
-    def __repr__(self) -> str:
-        from jaxeval.report.tuning import terminal
-
-        return "\n".join([terminal.sentence(self.tree), *terminal.worth(self.tree)])
-
-    def _repr_html_(self) -> str:
-        from jaxeval.report import markup
-        from jaxeval.report.tuning import terminal
-
-        lines = [*terminal.losses(self.tree), *terminal.notes(self.tree)]
-        lines += terminal.worth(self.tree)
-        answer = markup.lines([terminal.sentence(self.tree)])
-        return answer + markup.table(*terminal.table(self.tree)) + markup.lines(lines)
-
-    def plot(self, name: str = "best_so_far") -> "Drawing":
-        """A figure: best_so_far, importance (of method gp), slices or parallel_coordinates.
-
-        Raises:
-          ConfigError: no such figure.
-          RunError: no setting has a score.
-        """
-        from jaxeval.report.tuning import figures
-
-        if self.tree["best"] is None:
-            raise RunError(f"plot: no setting has a score ({self.tree['reason']})")
-
-        drawn = {figure.name: figure.drawing for figure in figures.draw(self.tree)}
-        if name not in drawn:
-            raise ConfigError(f"plot: expected one of {', '.join(drawn)}, got {name!r}")
-        return drawn[name]
-
-    def to_dict(self) -> dict[str, object]:
-        """Plain data."""
-        return {**self.tree}

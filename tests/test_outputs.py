@@ -1,6 +1,5 @@
 """No output replaces what a verb reads, or what a runs folder keeps: one line, nothing touched."""
 
-import argparse
 import contextlib
 import json
 import os
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jaxeval import __main__ as command
-from jaxeval import cli, outputs
+from jaxeval import outputs
 from jaxeval.errors import ConfigError, JaxevalError
 from tests import tiny_corpora
 
@@ -57,25 +56,27 @@ READ = [
     "ablation c.toml --variants s.toml --json s.toml",
     "evaluate c.toml --input t.csv --json t.csv",
     "sweep c.toml --space s.toml --json s.toml",
-    "tune c.toml --space s.toml --html s.toml",
-    "tune --command x --space s.toml --state state.json --json state.json",
+    "tune c.toml --space s.toml --save s.html --json s.toml",
+    "tune command x --space s.toml --state state.json --json state.json",
     "select c.toml s.toml --json s.toml",
     "select command x a b --state state.json --json state.json",
     "select table t.csv --json t.csv",
     "select table s.db --json s.db",
-    "compare --table t.csv --latex t.csv",
-    "compare --items t.csv --json t.csv",
-    "compare --log logs --json logs/a.jsonl",
-    "compare options --table t.csv --option x --score y --json t.csv",
-    "plan --items t.csv --difference .1 --json t.csv",
-    "plan --log logs --difference .1 --json logs/a.jsonl",
+    "compare t.csv --save s.tex --json t.csv",
+    "compare s.db --json s.db",
+    "compare options s.db --option a --score b --json s.db",
+    "compare items t.csv --json t.csv",
+    "compare logs logs --json logs/a.jsonl",
+    "compare options t.csv --option x --score y --json t.csv",
+    "plan items t.csv --model a --minus b --difference .1 --json t.csv",
+    "plan logs logs --model a --minus b --difference .1 --json logs/a.jsonl",
     "predict R --input t.csv --output t.csv",
     "sensitivity state.json --json state.json",
     "vectors similarity v.txt p.txt --json p.txt",
     "vectors analogies v.txt bats --json bats/I/plural.txt",
     "vectors svd v.txt --out v.txt",
     "vectors svd v.txt --out o.txt --json v.txt",
-    "vectors judge v.txt --data ner=data --csv v.txt",
+    "vectors judge v.txt --data ner=data --json v.txt",
 ]
 KEPT = [
     "report R --json R/runs.sqlite",
@@ -86,7 +87,7 @@ KEPT = [
     "predict R --input t.csv --output R/models/id/seed3.json",
     "train c.toml --out R --json R/tunings/id.json",
     "train c.toml --out new --json new/runs.sqlite",
-    "compare --table t.csv --json R/models/id/seed3.json",
+    "compare t.csv --json R/models/id/seed3.json",
     "configs --json R/runs.sqlite",
 ]
 DATABASES = [
@@ -96,16 +97,14 @@ DATABASES = [
     "runs list sqlite:///file:s.db?uri=true --json s.db",
     "runs export s.db --to soft.db",
     "report s.db --json s.db",
-    "compare --runs s.db --json s.db",
-    "compare options --runs s.db --option a --score b --json s.db",
     "report sqlite:///s.db --save s.html --json s.db",
     "report sqlite:///s.db --json s.db-shm",
     "train c.toml --store sqlite:///s.db --json s.db",
     "train c.toml --store sqlite:///new.db --json new.db-journal",
     "sweep c.toml --space s.toml --store sqlite:///s.db --json s.db",
-    "tune c.toml --space s.toml --store sqlite:///s.db --html s.db",
+    "tune c.toml --space s.toml --store sqlite:///s.db --json s.db",
     "select c.toml s.toml --store sqlite:///s.db --json s.db",
-    "vectors judge v.txt --data ner=data --store sqlite:///s.db --csv s.db",
+    "vectors judge v.txt --data ner=data --store sqlite:///s.db --json s.db",
 ]
 
 
@@ -134,7 +133,6 @@ TWICE = [
     "train bag.toml --data data --dry-run --json sentiment/result.json",
     "train bag.toml --data data --dry-run --json data/result.json",
     "train bag.toml --data data --store sqlite:///s.db --dry-run --json s.json",
-    "tune bag.toml --data data --space space.toml --figures data --dry-run --json data/plan.json",
     "vectors analogies v.txt bats --resamples 9 --json bats/out.json",
     "vectors analogies v.txt bats --resamples 9 --json bats/I/out.json",
     "vectors similarity v.txt p.txt --resamples 9 --json v.vocab",
@@ -163,18 +161,3 @@ def test_figures_go_beside_what_is_read(words: str) -> None:
         command.main(words.split())
     assert "replaced" not in str(caught.value)
     assert "another place" not in str(caught.value)
-
-
-def test_a_config_whose_path_has_an_equals_sign() -> None:
-    """Dies if it is taken for a change (folders of sweeps are called lr=1)."""
-    tiny_corpora.write(Path("lr=1") / "c.toml", CONFIG)
-    args = cli.parse_config(_parser(), ["lr=1/c.toml", "model.bag=[]"])
-    assert (args.config, args.changes) == ("lr=1/c.toml", ["model.bag=[]"])
-    args = cli.parse_config(_parser(), ["lr=2/c.toml", "model.bag=[]"])
-    assert (args.config, args.changes) == (None, ["lr=2/c.toml", "model.bag=[]"])
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = cli.parser("train", "", "")
-    cli.add_config(parser)
-    return parser
