@@ -23,7 +23,7 @@ from jaxeval.data import symbols
 from jaxeval.data.seq2seq import Seq2SeqData
 from jaxeval.data.symbols import SavedVocabulary, SequencePair, Vocabularies
 from jaxeval.errors import ConfigError, DataError, argument
-from jaxeval.models import decoding, hash_random
+from jaxeval.models import dropout, softmax
 from jaxeval.models import seq2seq as models
 from jaxeval.models.attentive_lstm import AttentiveLstm
 from jaxeval.models.dropout import HashedDropout
@@ -58,7 +58,7 @@ def build(choices: Seq2Seq, vocabularies: Vocabularies) -> Task:
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         drop = HashedDropout()
         if "dropout" in hparams:
-            drop = HashedDropout(hash_random.words(key), hparams["dropout"], batch.positions)
+            drop = HashedDropout(dropout.words(key), hparams["dropout"], batch.positions)
         logits = apply(params, hparams, _logits, batch, drop)
         losses = symbol_losses(logits, _gold(batch), hparams.get("label_smoothing"))
         weights = _weights(batch)
@@ -121,21 +121,21 @@ def generated(model: models.Model, batch: Batch, width: int) -> Array:
     rows, steps = len(batch.rows["source"]), 3 * batch.rows["target"].shape[1] // 2
     step, state = _before_first(model, batch, width, steps)
     if width == 1:
-        return decoding.greedy(step, state, rows, steps, *_ENDS)
-    found = decoding.beams(step, state, rows, steps, *_ENDS, width, model.rows_axis)
+        return models.greedy(step, state, rows, steps, *_ENDS)
+    found = models.beams(step, state, rows, steps, *_ENDS, width, model.rows_axis)
     return found[0][:, 0]
 
 
 def hypotheses(model: models.Model, batch: Batch, width: int, steps: int) -> tuple[Array, Array]:
-    """What a beam search finds in at most so many steps: `decoding.beams`."""
+    """What a beam search finds in at most so many steps: `models.beams`."""
     step, state = _before_first(model, batch, width, steps)
     rows = len(batch.rows["source"])
-    return decoding.beams(step, state, rows, steps, *_ENDS, width, model.rows_axis)
+    return models.beams(step, state, rows, steps, *_ENDS, width, model.rows_axis)
 
 
 def _before_first(
     model: models.Model, batch: Batch, width: int, steps: int
-) -> tuple[decoding.Step, Tree]:
+) -> tuple[models.Step, Tree]:
     """What generates a symbol, and the state before the first; `width` beams of each source."""
     source, length = batch.rows["source"], batch.rows["source_length"]
     if width > 1:
