@@ -10,7 +10,7 @@ from pathlib import Path
 from jaxeval.report.judgement import figures
 from jaxeval.report.judgement.data import Cost, Judged
 from jaxeval.stats import judgement
-from jaxeval.stats.pairwise import Rules
+from jaxeval.stats.rules import Rules
 
 
 def main() -> None:

@@ -18,34 +18,53 @@ from jaxeval.version import VERSION
 
 if TYPE_CHECKING:
     from jaxeval import tuning
-    from jaxeval.api.comparing import compare, read_scores
+    from jaxeval.ablation import ablation
     from jaxeval.api.searching import tune
+    from jaxeval.compare import compare, compare_items, compare_logs, compare_options
+    from jaxeval.comparisons import Comparison, ItemComparison
     from jaxeval.errors import JaxevalError
     from jaxeval.evaluate import evaluate
+    from jaxeval.neighbourhood import neighbourhood
+    from jaxeval.noise import noise, noise_table
+    from jaxeval.plan import plan, plan_items, plan_logs
     from jaxeval.predict import predict
     from jaxeval.report.selection import Selection
-    from jaxeval.results import Comparison, Runs, Tuned, load
+    from jaxeval.results import Runs, Tuned, load
     from jaxeval.select.__main__ import select, select_table
     from jaxeval.select.commands import select_command, select_functions
+    from jaxeval.sensitivity.__main__ import sensitivity
+    from jaxeval.sources import read_scores
     from jaxeval.sweep import sweep
     from jaxeval.train import train
 
 __version__ = VERSION
 __all__ = [
     "Comparison",
+    "ItemComparison",
     "JaxevalError",
     "Runs",
     "Selection",
     "Tuned",
+    "ablation",
     "compare",
+    "compare_items",
+    "compare_logs",
+    "compare_options",
     "evaluate",
     "load",
+    "neighbourhood",
+    "noise",
+    "noise_table",
+    "plan",
+    "plan_items",
+    "plan_logs",
     "predict",
     "read_scores",
     "select",
     "select_command",
     "select_functions",
     "select_table",
+    "sensitivity",
     "sweep",
     "train",
     "tune",
@@ -53,12 +72,20 @@ __all__ = [
 ]
 _ROOMS = ("tuning",)
 _MODULES = {  # name -> where it is defined
-    **dict.fromkeys(("Comparison", "Runs", "Tuned", "load"), "jaxeval.results"),
+    **dict.fromkeys(("Comparison", "ItemComparison"), "jaxeval.comparisons"),
+    **dict.fromkeys(("Runs", "Tuned", "load"), "jaxeval.results"),
     **{verb: f"jaxeval.{verb}" for verb in ("evaluate", "predict", "sweep", "train")},
-    **dict.fromkeys(("compare", "read_scores"), "jaxeval.api.comparing"),
+    **dict.fromkeys(
+        ("compare", "compare_items", "compare_logs", "compare_options"), "jaxeval.compare"
+    ),
+    **dict.fromkeys(("plan", "plan_items", "plan_logs"), "jaxeval.plan"),
+    **{name: f"jaxeval.{name}" for name in ("ablation", "neighbourhood", "noise")},
+    "noise_table": "jaxeval.noise",
+    "sensitivity": "jaxeval.sensitivity.__main__",
     **dict.fromkeys(("select", "select_table"), "jaxeval.select.__main__"),
     **dict.fromkeys(("select_command", "select_functions"), "jaxeval.select.commands"),
     "Selection": "jaxeval.report.selection",
+    "read_scores": "jaxeval.sources",
     "tune": "jaxeval.api.searching",
     "JaxevalError": "jaxeval.errors",
 }

@@ -21,9 +21,8 @@ from typing import Any
 
 import pytest
 
-from jaxeval import ablation, cli, parsers, studies
+from jaxeval import cli, parsers, studies
 from jaxeval.__main__ import VERBS
-from jaxeval.compare import options
 from jaxeval.config import reading, toml
 from jaxeval.errors import ConfigError
 from jaxeval.space import space
@@ -117,9 +116,6 @@ def _check(words: list[str]) -> None:
     assert verb in VERBS
     if "--help" in words or words[-1:] == ["..."]:
         return
-    if (verb, words[:1]) == ("compare", ["options"]):
-        options.parser().parse_args(words[1:])
-        return
     module = importlib.import_module(VERBS[verb][0])
     if hasattr(module, "COMMANDS"):
         name = words.pop(0) if words and words[0] in module.COMMANDS else ""
@@ -144,7 +140,7 @@ def _read(arguments: Any) -> None:
     if getattr(arguments, "space", None) and not _stands_for_one(arguments.space):
         space.read(arguments.space)
     if getattr(arguments, "variants", None) and not _stands_for_one(arguments.variants):
-        reading.read(ablation.Variants, arguments.variants)
+        reading.read(importlib.import_module("jaxeval.ablation").Variants, arguments.variants)
 
 
 def _stands_for_one(name: str | None) -> bool:

@@ -13,14 +13,13 @@ from typing import Any
 import pytest
 
 from jaxeval import observe, runs
-from jaxeval.compare.__main__ import main as compare_main
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.judge import judging
 from jaxeval.studies import cohorts
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.vectors import judge_options
 from jaxeval.vectors.__main__ import main as vectors_main
-from tests import processes, test_train, tiny_corpora
+from tests import comparing, processes, test_train, tiny_corpora
 from tests.data.test_word_tables import vectors
 
 QUICK = ["training.epochs=2", "data.max_widths=1", "training.evaluation_batch_size=16"]
@@ -104,9 +103,9 @@ def test_judged_resumed_and_told(
     assert html.count("<svg") == 4
     assert not re.search(r"""(src|href)=["'](?!#|data:)""", html) and "<script" not in html
     assert r"\toprule" in (tmp_path / "t.tex").read_text()
-    assert compare_main(["--table", str(table), "--json", str(tmp_path / "c.json")]) == 0
+    assert comparing.main(table, "--json", tmp_path / "c.json") == 0
     compared = json.loads((tmp_path / "c.json").read_text())
-    assert {described["dataset"] for described in compared["models"]} == {"ner", "sentiment"}
+    assert {described["data_set"] for described in compared["models"]} == {"ner", "sentiment"}
     assert {described["model"] for described in compared["models"]} == names
 
 

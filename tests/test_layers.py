@@ -26,7 +26,8 @@ ROOMS = [  # downstream only
     *("data", "models", "population", "tasks", "runs", "space", "studies", "stats", "vectors"),
     *("bandits", "tuning", "sensitivity", "report"),
 ]
-OF_VERBS = {"observe", "results", "cli", "outputs", "parsers"}  # what the verbs share
+# what the verbs share
+OF_VERBS = {"observe", "results", "comparisons", "sources", "cli", "outputs", "parsers"}
 OF_ROOMS_VERBS = {("__main__.py",), ("options.py",), ("judge_options.py",)}
 API = {"__init__", "api"}  # of `import jaxeval`, which imports none of it before its first use
 FOR_TESTS = {"testing"}  # of others
@@ -40,6 +41,7 @@ VERBS = {
         "neighbourhood",
         "ablation",
         "compare",
+        "options",
         "select",
         "tune",
         "judge",
@@ -65,7 +67,7 @@ LOADED_FAST = [
     "jaxeval.sensitivity",
     "jaxeval.vectors.accuracy",
     "jaxeval.vectors.similarity",
-    "jaxeval.compare.__main__",
+    "jaxeval.compare",
     "jaxeval.select.__main__",
     "jaxeval.report.runs.document",
     "jaxeval.config.reading",
@@ -220,7 +222,8 @@ def test_shared_modules_import_no_room() -> None:
 )
 def test_rooms_without_jax(room: str) -> None:
     """Dies if jax is imported, even in a function or through another module of jaxeval."""
-    files = set().union(*(_reached(file) for file in (PACKAGE / room).rglob("*.py")))
+    modules = [*(PACKAGE / room).rglob("*.py"), *PACKAGE.glob(f"{room}.py")]
+    files = set().union(*map(_reached, modules))
     assert len(files) > 2
     assert [str(f.relative_to(PACKAGE)) for f in files if _outside(f) & HEAVY] == []
     assert _outside(PACKAGE / "contracts.py") & HEAVY  # the search does find jax where it is

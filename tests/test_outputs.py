@@ -53,7 +53,7 @@ READ = [
     "train soft.toml --json hard.toml",
     "train c.toml --json R/../c.toml",
     "train c.toml --data t.csv --json t.csv",
-    "noise --by split,seed --table t.csv --json t.csv",
+    "noise table t.csv --json t.csv",
     "ablation c.toml --variants s.toml --json s.toml",
     "evaluate c.toml --input t.csv --json t.csv",
     "sweep c.toml --space s.toml --json s.toml",
@@ -105,7 +105,6 @@ DATABASES = [
     "sweep c.toml --space s.toml --store sqlite:///s.db --json s.db",
     "tune c.toml --space s.toml --store sqlite:///s.db --html s.db",
     "select c.toml s.toml --store sqlite:///s.db --json s.db",
-    "noise --by split,seed --runs sqlite:///s.db --json s.db",
     "vectors judge v.txt --data ner=data --store sqlite:///s.db --csv s.db",
 ]
 
@@ -156,7 +155,7 @@ def test_the_same_command_twice(words: str, folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["sensitivity R --figures R", "report R --save R", "neighbourhood --data R --figures R"],
+    ["sensitivity R --save R", "report R --save R", "neighbourhood --data R --save R"],
 )
 def test_figures_go_beside_what_is_read(words: str) -> None:
     """Dies if their folder is refused, which holds what is read: they replace nothing of it."""

@@ -47,7 +47,7 @@ def _dry_run(plan: "Plan", json_path: str | None) -> int:
 def _judge(plan: "Plan", args: argparse.Namespace) -> int:
     from jaxeval.judge import judging
     from jaxeval.report.judgement import as_json, page, paste, terminal
-    from jaxeval.stats.pairwise import Rules
+    from jaxeval.stats.rules import Rules
 
     rules = Rules(alpha=args.alpha, resamples=args.resamples, seed=args.resample_seed)
     judged = judging.judge(plan, Path(args.out), args.store, rules)

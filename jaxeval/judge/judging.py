@@ -12,7 +12,7 @@ from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 from jaxeval.report.judgement import data
 from jaxeval.stats import judgement
-from jaxeval.stats.pairwise import Rules
+from jaxeval.stats.rules import Rules
 from jaxeval.studies import cohorts, proposers, running
 from jaxeval.studies.cohorts import Entry
 from jaxeval.vectors import judge_options

@@ -15,12 +15,12 @@ import numpy as np
 from jaxeval.errors import DataError
 from jaxeval.runs import imported, tables
 from jaxeval.runs.layout import Layout
-from jaxeval.stats import common_seeds, comparison, relative_error, study, tie_groups
+from jaxeval.stats import common_seeds, multiple, relative_error, study
 from jaxeval.stats.common_seeds import Failures, Scores
-from jaxeval.stats.comparison import Pair
-from jaxeval.stats.pairwise import Rules
+from jaxeval.stats.pairs import Pair
 from jaxeval.stats.results import Effect
-from jaxeval.stats.study import ScoreStudy
+from jaxeval.stats.rules import Rules
+from jaxeval.stats.study import RunStudy
 
 MEAN = "mean of tasks"
 
@@ -30,7 +30,7 @@ class Placed:
     """What was found for one task, or for the mean of all.
 
     Attributes:
-      groups: sets of vectors that were not told apart (`tie_groups.groups`), best first; vectors
+      groups: sets of vectors that were not told apart (`multiple.tie_groups`), best first; vectors
         by mean score.
       detectable: the largest difference, over pairs of vectors, that this design detects with the
         power asked for; None where it detects none.
@@ -68,8 +68,8 @@ class Judgement:
     reduced: tuple[str, ...]
     reductions: Mapping[str, tuple[Effect, ...]]
     placed: tuple[Placed, ...]
-    overall: ScoreStudy | None
-    by_task: ScoreStudy | None
+    overall: RunStudy | None
+    by_task: RunStudy | None
     notes: tuple[str, ...]
 
 
@@ -171,7 +171,7 @@ def _notes_on_reductions(
 
 def _study(
     arrays: Mapping[str, np.ndarray], tasks: Sequence[str], seeds: Sequence[int], rules: Rules
-) -> ScoreStudy:
+) -> RunStudy:
     """The study of scores [T, S] of each of the vectors."""
     rows = [
         (name, task, seed, float(score))
@@ -187,50 +187,46 @@ def _study(
 
 
 def _placed(
-    of: ScoreStudy | None, arrays: Mapping[str, np.ndarray], failed: Failures
+    of: RunStudy | None, arrays: Mapping[str, np.ndarray], failed: Failures
 ) -> list[Placed]:
     if of is None:
         return []
     placed = []
-    for dataset in of.samples.datasets:
-        pairs = [pair for pair in of.comparison.pairs if pair.scores.dataset == dataset]
-        means = {name: s.scores.mean() for name, s in of.samples.by_dataset[dataset].items()}
+    for dataset in of.samples.data_sets:
+        pairs = [pair for pair in of.pairs if pair.data_set == dataset]
+        means = {name: s.scores.mean() for name, s in of.samples.by_data_set[dataset].items()}
         order = sorted(arrays, key=lambda name: -float(means[name]))
-        apart = {
-            frozenset((pair.scores.a, pair.scores.b))
-            for pair in pairs
-            if _better(pair, of.comparison.rules, failed)
-        }
-        detectable = [pair.plan.detectable_difference for pair in pairs]
+        apart = {frozenset(pair.names) for pair in pairs if _better(pair, failed)}
+        detectable = [pair.plan.detectable_difference for pair in pairs if pair.plan]
         known = [d for d in detectable if d is not None]
         largest = max(known) if known and None not in detectable else None
-        groups = tuple(tie_groups.groups(order, apart))
+        groups = tuple(multiple.tie_groups(order, apart))
         placed.append(Placed(dataset, groups, largest))
     return placed
 
 
-def _better(pair: Pair, rules: Rules, failed: Failures) -> int:
+def _better(pair: Pair, failed: Failures) -> int:
     """1: A was shown to be better, -1: B; 0 also where measures of location point elsewhere, and
     where the better one has failed."""
-    return 0 if comparison.against(pair, rules) else higher(pair, rules, failed)
+    return 0 if pair.against else higher(pair, failed)
 
 
-def higher(pair: Pair, rules: Rules, failed: Failures) -> int:
+def higher(pair: Pair, failed: Failures) -> int:
     """1: A's scores were shown to be higher, -1: B's, 0 also where the higher one has failed."""
-    shown = comparison.location(pair, rules)
+    shown = pair.shown
     of_a, of_b = failed_of(pair, failed)
     return 0 if (of_a if shown > 0 else of_b) else shown
 
 
-def wider(pair: Pair, rules: Rules, failed: Failures) -> int:
+def wider(pair: Pair, failed: Failures) -> int:
     """1: A's scores were shown to be spread wider, -1: B's, 0 also where either has failed: the
     scores that are lacking may have widened it."""
-    return 0 if any(failed_of(pair, failed)) else comparison.spread(pair, rules)
+    return 0 if any(failed_of(pair, failed)) else pair.wider
 
 
 def failed_of(pair: Pair, failed: Failures) -> tuple[bool, bool]:
     """Whether A and B lack a score of the task, or of any where the pair's are means of tasks."""
-    task, each = pair.scores.dataset, (pair.scores.a, pair.scores.b)
+    task, each = pair.data_set, pair.names
     of_a, of_b = (failed.get(name, {}) for name in each)
     return (bool(of_a), bool(of_b)) if task == MEAN else (task in of_a, task in of_b)
 
@@ -238,8 +234,8 @@ def failed_of(pair: Pair, failed: Failures) -> tuple[bool, bool]:
 def shown_better(of: Judgement, task: str = MEAN) -> Iterator[tuple[Pair, int]]:
     """Pairs that were shown to differ in a task, in one direction by all measures of location,
     and which is the better one (1: A, -1: B)."""
-    for pair, rules in pairs(of, task):
-        if direction := _better(pair, rules, of.failed):
+    for pair in pairs(of, task):
+        if direction := _better(pair, of.failed):
             yield pair, direction
 
 
@@ -250,24 +246,20 @@ def told_apart(of: Judgement, task: str = MEAN) -> list[tuple[str, str]]:
 
 def ordered(pair: Pair, direction: int) -> tuple[str, str]:
     """Names of a pair, the second one first where the direction is -1."""
-    both = (pair.scores.a, pair.scores.b)
-    return both if direction > 0 else both[::-1]
+    return pair.names if direction > 0 else pair.names[::-1]
 
 
 def disagreeing(of: Judgement) -> list[tuple[str, str, tuple[str, ...]]]:
     """Pairs (higher, lower by the test) of the mean of tasks, and the measures that disagree."""
     found = []
-    for pair, rules in pairs(of, MEAN):
-        others = comparison.against(pair, rules)
-        if others:
-            found.append((*ordered(pair, comparison.location(pair, rules)), others))
+    for pair in pairs(of, MEAN):
+        if pair.against:
+            found.append((*ordered(pair, pair.shown), pair.against))
     return found
 
 
-def pairs(of: Judgement, task: str) -> Iterator[tuple[Pair, Rules]]:
+def pairs(of: Judgement, task: str) -> Iterator[Pair]:
     """Those of a task, or of the mean of tasks."""
     whole = of.overall if task == MEAN else of.by_task
     if whole is not None:
-        for pair in whole.comparison.pairs:
-            if pair.scores.dataset == task:
-                yield pair, whole.comparison.rules
+        yield from (pair for pair in whole.pairs if pair.data_set == task)

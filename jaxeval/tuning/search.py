@@ -12,6 +12,7 @@ import numpy as np
 from jaxeval.config import arguments
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.files import Json
+from jaxeval.space import distributions
 from jaxeval.space import space as spaces
 from jaxeval.space.distributions import Distribution, LogUniform, Stepped, Uniform, Value
 from jaxeval.space.space import Space
@@ -126,10 +127,11 @@ def setting(space: Space, values: Mapping[str, object]) -> dict[str, Value]:
             why = "is lacking" if active else "is not drawn beside these others; leave it out"
             raise ConfigError(f"enqueue: {name} {why}")
         if active:
-            value = _plain(parameter.distribution, values[name])
-            if not _takes(parameter.distribution, value):
+            of = parameter.distribution
+            value = _plain(of, values[name])
+            if not _takes(of, value):
                 raise ConfigError(
-                    f"enqueue: {name}: expected a value of {parameter.distribution.to_dict()}, "
+                    f"enqueue: {name}: expected a value of {distributions.to_dict(of)}, "
                     f"got {value!r:.60}"
                 )
             found[name] = value

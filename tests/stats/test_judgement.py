@@ -10,7 +10,7 @@ from jaxeval import stats
 from jaxeval.errors import DataError
 from jaxeval.report.judgement import data
 from jaxeval.stats import judgement
-from jaxeval.stats.pairwise import Rules
+from jaxeval.stats.rules import Rules
 
 RULES = Rules(resamples=200)
 MEANS = {"good": [0.9, 0.8], "like": [0.9, 0.8], "poor": [0.7, 0.4]}

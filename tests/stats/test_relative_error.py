@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats import relative_error, tie_groups
+from jaxeval.stats import multiple, relative_error
 
 
 def test_limits_of_the_reduction() -> None:
@@ -62,18 +62,6 @@ def test_no_interval_goes_beyond_all_errors() -> None:
     assert each[1].interval.absent == "no error is left"
 
 
-def test_what_does_not_vary_has_no_interval() -> None:
-    """Dies if seeds of the model and of the baseline are taken apart, or equal scores are given an
-    interval of width zero: their spread is not known."""
-    scores = np.random.default_rng(0).uniform(0.6, 0.9, (3, 8))
-    for model, against in ((scores, scores), (np.full((3, 8), 0.8), np.full((3, 8), 0.7))):
-        each, mean = relative_error.reductions(model, against)
-        assert mean is not None
-        for effect in (*each, mean):
-            assert effect.interval.absent == "nothing varies over seeds"
-            assert np.isnan(effect.interval[:2]).all()
-
-
 def test_standard_errors_are_those_of_leaving_seeds_out() -> None:
     """Dies if an influence has another sign or scale: against the jackknife of many seeds."""
     generator = np.random.default_rng(4)
@@ -121,22 +109,6 @@ def test_intervals_cover_what_they_say(seeds: int, shared: float) -> None:
     assert np.all(covered / trials > 0.92) and np.all(covered / trials < 0.98)
 
 
-@pytest.mark.parametrize(("seeds", "error"), [(5, 0.004), (8, 0.004), (8, 0.02)])
-def test_intervals_of_few_errors_cover_too(seeds: int, error: float) -> None:
-    """Dies if seeds without an error, of 50 items, make intervals too narrow (covering .56), or
-    ones of width zero."""
-    generator = np.random.default_rng(2)
-    covered = []
-    for _ in range(600):
-        scores = 1 - generator.binomial(50, error, (1, seeds)) / 50
-        (effect,), _ = relative_error.reductions(
-            scores, 1 - generator.binomial(50, 0.23, (1, seeds)) / 50
-        )
-        if not effect.interval.absent:
-            covered.append(effect.interval.low <= 1 - error / 0.23 <= effect.interval.high)
-    assert len(covered) > 300 and 0.94 < np.mean(covered) < 0.99
-
-
 def test_groups_hold_what_was_not_told_apart() -> None:
     """Dies if a group holds a pair that differs, a pair that does not differ shares no group, or a
     group lies in another: against all subsets, of all ways in which four models can differ."""
@@ -151,7 +123,7 @@ def test_groups_hold_what_was_not_told_apart() -> None:
             if not any(pair <= {*subset} for pair in apart)
         ]
         largest = [part for part in tied if not any(part < other for other in tied)]
-        groups = tie_groups.groups(models, apart)
+        groups = multiple.tie_groups(models, apart)
         assert sorted(map(sorted, largest)) == sorted(map(sorted, groups))
         assert groups[0][0] == "a" and len({*groups}) == len(groups)
 
@@ -161,17 +133,10 @@ def test_tie_groups_cover_all_pairs(count: int, drawn: set[tuple[int, int]]) -> 
     """Dies if two models share a group that differ, or none that do not; if one could be added."""
     models = [f"m{k}" for k in range(count)]
     apart = {frozenset((f"m{a}", f"m{b}")) for a, b in drawn if a < b < count}
-    groups = tie_groups.groups(models, apart)
+    groups = multiple.tie_groups(models, apart)
     assert {model for group in groups for model in group} == {*models}
     together = {frozenset(p) for group in groups for p in itertools.combinations(group, 2)}
     assert together == {frozenset(p) for p in itertools.combinations(models, 2)} - apart
     for group in groups:
         others = ({frozenset((m, name)) for m in group} for name in models if name not in group)
         assert all(pairs & apart for pairs in others)
-
-
-def test_tie_groups_of_families_are_few() -> None:
-    """Dies if of 14 bases, each of which differs from its variant, all 2^14 sets are listed."""
-    models = [f"{family}{kind}" for family in range(14) for kind in "ab"]
-    groups = tie_groups.groups(models, {frozenset((f"{k}a", f"{k}b")) for k in range(14)})
-    assert len(groups) <= 28 and {len(group) for group in groups} == {14}

@@ -3,14 +3,13 @@
 import json
 
 from jaxeval.files import Json
-from jaxeval.report.comparison import as_json as comparison
 from jaxeval.report.judgement import data
 from jaxeval.report.judgement.data import Judged
-from jaxeval.report.plain import plain
+from jaxeval.report.plain import plain, record
 from jaxeval.stats import judgement
 from jaxeval.stats.common_seeds import Failures
 from jaxeval.stats.judgement import Judgement
-from jaxeval.stats.study import ScoreStudy
+from jaxeval.stats.study import RunStudy
 
 
 def to_dict(of: Judged) -> dict[str, Json]:
@@ -70,16 +69,14 @@ def _mode(of: Judgement) -> dict[str, Json]:
     }
 
 
-def _compared(study: ScoreStudy, failed: Failures) -> dict[str, Json]:
+def _compared(study: RunStudy, failed: Failures) -> dict[str, Json]:
     """A study, without what the scores of files do not show whose other trainings failed."""
-    told = comparison.to_dict(study)
+    told = record(study)
     if not failed:
         return told
     shown = told["pairs"]
     assert isinstance(shown, list)
-    for pair, record in zip(study.comparison.pairs, shown, strict=True):
+    for pair, said in zip(study.pairs, shown, strict=True):
         if any(judgement.failed_of(pair, failed)):
-            known = judgement.higher(pair, study.comparison.rules, failed)
-            higher = record["verdict"]["higher"] if known else None
-            record["verdict"] |= {"higher": higher, "wider": None, "text": []}
-    return told | {"headline": [], "verdict": []}
+            said |= {"shown": judgement.higher(pair, failed), "wider": 0}
+    return told

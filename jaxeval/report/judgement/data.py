@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.report import scores, text
-from jaxeval.report.comparison import verdict
+from jaxeval.report.comparison import run_claims, words
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs.records import MemberRow
-from jaxeval.stats import comparison, judgement
-from jaxeval.stats.comparison import Pair
+from jaxeval.stats import judgement
 from jaxeval.stats.judgement import Judgement
-from jaxeval.stats.pairwise import Rules
+from jaxeval.stats.pairs import Pair
 from jaxeval.stats.results import Effect
+from jaxeval.stats.rules import Rules
 
 MODES = {"fixed": "vectors fixed", "tuned": "vectors fine-tuned"}
 _SCALE = ScoreFormat("fraction", 2)
@@ -138,7 +138,7 @@ def sentences(of: Judgement, rules: Rules) -> Iterator[str]:
         better, worse = judgement.ordered(pair, direction)
         yield f"{better} is better than {worse} by the mean of tasks: {_measured(pair)}."
     for higher, lower, others in judgement.disagreeing(of):
-        said = verdict.disagree(_test(of), higher, lower, others)
+        said = run_claims.disagree(_test(of), higher, lower, others)
         yield f"Mean of tasks: {said}."
     yield from _spreads(of)
     for placed in of.placed:
@@ -148,15 +148,15 @@ def sentences(of: Judgement, rules: Rules) -> Iterator[str]:
         else:
             yield (
                 f"{placed.task}: with {seeds} a difference of {percent(placed.detectable)} points "
-                f"is detected between any two files with a power of {100 * rules.target_power:g} %"
+                f"is detected between any two files with a power of {100 * rules.power:g} %"
                 ", a smaller one less often."
             )
 
 
 def _test(of: Judgement) -> str:
     """The test of location of the mean of tasks."""
-    tests = () if of.overall is None else of.overall.comparison.primary.tests
-    return " or ".join(verdict.TESTS[name] for name in tests)
+    tests = () if of.overall is None else of.overall.primary.tests
+    return " or ".join(words.TESTS[name] for name in tests)
 
 
 def _primary(modes: Sequence[Judgement]) -> Iterator[str]:
@@ -164,22 +164,22 @@ def _primary(modes: Sequence[Judgement]) -> Iterator[str]:
     for of in modes[:1]:
         for name, study in ((judgement.MEAN, of.overall), ("single tasks", of.by_task)):
             if study is not None:
-                yield f"{name}: {verdict.primary(study.comparison)}"
+                yield f"{name}: {words.primary(study.primary)}"
 
 
 def _measured(pair: Pair) -> str:
     """What `compare` says of a pair; why its interval may hold 0."""
-    held = pair.scores.by_ranks and not comparison.excludes_zero(pair)
+    held = pair.scores and pair.scores.by_ranks and not pair.excludes_zero
     ranks = ", which is of ranks: the CI of the difference of means does not exclude 0"
-    return f"{verdict.measured(pair, _SCALE)}{ranks if held else ''}"
+    return f"{run_claims.measured(pair, _SCALE)}{ranks if held else ''}"
 
 
 def _spreads(of: Judgement) -> Iterator[str]:
     """Which files' scores were shown to be spread wider over seeds: a sentence a pair and task."""
     for task in (judgement.MEAN, *of.tasks):
-        for pair, rules in judgement.pairs(of, task):
-            if judgement.wider(pair, rules, of.failed):
-                yield f"{task}: {verdict.spread(pair, rules, _SCALE)}"
+        for pair in judgement.pairs(of, task):
+            if judgement.wider(pair, of.failed) and of.overall:
+                yield f"{task}: {run_claims.spread(pair, of.overall.rules, _SCALE)}"
 
 
 def told_rows(of: Judgement) -> Iterator[list[str]]:

@@ -10,7 +10,7 @@ from jaxeval.report import plots, scores
 from jaxeval.report.figures import Figure
 from jaxeval.report.tuning import as_json, importance, places
 from jaxeval.report.tuning.as_json import Result
-from jaxeval.sensitivity import recorded
+from jaxeval.sensitivity import hyperparameters
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Parameter
 
@@ -174,7 +174,7 @@ def slices(tree: Result, along: Mapping[str, Mapping[str, Any]]) -> Figure:
 
 
 def _slice(panel: "Axes", tree: Result, parameter: Parameter) -> list[Sequence[object]]:
-    name, scale = parameter.name, recorded.scale(parameter.distribution)
+    name, scale = parameter.name, hyperparameters.scale(parameter.distribution)
     factor, best = scores.factor(tree["unit"]), tree["best"]
     assert best is not None
     points = [
@@ -213,7 +213,7 @@ def _draw_posterior(
     alike = [places.on_axis(parameter, value) for value in along["alike"]]
     ends = panel.get_xaxis_transform()  # places across, the panel's height from 0 to 1
     style: Any = {"color": plots.COLOURS[2], "linewidth": 4, "solid_capstyle": "butt"}
-    if recorded.scale(parameter.distribution).categories is None:
+    if hyperparameters.scale(parameter.distribution).categories is None:
         panel.plot(at, median, color=plots.COLOURS[2], linewidth=1.2)
         panel.fill_between(at, low, high, color=plots.COLOURS[2], alpha=0.15, linewidth=0)
         panel.plot(alike, [0.01] * len(alike), transform=ends, **style)

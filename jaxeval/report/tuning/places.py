@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jaxeval.report import plots
-from jaxeval.sensitivity import recorded
+from jaxeval.sensitivity import hyperparameters
 from jaxeval.space import distributions
 from jaxeval.space.space import Parameter
 
@@ -25,7 +25,7 @@ def in_range(parameter: Parameter, value: Any) -> float:
 def on_axis(parameter: Parameter, value: Any) -> float:
     """Where a value stands on its axis: a number, or the place among the choices."""
     of = parameter.distribution
-    numbers = recorded.scale(of).categories is None
+    numbers = hyperparameters.scale(of).categories is None
     if numbers or not isinstance(of, distributions.Choices):
         return float(value)
     return float(of.in_order.index(value))
@@ -37,7 +37,7 @@ def shown(value: Any) -> str:
 
 def name(parameter: Parameter) -> str:
     """A name as a label, with its scale where that is logarithmic."""
-    log = " (log)" if recorded.scale(parameter.distribution).log else ""
+    log = " (log)" if hyperparameters.scale(parameter.distribution).log else ""
     return plots.literal(parameter.name + log)
 
 

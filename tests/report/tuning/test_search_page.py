@@ -11,7 +11,7 @@ import pytest
 from jaxeval.report.plain import plain
 from jaxeval.report.tuning import as_json, figures, importance, page, places
 from jaxeval.report.tuning.as_json import Metric, Result, Retrained
-from jaxeval.sensitivity import recorded
+from jaxeval.sensitivity import hyperparameters
 from jaxeval.space import space as spaces
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import search as searches
@@ -203,6 +203,6 @@ def test_choices_of_numbers_stand_by_size() -> None:
     size, one = of.parameters
     assert [places.in_range(size, value) for value in (2, 4, 8)] == [0.0, 0.5, 1.0]
     assert [places.on_axis(size, value) for value in (2, 4, 8)] == [0.0, 1.0, 2.0]
-    assert recorded.scale(size.distribution).categories == ("2", "4", "8")
+    assert hyperparameters.scale(size.distribution).categories == ("2", "4", "8")
     assert places.labels(size) == ("2", "8", {0.5: "4"})
     assert places.labels(one) == ("3", "3", {})
