@@ -61,11 +61,12 @@ class AttentiveLstm(Module):
         self.decoder = self.param("decoder", _recurrent, inputs, gates)
         self.output = self.param("output", ragged.linear, hidden, ragged.axis(shape.target))
         # last: the key of a parameter depends on how many were made before
-        self.layers = []
+        layers = []
         for number in range(shape.encoder_layers):
             inputs = {"kernel": both if number else embedding, "recurrent": hidden}
-            layer = self.param(f"encoder_{number}", _layer, inputs, gates, self._is_live(number))
-            self.layers.append(layer)
+            how = inputs, gates, self._is_live(number)
+            layers.append(self.param(f"encoder_{number}", _layer, *how))
+        self.layers = layers
 
     def _is_live(self, layer: int) -> Array | bool:
         layers = self.live.encoder_layers

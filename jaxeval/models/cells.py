@@ -58,9 +58,9 @@ class LSTMVariant:
         # `jax.nn.hard_sigmoid` has the slope 1/6
         keras = self.hard_sigmoid
         sigmoid = (lambda x: jnp.clip(0.2 * x + 0.5, 0.0, 1.0)) if keras else jax.nn.sigmoid
-        whole = isinstance(gates, jax.Array)
-        parts = jnp.split(gates, self.gates, axis=-1) if whole else gates
-        input_gate, output_gate, candidate, *forget_gate = parts
+        if isinstance(gates, jax.Array):
+            gates = jnp.split(gates, self.gates, axis=-1)
+        input_gate, output_gate, candidate, *forget_gate = gates
         if self.peepholes:
             input_gate = input_gate + memory * weights["peephole_in"][None]
         input_gate = sigmoid(input_gate)

@@ -51,8 +51,10 @@ def axis(size: int, live: Array | float | None = None, blocks: int = 1) -> Ragge
 def joined(first: RaggedAxis, second: RaggedAxis) -> RaggedAxis:
     """Axes one after the other, numbered on."""
     number = second.number + first.units.astype(jnp.int32)
-    parts = ((first.number, number), (first.live, second.live))
-    return RaggedAxis(*map(jnp.concatenate, parts), first.units + second.units)
+    live = jnp.concatenate([first.live, second.live])
+    return RaggedAxis(
+        jnp.concatenate([first.number, number]), live, first.units + second.units
+    )
 
 
 def uniform(

@@ -236,6 +236,7 @@ def _unroll_backward(step: Step, saved: tuple, gradient: tuple[Tree, Array]) -> 
             return step(tap, weights, masks, state, blocks), factors
 
         blocks = _blocks(inputs, number, width)
+        factors: dict[str, Array]
         _, pull, factors = jax.vjp(replay, weights, state, blocks, zeros, has_aux=True)
         d_step, d_state, d_blocks, d_products = pull((d_state, d_output))
         d_weights = jax.tree.map(jnp.add, d_weights, d_step)

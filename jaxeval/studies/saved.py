@@ -24,8 +24,8 @@ from jaxeval.errors import ConfigError, DataError, RunError, argument
 from jaxeval.population import parameter_files
 from jaxeval.runs import experiments
 from jaxeval.studies.cohorts import Entry
-from jaxeval.tasks import prediction, registry
-from jaxeval.tasks.prediction import Options, SavedModel
+from jaxeval.tasks import kind, registry
+from jaxeval.tasks.kind import Options, SavedModel
 from jaxeval.version import VERSION
 
 Identity = tuple[str, int, int]  # of a member: experiment, split, seed
@@ -253,7 +253,7 @@ def load(chosen: Iterable[ModelFile]) -> list[SavedModel]:
 
 
 def _described(path: Path) -> _Description:
-    return prediction.checked(_Description, _read_json(path), path)
+    return kind.checked(_Description, _read_json(path), path)
 
 
 def _read_json(path: Path) -> Any:

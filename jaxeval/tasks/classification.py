@@ -137,6 +137,8 @@ def lines(
         if vote:
             labels = [kind.majority(labels)]
             values = [float(np.mean([probs[names.index(labels[0])] for names, probs in classes]))]
-        said = {"label": labels, "probability": [round(value, 4) for value in values]}
-        one = {name: value[0] for name, value in said.items()}
-        yield json.dumps({**about, **(one if len(labels) == 1 else said)}, ensure_ascii=False)
+        said: dict[str, Any] = {"label": labels}
+        said["probability"] = [round(value, 4) for value in values]
+        if len(labels) == 1:
+            said = {name: value[0] for name, value in said.items()}
+        yield json.dumps({**about, **said}, ensure_ascii=False)

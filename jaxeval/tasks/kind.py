@@ -275,9 +275,7 @@ def program(
     return Program(like, predict)
 
 
-def predictions(
-    models: Iterable[SavedModel], build: Callable[[SavedModel], Program]
-) -> list[Any]:
+def predictions(models: Iterable[SavedModel], build: Callable[[SavedModel], Program]) -> list[Any]:
     """The predictions of each model; `build` makes the program of all that share one.
 
     Raises DataError: parameters of other sizes than the config and the vocabulary ask for.

@@ -54,7 +54,9 @@ class Scoring:
     metric: Literal["auto", "f1", "accuracy"] = Field(
         "auto", description="read by early stopping; auto: f1 of entities, else accuracy"
     )
-    rule: Rule = Field("conlleval", description="what counts as an entity where labels are invalid")
+    rule: Rule = Field(
+        "conlleval", description="what counts as an entity where labels are invalid"
+    )
 
 
 @reading.settings
@@ -100,7 +102,7 @@ def task_of(
     def apply(params: Tree, batch: Batch, key: Array | None, hparams: Hparams) -> TaggerLogits:
         logits: Any = model.apply({"params": params}, batch, hparams, key)
         if not choices.mask_illegal or logits.potentials is None:
-            return logits  # type: ignore[no-any-return]
+            return logits
         legality = map(jnp.asarray, labels.legality)
         return logits._replace(potentials=crf.mask_illegal(logits.potentials, *legality))
 
@@ -239,7 +241,10 @@ def count_spans(
     starts = truth.strict if strict else truth.starts
     same = (truth.last == guess.last) & (truth.kind == guess.kind)
     counts = {"gold_spans": total(starts)}
-    for name, found in (("", guess.strict if strict else guess.starts), ("_dropped", guess.strict)):
+    for name, found in (
+        ("", guess.strict if strict else guess.starts),
+        ("_dropped", guess.strict),
+    ):
         if rule == "ukp" or not name:
             counts[f"predicted_spans{name}"] = total(found)
             counts[f"right_spans{name}"] = total(starts & found & same)
