@@ -52,9 +52,7 @@ def joined(first: RaggedAxis, second: RaggedAxis) -> RaggedAxis:
     """Axes one after the other, numbered on."""
     number = second.number + first.units.astype(jnp.int32)
     live = jnp.concatenate([first.live, second.live])
-    return RaggedAxis(
-        jnp.concatenate([first.number, number]), live, first.units + second.units
-    )
+    return RaggedAxis(jnp.concatenate([first.number, number]), live, first.units + second.units)
 
 
 def uniform(
