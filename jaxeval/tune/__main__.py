@@ -95,7 +95,6 @@ def tune(
     known, where = spaces.of(space)
     search = _search(known, method, seed, seeds, halving, min_epochs, enqueue, trials)
     backend.prepare()
-    from jaxeval import observe
     from jaxeval.tune import target as targets
     from jaxeval.tune import training
     from jaxeval.tuning.search import End
@@ -107,10 +106,7 @@ def tune(
         return training.planned(target, search, trials, parallel, retrain)
     least = target.record.margin if margin is None else margin
     end = End(trials, seconds)
-    with observe.interruptible():
-        return training.tune(
-            target, search, end, Path(out), store, parallel, retrain, least, quiet
-        )
+    return training.tune(target, search, end, Path(out), store, parallel, retrain, least, quiet)
 
 
 @parameters.verb

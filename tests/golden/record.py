@@ -81,16 +81,16 @@ def prepare(folder: Path) -> Path:
 
 def run(command: str, data: Path, out: Path) -> list[Score]:
     """Makes a command's calls, one after the other, and reads what they left."""
-    from jaxeval import __main__ as command_line
+    from jaxeval import parsers
     from tests.golden import commands
 
     evaluated: list[Score] = []
     for call in commands.COMMANDS[command]:
+        module = importlib.import_module(f"jaxeval.{call.verb}")
         words = [word.format(data=data) for word in call.words.split()]
         answer = out / f"{call.verb}.json"
-        status = command_line.main(
-            [call.verb, *words, "--out", str(out / "runs"), "--json", str(answer)]
-        )
+        words += ["--out", str(out / "runs"), "--json", str(answer)]
+        status = parsers.main(call.verb, module.COMMANDS, words)
         if status:
             raise RuntimeError(f"{command}: {call.verb} ended with {status}")
         if call.verb == "evaluate":

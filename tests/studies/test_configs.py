@@ -9,7 +9,7 @@ import pytest
 
 from jaxeval import studies
 from jaxeval.errors import ConfigError
-from jaxeval.studies import cohorts, costs, padding, plan, prepared, proposers
+from jaxeval.studies import cohorts, costs, memory, padding, prepared, proposers
 
 sweep = importlib.import_module("jaxeval.sweep")  # of the package, it is the function
 train = importlib.import_module("jaxeval.train")
@@ -75,7 +75,7 @@ def test_a_plan_names_the_batch_that_is_asked_for_and_the_one_that_is_taken() ->
     """Dies if parts are taken for updates, or a bucket's last batch for a whole one."""
     changes = ["training.batch_size=48", "training.micro_batch=32", "data.train_sentences=100"]
     config = studies.read(None, [*changes, "data.max_widths=1"])
-    (batch,) = plan.describe(_cohort(config))["batches"]
+    (batch,) = memory.describe(_cohort(config))["batches"]
     expected = {"nominal": 48, "at_once": 32, "micro_batches": 2, "updates_an_epoch": 3}
     assert batch == {**expected, "effective": 33.3}
 
@@ -111,22 +111,3 @@ def test_members_of_several_sizes_do_not_wait_for_one_another(
     sizes = config.model.hidden, config.training.batch_size, config.training.micro_batch
     assert sizes == (40, 64, 64)
     assert [dict(member.hparams)["hidden"] for member in cohort.members] == [24, 40]
-
-
-def test_the_last_configs_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if a config is prepared anew for every batch of a selection, its task traced anew, if
-    random splits get the given split's vocabulary, or all configs of a search are kept."""
-    monkeypatch.setattr(prepared, "_REMEMBERED", 2)
-    sizes = [f"model.hidden={size}" for size in (4, 5, 6)]
-    base = ["task=sentiment", "data.source.sentences=30"]
-    first, second, third = (studies.read(None, [*base, size]) for size in sizes)
-    loader = prepared.Loader()
-    known = loader.prepare(first)
-    assert loader.prepare(studies.read(None, [*base, sizes[0]])) is known
-    assert loader.prepare(first, random_splits=True).config.data.vocabulary == "all"
-    assert loader.prepare(first) is known
-    loader.prepare(second)
-    assert loader.prepare(first) is known
-    loader.prepare(third)
-    loader.prepare(second)
-    assert loader.prepare(first) is not known
