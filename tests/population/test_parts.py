@@ -11,7 +11,7 @@ import pytest
 
 from jaxeval.config import markers
 from jaxeval.contracts import Member, Metric
-from jaxeval.population import lanes, schedule, slots
+from jaxeval.population import lanes, member, schedule, slots
 from jaxeval.population.settings import Plateau, Stopping, Training
 from tests.population import toy
 
@@ -29,6 +29,15 @@ def test_every_row_once_an_epoch_and_in_another_order() -> None:
     pairs = list(zip(steps.bucket.tolist(), steps.batch.tolist(), strict=True))
     assert sorted(pairs) == [(0, s) for s in range(4)] + [(1, s) for s in range(2)]
     assert pairs != sorted(pairs)
+
+
+def test_every_draw_has_a_key_of_its_own() -> None:
+    """Dies if epochs, purposes or seeds share their draws, or the generator is JAX's default."""
+    each = [(s, p, n) for s in (1, 2) for p in range(4) for n in (0, 1)]
+    keys = {
+        tuple(jax.random.key_data(member.key_of(np.uint32(s), p, n)).tolist()) for s, p, n in each
+    }
+    assert len(keys) == len(each)
 
 
 def _advanced(
