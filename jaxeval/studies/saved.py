@@ -106,10 +106,7 @@ def choose(
 
 
 def predictions(models: Sequence[ModelFile], file: Path, options: Options) -> list[str]:
-    """What the models say of a file, in the form of their task.
-
-    Raises ConfigError, or DataError with file and line: an option or text that a task cannot read.
-    """
+    """What the models say of a file, in the form of their task; raises as `Kind.predict`."""
     task = models[0].about.task
     predict = registry.kind(task).predict
     if predict is None:
@@ -123,20 +120,12 @@ def _loaded(chosen: Iterable[ModelFile]) -> list[SavedModel]:
     models = []
     for path, about in chosen:
         meanings, tables = path.with_name(about.vocabulary), path.with_name("tables.npz")
-        cls = registry.kind(about.task).Config
-        config: Any = reading.from_dict(cls, about.config, f"{path.with_suffix('.json')}: ")
-        models.append(
-            SavedModel(
-                path,
-                reading.canonical([about.config, str(meanings)]),
-                config,
-                read_json(meanings),
-                meanings,
-                read_arrays(tables) if tables.exists() else {},
-                parameter_files.arrays(path),
-                about.hparams,
-            )
-        )
+        cls, where = registry.kind(about.task).Config, f"{path.with_suffix('.json')}: "
+        config: Any = reading.from_dict(cls, about.config, where)
+        program = reading.canonical([about.config, str(meanings)])
+        shared = read_arrays(tables) if tables.exists() else {}
+        read = program, config, read_json(meanings), meanings, shared
+        models.append(SavedModel(path, *read, parameter_files.arrays(path), about.hparams))
     return models
 
 
@@ -200,8 +189,7 @@ def load(cohort: Cohort, folder: Path) -> Models:
 def on_file(models: Models, file: str) -> Models:
     """The same models with a file of one's own as their test part.
 
-    Raises ConfigError, or DataError of the file: data that is not read from a folder, members of
-    random splits, or models whose vocabulary depends on the test part.
+    Raises ConfigError where that is impossible, DataError of the file.
     """
     trained = models.prepared
     table, _, _ = trained.kind.data_key.rpartition(".")
