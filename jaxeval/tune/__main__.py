@@ -79,7 +79,7 @@ def tune(
       ConfigError, DataError, RunError: of the config, the space, the data, the folder.
 
     Examples:
-      jaxeval tune wiemerslage2024/georgian_attentive_lstm_small --data DIR \\\\
+      jaxeval tune wiemerslage2024/georgian_attentive_lstm_small --data DIR \\
           --space wiemerslage2024/space_attentive_lstm_small --trials 48 --parallel 12
       jaxeval tune CONFIG --space FILE --method random      # the baseline
       jaxeval tune command "./train.sh --rate={rate} --seed={seed}" --space FILE --lower-is-better
