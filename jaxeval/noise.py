@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jaxeval.config.reading import Source
     from jaxeval.report.noise import Noise, Study
     from jaxeval.runs.records import MemberRow
+    from jaxeval.runs.scores import Scores
     from jaxeval.stats import nested
 
 _PARTS = ("dev", "test")
@@ -154,17 +155,50 @@ def noise_table(
         raise ConfigError(f"{asked}: expected another model in {argument('model')} beside it")
     from jaxeval import sources
     from jaxeval.report.noise import Noise
-    from jaxeval.runs import cells, metrics
+    from jaxeval.runs import metrics
     from jaxeval.stats import nested
 
     layout = sources.layout(column, score, metric, missing)
     named = [name for name in (model, minus) if name is not None]
     scores, _ = sources.scores([source, *named], layout)
     metrics.refuse_points("precision", precision or 0.0, scores.stored_unit)
-    table = nested.balanced(*cells.cells(scores, model, minus))
+    table = nested.balanced(*_cells(scores, model or scores.models[0], minus))
     parts = {"score": _studied(table, precision)}
     metric = f"{scores.metric or 'score'} of {' - '.join(named or scores.models[:1])}"
     return Noise(metric, scores.stored_unit, parts, scores.warnings)
+
+
+def _cells(scores: "Scores", model: str, minus: str | None) -> tuple[Sequence, Sequence, Sequence]:
+    """Splits, seeds and scores of a model, or of its differences from another.
+
+    Raises:
+      DataError: several data sets or models, or no columns split and seed.
+    """
+    for axis in ("split", "seed"):
+        if axis not in scores.labels:
+            named = argument("column", {axis: "NAME"})
+            expected = f"no column {axis}; name it with {named}, every seed on every split"
+            raise DataError(expected, scores.source)
+    if len(scores.data_sets) > 1:
+        said = f"{len(scores.data_sets)} data sets; {argument('column', {'dataset': 'NAME'})}"
+        raise DataError(f"{said}: expected one", scores.source)
+    if minus is None and len(scores.models) > 1:
+        models = ", ".join(scores.models[:12])
+        raise DataError(f"expected {argument('model')} with one of {models}", scores.source)
+    by_model: list[dict[tuple[str, str], float]] = []
+    for name in filter(None, (model, minus)):
+        of = scores.data_sets[0].models[name]
+        ended = of.finished
+        labels = zip(of.labels["split"][ended], of.labels["seed"][ended], strict=True)
+        by_model.append(dict(zip(labels, of.scores[0, ended, 0].tolist(), strict=True)))
+    first, *others = by_model
+    every = dict.fromkeys(cell for cells in by_model for cell in cells)
+    found = [
+        None if any(cell not in cells for cells in by_model)
+        else first[cell] - sum(cells[cell] for cells in others)
+        for cell in every
+    ]  # fmt: skip
+    return [cell[0] for cell in every], [cell[1] for cell in every], found
 
 
 def _studied(table: "nested.Balanced", precision: float | None) -> "Study":

@@ -1,7 +1,4 @@
-"""Whether higher scores are better: as recorded, as asked for, or as a metric's name says.
-
-One rule for tables, runs and logs, `decided`; `of_columns` and `of_metrics` read what it needs.
-"""
+"""Whether higher scores are better: as recorded, as asked for, or as a metric's name says."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +8,7 @@ from jaxeval.errors import DataError, argument
 from jaxeval.runs import metrics
 from jaxeval.runs.imported import listed
 
-Key = tuple[str, str]  # task and metric
+Key = tuple[str, str]  # data set and metric
 
 
 def asked_for(higher_is_better: object) -> bool | None:
@@ -36,13 +33,10 @@ def decided(
     who: str,
     source: str | None = None,
 ) -> bool | None:
-    """What is recorded, which must not be contradicted; else as asked for; else as the name says.
+    """What is recorded; else as asked for; else as the name says; None: not known.
 
     Args:
       metric, who: of the message, and who has recorded it: "the table says".
-
-    Returns:
-      None: not known.
 
     Raises:
       DataError: the opposite of what is recorded is asked for, or no direction.
@@ -51,7 +45,9 @@ def decided(
     if recorded is None:
         return named if asked is None else asked
     if asked not in (None, recorded):
-        raise DataError(metrics.contradicted(recorded, who, metric), source)
+        better = "higher" if recorded else "lower"
+        found = f"{argument('lower_is_better', recorded)}: {who} that {better} {metric} is better"
+        raise DataError(found, source)
     return recorded
 
 
@@ -59,28 +55,27 @@ def of_metrics(
     recorded: Mapping[Key, bool],
     named: Mapping[Key, bool | None],
     asked: bool | None,
-    who: str = "the logs say",
-    source: str | None = None,
+    who: str,
+    source: str | None,
 ) -> dict[Key, bool | None]:
     """The direction of each metric that is compared; None: not known.
 
     Args:
-      recorded: by logs, of some.
+      recorded: of some.
       named: all that are compared, and what their names say.
       asked: overrules the name where one metric is compared. Of several it is of those whose
         direction is not known: one word on accuracy and a loss would turn one of them round.
-      who: has recorded them, and the source where it is no log of a task.
+      source: None: a task of logs.
 
     Raises:
       DataError: as `decided`; of several metrics, all known, the opposite of one.
     """
-    asked = asked_for(asked)
     names = list(dict.fromkeys(metric for _, metric in named))
     of_one = asked if len(names) == 1 else None
     known = {}
     for (task, metric), said in named.items():
-        of_log = recorded.get((task, metric))
         where = source or (f"task {task}" if task else None)
+        of_log = recorded.get((task, metric))
         known[task, metric] = decided(of_log, of_one, said, metric or "score", who, where)
     if asked is not None and (not asked) in known.values() and None not in known.values():
         flag = argument("lower_is_better", not asked)
@@ -91,12 +86,6 @@ def of_metrics(
     return {key: asked if said is None else said for key, said in known.items()}
 
 
-def named_in_log(metric: str) -> bool | None:
-    """What a log's metric is called says: of exact_match/strict-match what is before the slash."""
-    known = metrics.higher_is_better(metric.split("/")[0])
-    return metrics.higher_is_better(metric) if known is None else known
-
-
 def of_columns(
     columns: Mapping[str, Sequence[object]],
     name: str | None,
@@ -104,15 +93,10 @@ def of_columns(
     asked: bool | None = None,
     who: str = "the table says",
 ) -> bool | None:
-    """The direction of a table's scores; None: not known.
-
-    Args:
-      columns: those of a table; `higher_is_better`, `metric` and `unit` are read.
-      name: of the column of scores, where it has one of its own.
+    """The direction of a table's scores, whose column has a name; None: not known.
 
     Raises:
-      DataError: the table says neither true nor false, or both; its metrics differ in it; or the
-        opposite is asked for.
+      DataError: the table contradicts itself, or what is asked for.
     """
     said = recorded(columns, source)
     named = named_by(columns, name, source, asked) if said is None else None
@@ -125,11 +109,8 @@ def recorded(columns: Mapping[str, Sequence[object]], source: str) -> bool | Non
         return None
     words = {str(value).lower() for value in dict.fromkeys(columns["higher_is_better"])}
     if words not in ({"true"}, {"false"}):
-        raise DataError(
-            f"higher_is_better: expected true or false, the same in all rows, found "
-            f"{listed(sorted(words))}",
-            source,
-        )
+        expected = "expected true or false, the same in all rows"
+        raise DataError(f"higher_is_better: {expected}, found {listed(sorted(words))}", source)
     return words == {"true"}
 
 
@@ -152,11 +133,8 @@ def named_by(
     if len(known) > 1:
         known = {asked if said is None else said for said in known}
     if len(known) > 1:
-        raise DataError(
-            f"several metrics ({listed(names)}), and not of all are higher scores known to be "
-            "better, or of all lower ones; expected one metric",
-            source,
-        )
+        expected = "expected one metric, as higher scores are not better of all of them"
+        raise DataError(f"several metrics ({listed(names)}); {expected}", source)
     said = next(iter(known), None)
     if said is not None:
         return said

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxeval import stats
+from jaxeval import sources, stats
 from jaxeval.errors import DataError
-from jaxeval.runs import checks, imported, sources, tables
+from jaxeval.runs import checks, imported, tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.scores import Status
 from tests.runs.reading import by_model, labels, read, written
@@ -55,11 +55,11 @@ def test_records_and_frames_are_tables() -> None:
             return 4
 
     frame = Frame({name: [row[name] for row in RECORDS] for name in Frame.columns})
-    for source in (RECORDS, frame, sources.scores(RECORDS)):
-        assert by_model(sources.scores(source)) == {"A": [0.5, 0.6], "B": [0.7, 0.9]}
-    assert by_model(sources.scores(RECORDS, Layout(models=["B"]))) == {"B": [0.7, 0.9]}
+    for source in (RECORDS, frame, sources.read(RECORDS)):
+        assert by_model(sources.read(source)) == {"A": [0.5, 0.6], "B": [0.7, 0.9]}
+    assert by_model(sources.read(RECORDS, Layout(models=["B"]))) == {"B": [0.7, 0.9]}
     with pytest.raises(DataError, match=r"expected a path, .*, found int"):
-        sources.scores(5)
+        sources.read(5)
 
 
 def test_parquet_is_read(tmp_path: Path) -> None:
