@@ -32,7 +32,8 @@ def scores(rows: Rows, layout: Layout) -> Scores:
       DataError: no such model or metric; several metrics; scores that are there twice, not finite,
         or on two scales; items that differ between logs; failed runs as 0, where 0 is the best.
     """
-    models, warnings = _models(rows, layout), [*rows.warnings]
+    warnings = [*rows.warnings]
+    models = _models(rows, layout, warnings)
     absent: dict[str, tuple[str, ...]] = dict.fromkeys(models, ())
     found: dict[directions.Key, _ByModel] = {}
     without_metric = []
@@ -72,8 +73,8 @@ def scores(rows: Rows, layout: Layout) -> Scores:
     )
 
 
-def _models(rows: Rows, layout: Layout) -> list[str]:
-    """Those that are asked for, else all.
+def _models(rows: Rows, layout: Layout, warnings: list[str]) -> list[str]:
+    """Those that are asked for, else all that have the metric; the others are noted.
 
     Raises:
       DataError: no such model, too many, or a metric that no data set of theirs has.
@@ -87,13 +88,22 @@ def _models(rows: Rows, layout: Layout) -> list[str]:
     if len(models) > _MOST_MODELS:
         expected = f"expected at most {_MOST_MODELS}: name those to compare"
         raise DataError(f"{len(models)} models; {expected}", rows.place)
+    if rows.whole or not layout.metric:
+        return models
     of_these = np.isin(rows.model.codes, [rows.model.names.index(name) for name in models])
-    of_all = _metrics(rows, np.flatnonzero(of_these)) if layout.metric and not rows.whole else []
-    for name in filter(None, (layout.metric or "").split(",") if of_all else ()):
+    of_all = _metrics(rows, np.flatnonzero(of_these))
+    called = [name for name in layout.metric.split(",") if name]
+    for name in called:
         if not _called(name, of_all):
             message = f"no task has a metric {name!r}; expected one of {listed(of_all)}"
             raise DataError(f"{argument('metric')}: {message}", rows.place)
-    return models
+    codes = [rows.metric.names.index(of) for name in called for of in _called(name, of_all)]
+    known = {rows.model.names[k] for k in {*rows.model.codes[np.isin(rows.metric.codes, codes)]}}
+    if layout.models or len(known) < 2:
+        return models
+    lacking = [name for name in models if name not in known]
+    warnings += [f"{name} has no metric {' or '.join(called)}; left out" for name in lacking]
+    return [name for name in models if name in known]
 
 
 def _data_sets(rows: Rows, models: Sequence[str]) -> Iterator[tuple[str, dict[str, np.ndarray]]]:

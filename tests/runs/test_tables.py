@@ -137,7 +137,7 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path, name: str, cra
     assert by_model(table) == {"A": [1], "B": [2]}
     for of in table.data_sets[0].models.values():
         assert of.status.ravel().tolist() == [Status.SCORED, Status.FAILED]
-    assert f"B: 1 of its scores are of runs whose status is {crashed}" in table.warnings[-1]
+    assert f"B: 1 of its scores are of runs that are {crashed}" in table.warnings[-1]
     assert by_model(read(tmp_path, content, missing="zero")) == {"A": [1, 0], "B": [2, 0]}
 
 
@@ -155,7 +155,7 @@ def test_runs_that_go_on_count_with_a_warning(tmp_path: Path) -> None:
     """Dies if a score that is not yet the last counts in silence, or a country is a status."""
     rows = "A,1,.5,finished\nA,2,.6,running\nB,1,.7,\nB,2,.8,completed\n"
     table = read(tmp_path, "model,seed,score,State\n" + rows)
-    assert len(table.known) == 4 and "whose status is running" in table.warnings[-1]
+    assert len(table.known) == 4 and "runs that are running" in table.warnings[-1]
     table = read(tmp_path, "model,seed,score,State\n" + rows.replace("running", "Ohio"))
     assert table.statuses == {} and table.warnings[0].startswith("not read: State;")
 

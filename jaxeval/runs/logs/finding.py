@@ -59,7 +59,8 @@ def read(paths: Sequence[str], layout: Layout | None = None) -> Scores:
             said = f"no task {name!r} in the logs; expected one of {listed(collector.tasks)}"
             raise DataError(f"{argument('task')}: {said}")
     count = len(collector.sources)
-    named = listed(map(printable, paths), 4)
+    more = [f"{len(paths) - 4} more"] if len(paths) > 4 else []
+    named = ", ".join([*map(printable, paths[:4]), *more])
     scores = cube.scores(collector.rows(f"{count} log{'s' if count > 1 else ''}: {named}"), layout)
     warnings, data_sets = [*scores.warnings], []
     for data in scores.data_sets:

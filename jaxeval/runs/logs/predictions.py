@@ -97,8 +97,14 @@ def _labels(gold: Json, predicted: Json, path: Path, number: int) -> dict[str, J
     if bool in kinds and kinds & {int, float}:  # what 1 means is not known
         found = f"gold {json.dumps(gold)} and predicted {json.dumps(predicted)}"
         raise DataError(f"{found}; expected both true or false, or both numbers", path, number)
-    texts = []
-    for value in (gold, predicted):
-        whole = int(value) if isinstance(value, float) and value.is_integer() else value
-        texts.append(whole if isinstance(whole, str) else json.dumps(whole, sort_keys=True))
+    texts = [of if isinstance(of, str) else json.dumps(_plain(of)) for of in (gold, predicted)]
     return {"gold": texts[0], "predicted": None if predicted is None else texts[1]}
+
+
+def _plain(value: Json) -> Json:
+    """1.0 as 1, and the keys of objects in order."""
+    if isinstance(value, Mapping):
+        return {key: _plain(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        return [*map(_plain, value)]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
