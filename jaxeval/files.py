@@ -33,9 +33,7 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
     folder is made where it is missing; a block that fails leaves nothing. Of a symlink the target
     is replaced, and a file that is there keeps its mode. A device, a pipe, and what stdout or
     stderr goes to are written straight into.
-
-    Raises:
-      RunError: no room, no permission.
+    Raises RunError: no room, no permission.
     """
     temporary = None
     encoding = None if "b" in mode else "utf-8"
@@ -70,11 +68,7 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
 
 
 def _sweep(folder: Path) -> None:
-    """Deletes what killed processes left of files that they wrote, once a process and folder.
-
-    The process that writes one holds its lock; what is a few seconds old may be about to be
-    locked, or to be renamed.
-    """
+    """Deletes what killed processes left of files that they wrote, once a process and folder."""
     if folder in _swept:
         return
     _swept.add(folder)
@@ -88,11 +82,7 @@ def _sweep(folder: Path) -> None:
 
 
 def _straight(path: Path, found: os.stat_result) -> int | None:
-    """A descriptor of what cannot be replaced; None: a regular file.
-
-    If stdout or stderr were opened again, it would be written from its start, over what was
-    printed.
-    """
+    """A descriptor of what cannot be replaced; None: a regular file."""
     for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)):
         with contextlib.suppress(OSError):  # closed
             if os.path.samestat(found, os.fstat(descriptor)):
@@ -158,12 +148,10 @@ def locked(path: Path, busy: str) -> Iterator[None]:
 
     It is waited for for a second: a killed process may still be going, or a command that it was
     about to start holds its files until it begins.
+    Raises RunError: another process holds it, or there is no permission.
 
     Args:
       busy: what the error says where another process holds it.
-
-    Raises:
-      RunError: another process holds it, or there is no permission.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -32,13 +32,12 @@ def read_scores(
 ) -> Scores:
     """The scores in a table, a runs folder, a database, records or a data frame, for `compare`.
 
+    Raises DataError, RunError: naming file, row and column.
+
     Args:
       source: a path, a URL, records or a data frame.
       models: only these.
       score, column, metric, missing, lower_is_better: as of `compare`.
-
-    Raises:
-      DataError, RunError: naming file, row and column.
     """
     asked = layout(column, score, metric, missing, lower_is_better)
     return read(source, replace(asked, models=models))
@@ -60,12 +59,11 @@ def layout(
 def read(source: Any, layout: Layout | None = None) -> Scores:
     """The scores of whole runs.
 
+    Raises DataError, RunError: naming file, row and column; or it is no source.
+
     Args:
       source: a path of a file of scores, of a runs folder or of a database; a URL; a list of
         records or of members; a data frame; or what was read of one.
-
-    Raises:
-      DataError, RunError: naming file, row and column; or it is no source.
     """
     layout = layout or Layout()
     if isinstance(source, Scores):
@@ -85,14 +83,13 @@ def scores(
 ) -> tuple[Scores, Scores | None]:
     """Scores of whole runs, and of their items where a runs folder has these.
 
+    Raises ConfigError: of different sorts, or none. DataError, RunError: naming file, row and
+    column.
+
     Args:
       given: sequences of scores, or one dict of them by name; `Runs`; one table (a path, a URL,
         records, a data frame, `Scores`) and names of its models.
       paired: the k-th scores of all sequences belong together.
-
-    Raises:
-      ConfigError: of different sorts, or none.
-      DataError, RunError: naming file, row and column.
     """
     runs = [of for of in given if isinstance(of, Runs)]
     first = given[0] if given else None
@@ -143,11 +140,7 @@ def _is_table(source: object) -> bool:
 
 
 def _directed(read: Scores, asked: bool | None) -> Scores:
-    """Scores in the direction asked for, where it was assumed or only a name said it.
-
-    Raises:
-      DataError: the source says the opposite; failed runs count as 0, the best of losses.
-    """
+    """Scores in the direction asked for, where it was assumed or only a name said it."""
     if asked is None:
         return read
 

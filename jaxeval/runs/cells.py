@@ -64,10 +64,7 @@ class Cells:
         return ModelScores(scores, status, labels, rows.number[where[first]], dev, counts)
 
     def _runs(self, where: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-        """Of rows [n] of a model: [R] a row of each run, [n] its run from 0, and labels of runs.
-
-        Runs with names stand in the order of these, and so in the same one on all data sets.
-        """
+        """Of rows [n] of a model: [R] a row of each run, [n] its run from 0, and labels of runs."""
         _, first, run = np.unique(self.rows.run[where], return_index=True, return_inverse=True)
         labels = {}
         for name, of in self.rows.labels.items():
@@ -98,9 +95,7 @@ class Cells:
         """[I] labels of items that belong together; None: not known.
 
         A log without labels says nothing against one that has them.
-
-        Raises:
-          DataError: an item in two clusters; one without, beside others.
+        Raises DataError: an item in two clusters; one without, beside others.
         """
         cluster = self.rows.cluster
         codes = np.zeros(0) if cluster is None else cluster.codes[self.where]

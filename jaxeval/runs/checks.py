@@ -50,12 +50,11 @@ def numbers(
 ) -> tuple[np.ndarray, dict[int, Unusable]]:
     """Scores as float64, and what is wrong with those that are none (place -> what).
 
+    Raises DataError: a list, an object, or a score with a decimal comma or a percent sign, which
+    is no missing one.
+
     Args:
       raw, columns, rows: value, column name and row number of each score.
-
-    Raises:
-      DataError: a list, an object, or a score with a decimal comma or a percent sign, which is no
-        missing one.
     """
     score = floats(raw)
     wrong: dict[int, Unusable] = {}
@@ -84,8 +83,7 @@ def usable(
 ) -> tuple[np.ndarray, np.ndarray, tuple[Unusable, ...]]:
     """A column of scores, the places of those that are read, and what was wrong.
 
-    Raises:
-      DataError: a score is unusable and `missing` is "error".
+    Raises DataError: a score is unusable and `missing` is "error".
     """
     score, unusable = numbers(table[name], [name] * len(table), table.rows, table.source)
     refuse([*unusable.values()], missing, table.source)

@@ -27,10 +27,9 @@ def scores(rows: Rows, layout: Layout) -> Scores:
     """The cube of some rows.
 
     Data sets are left out of which the models that have them have no metric in common.
-
-    Raises:
-      DataError: no such model or metric; several metrics; scores that are there twice, not finite,
-        or on two scales; items that differ between logs; failed runs as 0, where 0 is the best.
+    Raises DataError: no such model or metric; several metrics; scores that are there twice, not
+    finite, or on two scales; items that differ between logs; failed runs as 0, where 0 is the
+    best.
     """
     warnings = [*rows.warnings]
     models = _models(rows, layout, warnings)
@@ -74,11 +73,7 @@ def scores(rows: Rows, layout: Layout) -> Scores:
 
 
 def _models(rows: Rows, layout: Layout, warnings: list[str]) -> list[str]:
-    """Those that are asked for, else all that have the metric; the others are noted.
-
-    Raises:
-      DataError: no such model, too many, or a metric that no data set of theirs has.
-    """
+    """Those that are asked for, else all that have the metric; the others are noted."""
     models = [*dict.fromkeys(layout.models or rows.model.names)]
     known = {*rows.model.names}
     for name in models:
@@ -189,11 +184,7 @@ def _data_set(
 def _same_items(
     rows: Rows, layout: Layout, name: str, where: np.ndarray, warnings: list[str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """[n] keys of items, and which rows are left out as logs differ on their items.
-
-    Raises:
-      DataError: logs differ on items, and nothing is asked for.
-    """
+    """[n] keys of items, and which rows are left out as logs differ on their items."""
     ids, unknown = rows.item.codes[where], np.full(len(where), -1)
     content, prompt = (
         unknown if of is None else of.codes[where] for of in (rows.content, rows.prompt)
@@ -221,11 +212,7 @@ def _same_items(
 def _values(
     rows: Rows, layout: Layout, name: str, where: np.ndarray, higher: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """[n] scores, NaN (or 0, as is asked for) where there is none, and what became of each.
-
-    Raises:
-      DataError: a score that is not finite without a reason, or too large; 0 would be the best.
-    """
+    """[n] scores, NaN (or 0, as is asked for) where there is none, and what became of each."""
     score, status = rows.score[where], rows.status[where]
     bad = np.flatnonzero((status == Status.SCORED) & ~np.isfinite(score))
     if len(bad) and layout.missing == "error":

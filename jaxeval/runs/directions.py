@@ -14,8 +14,7 @@ Key = tuple[str, str]  # data set and metric
 def asked_for(higher_is_better: object) -> bool | None:
     """A direction as who calls gives it; None: not known, so that higher is better.
 
-    Raises:
-      DataError: it is neither None nor a bool, of Python or numpy: 0 and "no" are none.
+    Raises DataError: it is neither None nor a bool, of Python or numpy: 0 and "no" are none.
     """
     if higher_is_better is None:
         return None
@@ -35,11 +34,10 @@ def decided(
 ) -> bool | None:
     """What is recorded; else as asked for; else as the name says; None: not known.
 
+    Raises DataError: the opposite of what is recorded is asked for, or no direction.
+
     Args:
       metric, who: of the message, and who has recorded it: "the table says".
-
-    Raises:
-      DataError: the opposite of what is recorded is asked for, or no direction.
     """
     asked = asked_for(asked)
     if recorded is None:
@@ -60,15 +58,14 @@ def of_metrics(
 ) -> dict[Key, bool | None]:
     """The direction of each metric that is compared; None: not known.
 
+    Raises DataError: as `decided`; of several metrics, all known, the opposite of one.
+
     Args:
       recorded: of some.
       named: all that are compared, and what their names say.
       asked: overrules the name where one metric is compared. Of several it is of those whose
         direction is not known: one word on accuracy and a loss would turn one of them round.
       source: None: a task of logs.
-
-    Raises:
-      DataError: as `decided`; of several metrics, all known, the opposite of one.
     """
     names = list(dict.fromkeys(metric for _, metric in named))
     of_one = asked if len(names) == 1 else None
@@ -95,8 +92,7 @@ def of_columns(
 ) -> bool | None:
     """The direction of a table's scores, whose column has a name; None: not known.
 
-    Raises:
-      DataError: the table contradicts itself, or what is asked for.
+    Raises DataError: the table contradicts itself, or what is asked for.
     """
     said = recorded(columns, source)
     named = named_by(columns, name, source, asked) if said is None else None

@@ -81,9 +81,7 @@ def read(path: str | Path) -> Columns:
     A file whose name ends in .json, .jsonl, .ndjson or .parquet is read as such; any other as JSON
     lines where its first line is a JSON object, else as delimited text with a header line; the
     delimiter (tab, comma or semicolon) is the one in the header.
-
-    Raises:
-      DataError: naming the file, the row, and what was expected.
+    Raises DataError: naming the file, the row, and what was expected.
     """
     suffix = Path(Path(path).name.removesuffix(".gz")).suffix.lower()
     if suffix == ".parquet":
@@ -110,8 +108,7 @@ def header(path: str | Path) -> list[str]:
 def of_python(table: Any) -> Columns:
     """The columns of a list of records, or of a data frame of pandas or another library.
 
-    Raises:
-      DataError: a frame without rows, or with two columns of one name.
+    Raises DataError: a frame without rows, or with two columns of one name.
     """
     if not hasattr(table, "to_dict"):
         records = [{str(key): value for key, value in record.items()} for record in table]

@@ -47,14 +47,13 @@ def read(
     """The scores of all runs, and of the items of those that finished.
 
     A column status says which runs failed: such have no score, and need no answers.
+    Raises DataError: naming file, row and column; runs on other items, or on items of another
+    gold.
 
     Args:
       models: only these.
       metric: accuracy (the default) or macro_f1, which needs gold and predicted.
       columns: role -> column, where that has another name.
-
-    Raises:
-      DataError: naming file, row and column; runs on other items, or on items of another gold.
     """
     metric = metric or "accuracy"
     if metric not in METRICS:
@@ -84,11 +83,7 @@ def read(
 
 
 def _slices(data: DataSetScores, path: str | Path) -> tuple[DataSetScores, DataSetScores]:
-    """The scores of whole runs, and of the items of those that finished.
-
-    Raises:
-      DataError: a run lacks items of the others.
-    """
+    """The scores of whole runs, and of the items of those that finished."""
     of_runs, of_items = {}, {}
     for model, of in data.models.items():
         ended = of.chosen(of.finished)
@@ -119,9 +114,7 @@ def of_log(path: Path, layout: Layout, notes: Counter[str]) -> Rows:
     """A table or JSON lines of answers or scores of items, in place of a log.
 
     The label "name" is what a user calls a run; "place" is its place in a list.
-
-    Raises:
-      DataError: naming row and column, or the columns where one is missing.
+    Raises DataError: naming row and column, or the columns where one is missing.
     """
     roles = {"task": "dataset", "run": "seed"}
     columns = {roles.get(role, role): name for role, name in layout.columns.items()}
@@ -195,9 +188,6 @@ def _samples(table: Columns) -> np.ndarray:
 def _answers(table: Columns) -> tuple[np.ndarray, np.ndarray, Coded | None, Coded | None]:
     """[N] scores, NaN where there is none; [N] whether the answer is empty; the classes that are
     gold and predicted, if known.
-
-    Raises:
-      DataError: naming row and column of what is neither a number nor empty.
     """
     if "gold" in table.values:
         both = coded([*table["gold"], *table["predicted"]])
@@ -237,14 +227,7 @@ def _counted(
 
 
 def _named(table: Columns, columns: Mapping[str, str], answers: Sequence[str]) -> Columns:
-    """The columns of the roles, under their names.
-
-    Args:
-      answers: roles of which one must be there; predicted beside gold.
-
-    Raises:
-      DataError: one is missing, or a role is none.
-    """
+    """The columns of the roles, under their names."""
     known = {*names.ROLES, *answers, "sample", "cluster", "metric", "prompt"}
     wrong = [role for role in columns if role not in known]
     if wrong:

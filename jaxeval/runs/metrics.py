@@ -89,8 +89,7 @@ def bounds(
 def refuse_points(name: str, difference: float, unit: str) -> None:
     """Refuses a difference of fractions that no two of them have: it was meant in points.
 
-    Raises:
-      ConfigError: naming the argument, whose flag has this name with hyphens.
+    Raises ConfigError: naming the argument, whose flag has this name with hyphens.
     """
     if unit in PERCENT and difference >= 1:
         asked = argument(name, int(difference) if float(difference).is_integer() else difference)
@@ -111,14 +110,12 @@ def refuse_scales(
     Fractions: all scores from 0 to 1, one of them strictly between. Percent: all above 1, up to
     100. A score of 0 says nothing. Metrics without an upper end are let through, and all where
     the table has a unit that is no fraction.
+    Raises DataError: naming both models, and the remedy.
 
     Args:
       scores: of each model, on one data set or on all.
       unit: where it is recorded.
       items: scores of items, of which 0 and 1 are fractions; of well-known fractions alone.
-
-    Raises:
-      DataError: naming both models, and the remedy.
     """
     open_ended = _UNBOUNDED.search("_".join(_words(metric)))
     if open_ended or unit_of(metric) in _LOWER_UNITS or unit not in (None, "", *PERCENT):

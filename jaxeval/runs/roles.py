@@ -17,9 +17,8 @@ from jaxeval.runs.layout import AXES, ROLES, Layout
 def completed(table: Columns, layout: Layout) -> tuple[Columns, Layout, tuple[str, ...]]:
     """The table with a row a run, a layout with the roles that names tell, and notes on both.
 
-    Raises:
-      DataError: no column of scores or of models, or a column that may be another; rows are epochs
-        or items of a run.
+    Raises DataError: no column of scores or of models, or a column that may be another; rows are
+    epochs or items of a run.
     """
     table, exported = wandb.tidied(table, layout)
     for column in layout.columns.values():
@@ -88,10 +87,7 @@ def _by_name(table: Columns, layout: Layout) -> dict[str, str]:
 
 
 def _scores(table: Columns, layout: Layout) -> list[str]:
-    """Columns of numbers without a role that may be scores, those of test data first.
-
-    Steps, times, settings and scores of training are none.
-    """
+    """Columns of numbers without a role that may be scores, those of test data first."""
     taken = {*present(table, layout).values(), *layout.columns.values(), ""}
     found = []
     for name, values in table.values.items():
@@ -134,11 +130,7 @@ def _refuse_others(table: Columns, columns: Sequence[str]) -> None:
 def _looks_like(
     name: str, values: Sequence[object], numbers: np.ndarray, *, beside: bool
 ) -> str | None:
-    """What a column holds if it is no scores; None where it may well be.
-
-    Args:
-      beside: another column holds fractions.
-    """
+    """What a column holds if it is no scores; None where it may well be."""
     if not len(numbers):
         texts = dict.fromkeys(str(v) for v in values if checks.word(v) not in checks.MISSING)
         # a bad score in one row is an error of its own

@@ -24,12 +24,11 @@ def one_a_run(
 ) -> tuple[Columns, Layout, tuple[str, ...]]:
     """The rows to compare: one a run where columns `last` or `best` choose it; and notes.
 
+    Raises DataError: rows are epochs or items of a run, or are asked for as units.
+
     Args:
       roles: role -> column, of those that are there.
       score: the column of scores, or the one that may be meant.
-
-    Raises:
-      DataError: rows are epochs or items of a run, or are asked for as units.
     """
     for axis in AXES:
         name = layout.columns.get(axis, "")
@@ -68,8 +67,7 @@ def one_a_run(
 def refuse_history(table: Columns) -> None:
     """Refuses the steps of runs, where each row is to be a run with settings of its own.
 
-    Raises:
-      DataError: a column of steps that rises within runs.
+    Raises DataError: a column of steps that rises within runs.
     """
     roles = {role: role for role in ("model", *AXES, "metric") if role in table.values}
     several = [run for run in _runs(table, roles, ()) if len(run) > 1]
@@ -112,10 +110,7 @@ def _runs(table: Columns, roles: Mapping[str, str], models: Sequence[str]) -> li
 
 
 def _is_history(table: Columns, name: str, runs: Sequence[Sequence[int]], *, named: bool) -> bool:
-    """Whether a column of steps counts within runs, and is not how long each run took.
-
-    Without names of runs it does where most neighbouring rows rise.
-    """
+    """Whether a column of steps counts within runs, and is not how long each run took."""
     steps = checks.floats(table[name])
     of_runs = [steps[run] for run in runs]
     of_runs = [of for of in of_runs if np.isfinite(of).all() and np.ptp(of) > 0]
@@ -128,12 +123,7 @@ def _is_history(table: Columns, name: str, runs: Sequence[Sequence[int]], *, nam
 def _picked(
     table: Columns, layout: Layout, asked: Mapping[str, str], score: str, runs: list[list[int]]
 ) -> tuple[list[int], tuple[str, ...]]:
-    """A row of each run, and what it is.
-
-    Raises:
-      DataError: both are asked for, the column holds no numbers or is that of the test scores, or
-        a run has several such rows.
-    """
+    """A row of each run, and what it is."""
     (role, name), *others = asked.items()
     by = checks.floats(table[name])
     wrong = "expected one of them" if others else ""

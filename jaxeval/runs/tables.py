@@ -31,11 +31,10 @@ def of_program(table: Columns, layout: Layout) -> Scores:
 def of_columns(table: Columns, layout: Layout, who: str = "the table says") -> Scores:
     """The scores of a tidy table (one row per score) or a wide one (one column per model).
 
+    Raises DataError: naming row and column.
+
     Args:
       who: has recorded what the table says of its metric, in a message.
-
-    Raises:
-      DataError: naming row and column.
     """
     tidy = _tidied(table, layout)
     columns, numbers = tidy.values, np.asarray(tidy.rows, np.int64)
@@ -71,13 +70,7 @@ def of_columns(table: Columns, layout: Layout, who: str = "the table says") -> S
 
 
 def _tidied(table: Columns, layout: Layout) -> Columns:
-    """Any table with a row a score, columns named by roles, and `column`, which the score is of.
-
-    In a wide table `number` counts the rows, from 1.
-
-    Raises:
-      DataError: a column that is needed or was named is missing; no such metric, or several.
-    """
+    """Any table with a row a score, columns named by roles, and `column`, which the score is of."""
     there = roles.present(table, layout)
     if "number" in layout.columns.values() and not {"model", "number"} & {*there, *table.values}:
         counted = {"number": range(1, len(table) + 1), **table.values}
@@ -179,11 +172,7 @@ def _refuse_names(tidy: Columns, table: Columns, layout: Layout) -> None:
 def _ended(
     model: Coded, ended: Sequence[object] | None, finite: np.ndarray
 ) -> tuple[dict[str, dict[str, int]], list[str]]:
-    """Model -> how its runs ended -> how many; and warnings of scores of runs that did not end.
-
-    Args:
-      finite: [N] whether the file has a score.
-    """
+    """Model -> how its runs ended -> how many; and warnings of scores of runs that did not end."""
     counts: dict[str, dict[str, int]] = {}
     said = []
     known = zip(model.codes.tolist(), map(str, ended or ()), finite.tolist(), strict=False)

@@ -23,8 +23,7 @@ _SEED = re.compile(r"(?:^|[-_./ ])(?:seed|sd|run|rep|s)[-_=]?(\d+)(?=$|[-_./ ])"
 def tidied(table: Columns, layout: Layout) -> tuple[Columns, tuple[str, ...]]:
     """The same with columns model and seed, where it is such an export, and notes on it.
 
-    Raises:
-      DataError: a chart of several metrics or of groups, or names that tell no models.
+    Raises DataError: a chart of several metrics or of groups, or names that tell no models.
     """
     metrics: dict[str, dict[str, str]] = {}  # of a chart: metric -> run -> column
     for column in table.values:
@@ -83,14 +82,7 @@ def _of_chart(
 def _parted(
     runs: Sequence[str], models: Sequence[str], source: str
 ) -> Mapping[str, tuple[str, str]]:
-    """Run -> model and seed, by the names of runs: lstm-seed1, seed_1/lstm.
-
-    Args:
-      models: those that are asked for; runs whose names begin with one of them are its runs.
-
-    Raises:
-      DataError: the names do not say it.
-    """
+    """Run -> model and seed, by the names of runs: lstm-seed1, seed_1/lstm."""
     begun = {
         run: max(mine, key=len)
         for run in runs

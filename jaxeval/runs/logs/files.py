@@ -22,8 +22,7 @@ _PASSING = (JaxevalError, MemoryError)
 def lines(path: Path) -> Iterator[tuple[int, Mapping[str, Json]]]:
     """Number and object of each line of JSON lines that is not blank.
 
-    Raises:
-      DataError: naming the line that is no object; a torn last one too.
+    Raises DataError: naming the line that is no object; a torn last one too.
     """
     for number, line in enumerate(text.iterate_lines(path), 1):
         if not line.strip():
@@ -54,8 +53,7 @@ def archive(path: Path) -> Iterator[zipfile.ZipFile]:
 def archived(zipped: zipfile.ZipFile, name: str, path: Path) -> Json:
     """What a JSON member of an archive holds, no more bytes than the archive declares.
 
-    Raises:
-      DataError: too large, damaged, encrypted, or compressed by what is not there.
+    Raises DataError: too large, damaged, encrypted, or compressed by what is not there.
     """
     info = zipped.getinfo(name)
     with parsing(f"{name}: damaged", path, passing=_PASSING), contextlib.ExitStack() as stack:

@@ -32,11 +32,10 @@ _EXPECTED = (
 def read(paths: Sequence[str], layout: Layout | None = None) -> Scores:
     """The scores of all logs in files and folders, of the tasks that all models have.
 
+    Raises DataError: naming the file; no log among them; no such task; as of `cube.scores`.
+
     Args:
       paths: PATH or NAME=PATH: all logs there are of the model NAME, each a run of it.
-
-    Raises:
-      DataError: naming the file; no log among them; no such task; as of `cube.scores`.
     """
     layout = layout or Layout()
     by_path: dict[Path, Source] = {}
@@ -127,11 +126,7 @@ def _of_answers(source: Source, layout: Layout, notes: Notes) -> Rows:
 
 
 def _reader(path: Path, any_lines: bool) -> Reader | None:
-    """Who reads a file; None: it is no log.
-
-    Args:
-      any_lines: whether JSON lines are predictions though they look like none.
-    """
+    """Who reads a file; None: it is no log."""
     of_helm, of_lm_eval = path.name == programs.HELM, programs.SAMPLES.fullmatch(path.name)
     named = of_helm or of_lm_eval or _INSPECT.match(path.name)
     if path.suffix in _SUFFIXES and (named or path.suffix != ".json"):

@@ -28,8 +28,8 @@ _SUMMARIES, _JOURNAL = "summaries.json", "_journal/summaries/"
 def read(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
     """The scores of a log: a metric a scorer, or a scorer and a key of its value.
 
-    Raises:
-      DataError: no such log, cut short, or compressed by what is not there; samples that are none.
+    Raises DataError: no such log, cut short, or compressed by what is not there; samples that are
+    none.
     """
     path, (log, samples) = source.path, _log(source.path)
     head = _of(log.get("eval"))

@@ -30,9 +30,7 @@ def table(path: Path, columns: Mapping[str, str], notes: Counter[str]) -> tuple[
 
     Only what has a role is read into memory. A line without an answer, as a program writes of all
     items together, is left out with a note.
-
-    Raises:
-      DataError: naming the line, or a role that is none.
+    Raises DataError: naming the line, or a role that is none.
     """
     keys = {role: columns.get(role, _KEYS.get(role, role)) for role in (*_ROLES, *ANSWERS)}
     for role in columns:

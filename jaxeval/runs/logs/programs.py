@@ -35,8 +35,7 @@ _OF_MODEL = re.compile(r"[,:](?:model|model_deployment)=(?P<model>[^,]*)")
 def read_lm_eval(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
     """The scores in a file of samples; metrics that are no number of an item are noted.
 
-    Raises:
-      DataError: naming the line.
+    Raises DataError: naming the line.
     """
     path, named = source.path, SAMPLES.fullmatch(source.path.name)
     task, date = (named["task"], named["date"]) if named else (path.stem, None)
@@ -104,9 +103,7 @@ def read_helm(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
     A statistic is a sum and how many numbers it sums; trials, each with other examples in its
     prompts, are runs; other splits than test are tasks of their own. Perturbed instances are left
     out and noted.
-
-    Raises:
-      DataError: naming the instance.
+    Raises DataError: naming the instance.
     """
     path = source.path
     if layout.cluster:
@@ -155,9 +152,7 @@ def read_evals(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]
 
     Events of type match give accuracy, those of type metrics their numbers (evals/record.py);
     several events of one kind in a sample are its several answers.
-
-    Raises:
-      DataError: naming the line.
+    Raises DataError: naming the line.
     """
     path, lines = source.path, files.lines(source.path)
     spec = next(lines, (1, {}))[1].get("spec")

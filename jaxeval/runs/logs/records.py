@@ -200,11 +200,7 @@ class Collector:
 
 
 def _merged(cells: Mapping[str, np.ndarray]) -> np.ndarray:
-    """[N] the run of each score; several logs that are parts of one run count as the first.
-
-    Parts have the run's id in common and no item: two logs with an item in common are two runs,
-    whatever their ids.
-    """
+    """[N] the run of each score; several logs that are parts of one run count as the first."""
     run, known = cells["run"].copy(), np.flatnonzero(cells["run_id"] >= 0)
     whole = normal.pairs(cells["model"][known], cells["dataset"][known])
     whole = normal.pairs(np.unique(whole, return_inverse=True)[1], cells["run_id"][known])
