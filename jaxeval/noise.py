@@ -46,7 +46,7 @@ def noise(
     Args:
       config: TOML file or shipped name; absent: the embedded default.
       changes: change a config's key; key= unsets it.
-      by: the parts of the variance.
+      by: the parts of the variance: seed,repeat or split,seed.
       seeds: N for seeds 1 .. N, or a list such as 3,5,8.
       splits: random splits 1 .. N, by split,seed (6).
       repeats: runs of each seed (4; by split,seed 1, of each on each split).
@@ -88,7 +88,7 @@ def noise(
     if crossed:
         trials = proposers.crossed(whole, numbers, range(1, each + 1), count)
     else:
-        trials = proposers.repeats(whole, numbers, count)
+        trials = proposers.crossed(whole, numbers, count=count)
     session = studies.Session()
     entries = cohorts.entries(trials, session.loader)
     first = entries[0].record
