@@ -19,10 +19,7 @@ from jaxeval.errors import RunError
 # what a JSON file holds
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
-_TEMPORARY = ".jaxeval."  # no part of the name: a name as long as names may be has to fit
-_SECONDS_LEFT = 10.0  # since a temporary file was last written
 _MODE = 0o644  # of a new file
-_swept: set[Path] = set()  # folders that this process has looked through
 
 
 @contextlib.contextmanager
@@ -33,6 +30,7 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
     folder is made where it is missing; a block that fails leaves nothing. Of a symlink the target
     is replaced, and a file that is there keeps its mode. A device, a pipe, and what stdout or
     stderr goes to are written straight into.
+
     Raises RunError: no room, no permission.
     """
     temporary = None
@@ -46,9 +44,7 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
                 yield stream
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(target.parent)
-        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=_TEMPORARY)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)  # until it is closed: `_sweep` leaves it
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=".jaxeval.")
         with os.fdopen(descriptor, mode, encoding=encoding) as stream:
             yield stream
             stream.flush()
@@ -67,22 +63,11 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
                 os.unlink(temporary)
 
 
-def _sweep(folder: Path) -> None:
-    """Deletes what killed processes left of files that they wrote, once a process and folder."""
-    if folder in _swept:
-        return
-    _swept.add(folder)
-    with contextlib.suppress(OSError):
-        left = [entry for entry in os.scandir(folder) if entry.name.startswith(_TEMPORARY)]
-        for entry in left:
-            with contextlib.suppress(OSError), open(entry.path, "rb") as stream:
-                if time.time() - entry.stat(follow_symlinks=False).st_mtime > _SECONDS_LEFT:
-                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    os.unlink(entry.path)
-
-
 def _straight(path: Path, found: os.stat_result) -> int | None:
-    """A descriptor of what cannot be replaced; None: a regular file."""
+    """A descriptor of what cannot be replaced; None: a regular file.
+
+    If stdout or stderr were opened again, it would be written over what was printed.
+    """
     for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)):
         with contextlib.suppress(OSError):  # closed
             if os.path.samestat(found, os.fstat(descriptor)):
@@ -105,10 +90,9 @@ def replaceable(path: Path) -> bool:
 
 def _found(path: Path) -> os.stat_result | None:
     """What is there; None: nothing."""
-    try:
+    with contextlib.suppress(FileNotFoundError):
         return path.stat()
-    except FileNotFoundError:
-        return None
+    return None
 
 
 def refuse_unwritable(path: Path, *, folder: bool = False) -> None:
@@ -117,41 +101,33 @@ def refuse_unwritable(path: Path, *, folder: bool = False) -> None:
     It is asked before work that takes long, as `replacing` would say so after it.
     """
     try:
-        _refuse_unwritable(path if folder else resolved(path), folder)
+        target = path if folder else resolved(path)
+        found = _found(target)
+        if found is not None and not folder and not stat.S_ISREG(found.st_mode):
+            if stat.S_ISDIR(found.st_mode) or not os.access(target, os.W_OK):
+                number = errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EACCES
+                raise OSError(number, os.strerror(number))
+            return
+        place, missing = (target, []) if folder else (target.parent, [target.name])
+        while _found(place) is None:
+            if place.is_symlink():  # no folder can be made there
+                raise FileNotFoundError(errno.ENOENT, f"{place} is a link to nothing")
+            place, missing = place.parent, [place.name, *missing]
+        if any(len(os.fsencode(name)) > os.pathconf(place, "PC_NAME_MAX") for name in missing):
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+        with tempfile.TemporaryFile(dir=place):
+            pass
     except OSError as error:
         raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
-
-
-def _refuse_unwritable(path: Path, folder: bool) -> None:
-    """Raises OSError, as the functions that would write do."""
-    found = _found(path)
-    if found is not None and not folder and not stat.S_ISREG(found.st_mode):
-        if stat.S_ISDIR(found.st_mode) or not os.access(path, os.W_OK):
-            number = errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EACCES
-            raise OSError(number, os.strerror(number))
-        return
-    place, missing = (path, []) if folder else (path.parent, [path.name])
-    while _found(place) is None:
-        if place.is_symlink():  # no folder can be made there
-            raise FileNotFoundError(errno.ENOENT, f"{place} is a link to nothing")
-        place, missing = place.parent, [place.name, *missing]
-    longest = os.pathconf(place, "PC_NAME_MAX")
-    if any(len(os.fsencode(name)) > longest for name in missing):
-        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
-    with tempfile.TemporaryFile(dir=place):
-        pass
 
 
 @contextlib.contextmanager
 def locked(path: Path, busy: str) -> Iterator[None]:
     """Holds a lock file for this process; the lock goes with the process, however it ends.
 
-    It is waited for for a second: a killed process may still be going, or a command that it was
-    about to start holds its files until it begins.
-    Raises RunError: another process holds it, or there is no permission.
+    It is waited for for a second, as a killed process may still be going.
 
-    Args:
-      busy: what the error says where another process holds it.
+    Raises RunError: `busy`, where another process holds it; no permission.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

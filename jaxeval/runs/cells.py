@@ -64,7 +64,10 @@ class Cells:
         return ModelScores(scores, status, labels, rows.number[where[first]], dev, counts)
 
     def _runs(self, where: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-        """Of rows [n] of a model: [R] a row of each run, [n] its run from 0, and labels of runs."""
+        """Of rows [n] of a model: [R] a row of each run, [n] its run from 0, and labels of runs.
+
+        Runs with names stand in the order of these, and so in the same one on all data sets.
+        """
         _, first, run = np.unique(self.rows.run[where], return_index=True, return_inverse=True)
         labels = {}
         for name, of in self.rows.labels.items():

@@ -94,20 +94,8 @@ def of_columns(
 
     Raises DataError: the table contradicts itself, or what is asked for.
     """
-    said = recorded(columns, source)
-    named = named_by(columns, name, source, asked) if said is None else None
+    said, named = known(columns, name, source, asked)
     return decided(said, asked, named, metric_of(columns, name) or "score", who, source)
-
-
-def recorded(columns: Mapping[str, Sequence[object]], source: str) -> bool | None:
-    """What a column `higher_is_better` says; None: there is none."""
-    if "higher_is_better" not in columns:
-        return None
-    words = {str(value).lower() for value in dict.fromkeys(columns["higher_is_better"])}
-    if words not in ({"true"}, {"false"}):
-        expected = "expected true or false, the same in all rows"
-        raise DataError(f"higher_is_better: {expected}, found {listed(sorted(words))}", source)
-    return words == {"true"}
 
 
 def metric_of(columns: Mapping[str, Sequence[object]], name: str | None) -> str | None:
@@ -115,23 +103,32 @@ def metric_of(columns: Mapping[str, Sequence[object]], name: str | None) -> str 
     return next((str(metric) for metric in columns.get("metric", ())), name)
 
 
-def named_by(
+def known(
     columns: Mapping[str, Sequence[object]], name: str | None, source: str, asked: bool | None
-) -> bool | None:
-    """The one direction of all metrics; that of the column of scores where none is known.
+) -> tuple[bool | None, bool | None]:
+    """What a column `higher_is_better` says; and what the metrics' names do, or their column's.
+
+    Raises DataError: the column says neither true nor false, or both; metrics differ in it.
 
     Args:
       asked: is that of metrics that are not known, beside others that are.
     """
+    recorded = None
+    if "higher_is_better" in columns:
+        words = {str(value).lower() for value in dict.fromkeys(columns["higher_is_better"])}
+        if words not in ({"true"}, {"false"}):
+            expected = "expected true or false, the same in all rows"
+            raise DataError(f"higher_is_better: {expected}, found {listed(sorted(words))}", source)
+        recorded = words == {"true"}
     unit = next((str(unit) for unit in columns.get("unit", ())), None)
     names = [str(metric) for metric in dict.fromkeys(columns.get("metric", ()))]
-    known = {metrics.higher_is_better(metric, unit) for metric in names}
-    if len(known) > 1:
-        known = {asked if said is None else said for said in known}
-    if len(known) > 1:
+    named = {metrics.higher_is_better(metric, unit) for metric in names}
+    if len(named) > 1:
+        named = {asked if said is None else said for said in named}
+    if len(named) > 1 and recorded is None:
         expected = "expected one metric, as higher scores are not better of all of them"
         raise DataError(f"several metrics ({listed(names)}); {expected}", source)
-    said = next(iter(known), None)
-    if said is not None:
-        return said
-    return metrics.higher_is_better(name, None if names else unit)  # a unit is the metric's
+    said = next(iter(named), None)
+    if said is None:  # a unit is the metric's
+        said = metrics.higher_is_better(name, None if names else unit)
+    return recorded, said

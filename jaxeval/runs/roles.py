@@ -106,41 +106,34 @@ def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:
 
 def _refuse_others(table: Columns, columns: Sequence[str]) -> None:
     """Refuses columns that would be taken for models and are something else."""
-    unnamed = [""] if "" in table.values and not len(_numbers(table.values[""])) else []
-    numbers = {name: _numbers(table.values[name]) for name in (*unnamed, *columns)}
+    numbers = {name: _numbers(table.values[name]) for name in columns}
     metrics = [name for name in columns if names.is_metric(name)]
     if len(metrics) > 1:
         best = names.by_worth(metrics)[0]
         why = f"{listed(metrics, 4)} look like metrics of one model"
         raise _unclear(table, why, {"score": best, "model": "NAME"})
-    if len(table) and columns and not any(map(len, numbers.values())):
+    if not any(map(len, numbers.values())):
         for name in columns:  # beside columns of numbers 1,5 need be no score
             checks.refuse_notation(table.values[name][0], name, table.rows[0], table.source)
-    fractions = [name for name, of in numbers.items() if not _are_whole(of)]
+    if "" in table.values and not len(_numbers(table.values[""])):
+        numbers[""] = np.zeros(0)
+    fractions = {name for name, of in numbers.items() if not _are_whole(of)}
     for name, of in numbers.items():
-        beside = any(other != name for other in fractions[:2])
-        what = _looks_like(name, table.values[name], of, beside=beside)
-        if what is not None:
+        what, whole = "", name not in fractions
+        texts = [of for of in table.values[name] if checks.word(of) not in checks.MISSING]
+        if not len(of) and texts and len(table) > 1:  # a bad score in one row has its own error
+            what = f"text ({listed(dict.fromkeys(texts), 2)})"
+        elif names.is_time(name) or names.is_step(name):
+            what = "a time or a step"
+        elif len(of) and names.is_setting(name, whole_numbers=whole):
+            what = "an index or a setting"
+        elif len(of) and whole and fractions:
+            what = f"whole numbers ({of[0]:g} ...) beside fractions"
+        if what:
             why = f"column {name!r} looks like {what}, not like the scores of a model"
             rest = listed([other for other in columns if other != name], 4)
             said = f"{why}; name the models to compare ({rest}), or the column's role"
             raise _unclear(table, said, {"ROLE": name})
-
-
-def _looks_like(
-    name: str, values: Sequence[object], numbers: np.ndarray, *, beside: bool
-) -> str | None:
-    """What a column holds if it is no scores; None where it may well be."""
-    if not len(numbers):
-        texts = dict.fromkeys(str(v) for v in values if checks.word(v) not in checks.MISSING)
-        # a bad score in one row is an error of its own
-        return f"text ({listed(texts, 2)})" if texts and len(values) > 1 else None
-    whole = _are_whole(numbers)
-    if names.is_time(name) or names.is_step(name):
-        return "a time or a step"
-    if not name or names.is_setting(name, whole_numbers=whole):
-        return "an index or a setting"
-    return f"whole numbers ({numbers[0]:g} ...) beside fractions" if whole and beside else None
 
 
 def _numbers(values: Sequence[object]) -> np.ndarray:

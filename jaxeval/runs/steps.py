@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import checks, names
-from jaxeval.runs.imported import Columns, listed, pick
+from jaxeval.runs.imported import Columns, pick
 from jaxeval.runs.layout import AXES, PICKS, Layout
 from jaxeval.runs.metrics import higher_is_better
 
@@ -42,8 +42,8 @@ def one_a_run(
     if picks:
         rest = {role: name for role, name in layout.columns.items() if role not in PICKS}
         runs = _runs(table, roles, layout.models)
-        places, notes = _picked(table, layout, picks, score, runs)
-        return pick(table, places), dataclasses.replace(layout, columns=rest), notes
+        places, note = _picked(table, layout, picks, score, runs)
+        return pick(table, places), dataclasses.replace(layout, columns=rest), (note,)
     free = {*table.values} - {*layout.columns.values(), *layout.models}
     answers = {role: n for role, n in names.of_items(table.values).items() if n in free}
     counts = [name for name in table.values if name in free and names.is_step(name)]
@@ -80,21 +80,20 @@ def refuse_history(table: Columns) -> None:
 def _ways(table: Columns, step: str, score: str) -> str:
     """How the steps of runs are read."""
     known = {} if score in ("score", "NAME") else {"score": score}
-    ways = [f"{argument('column', {**known, 'last': step})} reads the last of each run"]
     devs = [n for n in table.values if names.is_of(n, "dev") and n != score]
-    for dev in names.by_worth(n for n in devs if not names.is_step(n))[:1]:
-        ways.append(f"{argument('column', {**known, 'best': dev})} the best by {dev}")
+    dev = next((n for n in names.by_worth(devs) if not names.is_step(n)), "DEV")
+    last, best = (argument("column", known | of) for of in ({"last": step}, {"best": dev}))
     runs = argument("column", {"model": "NAME", "seed": "NAME"})
-    return f"{', '.join(ways)}; {runs} tells several runs apart"
+    said = f"{last} reads the last of each run, {best} the best by {dev}"
+    return f"{said}; {runs} tells several runs apart"
 
 
 def _of_items(table: Columns) -> str:
     """Why items are no units, and how they are compared."""
     found = names.of_items(table.values).keys()
     verb = "items" if "correct" in found or {"gold", "predicted"} <= found else "logs"
-    return (
-        f"rows are items of a run, not runs; jaxeval compare {verb} {table.source} compares both"
-    )
+    said = f"jaxeval compare {verb} {table.source} compares both"
+    return f"rows are items of a run, not runs; {said}"
 
 
 def _runs(table: Columns, roles: Mapping[str, str], models: Sequence[str]) -> list[list[int]]:
@@ -122,7 +121,7 @@ def _is_history(table: Columns, name: str, runs: Sequence[Sequence[int]], *, nam
 
 def _picked(
     table: Columns, layout: Layout, asked: Mapping[str, str], score: str, runs: list[list[int]]
-) -> tuple[list[int], tuple[str, ...]]:
+) -> tuple[list[int], str]:
     """A row of each run, and what it is."""
     (role, name), *others = asked.items()
     by = checks.floats(table[name])
@@ -154,8 +153,4 @@ def _picked(
             raise DataError(f"{argument('column', asked)}: {said}", table.source)
         places.append(best[0])
     which = "last" if role == "last" else "lowest" if lowest else "highest"
-    notes = [f"of each run the row with the {which} {name}: {len(places)} of {len(table)} rows"]
-    ends = dict.fromkeys(str(table[name][k]) for k in places)
-    if role == "last" and len(ends) > 1:
-        notes.append(f"runs end at different values of {name} ({listed(ends, 4)})")
-    return sorted(places), tuple(notes)
+    return sorted(places), f"of each run the row with the {which} {name}: {len(places)} rows"

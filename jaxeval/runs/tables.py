@@ -70,7 +70,7 @@ def of_columns(table: Columns, layout: Layout, who: str = "the table says") -> S
 
 
 def _tidied(table: Columns, layout: Layout) -> Columns:
-    """Any table with a row a score, columns named by roles, and `column`, which the score is of."""
+    """A table with a row a score; columns have the names of roles, `column` is of the score."""
     there = roles.present(table, layout)
     if "number" in layout.columns.values() and not {"model", "number"} & {*there, *table.values}:
         counted = {"number": range(1, len(table) + 1), **table.values}
@@ -131,7 +131,7 @@ def _rows(tidy: Columns, layout: Layout, score: np.ndarray, failed: np.ndarray, 
     """A table in the normal form; every row is a run."""
     columns, size, source = tidy.values, len(score), tidy.source
     name = layout.columns.get("score")
-    said = directions.recorded(columns, source)
+    said, named = directions.known(columns, name, source, layout.higher_is_better)
     dataset = coded(columns["dataset"]) if "dataset" in columns else constant("", size)
     metric = columns.get("metric")
     measured = coded(metric) if metric is not None else constant(name or "", size)
@@ -145,7 +145,7 @@ def _rows(tidy: Columns, layout: Layout, score: np.ndarray, failed: np.ndarray, 
         labels={axis: coded(columns[axis]) for axis in ("seed", "split") if axis in columns},
         dev=checks.floats(columns["dev"]) if "dev" in columns else None,
         recorded={} if said is None else dict.fromkeys(keys, said),
-        named=directions.named_by(columns, name, source, layout.higher_is_better),
+        named=named,
         who=who,
         unit=next((str(unit) for unit in columns.get("unit", ())), None),
     )
@@ -190,14 +190,8 @@ def _ended(
 
 
 def _unlike(found: Scores) -> Iterator[str]:
-    """Fractions and percent in one table."""
+    """Fractions and percent of one model."""
     of_models = {model: found.scores_of(model) for model in found.models}
-    sizes = {model: float(np.median(np.abs(of))) for model, of in of_models.items() if len(of)}
-    low = [model for model, size in sizes.items() if size <= 1]
-    high = [model for model, size in sizes.items() if size > 10]
-    if low and high:
-        yield f"{listed(low)}: looks like fractions, {listed(high)} like percent; same unit?"
-        return
     for model, of in of_models.items():
         inside = int(np.sum((of > 0) & (of <= 1)))
         if inside and np.all(of >= 0) and np.any(of > 10):
