@@ -3,12 +3,12 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 
-from jaxeval import stats
 from jaxeval.report import scores, text
 from jaxeval.report.document import Block, Document, Figure, Heading, Table, no_figures
 from jaxeval.report.runs.summary import ExperimentSummary, SweepSummary
 from jaxeval.runs import experiments
 from jaxeval.runs.records import MemberRow
+from jaxeval.stats import describe
 
 FEW = 5  # fewer scores than this: quartiles say little
 _MOST_TABLES = 4  # experiments of which each has its table
@@ -102,7 +102,7 @@ def _blocks(summary: ExperimentSummary) -> Iterator[Block]:
     yield from _remarks(summary)
 
 
-def _row(part: str, known: stats.Summary | None, unit: str) -> Sequence[str]:
+def _row(part: str, known: describe.Summary | None, unit: str) -> Sequence[str]:
     if known is None:
         return (part, "0", *["-"] * (len(_NUMBERS) - 1))
     numbers = (getattr(known, name) for name in _NUMBERS[1:])

@@ -8,11 +8,11 @@ from statistics import fmean
 
 import numpy as np
 
-from jaxeval import stats
 from jaxeval.files import Json
 from jaxeval.runs import experiments
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import metrics, trials
+from jaxeval.stats import describe
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,8 +38,8 @@ class ExperimentSummary:
     higher_is_better: bool
     unit: str  # of the scores
     statuses: dict[str, int]
-    dev: stats.Summary | None
-    test: stats.Summary | None
+    dev: describe.Summary | None
+    test: describe.Summary | None
     best_seed: int | None  # of the best dev score, the lowest of equals
     best_split: int | None
     best_dev: float | None
@@ -54,7 +54,7 @@ class ExperimentSummary:
     kind: experiments.Kind  # what the members differ in
 
     @property
-    def parts(self) -> dict[str, stats.Summary | None]:
+    def parts(self) -> dict[str, describe.Summary | None]:
         """What is shown of each part of the data: of a search dev alone."""
         dev = {"dev": self.dev}
         return dev if self.kind == "tuning" else {**dev, "test": self.test}
@@ -78,7 +78,7 @@ def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> Experim
     scored = [row for row in shown if row.dev is not None]
     best = max(scored, key=lambda r: (sign * (r.dev or 0.0), -r.seed, -r.split), default=None)
     both = [(row.dev or 0.0, row.test) for row in scored if row.test is not None]
-    rho, note = stats.spearman([dev for dev, _ in both], [test for _, test in both])
+    rho, note = describe.spearman([dev for dev, _ in both], [test for _, test in both])
     epochs = [r.best_epoch for r in rows if r.dev is not None and r.best_epoch is not None]
     sweep = None
     if trials.space_of(first.config, first.name) is not None:
@@ -93,8 +93,8 @@ def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> Experim
         higher_is_better=first.higher_is_better,
         unit=first.unit,
         statuses=dict(sorted(Counter(row.status for row in rows).items())),
-        dev=stats.summarize(dev) if dev else None,
-        test=stats.summarize(test) if test else None,
+        dev=describe.summarize(dev) if dev else None,
+        test=describe.summarize(test) if test else None,
         best_seed=best.seed if best else None,
         best_split=best.split if best else None,
         best_dev=best.dev if best else None,

@@ -57,7 +57,7 @@ MALFORMED: dict[str, tuple[Callable[[Path], Path], str]] = {
         lambda f: _cut(writing.inspect_eval(f / "a.eval", HEAD, [SAMPLE])),
         "not a whole zip archive, perhaps cut short",
     ),
-    "damaged member": (lambda f: _torn_member(f / "a.eval"), "damaged, perhaps cut short"),
+    "damaged member": (lambda f: _torn_member(f / "a.eval"), "summaries.json: damaged"),
     "other archive": (
         lambda f: writing.zipped(f / "a.eval", {"x": ""}),
         "no log of Inspect: neither header.json",
@@ -97,7 +97,10 @@ MALFORMED: dict[str, tuple[Callable[[Path], Path], str]] = {
         lambda f: _lines(f / "a.jsonl", '{"score": 1}', '{"score": -5e90}'),
         "item 2: -5e+90; expected an absolute value up to 1e+70",
     ),
-    "score is text": (lambda f: _lines(f / "a.jsonl", '{"score": "good"}'), ":1: score: expected"),
+    "score is text": (
+        lambda f: _lines(f / "a.jsonl", '{"score": "good"}'),
+        "row 1, column score: expected a number",
+    ),
     "spec is none": (lambda f: _lines(f / "a.jsonl", '{"spec": 1}'), ":1: expected a first line"),
     "no scores": (
         lambda f: writing.inspect_json(f / "a.json", HEAD, [{**SAMPLE, "scores": None}]),
@@ -112,7 +115,7 @@ MALFORMED: dict[str, tuple[Callable[[Path], Path], str]] = {
     "no file": (lambda f: f / "nothing", "no such file or folder"),
     "not UTF-8": (
         lambda f: writing.helm(f, "m", {("i", 0): 1.0}, "t") / "per_instance_stats.json",
-        "not UTF-8",
+        "not valid JSON",
     ),
 }
 
@@ -177,7 +180,7 @@ def test_archives_that_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """Dies if a member is inflated past the bound, or past what the archive says of it."""
     path = writing.inspect_eval(tmp_path / "a.eval", HEAD, [SAMPLE] * 100)
     monkeypatch.setattr(files, "_MOST_BYTES", 1000)
-    with pytest.raises(DataError, match="summaries.json: expected at most 1000 bytes"):
+    with pytest.raises(DataError, match=r"summaries\.json: expected at most 1000 bytes"):
         finding.read([str(path)])
     whole = writing.inspect_json(tmp_path / "a.json", HEAD, [SAMPLE] * 100)
     with pytest.raises(DataError, match="expected at most 1000 bytes"):
