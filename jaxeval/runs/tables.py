@@ -190,10 +190,14 @@ def _ended(
 
 
 def _unlike(found: Scores) -> Iterator[str]:
-    """Fractions and percent of one model."""
-    of_models = {model: found.scores_of(model) for model in found.models}
-    for model, of in of_models.items():
-        inside = int(np.sum((of > 0) & (of <= 1)))
+    """Fractions and percent in one table."""
+    low, high = [], []
+    for model in found.models:
+        of = found.scores_of(model)
+        inside, size = int(np.sum((of > 0) & (of <= 1))), np.median(np.abs(of)) if len(of) else 5.0
         if inside and np.all(of >= 0) and np.any(of > 10):
             yield f"{model}: {inside} of {len(of)} scores look like fractions, others percent"
-            return
+        low += [model] if size <= 1 else []
+        high += [model] if size > 10 else []
+    if low and high:
+        yield f"{listed(low)}: looks like fractions, {listed(high)} like percent; same unit?"
