@@ -19,19 +19,18 @@ from jaxeval.errors import RunError
 # what a JSON file holds
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
-_MODE = 0o644  # of a new file
+_TEMPORARY = ".jaxeval."  # no part of the name: a name as long as names may be has to fit
 
 
 @contextlib.contextmanager
 def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
     """A stream ("w" text, "wb" bytes) whose contents become the file's when the block ends.
 
-    They are on disk then: a machine that stops keeps either them or what was there before. Its
-    folder is made where it is missing; a block that fails leaves nothing. Of a symlink the target
-    is replaced, and a file that is there keeps its mode. A device, a pipe, and what stdout or
-    stderr goes to are written straight into.
+    A block that fails leaves what was there. The folder is made where it is missing; of a symlink
+    the target is replaced. Devices, pipes, and what stdout or stderr goes to are written into.
 
-    Raises RunError: no room, no permission.
+    Raises:
+      RunError: no room, no permission.
     """
     temporary = None
     encoding = None if "b" in mode else "utf-8"
@@ -44,11 +43,11 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
                 yield stream
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=".jaxeval.")
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=_TEMPORARY)
         with os.fdopen(descriptor, mode, encoding=encoding) as stream:
             yield stream
             stream.flush()
-            os.fchmod(descriptor, _MODE if found is None else stat.S_IMODE(found.st_mode))
+            os.fchmod(descriptor, 0o644 if found is None else stat.S_IMODE(found.st_mode))
             os.fsync(descriptor)  # else the name may be on disk before the contents
         os.replace(temporary, target)
         with contextlib.suppress(OSError):  # file systems that cannot
@@ -66,7 +65,7 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
 def _straight(path: Path, found: os.stat_result) -> int | None:
     """A descriptor of what cannot be replaced; None: a regular file.
 
-    If stdout or stderr were opened again, it would be written over what was printed.
+    Stdout and stderr would be written from their start if they were opened again.
     """
     for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)):
         with contextlib.suppress(OSError):  # closed
@@ -90,9 +89,10 @@ def replaceable(path: Path) -> bool:
 
 def _found(path: Path) -> os.stat_result | None:
     """What is there; None: nothing."""
-    with contextlib.suppress(FileNotFoundError):
+    try:
         return path.stat()
-    return None
+    except FileNotFoundError:
+        return None
 
 
 def refuse_unwritable(path: Path, *, folder: bool = False) -> None:
@@ -100,8 +100,8 @@ def refuse_unwritable(path: Path, *, folder: bool = False) -> None:
 
     It is asked before work that takes long, as `replacing` would say so after it.
     """
+    target = path if folder else resolved(path)
     try:
-        target = path if folder else resolved(path)
         found = _found(target)
         if found is not None and not folder and not stat.S_ISREG(found.st_mode):
             if stat.S_ISDIR(found.st_mode) or not os.access(target, os.W_OK):
@@ -113,7 +113,7 @@ def refuse_unwritable(path: Path, *, folder: bool = False) -> None:
             if place.is_symlink():  # no folder can be made there
                 raise FileNotFoundError(errno.ENOENT, f"{place} is a link to nothing")
             place, missing = place.parent, [place.name, *missing]
-        if any(len(os.fsencode(name)) > os.pathconf(place, "PC_NAME_MAX") for name in missing):
+        if any(len(os.fsencode(n)) > os.pathconf(place, "PC_NAME_MAX") for n in missing):
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
         with tempfile.TemporaryFile(dir=place):
             pass
@@ -125,9 +125,10 @@ def refuse_unwritable(path: Path, *, folder: bool = False) -> None:
 def locked(path: Path, busy: str) -> Iterator[None]:
     """Holds a lock file for this process; the lock goes with the process, however it ends.
 
-    It is waited for for a second, as a killed process may still be going.
+    It is waited for for a second: a killed process may still be going.
 
-    Raises RunError: `busy`, where another process holds it; no permission.
+    Raises:
+      RunError: `busy` where another process holds it, or no permission.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
