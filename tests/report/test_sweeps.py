@@ -133,4 +133,4 @@ def test_panels_share_their_scores(scores: list[float], low: float, high: float)
         (limits,) = {panel.get_ylim() for panel in figure.drawing.axes}
         margin = 0.04 * (high - low)
         assert limits == pytest.approx((low - margin, high + margin))
-        assert limits == figures.score_limits([sweep])
+        assert limits == figures._score_limits([sweep])
