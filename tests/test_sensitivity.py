@@ -132,7 +132,7 @@ def test_groups(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
 def test_a_difference_of_groups_is_shown_after_correction() -> None:
     """Dies if Holm is left out, or a difference without spread is tested."""
     gaps = [Mean(8, 3.0, 3.0), Mean(8, 6.0, 3.0), Mean(8, 0.0, 0.0)]
-    contrasts = [Contrast(f"{k}", "a", "b", "12345678", {"best_equivalent": g})
+    contrasts = [Contrast("a", f"b{k}", "12345678", {"best_equivalent": g})
                  for k, g in enumerate(gaps)]  # fmt: skip
     first, second, third = document.corrected(contrasts)
     raw = [2 * stats.t.sf(gap.mean / (3 / np.sqrt(8)), 7) for gap in gaps]

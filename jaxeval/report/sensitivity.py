@@ -56,7 +56,10 @@ class Sensitivity(Result):
         if self.groups:
             of = f"mean (sd) over {self.over}"
             rows = [(g.name, len(g.sweeps), g.means) for g in self.groups]
-            every = [*rows, *((c.name, len(c.datasets), c.means) for c in self.contrasts)]
+            every = [
+                *rows,
+                *((f"{c.a} - {c.b}", len(c.datasets), c.means) for c in self.contrasts),
+            ]
         margin = scores.difference(self.sweeps[0].rope, "fraction")
         notes = [f"{sweep.name}: {note}" for sweep in self.trials for note in sweep.notes]
         if len(self.groups or self.trials) > plots.MOST:

@@ -31,10 +31,6 @@ def _shown(sweep: Sweep) -> np.ndarray:
     return scores.factor(sweep.unit) * sweep.scores
 
 
-def _label(sweeps: Sequence[Sweep]) -> str:
-    return scores.label(sweeps[0].metric, sweeps[0].unit)
-
-
 def _score_limits(sweeps: Sequence[Sweep]) -> tuple[float, float]:
     """Ends of an axis that shows the scores of all sweeps, with room even where they are equal."""
     every = np.concatenate([_shown(sweep) for sweep in sweeps])
@@ -75,7 +71,7 @@ def ranks(sweeps: Sequence[Sweep], groups: Sequence[str] | None = None) -> Figur
         line = plots.line_style(numbers[group])
         axes.plot(np.arange(1, len(falling) + 1), falling, **style, **line)
         rows += [(sweep.name, rank, f"{s:.2f}") for rank, s in enumerate(falling, 1)]
-    label = _label(sweeps)
+    label = scores.label(sweeps[0].metric, sweeps[0].unit)
     axes.set(xlabel="rank of the run", ylabel=literal(label), ylim=_score_limits(sweeps))
     axes.locator_params(axis="x", integer=True)
     plots.legend(drawing, plots.lines(numbers))
@@ -155,6 +151,7 @@ def _categories(axes: Sequence[Axis]) -> list[str] | None:
 def marginals(sweeps: Sequence[Sweep]) -> Figure:
     """Score against each hyperparameter, all others as they were drawn."""
     drawing, grid = _grid(sweeps, share_y=True)
+    label = scores.label(sweeps[0].metric, sweeps[0].unit)
     for number, panel in enumerate(grid):
         for order, (k, sweep, axis) in enumerate(panel.members):
             if panel.categories is None:
@@ -168,7 +165,7 @@ def marginals(sweeps: Sequence[Sweep]) -> Figure:
         panel.drawn.set_xlabel(literal(panel.name), fontsize=8)
         panel.scale("x")
         if number % _COLUMNS == 0:
-            panel.drawn.set_ylabel(literal(_label(sweeps)), fontsize=8)
+            panel.drawn.set_ylabel(literal(label), fontsize=8)
     grid[0].drawn.set_ylim(*_score_limits(sweeps))
     plots.legend(drawing, plots.marks([sweep.name for sweep in sweeps]))
     rows = [(s.name, axis.name, int(axis.active.sum())) for s in sweeps for axis in s.axes]

@@ -106,7 +106,7 @@ def test_averages_against_scipy() -> None:
     assert mean.interval[:2] == pytest.approx((low, high))
     gap, own = contrast.means["mean"], ([70, 80, 55], [60.5, 81, 50])
     paired = stats.ttest_rel(*own).confidence_interval(0.95)
-    assert gap.interval is not None and contrast.name == "x - y"
+    assert gap.interval is not None and (contrast.a, contrast.b) == ("x", "y")
     assert gap.interval[:2] == pytest.approx((paired.low, paired.high))
 
 
