@@ -189,7 +189,9 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     vocabulary = prediction.checked(SavedVocabulary, saved[0].vocabulary, saved[0].meanings)
     known = schemes.possible_tags(vocabulary.labels, vocabulary.scheme)
     source = tagging_files.read_untagged(saved[0].config.data.source, file, known)
-    tags = prediction.of_each(saved, lambda model: _program(model, source.sentences))
+    tags = prediction.of_each(
+        saved, lambda model: _program(model, [s.words for s in source.sentences])
+    )
     if options.vote:
         by_sentence = (zip(*votes, strict=True) for votes in zip(*tags, strict=True))
         tags = [[tuple(map(prediction.majority, of_words)) for of_words in by_sentence]]

@@ -142,7 +142,7 @@ def _judge(args: argparse.Namespace) -> int:
 
 
 def _similarity(args: argparse.Namespace) -> int:
-    from jaxeval.data import vector_table
+    from jaxeval.data import vectors
     from jaxeval.report.vectors import terminal
     from jaxeval.vectors import lookup, pairs, similarity
     from jaxeval.vectors.differences import Resampling
@@ -154,7 +154,7 @@ def _similarity(args: argparse.Namespace) -> int:
     for name, path in _named(args.sets, "pairs").items():
         sets.append(pairs.read(path, args.column)._replace(name=name))
         if header := sets[-1].header:
-            print(f"{name}: taken as a header: {vector_table.shown(header)}", file=sys.stderr)
+            print(f"{name}: taken as a header: {vectors.shown(header)}", file=sys.stderr)
     needed, lower = similarity.words(sets), not args.keep_case
     read = {}
     for name, path in files.items():

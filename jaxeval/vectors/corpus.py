@@ -55,7 +55,7 @@ def blocks(path: str | Path, lower_case: bool = False) -> Iterator[str]:
 
 
 def _decoded(block: bytes, lower_case: bool, path: str | Path) -> str:
-    decoded = text.decode_block(block, path)
+    decoded = text.decode(block, path)
     return decoded.lower() if lower_case else decoded
 
 

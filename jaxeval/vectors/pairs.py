@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.data import text, vector_table
+from jaxeval.data import text, vectors
 from jaxeval.errors import DataError
 
 _FEWEST = 3  # pairs that a rank correlation needs
@@ -69,7 +69,7 @@ def _row(fields: list[str], column: int) -> tuple[str, str, float]:
         raise ValueError(f"expected two words and a score in column {column}, found {found}")
     score = _number(fields[column - 1])
     if score is None:
-        shown = vector_table.shown(fields[column - 1])
+        shown = vectors.shown(fields[column - 1])
         raise ValueError(f"expected a score in column {column}, found {shown}")
     return fields[0], fields[1], score
 
