@@ -88,7 +88,11 @@ def _experiments(folder: str) -> dict[str, str]:
 def _lines(
     released: Path, folders: Mapping[str, str], ours: Mapping[str, Mapping[str, str]]
 ) -> Iterator[Line]:
-    counted = [*items.counted(released)]
+    counted = {
+        (metric, data.name): data.models
+        for metric in METRICS
+        for data in items.read(released, metric=metric).runs.data_sets
+    }
     for dataset, folder in folders.items():
         curves = [row for row in runs.load_curves(folder) if row.part == "test"]
         for model, experiment in ours[dataset].items():
@@ -98,12 +102,8 @@ def _lines(
                     for row in curves
                     if row.experiment == experiment and row.metric == metric
                 ]
-                theirs = [
-                    run.score(metric)
-                    for run in counted
-                    if run.dataset == dataset and run.model == RELEASED[model] + NONE
-                ]
-                yield Line(dataset, model, metric, scores, theirs)
+                theirs = counted[metric, dataset][RELEASED[model] + NONE].scores[0, :, 0]
+                yield Line(dataset, model, metric, scores, theirs.tolist())
 
 
 def _summary(scores: list[float]) -> dict[str, object]:

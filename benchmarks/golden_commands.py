@@ -82,6 +82,7 @@ def run(lines: list[str], folder: Path, inputs: Path) -> dict[str, Any]:
     (folder / "out").mkdir(parents=True)
     (folder / "data").symlink_to(DATA)
     (folder / "in").symlink_to(inputs)
+    _make(folder, lines)
     places = {str(folder): "SCRATCH", str(DATA): "DATA", str(inputs): "INPUTS", str(ROOT): "REPO"}
     places |= {sys.executable: "PYTHON"}
     if len(host := socket.gethostname()) > 4:
@@ -107,6 +108,21 @@ def run(lines: list[str], folder: Path, inputs: Path) -> dict[str, Any]:
             kind = "json" if path.suffix in (".json", ".jsonl") else "files"
             of["text" if path.suffix == ".html" else kind][name] = written(path, places)
     return of
+
+
+def _make(folder: Path, lines: list[str]) -> None:
+    """The files that the lines name in `made`, and the tables that they name in `cut`."""
+    from golden_list import CUT, MADE
+
+    for name, text in MADE.items():
+        (folder / "made").mkdir(exist_ok=True)
+        (folder / "made" / name).write_text(text)
+    if any("cut/" in line for line in lines):
+        of = DATA / CUT[0]
+        (folder / "cut" / of.name).mkdir(parents=True)
+        for path in of.glob("*.tsv"):
+            rows = path.read_text().splitlines(keepends=True)[: CUT[1] + 1]
+            (folder / "cut" / of.name / path.name).write_text("".join(rows))
 
 
 def idlest_core() -> int:

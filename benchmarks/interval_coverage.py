@@ -172,9 +172,8 @@ def _sensitivity(count: int) -> list[dict]:
                 for k, path in enumerate(_RELATIVE):
                     tails = np.quantile(analysis.draws[path], [0.025, 0.975])
                     hits[0, k] += tails[0] <= truth[k] <= tails[1]
-                    hits[1, k] += (
-                        analysis.intervals[path].low <= truth[k] <= analysis.intervals[path].high
-                    )
+                    interval = analysis.metrics[path].interval
+                    hits[1, k] += interval.low <= truth[k] <= interval.high
             shares = dict(
                 zip(_RELATIVE, (f"{p:.2f} / {u:.2f}" for p, u in hits.T / count), strict=True)
             )
@@ -186,8 +185,8 @@ _RELATIVE = ("rel_at_k.25", "mean_at_k.25", "best_equivalent")
 
 
 def _relative(scores: np.ndarray) -> list[float]:
-    analysis = analyze(scores, {}, ks=(25,), resamples=0)
-    return [analysis.rel_at_k[25], analysis.mean_at_k[25], analysis.best_equivalent]
+    values = analyze(scores, {}, ks=(25,), resamples=0).values
+    return [values[path] for path in _RELATIVE]
 
 
 if __name__ == "__main__":

@@ -21,9 +21,10 @@ from common_intervals import Limits
 from scipy import special
 
 from jaxeval.stats import mean_squares
-from jaxeval.stats.items import errors_of_means, estimates, proportions, results, variances
-from jaxeval.stats.items.errors_of_means import Parts
-from jaxeval.stats.items.tables import Groups
+from jaxeval.stats.items import differences, estimates, proportions, variances
+from jaxeval.stats.items import parts as parts_of
+from jaxeval.stats.items.cells import Groups
+from jaxeval.stats.items.parts import Parts
 
 ITEMS, RUNS, RIGHT = (10, 30, 100, 1000), (1, 3, 8), (0.5, 0.9, 0.99)
 LESS = {0.5: 0.05, 0.9: 0.03, 0.99: 0.01}  # right answers of the worse model
@@ -33,7 +34,7 @@ OF_CLUSTER = 0.3  # of the variance of items, where they have clusters
 CONFIDENCE = 0.95
 CLUSTERS = (10, 30, 100)
 AT_ONCE = 4_000_000  # answers
-BOTH = results.FACTORS
+BOTH = estimates.FACTORS
 Row = dict[str, str | int | float]
 Held = dict[str, np.ndarray]  # interval -> [E] whether it holds the truth
 
@@ -179,9 +180,9 @@ def _of_clusters(
     draw = _draw(generator, OF_ITEM * items, runs, right)
     cells, share = draw.answers, draw.answers.mean((1, 2))
     ours, of_item = _binary(cells, groups), cells.mean(-1)
-    part = errors_of_means.items_part(of_item, groups)
+    part = parts_of.items_part(of_item, groups)
     sums = groups.sums((of_item - share[:, np.newaxis])[..., np.newaxis])[..., 0]
-    equal = errors_of_means.Part(
+    equal = parts_of.Part(
         np.sum(sums**2, -1) / sizes.sum() ** 2 * clusters / (clusters - 1), clusters - 1
     )
     return {
@@ -252,7 +253,7 @@ def _alone(items: int) -> Groups:
 def _binary(cells: np.ndarray, groups: Groups) -> dict[str, Limits | None]:
     """Our limits of the mean; None over runs where there is one."""
     items, runs = cells.shape[1:]
-    sizes = results.Sizes(items, 0, len(groups.sizes), (runs,), 1, 0)
+    sizes = estimates.Sizes(items, 0, len(groups.sizes), (runs,), 1, 0)
     parts = _parts([cells], cells.mean(-1), groups)
     limits: dict[str, Limits | None] = {}
     for name, over in (("items", ("items",)), ("runs", ("runs",)), ("both", BOTH)):
@@ -269,15 +270,13 @@ def _difference(a: np.ndarray, b: np.ndarray, over: tuple[str, ...]) -> Limits |
         return None
     gaps = a.mean(-1) - b.mean(-1)
     parts = _parts([a, b], gaps, _alone(a.shape[1]))
-    middle, more = estimates.with_two_items(gaps, parts)
-    return estimates.t_limits(middle, errors_of_means.total(more, over), CONFIDENCE)
+    middle, more = differences.with_two_items(gaps, parts)
+    return estimates.t_limits(middle, parts_of.total(more, over), CONFIDENCE)
 
 
 def _parts(tables: list[np.ndarray], means: np.ndarray, groups: Groups) -> Parts:
-    runs = tuple(
-        errors_of_means.run_part(cells, groups) for cells in tables if cells.shape[-1] > 1
-    )
-    return Parts(errors_of_means.items_part(means, groups), runs)
+    runs = tuple(parts_of.run_part(cells, groups) for cells in tables if cells.shape[-1] > 1)
+    return Parts(parts_of.items_part(means, groups), runs)
 
 
 def _held(limits: Limits | None, truth: np.ndarray | float) -> np.ndarray:

@@ -90,12 +90,9 @@ def main() -> None:
 
 def _read(path: Path) -> dict[str, Models]:
     """Data set -> model -> [I, R]."""
-    right: dict[str, dict[str, list[np.ndarray]]] = {}
-    for run in predictions.counted(path):
-        right.setdefault(run.dataset, {}).setdefault(run.model, []).append(run.counts[:, 0])
     return {
-        dataset: {model: Answers(np.stack(runs, axis=1)) for model, runs in models.items()}
-        for dataset, models in right.items()
+        data.name: {model: Answers(of.scores[..., 0]) for model, of in data.models.items()}
+        for data in predictions.read(path).items.data_sets
     }
 
 

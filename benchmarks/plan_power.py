@@ -18,7 +18,7 @@ import scipy
 from scipy import optimize
 
 from jaxeval.stats import items
-from jaxeval.stats.items import spreads
+from jaxeval.stats.items import pilots
 from jaxeval.stats.power import t_test_power
 
 TARGET = 0.8
@@ -60,7 +60,7 @@ def _measured(spread: items.Spread, size: items.Size, experiments: int) -> dict[
     def planned(difference: float) -> float:
         return items.power(difference, spread, size)
 
-    variance, df = spreads.error(spread, size)
+    variance, df = pilots.error(spread, size)
     error = np.sqrt(variance)
     difference = float(
         optimize.brentq(lambda d: planned(d) - TARGET, 0.1 * error, 200 * error, xtol=1e-4 * error)

@@ -1,7 +1,7 @@
 """The primary tests of `compare`, design by design: tables of docs/compare.md.
 
-How often a family of comparisons has a false verdict at level .05, by the test and the correction
-that `planning.by_ranks` and `pairwise.correction` choose, for normal, skewed and lognormal scores,
+How often a family of comparisons has a false verdict at level .05, by the test and correction
+that `run_plans.by_ranks` and `run_pairs.correction` choose, for normal, skewed, lognormal scores,
 sds 3:1 and partial nulls; and how many pairs 3 sd apart are found, beside the ranks in one family
 with tests of spread that came before, and beside autorank (Herbold 2020), where it is installed
 and --autorank says how many experiments it gets. One JSON line follows; a minute on one idle core,
@@ -26,8 +26,8 @@ import scipy
 import verdict_levels
 from scipy import stats as reference
 
-from jaxeval.stats import multiple, planning, ranks
-from jaxeval.stats.pairwise import Scores
+from jaxeval.stats import multiple, ranks, run_plans
+from jaxeval.stats.run_pairs import RunScores
 
 NORMAL, SKEWED, LOGNORMAL = "normal", "skewed (exponential)", "lognormal"
 POPULATIONS: dict[str, Callable] = {
@@ -67,8 +67,8 @@ class Design(NamedTuple):
     def test(self) -> str:
         """The primary test that `compare` takes."""
         x = np.zeros(self.n)
-        one = Scores("A", "B", "", x, x, (x, x) if self.pairs else None, self.pairs)
-        if planning.by_ranks([one] * (self.sets * math.comb(self.models, 2))):
+        one = RunScores("A", "B", "", x, x, (x, x) if self.pairs else None, self.pairs)
+        if run_plans.by_ranks([one] * (self.sets * math.comb(self.models, 2))):
             return "Wilcoxon" if self.pairs else "Brunner-Munzel"
         return "t on pairs" if self.pairs else "Welch"
 

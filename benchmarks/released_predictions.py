@@ -66,10 +66,10 @@ def main() -> None:
 
 def _read(path: Path) -> dict[str, dict[str, list[np.ndarray]]]:
     """Data set -> model -> which items each run has right."""
-    right: dict[str, dict[str, list[np.ndarray]]] = {}
-    for run in items.counted(path):
-        right.setdefault(run.dataset, {}).setdefault(run.model, []).append(run.counts[:, 0])
-    return right
+    return {
+        data.name: {model: [*of.scores[..., 0].T] for model, of in data.models.items()}
+        for data in items.read(path).items.data_sets
+    }
 
 
 def _summary(models: Mapping[str, Runs]) -> dict[str, object]:

@@ -12,8 +12,8 @@ import functools
 import common
 import numpy as np
 
-from jaxeval.stats import items
-from jaxeval.stats.items import model_means
+from jaxeval.runs import scores
+from jaxeval.stats.items import cells, task_means
 
 SHARES = (0.9, 0.95, 0.97, 0.975, 0.98, 0.985, 0.99)
 TASKS = 3
@@ -42,10 +42,12 @@ def main() -> None:
 def limits(count: int, *right: int) -> tuple[float, float]:
     """Ends of the interval where so many of `count` answers to each task are right."""
     tasks = [
-        items.Task(str(k), "accuracy", {"model": np.repeat([1.0, 0.0], [one, count - one])})
+        scores.of_arrays(
+            {"model": cells.array(np.repeat([1.0, 0.0], [one, count - one]))}, str(k), "accuracy"
+        )
         for k, one in enumerate(right)
     ]
-    interval = model_means.mean(tasks, "model", over="items").interval
+    interval = task_means.mean_of_model(tasks, "model", ("items",), False, 0.95, True).interval
     return interval.low, interval.high
 
 

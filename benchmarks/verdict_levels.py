@@ -19,7 +19,7 @@ import scipy
 from scipy import stats as reference
 
 from jaxeval import stats
-from jaxeval.stats import rank_correlation, ranks
+from jaxeval.stats import ranks
 
 LEVELS = (0.05, 0.025, 0.0083)  # of one test, and after the correction for two and for six
 POPULATIONS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = {
@@ -127,12 +127,12 @@ def _of_spread(a: np.ndarray, b: np.ndarray) -> Iterator[tuple[str, np.ndarray]]
     away = (np.abs(v - np.median(v, axis=1, keepdims=True)) for v in (a, b))
     yield "Brown-Forsythe", reference.f_oneway(*away, axis=1).pvalue
     n, both = a.shape[1], (a + b, a - b)
-    r = rank_correlation.correlations(*both)
+    r = ranks.correlations(*both)
     t = np.abs(r) * np.sqrt((n - 2) / (1 - r**2))
     yield "Pitman-Morgan, Pearson", 2 * reference.t.sf(t, n - 2)
-    rho = rank_correlation.correlations(*(reference.rankdata(v, axis=1) for v in both))
+    rho = ranks.correlations(*(reference.rankdata(v, axis=1) for v in both))
     places = np.arange(1.0, n + 1)
-    yield "by ranks (used)", rank_correlation.p_values(rho, places, places)
+    yield "by ranks (used)", ranks.correlation_p(rho, places, places)
 
 
 def _looks(count: int) -> Iterator[dict]:

@@ -18,48 +18,88 @@ from jaxeval.version import VERSION
 
 if TYPE_CHECKING:
     from jaxeval import tuning
-    from jaxeval.api.comparing import compare, read_scores
-    from jaxeval.api.searching import tune
+    from jaxeval.ablation import ablation
+    from jaxeval.compare import compare, compare_items, compare_logs, compare_options
+    from jaxeval.comparisons import Comparison, ItemComparison
     from jaxeval.errors import JaxevalError
     from jaxeval.evaluate import evaluate
+    from jaxeval.judge import vectors_judge
+    from jaxeval.neighbourhood import neighbourhood
+    from jaxeval.noise import noise, noise_table
+    from jaxeval.plan import plan, plan_items, plan_logs
     from jaxeval.predict import predict
     from jaxeval.report.selection import Selection
-    from jaxeval.results import Comparison, Runs, Tuned, load
+    from jaxeval.report.tuning import Tuned
+    from jaxeval.results import Runs, load
     from jaxeval.select.__main__ import select, select_table
     from jaxeval.select.commands import select_command, select_functions
+    from jaxeval.sensitivity.__main__ import sensitivity
+    from jaxeval.sources import read_scores
     from jaxeval.sweep import sweep
     from jaxeval.train import train
+    from jaxeval.tune.__main__ import tune, tune_command
+    from jaxeval.vectors.__main__ import vectors_analogies, vectors_similarity, vectors_svd
 
 __version__ = VERSION
 __all__ = [
     "Comparison",
+    "ItemComparison",
     "JaxevalError",
     "Runs",
     "Selection",
     "Tuned",
+    "ablation",
     "compare",
+    "compare_items",
+    "compare_logs",
+    "compare_options",
     "evaluate",
     "load",
+    "neighbourhood",
+    "noise",
+    "noise_table",
+    "plan",
+    "plan_items",
+    "plan_logs",
     "predict",
     "read_scores",
     "select",
     "select_command",
     "select_functions",
     "select_table",
+    "sensitivity",
     "sweep",
     "train",
     "tune",
+    "tune_command",
     "tuning",
+    "vectors_analogies",
+    "vectors_judge",
+    "vectors_similarity",
+    "vectors_svd",
 ]
 _ROOMS = ("tuning",)
 _MODULES = {  # name -> where it is defined
-    **dict.fromkeys(("Comparison", "Runs", "Tuned", "load"), "jaxeval.results"),
+    **dict.fromkeys(("Comparison", "ItemComparison"), "jaxeval.comparisons"),
+    **dict.fromkeys(("Runs", "load"), "jaxeval.results"),
     **{verb: f"jaxeval.{verb}" for verb in ("evaluate", "predict", "sweep", "train")},
-    **dict.fromkeys(("compare", "read_scores"), "jaxeval.api.comparing"),
+    **dict.fromkeys(
+        ("compare", "compare_items", "compare_logs", "compare_options"), "jaxeval.compare"
+    ),
+    **dict.fromkeys(("plan", "plan_items", "plan_logs"), "jaxeval.plan"),
+    **{name: f"jaxeval.{name}" for name in ("ablation", "neighbourhood", "noise")},
+    "noise_table": "jaxeval.noise",
+    "sensitivity": "jaxeval.sensitivity.__main__",
     **dict.fromkeys(("select", "select_table"), "jaxeval.select.__main__"),
     **dict.fromkeys(("select_command", "select_functions"), "jaxeval.select.commands"),
     "Selection": "jaxeval.report.selection",
-    "tune": "jaxeval.api.searching",
+    **dict.fromkeys(("tune", "tune_command"), "jaxeval.tune.__main__"),
+    "Tuned": "jaxeval.report.tuning",
+    "read_scores": "jaxeval.sources",
+    **dict.fromkeys(
+        ("vectors_analogies", "vectors_similarity", "vectors_svd"), "jaxeval.vectors.__main__"
+    ),
+    "vectors_judge": "jaxeval.judge",
     "JaxevalError": "jaxeval.errors",
 }
 

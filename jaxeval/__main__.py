@@ -18,7 +18,7 @@ VERBS = {  # verb -> (module that holds its `main`, what it does)
     ),
     "runs": ("jaxeval.runs.__main__", "list and export what a runs folder holds"),
     "compare": (
-        "jaxeval.compare.__main__",
+        "jaxeval.compare",
         "is A better than B? from any table of scores, or logs",
     ),
     "select": ("jaxeval.select.__main__", "find the best of several models in few evaluations"),

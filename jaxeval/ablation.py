@@ -1,6 +1,5 @@
 """`python -m jaxeval.ablation`: a config and its variants, trained with the same seeds."""
 
-import argparse
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,31 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import pydantic
 
-from jaxeval import cli, files
+from jaxeval import parameters, parsers
+from jaxeval.compare import compare
+from jaxeval.comparisons import Comparison, ItemComparison
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
-from jaxeval.files import Json
+from jaxeval.parameters import Changes, Quiet, Seeds
 
 if TYPE_CHECKING:
-    from jaxeval import runs
-    from jaxeval.studies import cohorts
-
-_DESCRIPTION = """\
-Trains CONFIG and every variant of a file (as in Table 4 of Melis et al. 2018), each with the same
-seeds, and compares their test scores. Nothing is tuned anew for a variant.
-"""
-_EXAMPLES = """\
-examples:
-  python -m jaxeval.ablation melis2018/enwik8_lstm_small \\
-      --variants melis2018/ablations/small --data FILE --seeds 8
-
-a file of variants:
-  [[variant]]
-  name = "without shared embeddings"
-  changes = ["model.tied=false"]
-
-The same command continues what was interrupted.
-"""
+    from jaxeval.config.reading import Source
 
 
 @reading.settings
@@ -50,59 +33,83 @@ class Variants:
     variant: Annotated[tuple[Variant, ...], pydantic.Field(min_length=1)]
 
 
-def parser() -> argparse.ArgumentParser:
-    """The verb's arguments."""
-    parser = cli.parser("ablation", _DESCRIPTION, _EXAMPLES)
-    cli.add_config(parser)
-    cli.add_seeds(parser)
-    parser.add_argument("--variants", required=True, metavar="FILE", help="TOML, as below")
-    cli.add_again(parser)
-    parser.add_argument("--figures", metavar="DIR", help="of the comparison")
-    return parser
+@parameters.verb
+def ablation(
+    config: "Source" = None,
+    changes: Changes = (),
+    *,
+    variants: str | Path,
+    seeds: Seeds = 8,
+    data: str | Path | None = None,
+    out: str | Path = "runs",
+    again: bool = False,
+    quiet: Quiet = False,
+) -> Comparison | ItemComparison:
+    """Trains a config and its variants with the same seeds, and compares their test scores.
 
+    As in Table 4 of Melis et al. (2018); nothing is tuned anew for a variant. The same command
+    continues what was interrupted.
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Parses, trains one after the other, compares."""
-    args = cli.parse_config(parser(), arguments, reads=("variants",))
-    variants = _variants(args.variants)
+    Args:
+      config: TOML file or shipped name; absent: the embedded default.
+      changes: change a config's key; key= unsets it.
+      variants: TOML, a table [[variant]] for each, with name = "untied" and changes =
+        ["model.tied=false"].
+      seeds: N for seeds 1 .. N, or a list such as 3,5,8.
+      data: the corpus: a folder, for a text also a file, or tfds:NAME.
+      out: the runs folder.
+      again: train also those that have ended without the saved model that is asked for.
+      quiet: without progress.
+
+    Examples:
+      python -m jaxeval.ablation melis2018/enwik8_lstm_small \\
+          --variants melis2018/ablations/small --data FILE --seeds 8
+
+    Raises:
+      ConfigError, DataError, RunError: of the config, the variants, the data.
+    """
+    named = read_variants(str(variants))
     from jaxeval import backend
 
     backend.prepare()
-    from jaxeval import observe, studies
-    from jaxeval.compare import studying
-    from jaxeval.runs import layout, tables
+    from jaxeval import files, observe, studies
     from jaxeval.studies import cohorts, proposers
 
-    cli.say_default(args)
-    changes = {"": (), **{variant.name: variant.changes for variant in variants}}
+    words, place = parameters.changed_keys(changes), None if data is None else str(data)
     configs = {}
-    for name, changed in changes.items():
+    for name, changed in (("", ()), *((of.name, of.changes) for of in named)):
         # what is wrong without a variant's changes was said of the config alone
-        origin = f"{args.variants}: variant {name!r}" if name else None
-        config = studies.read(args.config, [*args.changes, *changed], args.data, origin)
-        whole = f"{config.name}, {name}" if name else config.name
-        configs[whole] = dataclasses.replace(config, name=whole)
+        origin = f"{variants}: variant {name!r}" if name else ""
+        whole = studies.read(config, [*words, *changed], place, origin)
+        title = f"{whole.name}, {name}" if name else whole.name
+        configs[title] = dataclasses.replace(whole, name=title)
     session = studies.Session()
-    trials = proposers.variants(configs, cli.seeds_of(args))
+    trials = proposers.variants(configs, parameters.numbers(seeds))
     entries = cohorts.entries(trials, session.loader)  # all are checked before one is trained
-    _refuse_equals(entries, args.variants)
-    rows = observe.train_cohorts(
-        cohorts.by_program(entries), Path(args.out), again=args.again, session=session
-    )
+    first: dict[str, str] = {}
+    for entry in entries:
+        title = entry.trial.labels["model"]
+        if (same := first.setdefault(entry.record.id, title)) != title:
+            raise ConfigError(f"{variants}: {title!r} is the same as {same!r}")
+    programs = cohorts.by_program(entries)
+    with observe.interruptible():
+        rows = observe.train_cohorts(
+            programs, Path(out), again=again, session=session, quiet=quiet
+        )
     by_key = {(row.experiment, row.seed): row for row in rows}
-    records = [
-        _record(entry.trial.labels["model"], by_key[entry.record.id, entry.trial.seed])
-        for entry in entries
-    ]
-    table = Path(args.out) / "ablations" / f"{entries[0].record.id}.json"
+    records = []
+    for entry in entries:
+        row = by_key[entry.record.id, entry.trial.seed]
+        recorded = {
+            k: getattr(row, k) for k in ("seed", "dev", "status", "metric", "higher_is_better")
+        }
+        records.append({"model": entry.trial.labels["model"], "score": row.test, **recorded})
+    table = Path(out) / "ablations" / f"{entries[0].record.id}.json"
     files.write_json(str(table), records)
-    scores = tables.read(str(table), layout.Layout(models=[*configs]))
-    destinations = studying.Destinations(json=args.json, figures=args.figures)
-    studying.write(studying.study(scores), destinations)
-    return 0
+    return compare(table, *configs)
 
 
-def _variants(file: str) -> Sequence[Variant]:
+def read_variants(file: str) -> Sequence[Variant]:
     """The variants of a file; ConfigError where a name is no line, or stands twice."""
     variants = reading.read(Variants, file).variant
     names = [variant.name for variant in variants]
@@ -114,28 +121,7 @@ def _variants(file: str) -> Sequence[Variant]:
     return variants
 
 
-def _refuse_equals(entries: "Sequence[cohorts.Entry]", file: str) -> None:
-    """Raises ConfigError if a variant changes nothing, or two are the same."""
-    first: dict[str, str] = {}
-    for entry in entries:
-        name = entry.trial.labels["model"]
-        same = first.setdefault(entry.record.id, name)
-        if same != name:
-            raise ConfigError(f"{file}: {name!r} is the same as {same!r}")
-
-
-def _record(name: str, row: "runs.MemberRow") -> dict[str, Json]:
-    """A row of a score table."""
-    return {
-        "model": name,
-        "seed": row.seed,
-        "score": row.test,
-        "dev": row.dev,
-        "status": row.status,
-        "metric": row.metric,
-        "higher_is_better": row.higher_is_better,
-    }
-
+COMMANDS: parsers.Commands = {"": ablation}
 
 if __name__ == "__main__":
-    cli.run(main)
+    parsers.start("ablation", COMMANDS)

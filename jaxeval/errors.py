@@ -34,8 +34,8 @@ def argument(name: str, value: object = None) -> str:
 
     Args:
       name: the flag's, with underscores.
-      value: what it was or could be; True of a switch; {role: name} of `--role ROLE=NAME`, which
-        may be repeated; None: the argument alone.
+      value: what it was or could be; True or False of a switch; {role: name} of
+        `--role ROLE=NAME`, which may be repeated; None: the argument alone.
     """
     names = _OF_PYTHON.get()
     if names is not None:
@@ -43,6 +43,8 @@ def argument(name: str, value: object = None) -> str:
     flag = f"--{name.replace('_', '-')}"
     if isinstance(value, Mapping):
         return " ".join(f"{flag} {role}={column}" for role, column in value.items())
+    if value is False:
+        return flag.replace("--", "--no-", 1)
     return flag if value is None or value is True else f"{flag} {value}"
 
 

@@ -1,278 +1,184 @@
 """`python -m jaxeval.noise`: how much of the spread is the split's, the seed's, the machine's."""
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import cli, files
-from jaxeval.config import arguments as limits
-from jaxeval.errors import ConfigError, DataError
-from jaxeval.runs import arguments
+from jaxeval import parameters, parsers
+from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.parameters import Changes, Count, Positive, Quiet, Seeds
+from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
+    from jaxeval.config.reading import Source
+    from jaxeval.report.noise import Noise, Study
     from jaxeval.runs.records import MemberRow
-    from jaxeval.stats.balance import Table
-    from jaxeval.stats.repeats import Noise
-    from jaxeval.stats.results import Interval
+    from jaxeval.stats import nested
 
 _PARTS = ("dev", "test")
-_OF_CROSSED = ("splits", "precision", "split_cost", "model", "minus", "table", "runs")
-_OF_CONFIG = ("data", "seeds", "seed_list", "splits", "repeats")
-_OF_TABLE = ("model", "minus", "rows", "missing", "score", "column", "metric")
-_DESCRIPTION = """\
-Splits the spread of scores into its parts, with intervals.
-
---by seed,repeat (the default) trains every seed several times (Melis et al. 2018, section 7.2):
-the spread of dev and test is that of the same seed repeated (a GPU may add up in another order
-each time) and that between seeds. On a CPU the same seed gives the same scores, and only the
-seeds' part is left.
-
---by split,seed trains every seed on every random split: the spread is the split's, the seed's and
-that of both together; then it says what to train for a precision of the mean. Scores of any other
-framework do as well (--table).
-"""
-_EXAMPLES = """\
-examples:
-  python -m jaxeval.noise CONFIG --data DIR --seeds 8 --repeats 4
-  python -m jaxeval.noise CONFIG --data DIR --by split,seed --splits 6 --seeds 6 --precision 0.01
-  python -m jaxeval.noise --by split,seed --table scores.csv --model A --minus B --precision 0.005
-
-The same command continues what was interrupted. docs/noise.md says what is computed.
-"""
 
 
-def parser() -> argparse.ArgumentParser:
-    """The verb's arguments."""
-    parser = cli.parser("noise", _DESCRIPTION, _EXAMPLES)
-    cli.add_config(parser)
-    cli.add_seeds(parser)
-    parser.add_argument(
-        "--by",
-        choices=("seed,repeat", "split,seed"),
-        default="seed,repeat",
-        metavar="PARTS",
-        help="of the variance: seed,repeat or split,seed (seed,repeat)",
-    )
-    parser.add_argument(
-        "--repeats",
-        type=cli.positive,
-        metavar="R",
-        help="runs of each seed (4; by split,seed 1, of each on each split)",
-    )
-    crossed = parser.add_argument_group("by split,seed")
-    crossed.add_argument(
-        "--splits", type=cli.positive, metavar="N", help="random splits 1 .. N (6)"
-    )
-    crossed.add_argument(
-        "--precision",
-        type=arguments.positive,
-        metavar="X",
-        help="half of the mean's 95 %% interval to plan for, in the scores' own unit: .01 is a "
-        "point of F1 (the metric's equivalence margin)",
-    )
-    crossed.add_argument(
-        "--split-cost", type=cli.number(0), metavar="C", help="of a new split, in runs (0)"
-    )
-    crossed.add_argument("--model", metavar="NAME", help="of the table, where it has several")
-    crossed.add_argument("--minus", metavar="NAME", help="another: the paired difference")
-    arguments.add_table(parser)
-    cli.add_details(parser)
-    return parser
+@parameters.verb
+def noise(
+    config: "Source" = None,
+    changes: Changes = (),
+    *,
+    by: Literal["seed,repeat", "split,seed"] = "seed,repeat",
+    seeds: Seeds = 8,
+    splits: Count | None = None,
+    repeats: Count | None = None,
+    precision: Positive | None = None,
+    data: str | Path | None = None,
+    out: str | Path = "runs",
+    quiet: Quiet = False,
+) -> "Noise":
+    """Splits the spread of scores into its parts, with intervals.
 
+    By seed,repeat every seed is trained several times (Melis et al. 2018, section 7.2): the spread
+    is that of the same seed repeated (a GPU may add up in another order each time) and that
+    between seeds. On a CPU the same seed gives the same scores, and only the seeds' part is left.
+    By split,seed every seed is trained on every random split: the spread is the split's, the
+    seed's and that of both together; then it says what to train for a precision of the mean.
+    The same command continues what was interrupted. docs/noise.md says what is computed.
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Parses, trains or reads, splits the spread, prints."""
-    verb = parser()
-    args = cli.parse_config(verb, words, reads=("table",), runs=("out", "runs"))
-    if args.by == "seed,repeat":
-        _by_repeat(verb, args)
-    elif args.table is not None or args.runs is not None:
-        _by_split_of_table(verb, args)
-    else:
-        _by_split(verb, args)
-    return 0
+    Args:
+      config: TOML file or shipped name; absent: the embedded default.
+      changes: change a config's key; key= unsets it.
+      by: the parts of the variance: seed,repeat or split,seed.
+      seeds: N for seeds 1 .. N, or a list such as 3,5,8.
+      splits: random splits 1 .. N, by split,seed (6).
+      repeats: runs of each seed (4; by split,seed 1, of each on each split).
+      precision: by split,seed half of the mean's 95 % interval to plan for, in the scores' own
+        unit: .01 is a point of F1 (the metric's equivalence margin).
+      data: the corpus: a folder, for a text also a file, or tfds:NAME.
+      out: the runs folder.
+      quiet: without progress.
 
+    Examples:
+      python -m jaxeval.noise CONFIG --data DIR --seeds 8 --repeats 4
+      python -m jaxeval.noise CONFIG --data DIR --by split,seed --seeds 6 --precision 0.01
+      python -m jaxeval.noise table scores.csv --model A --minus B --precision 0.005
 
-def _by_repeat(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
-    other = [name for name in _OF_CROSSED if getattr(args, name) is not None]
-    if other:
-        verb.error(f"--{other[0].replace('_', '-')}: goes with --by split,seed")
-    _refuse_of_table(verb, args)
-    seeds, repeats = cli.seeds_of(args), args.repeats or 4
-    if repeats < 2 or len(seeds) < 2:
-        verb.error("expected 2 or more --repeats of 2 or more seeds")
+    Raises:
+      ConfigError, DataError, RunError: of the config, the data, or runs without scores.
+    """
+    numbers, crossed = parameters.numbers(seeds), by == "split,seed"
+    for name, value in {"splits": splits, "precision": precision}.items():
+        if value is not None and not crossed:
+            raise ConfigError(f"{argument(name, value)}: goes with {argument('by', 'split,seed')}")
+    count, each = repeats or (1 if crossed else 4), splits or 6
+    if min(len(numbers), each if crossed else count) < 2:
+        other = argument("splits") if crossed else argument("repeats")
+        raise ConfigError(f"expected 2 or more {other} and 2 or more {argument('seeds')}")
+    if len(numbers) * count * (each if crossed else 1) > parameters.MOST:
+        raise ConfigError(f"{argument('seeds')}: expected at most {parameters.MOST} runs in all")
     from jaxeval import backend
 
     backend.prepare()
     from jaxeval import observe, studies
-    from jaxeval.studies import proposers
+    from jaxeval.report.noise import Noise
+    from jaxeval.runs import metrics
+    from jaxeval.stats import nested
+    from jaxeval.studies import cohorts, proposers
 
-    cli.say_default(args)
-    config = studies.read(args.config, args.changes, args.data)
-    rows = observe.train(proposers.repeats(config, seeds, repeats), Path(args.out))
-    by_part = _of_repeats(rows, seeds)
-    if args.json:
-        from jaxeval.report.plain import plain
+    words = parameters.changed_keys(changes)
+    whole = studies.read(config, words, None if data is None else str(data))
+    if crossed:
+        trials = proposers.crossed(whole, numbers, range(1, each + 1), count)
+    else:
+        trials = proposers.crossed(whole, numbers, count=count)
+    session = studies.Session()
+    entries = cohorts.entries(trials, session.loader)
+    first = entries[0].record
+    metrics.refuse_points("precision", precision or 0.0, first.unit)
+    programs = cohorts.by_program(entries)
+    with observe.interruptible():
+        rows = observe.train_cohorts(programs, Path(out), session=session, quiet=quiet)
+    if not crossed:
+        return Noise(first.metric, first.unit, _of_repeats(rows, numbers))
+    parts = {}
+    for part in _PARTS:
+        of_runs = [row.split for row in rows], [row.seed for row in rows]
+        table = nested.balanced(*of_runs, [getattr(row, part) for row in rows])
+        parts[part] = _studied(table, precision or first.margin)
+    return Noise(first.metric, first.unit, parts)
 
-        content = {part: plain(noise) for part, noise in by_part.items()}
-        files.write_json(args.json, {"metric": rows[0].metric, **content})
-    if args.json != "-":
-        _show_repeats(by_part, rows[0].metric, rows[0].unit)
 
-
-def _of_repeats(rows: "Sequence[MemberRow]", seeds: Sequence[int]) -> "dict[str, Noise]":
+def _of_repeats(rows: "Sequence[MemberRow]", seeds: Sequence[int]) -> "dict[str, nested.Noise]":
     """The components of dev and test, over the seeds of which no run failed."""
-    from jaxeval.stats import repeats
+    from jaxeval.stats import nested
 
     by_part = {}
     for part in _PARTS:
-        by_seed = {seed: [getattr(r, part) for r in rows if r.seed == seed] for seed in seeds}
-        whole = [scores for scores in by_seed.values() if None not in scores]
+        by_seed = [[getattr(row, part) for row in rows if row.seed == seed] for seed in seeds]
+        whole = [scores for scores in by_seed if None not in scores]
         if len(whole) < len(seeds):
             lost = len(seeds) - len(whole)
             print(f"{part}: {lost} seeds left out, a run of each has no score", file=sys.stderr)
         if len(whole) < 2:
             raise DataError(f"noise: {len(whole)} seeds have scores of all their runs; 2 needed")
-        by_part[part] = repeats.noise(whole)
+        by_part[part] = nested.noise(whole)
     return by_part
 
 
-def _show_repeats(by_part: "dict[str, Noise]", metric: str, unit: str) -> None:
-    from rich.console import Console
-    from rich.table import Table
+@parameters.verb
+def noise_table(
+    source: "str | Path | Any",
+    *,
+    model: str | None = None,
+    minus: str | None = None,
+    score: str | None = None,
+    column: Mapping[str, str] | None = None,
+    metric: str | None = None,
+    missing: Missing = "error",
+    precision: Positive | None = None,
+) -> "Noise":
+    """Splits the spread of recorded scores into the split's part, the seed's and both together's.
 
-    from jaxeval.report import scores
+    Args:
+      source: a table of scores of any program, a runs folder or a database URL.
+      model: where there are several.
+      minus: another model: its score with the same seed on the same split is subtracted.
+      score: column of scores (score; test of a runs folder).
+      column: ROLE=NAME, which column is model, seed, split, metric or status.
+      metric: only rows of this metric.
+      missing: what to do with a score that is missing, no number or infinite.
+      precision: half of the mean's 95 % interval to plan for, in the scores' own unit.
 
-    table, factor = Table(box=None, pad_edge=False), scores.factor(unit)
-    for title in (
-        scores.label(metric, unit),
-        "mean",
-        "sd of any run",
-        "sd of one seed repeated",
-        "sd between seeds",
-    ):
-        table.add_column(title, no_wrap=True)
-    for part, noise in by_part.items():
-        table.add_row(
-            part,
-            scores.shown(noise.mean, unit),
-            f"{factor * noise.sd:.3g}",
-            _with_interval(noise.sd_repeat, noise.sd_repeat_interval, factor),
-            _with_interval(noise.sd_seed, noise.sd_seed_interval, factor),
-        )
-    console = Console(highlight=False, soft_wrap=True, width=160)
-    first = by_part["dev"]
-    console.print(_of_seeds(by_part["test"], metric), style="bold")
-    console.print(table)
-    console.print(
-        f"{first.seeds} seeds, {first.repeats} runs each; 95 % intervals for normal scores"
-    )
-
-
-def _of_seeds(noise: "Noise", metric: str) -> str:
-    """Whether runs of one seed differ, and whether by less than seeds do."""
-    if noise.sd == 0:
-        return f"All runs have the same test {metric}: nothing is known of what varies it."
-    if noise.sd_repeat == 0:
-        return (
-            f"The same seed gave the same test {metric}, to the last bit: all of it is the seed's."
-        )
-    repeat, seed = noise.sd_repeat_interval, noise.sd_seed_interval
-    if repeat.high < seed.low:
-        return f"Seeds differ by more in test {metric} than runs of one seed do."
-    if seed.high < repeat.low:
-        return f"Runs of one seed differ by more in test {metric} than seeds do."
-    return f"Whether seeds differ by more in test {metric} than runs of one seed was not shown."
-
-
-def _with_interval(sd: float, interval: "Interval", factor: float) -> str:
-    shown = f"{factor * sd:.3g}"
-    if interval.absent:
-        return f"{shown} (no interval: {interval.absent})"
-    return f"{shown} ({factor * interval.low:.3g} to {factor * interval.high:.3g})"
-
-
-def _refuse_of_table(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
-    arguments.refuse_given(verb, args, _OF_TABLE, "expected with --table or --runs")
-
-
-def _by_split(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
-    seeds, splits, repeats = cli.seeds_of(args), args.splits or 6, args.repeats or 1
-    if min(len(seeds), splits) < 2:
-        verb.error("expected 2 or more --splits and 2 or more seeds")
-    _refuse_of_table(verb, args)
-    if len(seeds) * splits * repeats > limits.MOST:
-        raise ConfigError(f"--splits: expected at most {limits.MOST} runs in all")
-    if not (args.config or args.changes or args.data):
-        verb.error(
-            "expected a CONFIG, which is trained, or recorded scores in --table FILE or --runs DIR"
-        )
-    from jaxeval import backend
-
-    backend.prepare()
-    from jaxeval import observe, studies
-    from jaxeval.runs import metrics
-    from jaxeval.stats import balance
-    from jaxeval.studies import cohorts, proposers
-
-    cli.say_default(args)
-    config = studies.read(args.config, args.changes, args.data)
-    trials = proposers.crossed(config, seeds, range(1, splits + 1), repeats)
-    session = studies.Session()
-    entries = cohorts.entries(trials, session.loader)
-    metrics.refuse_points("precision", args.precision or 0.0, entries[0].record.unit)
-    rows = observe.train_cohorts(cohorts.by_program(entries), Path(args.out), session=session)
-    labels = [row.split for row in rows], [row.seed for row in rows]
-    tables = {part: balance.table(*labels, [getattr(r, part) for r in rows]) for part in _PARTS}
-    first = rows[0]
-    _answer(tables, first.metric, first.unit, args.precision or first.margin, args)
-
-
-def _by_split_of_table(verb: argparse.ArgumentParser, args: argparse.Namespace) -> None:
-    if args.config:
-        verb.error("expected no CONFIG beside --table or --runs")
-    said = "expected without --table or --runs, with a CONFIG that is trained"
-    arguments.refuse_given(verb, args, _OF_CONFIG, said)
-    if args.minus is not None and args.model in (None, args.minus):
-        verb.error(f"--minus {args.minus}: expected another model in --model beside it")
+    Examples:
+      python -m jaxeval.noise table scores.csv --model A --minus B --precision 0.005
+    """
+    if minus is not None and model in (None, minus):
+        asked = argument("minus", minus)
+        raise ConfigError(f"{asked}: expected another model in {argument('model')} beside it")
+    from jaxeval import sources
+    from jaxeval.report.noise import Noise
     from jaxeval.runs import cells, metrics
-    from jaxeval.stats import balance
+    from jaxeval.stats import nested
 
-    table = arguments.table(args, [name for name in (args.model, args.minus) if name])
-    metrics.refuse_points("precision", args.precision or 0.0, table.stored_unit)
-    for line in table.warnings:
-        print(f"warning: {line}", file=sys.stderr)
-    tables = {"score": balance.table(*cells.cells(table, args.model, args.minus))}
-    name = " - ".join(filter(None, (args.model or table.models[0], args.minus)))
-    metric = f"{table.metric or 'score'} of {name}"
-    _answer(tables, metric, table.stored_unit, args.precision, args)
+    layout = sources.layout(column, score, metric, missing)
+    named = [name for name in (model, minus) if name is not None]
+    scores, _ = sources.scores([source, *named], layout)
+    metrics.refuse_points("precision", precision or 0.0, scores.stored_unit)
+    table = nested.balanced(*cells.cells(scores, model, minus))
+    parts = {"score": _studied(table, precision)}
+    metric = f"{scores.metric or 'score'} of {' - '.join(named or scores.models[:1])}"
+    return Noise(metric, scores.stored_unit, parts, scores.warnings)
 
 
-def _answer(
-    tables: "Mapping[str, Table]",
-    metric: str,
-    unit: str,
-    precision: float | None,
-    args: argparse.Namespace,
-) -> None:
-    """Components of each part of the data, and a plan where a precision is known."""
-    from jaxeval.report import crossed as report
+def _studied(table: "nested.Balanced", precision: float | None) -> "Study":
+    """The components, and a plan where a precision is known."""
+    from jaxeval.report.noise import Study
     from jaxeval.stats import crossed, designs
 
-    parts = []
-    for name, table in tables.items():
-        study = crossed.components(table.scores)
-        plan = None
-        if precision and study.total.sd > 0:  # equal scores say nothing of what others would be
-            plan = designs.plan(study, precision, args.split_cost or 0.0)
-        parts.append(report.Part(name, study, table.dropped, plan))
-    if args.json:
-        files.write_json(args.json, report.to_dict(parts, metric, unit))
-    if args.json != "-":
-        report.show(parts, metric, unit, args.details)
+    of = crossed.components(table.scores)
+    varies = of.total.sd > 0  # equal scores say nothing of what others would be
+    plan = designs.plan(of, precision) if precision and varies else None
+    return Study(of, table.dropped, plan)
 
+
+COMMANDS: parsers.Commands = {"": noise, "table": noise_table}
 
 if __name__ == "__main__":
-    cli.run(main)
+    parsers.start("noise", COMMANDS)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from jaxeval import errors, parameters
+from jaxeval import parameters
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.files import Json
 from jaxeval.report import plain
@@ -17,12 +17,9 @@ from jaxeval.runs.records import MemberRow
 
 if TYPE_CHECKING:
     import pandas
-    from matplotlib.figure import Figure as Drawing
 
     from jaxeval.report.document import Document, Figure
     from jaxeval.report.runs.summary import ExperimentSummary
-    from jaxeval.report.tuning.as_json import Result as SearchResult
-    from jaxeval.stats.study import ScoreStudy
 
 Part = Literal["dev", "test"]
 
@@ -110,10 +107,10 @@ class Runs(Result):
     def summaries(self) -> "list[ExperimentSummary]":
         """What is said of each experiment."""
         from jaxeval.report.runs import summary
-        from jaxeval.sensitivity import recorded
+        from jaxeval.sensitivity import trials
 
         return [
-            summary.of_members(group, recorded.planned(self.location, group[0].experiment))
+            summary.of_members(group, trials.planned(self.location, group[0].experiment))
             for group in self._groups()
         ]
 
@@ -184,110 +181,3 @@ def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
         raise RunError(f"{database.shown(runs)}: no member has ended")
     found = Runs(tuple(rows), database.shown(runs), _url=str(runs))
     return found if experiment is None else found[experiment]
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class Comparison:
-    """A score table in which all models are described, and compared pair by pair.
-
-    Its text is what to know of the scores, then the verdict: a sentence on location, spread and
-    what could have been seen, each.
-    """
-
-    study: "ScoreStudy"
-
-    @errors.in_python(lower_is_better="higher_is_better=False")
-    def __repr__(self) -> str:
-        from jaxeval.report.comparison import paste
-
-        return "\n".join(paste.sentences(self.study))
-
-    @errors.in_python(lower_is_better="higher_is_better=False")
-    def _repr_html_(self) -> str:
-        from jaxeval.report import markup
-        from jaxeval.report.comparison import paste, tables, verdict
-
-        scale = verdict.scale_of(self.study)
-        shown = [markup.table(*table) for table in tables.pasted(self.study, scale)]
-        sentences = [*paste.sentences(self.study), verdict.signature(self.study)]
-        return "".join(shown) + markup.lines(sentences)
-
-    def plot(self, name: str = "violins") -> "Drawing":
-        """A figure: violins, ecdf, and of several data sets profiles and ranks.
-
-        Raises:
-          ConfigError: the study has no such figure.
-        """
-        from jaxeval.report.comparison import figures
-
-        drawn = {figure.name: figure.drawing for figure in figures.draw(self.study)}
-        if name not in drawn:
-            raise ConfigError(f"plot: expected one of {', '.join(drawn)}, got {name!r}")
-        drawing: Drawing = drawn[name]
-        return drawing
-
-    def to_dict(self) -> dict[str, Json]:
-        """Plain data, as `compare --json` writes it (docs/compare.md)."""
-        from jaxeval.report.comparison import as_json
-
-        return as_json.to_dict(self.study)
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class Tuned:
-    """What a search ended with.
-
-    Attributes:
-      tree: plain data, as `tune --json` writes it (docs/tuning.md).
-      path: of the config of the best setting; of a function its state, None where it has none.
-    """
-
-    tree: "SearchResult"
-    path: Path | None
-
-    @property
-    def values(self) -> dict[str, Json]:
-        """The best setting.
-
-        Raises:
-          RunError: no setting has a score.
-        """
-        best = self.tree["best"]
-        if best is None:
-            raise RunError(f"no setting has a score ({self.tree['reason']})")
-        return dict(best["values"])
-
-    def __repr__(self) -> str:
-        from jaxeval.report.tuning import terminal
-
-        return "\n".join([terminal.sentence(self.tree), *terminal.worth(self.tree)])
-
-    def _repr_html_(self) -> str:
-        from jaxeval.report import markup
-        from jaxeval.report.tuning import terminal
-
-        lines = [*terminal.losses(self.tree), *terminal.notes(self.tree)]
-        lines += terminal.worth(self.tree)
-        answer = markup.lines([terminal.sentence(self.tree)])
-        return answer + markup.table(*terminal.table(self.tree)) + markup.lines(lines)
-
-    def plot(self, name: str = "best_so_far") -> "Drawing":
-        """A figure: best_so_far, importance (of method gp), slices or parallel_coordinates.
-
-        Raises:
-          ConfigError: no such figure.
-          RunError: no setting has a score.
-        """
-        from jaxeval.report.tuning import figures
-
-        if self.tree["best"] is None:
-            raise RunError(f"plot: no setting has a score ({self.tree['reason']})")
-
-        drawn = {figure.name: figure.drawing for figure in figures.draw(self.tree)}
-        if name not in drawn:
-            raise ConfigError(f"plot: expected one of {', '.join(drawn)}, got {name!r}")
-        return drawn[name]
-
-    def to_dict(self) -> dict[str, object]:
-        """Plain data."""
-        return {**self.tree}

@@ -10,23 +10,23 @@ from jaxeval import errors
 from jaxeval.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jaxeval.runs.item_scores import Paired
     from jaxeval.runs.layout import Missing
-    from jaxeval.stats.items.results import Factor
+    from jaxeval.runs.scores import Scores
+    from jaxeval.stats.rules import Factor
 
-Scores = Sequence | np.ndarray
+Arrays = Sequence | np.ndarray
 _NAMES = ("a", "b")
 _ARGUMENTS = {  # in messages; the last two are of logs that `compare` alone reads
     "lower_is_better": "higher_is_better=False",
     "higher_is_better": "higher_is_better=True",
-    "column": "compare --log --column ROLE=KEY",
-    "mismatched": "compare --log --mismatched{}",
+    "column": "compare logs --column ROLE=KEY",
+    "mismatched": "compare logs --mismatched{}",
 }
 
 
 def assert_better(
-    a: Scores | str | PathLike[str],
-    b: Scores | str | PathLike[str],
+    a: Arrays | str | PathLike[str],
+    b: Arrays | str | PathLike[str],
     *,
     margin: float = 0.0,
     over: "str | Collection[Factor] | None" = None,
@@ -64,34 +64,40 @@ def assert_better(
 
 
 def _against(
-    paired: "Paired",
+    paired: "Scores",
     over: "str | Collection[Factor] | None",
     alpha: float,
     margin: float,
     missing: "Missing",
 ) -> list[str]:
     """What is said of A that is not shown to be better; nothing where it is."""
-    from jaxeval.report.items import verdict
-    from jaxeval.stats.items import results
+    from jaxeval.report.comparison import item_claims, words
+    from jaxeval.stats.items import estimates
     from jaxeval.stats.items import study as studies
+    from jaxeval.stats.rules import Rules
 
-    factors = None if over is None else results.named(over, ConfigError)
-    rules = studies.Rules(factors, alpha, margin, complete=missing == "error")
+    rules = Rules(
+        alpha,
+        margin=margin or None,
+        confidence=1 - alpha,
+        over=None if over is None else estimates.named(over, ConfigError),
+        complete=missing == "error",
+    )
     study = studies.study(paired, rules)
     if studies.decision(study).outcome == "better":
         return []
-    said = [*study.warnings, *verdict.of_study(study)]
-    return [verdict.outcome(study), *verdict.directions(study), *said]
+    said = [*study.warnings, *item_claims.of_study(study)]
+    return [item_claims.outcome(study), *words.directions(study), *said]
 
 
 def _paired(
-    a: Scores | str | PathLike[str],
-    b: Scores | str | PathLike[str],
+    a: Arrays | str | PathLike[str],
+    b: Arrays | str | PathLike[str],
     clusters: Sequence | str | None,
     metric: str | None,
     higher_is_better: bool | None,
     missing: "Missing",
-) -> "Paired":
+) -> "Scores":
     paths = [isinstance(of, str | PathLike) for of in (a, b)]
     if any(paths) and not all(paths):
         raise ConfigError("assert_better: expected two paths or two arrays of scores")
@@ -106,17 +112,15 @@ def _of_logs(
     metric: str | None,
     higher_is_better: bool | None,
     missing: "Missing",
-) -> "Paired":
-    from jaxeval.runs.logs import finding, pairing
-    from jaxeval.runs.logs.records import Keys
+) -> "Scores":
+    from jaxeval.runs.layout import Layout
+    from jaxeval.runs.logs import finding
 
     if not (key is None or isinstance(key, str)):
         raise ConfigError("assert_better: of logs, clusters is the key that holds them")
     paths = [f"{name}={path}" for name, path in zip(_NAMES, (a, b), strict=True)]
-    table = finding.read(paths, Keys(key or ""))
-    metrics = [metric] if metric else []
-    rules = pairing.Rules(_NAMES, metrics, missing, higher_is_better=higher_is_better)
-    return pairing.paired(table, rules)
+    layout = Layout({}, _NAMES, metric, missing, higher_is_better, cluster=key or "")
+    return finding.read(paths, layout)
 
 
 def _of_arrays(
@@ -126,44 +130,33 @@ def _of_arrays(
     metric: str | None,
     higher_is_better: bool | None,
     missing: "Missing",
-) -> "Paired":
-    from jaxeval.runs import directions, item_scores
+) -> "Scores":
+    from jaxeval.runs import directions, scores
     from jaxeval.runs import metrics as known
-    from jaxeval.stats.items import tables
+    from jaxeval.stats.items import cells
 
     asked = directions.asked_for(higher_is_better)
     said = known.higher_is_better(metric) if asked is None else asked
-    arrays = [tables.array(of, name) for name, of in zip(_NAMES, (a, b), strict=True)]  # type: ignore[arg-type]
-    if missing == "zero":
-        _refuse_zero(np.concatenate([array.ravel() for array in arrays]), said is not False)
-    sizes = [len(array) for array in arrays]
+    arrays = {name: cells.array(of, name) for name, of in zip(_NAMES, (a, b), strict=True)}  # type: ignore[arg-type]
+    sizes = [len(array) for array in arrays.values()]
     if len({*sizes, *([len(clusters)] if clusters is not None else [])}) > 1:
         raise ConfigError(f"assert_better: expected the same items, found {sizes} of a and b")
-    task = item_scores.TaskScores(
-        "",
-        metric or "score",
-        said is not False,
-        tuple(map(str, range(sizes[0]))),
-        {
-            name: np.nan_to_num(array, nan=0.0) if missing == "zero" else array
-            for name, array in zip(_NAMES, arrays, strict=True)
-        },
-        None if clusters is None else np.array(clusters, object),
-        unscored={
-            name: int(np.isnan(array).all(2).sum()) * array.shape[2]
-            for name, array in zip(_NAMES, arrays, strict=True)
-        },
-        direction_assumed=said is None,
+    if missing == "zero":
+        every = np.concatenate([array.ravel() for array in arrays.values()])
+        if np.isnan(every).any() and _zero_is_best(every[~np.isnan(every)], said is not False):
+            raise ConfigError("assert_better: missing zero: 0 would be the best; expected drop")
+        arrays = {name: np.nan_to_num(array, nan=0.0) for name, array in arrays.items()}
+    data = scores.of_arrays(
+        arrays,
+        metric=metric or "score",
+        higher_is_better=said is not False,
+        direction="assumed" if said is None else "recorded",
+        clusters=None if clusters is None else np.array(clusters, object),
     )
-    (task,) = map(item_scores.common, item_scores.without_copies([task]))
-    item_scores.refuse_scales(task)
-    return item_scores.Paired(_NAMES, (task,))
+    return scores.Scores("scores", _NAMES, (data,), missing)
 
 
-def _refuse_zero(scores: np.ndarray, higher_is_better: bool) -> None:
-    """Refuses to count missing scores as 0 where that would be the best of all."""
-    from jaxeval.runs import item_scores
-
-    known = scores[~np.isnan(scores)]
-    if len(known) < len(scores) and item_scores.zero_is_best(known, higher_is_better):
-        raise ConfigError("assert_better: missing zero: 0 would be the best; expected drop")
+def _zero_is_best(known: np.ndarray, higher_is_better: bool) -> bool:
+    """Whether a 0 for what has no score would be the best of the known scores, as of losses."""
+    negative = bool(known.size and known.min() < 0)
+    return not higher_is_better or (negative and known.max() <= 0)

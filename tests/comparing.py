@@ -1,4 +1,4 @@
-"""Comparisons of the command line: a table of two models, and what `--json` writes."""
+"""Comparisons and plans of the command line: what they print, and what `--json` writes."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,38 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxeval.compare import __main__ as compare
+from jaxeval import compare, parsers, plan  # noqa: F401  # the verbs' modules
+from jaxeval.parsers import Commands
+
+
+def _commands(verb: str) -> Commands:
+    import sys
+
+    commands: Commands = sys.modules[f"jaxeval.{verb}"].COMMANDS
+    return commands
+
+
+def main(*words: object, verb: str = "compare") -> int:
+    return parsers.main(verb, _commands(verb), [*map(str, words)])
+
+
+def json_of(
+    capsys: pytest.CaptureFixture, *words: object, status: int = 0, verb: str = "compare"
+) -> dict[str, Any]:
+    """Its JSON; dies if the exit code is another."""
+    capsys.readouterr()
+    assert main(*words, "--json", "-", verb=verb) == status
+    tree: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return tree
+
+
+def shown(
+    capsys: pytest.CaptureFixture, *words: object, status: int = 0, verb: str = "compare"
+) -> str:
+    """What it prints, on one line; dies if the exit code is another."""
+    capsys.readouterr()
+    assert main(*words, verb=verb) == status
+    return " ".join(capsys.readouterr().out.split())
 
 
 def table(folder: Path, shift: float = 0.02, n: int = 12, sd: float = 0.01) -> Path:
@@ -18,9 +49,3 @@ def table(folder: Path, shift: float = 0.02, n: int = 12, sd: float = 0.01) -> P
     path = folder / "scores.csv"
     path.write_text("\n".join(rows) + "\n")
     return path
-
-
-def json_of(capsys: pytest.CaptureFixture, *words: object) -> dict[str, Any]:
-    assert compare.main([*map(str, words), "--json", "-"]) == 0
-    tree: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return tree

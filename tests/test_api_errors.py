@@ -21,22 +21,23 @@ _toys = from_python.toys  # a fixture of all tests here
         ({"parallel": -1}, "parallel: expected a whole number from 1 to 1000000, got -1"),
         ({"trials": 0}, "trials: expected a whole number from 1 to 1000000, got 0"),
         ({"trials": 10**6, "seeds": 2}, "trials: expected at most 1000000 runs in all"),
-        ({"retrain": -1}, "retrain: expected a whole number from 0 to 1000000, got -1"),
+        ({"retrain": -1}, "retrain: expected a whole number from 0"),
         ({"seconds": 0}, "seconds: expected a number above 0, got 0"),
         ({"seconds": "x"}, "seconds: expected a number above 0, got 'x'"),
-        ({"halving": 1}, "halving: expected a whole number from 2 to 1000000, got 1"),
-        ({"halving": 2.5}, "halving: expected a whole number from 2 to 1000000, got 2.5"),
+        ({"halving": 1}, "halving: expected a factor of at least 2, got 1"),
+        ({"halving": 2.5}, "halving: expected a whole number from 1 to 1000000, got 2.5"),
         ({"halving": 2, "min_epochs": 0}, "min_epochs: expected a whole number from 1"),
         ({"trials": "2"}, "trials: expected a whole number from 1"),
         ({"seed": True}, "seed: expected a whole number from 0"),
-        ({"seeds": "2"}, "seeds: expected a whole number from 1"),
+        ({"seeds": "x"}, "seeds: expected a whole number from 1"),
         ({"min_epochs": 2}, "min_epochs: goes with halving"),
     ],
 )
 def test_a_search_refuses_what_the_command_refuses(options: dict[str, Any], said: str) -> None:
     """Dies if a call searches nothing, or for ever, where the command has a line to say."""
     with pytest.raises(errors.JaxevalError, match=said):
-        jaxeval.tune(TOY, {"rate": {"key": "model.rate", "uniform": [0.0, 0.9]}}, **options)
+        space = {"rate": {"key": "model.rate", "uniform": [0.0, 0.9]}}
+        jaxeval.tune(TOY, space=space, **options)
 
 
 ARMS: dict[str, Callable[[int], float]] = {"a": lambda k: k % 2, "b": lambda k: k % 2 + 9}
@@ -82,14 +83,10 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "no trials": (lambda: jaxeval.sweep(TOY, space={}, trials=_any(None)), "trials: expected"),
     "programs": (lambda: jaxeval.sweep(TOY, space={}, programs=0), "programs: expected"),
     "space": (lambda: jaxeval.sweep(TOY, space={"rate": {"uniform": 3}}), "rate"),
-    "nothing": (lambda: jaxeval.compare(), "expected sequences of scores"),
     "one": (lambda: jaxeval.compare(A), "two or more models"),
-    "names": (lambda: jaxeval.compare("a", "b"), "names with table="),
+    "no source": (lambda: jaxeval.compare("a", "b"), "a: no such file"),
+    "no scores": (lambda: jaxeval.compare([{"model": "A"}]), "records: no column score"),
     "words": (lambda: jaxeval.compare(["x", "y"], B), "A: expected a sequence of numbers"),
-    "a table as scores": (
-        lambda: jaxeval.compare(jaxeval.compare(A, B).study.table, B),
-        "A: expected a sequence of numbers, got ScoreTable; table= takes one",
-    ),
     "unequal": (
         lambda: jaxeval.compare(A[:6], A[:7], paired=True),
         "paired=True: expected as many scores of each model, A has 6, B has 7",
@@ -104,27 +101,22 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "margin": (lambda: jaxeval.compare(A, B, margin=_any("x")), "margin: expected a number above"),
     "seed of resamples": (
         lambda: jaxeval.compare(A, B, seed=-1),
-        "seed: expected a whole number of at least 0, found -1",
+        "seed: expected a whole number from 0 to 4294967295, got -1",
     ),
     "half a seed": (
         lambda: jaxeval.compare(A, B, seed=_any(1.5)),
-        "seed: expected a whole number of at least 0, found 1.5",
+        "seed: expected a whole number from 0 to 4294967295, got 1.5",
     ),
     "resamples": (
         lambda: jaxeval.compare(A, B, resamples=_any("x")),
-        "resamples: expected a whole number of at least 1, found x",
+        "resamples: expected a whole number from 1 to 1000000, got 'x'",
     ),
-    "gamma": (
-        lambda: jaxeval.compare(A, B, gamma=-1),
-        "gamma: expected a number above 0, got -1",
-    ),
-    "gamma of words": (lambda: jaxeval.compare(A, B, gamma=_any("x")), "gamma: expected a number"),
     "paired": (
         lambda: jaxeval.compare(A, B, paired=_any("yes")),
         "paired: expected True or False, got 'yes'",
     ),
     "paired names": (
-        lambda: jaxeval.compare("a", "b", table="scores.csv", paired=True),
+        lambda: jaxeval.compare("scores.csv", "a", paired=True),
         "paired: expected with sequences",
     ),
     "correction": (
@@ -139,51 +131,15 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "folder": (lambda: jaxeval.load("nowhere"), "no runs here"),
     "file": (lambda: jaxeval.read_scores("nowhere.csv"), "nowhere.csv"),
     "no place": (lambda: jaxeval.load(_any(5)), "path: expected a text or a path, found 5"),
-    "no file": (lambda: jaxeval.read_scores(_any(5)), "path: expected a text or a path, found 5"),
-    "rows": (
-        lambda: jaxeval.read_scores("nowhere.csv", rows=_any(1.5)),
-        "rows: expected a whole number of at least 1, found 1.5",
-    ),
-    "rows of an array": (
-        lambda: jaxeval.read_scores("nowhere.csv", rows=_any(np.array([6]))),
-        "rows: expected a whole number of at least 1, found [6]",
-    ),
-    "rows or not": (
-        lambda: jaxeval.read_scores("nowhere.csv", rows=True),
-        "rows: expected a whole number of at least 1, found True",
-    ),
-    "rows of a folder": (
-        lambda: jaxeval.read_scores(".", rows=-1),
-        "rows: expected a whole number of at least 1, found -1",
-    ),
     "no table": (
-        lambda: jaxeval.compare(table=_any(5)),
-        "table: expected a path, a URL, records, a data frame, or what was read of one, found int",
+        lambda: jaxeval.read_scores(_any(5)),
+        "expected a path, a URL, records, a data frame, or what was read of one, found int",
     ),
     "column of a number": (
-        lambda: jaxeval.read_scores("nowhere.csv", columns={"score": _any(5)}),
-        "columns: expected role -> column, found {'score': 5}",
+        lambda: jaxeval.read_scores("nowhere.csv", column={"score": _any(5)}),
+        "column",
     ),
-    "no models": (
-        lambda: jaxeval.read_scores("nowhere.csv", _any(None)),
-        "models: expected names, found None",
-    ),
-    "models of a number": (
-        lambda: jaxeval.read_scores("nowhere.csv", _any(5)),
-        "models: expected names, found 5",
-    ),
-    "models by number": (
-        lambda: jaxeval.read_scores("nowhere.csv", _any([5])),
-        "models: expected names, found [5]",
-    ),
-    "columns": (
-        lambda: jaxeval.read_scores("nowhere.csv", columns=_any(["model"])),
-        "columns: expected role -> column, found ['model']",
-    ),
-    "one model": (
-        lambda: jaxeval.read_scores("nowhere.csv", "m001"),
-        "models: expected names, as ['m001'], found one text",
-    ),
+    "models by number": (lambda: jaxeval.read_scores("nowhere.csv", _any(5)), "models"),
     "arms": (lambda: jaxeval.select(TOY), "two or more models"),
     "delta": (lambda: jaxeval.select(*ARMS, delta=_any("x")), "delta: expected a number between"),
     "budget": (lambda: jaxeval.select(*ARMS, budget=0), "budget: expected a whole number from 1"),

@@ -9,7 +9,7 @@ import pytest
 
 import jaxeval
 from jaxeval import errors
-from tests import from_python
+from tests import comparing, from_python
 from tests.from_python import TOY, A, B
 
 _toys = from_python.toys  # a fixture of all tests here
@@ -19,7 +19,7 @@ def _verb(name: str, *words: str) -> Any:
     return importlib.import_module(f"jaxeval.{name}").main(words)
 
 
-TIDY, TOY_WORDS = ("--table", "tidy.csv"), ("task=toy",)
+TOY_WORDS = ("task=toy",)
 SPOKEN: dict[str, tuple[Callable[[], Any], str, Callable[[], Any], str]] = {
     "data": (
         lambda: jaxeval.train(TOY, data=" "),
@@ -36,27 +36,21 @@ SPOKEN: dict[str, tuple[Callable[[], Any], str, Callable[[], Any], str]] = {
         "--again goes with training.save_models=true",
     ),
     "columns": (
-        lambda: jaxeval.read_scores("tidy.csv"),
-        "; columns={'score': 'the f1'} compares by the f1",
-        lambda: _verb("compare.__main__", *TIDY),
-        "; --column score=the f1 compares by the f1",
-    ),
-    "table": (
-        lambda: jaxeval.compare(table="tidy.csv"),
-        "; table=read_scores(PATH, columns={'score': 'the f1'}) compares by the f1",
-        lambda: _verb("compare.__main__", *TIDY),
-        "; --column score=the f1 compares by the f1",
+        lambda: jaxeval.compare("tidy.csv"),
+        ": column={'score': 'the f1'}",
+        lambda: comparing.main("tidy.csv"),
+        ": --column score=the f1",
     ),
     "missing": (
-        lambda: jaxeval.read_scores("tidy.csv", columns={"score": "lost"}),
+        lambda: jaxeval.read_scores("tidy.csv", score="lost"),
         "; missing='drop' leaves such scores out, missing='zero' counts them as 0",
-        lambda: _verb("compare.__main__", *TIDY, "--score", "lost"),
+        lambda: comparing.main("tidy.csv", "--score", "lost"),
         "; --missing drop leaves such scores out, --missing zero counts them as 0",
     ),
     "unit": (
         lambda: jaxeval.compare(A, B, unit="dataset"),
         "unit='dataset': no such column",
-        lambda: _verb("compare.__main__", *TIDY, "--score", "the f1", "--unit", "dataset"),
+        lambda: comparing.main("tidy.csv", "--score", "the f1", "--unit", "dataset"),
         "--unit dataset: no such column",
     ),
 }

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from jaxeval import cli
+from jaxeval import cli, parsers
 from jaxeval.__main__ import VERBS
 from jaxeval.errors import JaxevalError
 
@@ -125,7 +125,7 @@ def test_dry_run(tmp_path: Path) -> None:
 
 
 _WRITING = """
-from jaxeval import cli
+from jaxeval import cli, parsers
 from jaxeval.errors import DataError
 from jaxeval.report import tables
 
@@ -188,7 +188,7 @@ def test_what_takes_its_time_is_said(capsys: pytest.CaptureFixture) -> None:
 _COMPILING = """
 import time
 from concurrent import futures
-from jaxeval import cli
+from jaxeval import cli, parsers
 
 def main():
     futures.ThreadPoolExecutor().submit(time.sleep, 60)
@@ -210,9 +210,7 @@ LONG = [
     ("train", []), ("sweep", ["--space", "s.toml"]), ("noise", []), ("neighbourhood", []),
     ("ablation", ["--variants", "v.toml"]), ("evaluate", []), ("select.__main__", ["a", "b"]),
     ("sensitivity.__main__", ["runs"]), ("tune.__main__", ["--space", "s.toml"]),
-    ("compare.__main__", ["--table", "t.csv"]), ("compare.__main__", ["--log", "logs"]),
-    ("compare.__main__", ["options", "--table", "t.csv", "--option", "a", "--score", "b"]),
-    ("report.__main__", ["runs"]), ("plan", ["--difference", ".01", "--items", "i.csv"]),
+    ("report.__main__", ["runs"]),
     ("vectors.__main__", ["similarity", "v.txt", "s.txt"]),
     ("vectors.__main__", ["analogies", "v.txt", "s.txt"]),
     ("vectors.__main__", ["svd", "c.txt", "--out", "v.txt"]),
@@ -228,8 +226,6 @@ def test_an_output_that_cannot_be_written_is_refused_first(
 
 
 OUTPUTS = {
-    "compare.__main__": ["--latex", "--markdown", "--figures"],
-    "compare.__main__ --log logs": ["--markdown", "--junit", "--html"],
     "report.__main__ runs": ["--json", "--save"],
 }
 
@@ -245,6 +241,8 @@ def test_so_is_any_other_output_of_what_is_read(verb: str, output: str, tmp_path
 
 def _refused_first(verb: str, words: list[str], output: str, folder: Path) -> None:
     (folder / "file").touch()
-    main = importlib.import_module(f"jaxeval.{verb}").main
+    module = importlib.import_module(f"jaxeval.{verb}")
+    commands = getattr(module, "COMMANDS", {})
+    main = functools.partial(parsers.main, verb, commands) if commands else module.main
     with pytest.raises(JaxevalError, match=r"file/a\.json: cannot be written"):
         main([*words, output, str(folder / "file" / "a.json")])

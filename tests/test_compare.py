@@ -1,6 +1,8 @@
-"""`python -m jaxeval.compare`: the verdict, its JSON, what is pasted, what is drawn."""
+"""`jaxeval compare`: the answer, its JSON, what is pasted, what is drawn, what is refused."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,25 +10,22 @@ import pytest
 from scipy import stats as scipy_stats
 
 import jaxeval
-from jaxeval.compare import __main__ as compare
+from jaxeval.errors import JaxevalError
 from tests import comparing
 
 
-def test_the_verdict_is_one_a_reviewer_accepts(
+def test_the_answer_is_one_a_reviewer_accepts(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     """Dies if the text names the wrong model, or hides n, unit, correction or what was unseen."""
-    words = ["A", "B", "--table", str(comparing.table(tmp_path))]
-    assert compare.main(words) == 0
-    first, *rest = filter(None, capsys.readouterr().out.split("\n"))
-    assert re.fullmatch(
+    words = [comparing.table(tmp_path), "A", "B"]
+    shown = comparing.shown(capsys, *words)
+    assert re.match(
         r"A is better than B: score 0.0\d+ higher, 95 % CI \[0.0\d+, 0.0\d+\], p < .001 "
         r"\(Brunner-Munzel, 12 runs each\)\.",
-        first,
+        shown,
     )
-    assert rest[-1].startswith("Brunner-Munzel, 1 comparison, level .05, two-sided | --details: ")
-    assert compare.main([*words, "--details"]) == 0
-    shown = capsys.readouterr().out
+    shown = comparing.shown(capsys, *words, "--details")
     for said in (
         "A's distribution is higher: medians",
         "Brunner-Munzel, corrected p < .001",
@@ -41,38 +40,28 @@ def test_the_verdict_is_one_a_reviewer_accepts(
 
 def test_json_holds_the_functions_results(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a key is renamed or a statistic is not scipy's."""
-    tree = comparing.json_of(
-        capsys, "A", "B", "--table", comparing.table(tmp_path), "--margin", "0.005"
-    )
+    tree = comparing.json_of(capsys, comparing.table(tmp_path), "A", "B", "--margin", "0.005")
     (pair,) = tree["pairs"]
     rows = [line.split(",") for line in comparing.table(tmp_path).read_text().split()[1:]]
     a, b = ([float(r[2]) for r in rows if r[0] == name] for name in "AB")
-    assert pair["welch_t"]["p_value"] == pytest.approx(
+    tests, effects = pair["tests"], pair["effects"]
+    assert tests["welch_t"]["p_value"] == pytest.approx(
         scipy_stats.ttest_ind(a, b, equal_var=False).pvalue
     )
-    assert pair["kolmogorov_smirnov"]["statistic"] == scipy_stats.ks_2samp(a, b).statistic
-    assert pair["brown_forsythe"]["p_value"] == pytest.approx(scipy_stats.levene(a, b).pvalue)
-    assert pair["probability_of_improvement"]["estimate"] == pytest.approx(
+    assert tests["kolmogorov_smirnov"]["statistic"] == scipy_stats.ks_2samp(a, b).statistic
+    assert tests["brown_forsythe"]["p_value"] == pytest.approx(scipy_stats.levene(a, b).pvalue)
+    assert effects["probability_of_improvement"]["estimate"] == pytest.approx(
         scipy_stats.mannwhitneyu(a, b).statistic / 144
     )
-    for name in (
-        "brunner_munzel",
-        "mann_whitney_u",
-        "wilcoxon_signed_rank",
-        "sign_test",
-        "permutation_test",
-        "tost",
-    ):
-        assert set(pair[name]) >= {"statistic", "p_value", "p_adjusted", "n", "null", "method"}
-        assert pair[name]["p_adjusted"] >= pair[name]["p_value"]
+    names = ("brunner_munzel", "mann_whitney_u", "wilcoxon_signed_rank", "sign_test", "tost")
+    for name in (*names, "permutation_test"):
+        assert set(tests[name]) >= {"statistic", "p_value", "n", "null", "method"}
+        assert pair["adjusted"][name] >= tests[name]["p_value"]
     for name in ("difference", "cliffs_delta", "a12", "almost_stochastic_order"):
-        assert set(pair[name]["interval"]) == {"low", "high", "confidence", "method"}
-    assert pair["verdict"]["higher"] == "a" and pair["planned_difference"] == 0.005
-    assert {"power", "required_seeds", "detectable_difference", "rope"} <= set(pair)
-    summary = tree["models"][0]["summarize"]
+        assert {"low", "high", "confidence", "method"} <= set(effects[name]["interval"])
+    assert pair["shown"] == 1 and pair["plan"]["planned_difference"] == 0.005
+    summary = tree["models"][0]["summary"]
     assert summary["median"] == pytest.approx(np.median(a)) and summary["n"] == 12
-    expected = tree["models"][0]["expected_validation_performance"]["without_replacement"]
-    assert expected[-1] == pytest.approx(max(a)) and len(expected) == 12
 
 
 @pytest.mark.parametrize(
@@ -97,14 +86,10 @@ def test_scores_are_read_by_the_unit_of_their_metric(
         lines.append(f"{model},{seed},{factor * float(score):.4f}{named[1]}")
     path = tmp_path / "named.csv"
     path.write_text("\n".join(lines))
-    words = ["--table", str(path), "--score", column, "--resamples", "99"]
-    assert comparing.json_of(capsys, *words)["metric_unit"] == unit
-    assert compare.main(words) == 0
-    shown = capsys.readouterr().out
-    assert bool(re.search(" points (higher|lower), 95 % CI", shown)) == (
-        unit in ("fraction", "error rate")
-    )
-    assert f"{column} (%)" in shown or unit not in ("fraction", "error rate")
+    shown = comparing.shown(capsys, path, "--score", column, "--resamples", "99")
+    points = unit in ("fraction", "error rate")
+    assert bool(re.search(" points (higher|lower), 95 % CI", shown)) == points
+    assert f"{column} (%)" in shown or not points
 
 
 def test_losses_are_better_when_lower(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -113,13 +98,10 @@ def test_losses_are_better_when_lower(tmp_path: Path, capsys: pytest.CaptureFixt
     draw = np.random.default_rng(1)
     lines = [f"{draw.normal(90, 1):.3f},{draw.normal(80, 1):.3f}" for _ in range(10)]
     path.write_text("A,B\n" + "\n".join(lines))
-    assert compare.main(["--table", str(path), "--lower-is-better"]) == 0
-    shown = capsys.readouterr().out
-    assert shown.strip().startswith("B is better than A: score ")
+    shown = comparing.shown(capsys, path, "--lower-is-better", "--details")
+    assert shown.startswith("B is better than A: score ")
     assert "lower, 95 % CI [" in shown and ", p < .001 (Brunner-Munzel, 10 runs each)." in shown
     assert "A run of B is better than one of A with probability 1.00, 95 % CI [0.8" in shown
-    assert compare.main(["--table", str(path), "--lower-is-better", "--details"]) == 0
-    shown = capsys.readouterr().out
     assert "A's distribution is higher, and so B is the better one" in shown
     assert "probability that a run of A is better 0.00" in shown
 
@@ -129,19 +111,21 @@ def test_equal_models_are_not_told_apart_and_equivalence_is_shown(
 ) -> None:
     """Dies if absence of a difference is called equality, or TOST is turned round."""
     path = comparing.table(tmp_path, shift=0.0, n=40)
-    assert compare.main(["--table", str(path), "--margin", "0.02"]) == 0
-    shown = capsys.readouterr().out
-    assert shown.strip().startswith("No difference between A and B was shown: score ")
+    shown = comparing.shown(capsys, path, "--margin", "0.02")
+    assert shown.startswith("No difference between A and B was shown: score ")
     assert "Equivalent within 0.02: the means differ by less" in shown
-    assert compare.main(["--table", str(path), "--margin", "0.0001"]) == 0
-    assert "Equivalence within 0.0001 was not shown" in capsys.readouterr().out
+    shown = comparing.shown(capsys, path, "--margin", "0.0001")
+    assert "Equivalence within 0.0001 was not shown" in shown
 
 
-def test_data_sets_are_summed_up_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if a figure is missing, or a model without scores on a data set is counted."""
+def test_data_sets_are_summed_up_drawn_and_pasted(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if a figure or a file is missing, a name breaks a table, or a model without scores on a
+    data set is counted."""
     draw = np.random.default_rng(2)
     rows = ["model,dataset,seed,score,status"]
-    for k, model in enumerate(("a", "b_b", "[bold]c[/bold]")):
+    for k, model in enumerate(("a", "b_b|%", "[bold]c[/bold]")):
         for dataset in ("x", "y", "z"):
             if (model, dataset) == ("a", "z"):
                 continue
@@ -152,21 +136,21 @@ def test_data_sets_are_summed_up_and_drawn(tmp_path: Path, capsys: pytest.Captur
     rows.append("a,x,9,,diverged")
     path = tmp_path / "m.csv"
     path.write_text("\n".join(rows))
-    out = tmp_path / "figures"
-    assert compare.main(["--table", str(path), "--figures", str(out), "--details"]) == 0
-    shown = capsys.readouterr().out
-    assert shown.strip().startswith("Of the runs that finished, [bold]c[/bold] is best: ")
-    assert (
-        "1 of 13 runs of a failed (1 diverged); in P(A better) they count as the worst; " in shown
-    )
-    assert "a: no scores on z; not compared there" in shown
+    figures, tex, md = (tmp_path / name for name in ("figures", "t.tex", "t.md"))
+    saved = [word for target in (figures, tex, md) for word in ("--save", target)]
+    shown = comparing.shown(capsys, path, *saved, "--details")
+    assert shown.startswith("Of the runs that finished, [bold]c[/bold] is best: ")
+    lost = "1 of 13 runs of a failed (1 diverged); in P(A better) they count as the worst; "
+    assert lost in shown and "a: no scores on z; not compared there" in shown
     assert "Over 2 data sets no conclusion can be drawn" in shown and "Friedman" in shown
-    assert "a: 1 diverged, 12 finished" in shown and "[bold]c[/bold]" in shown
-    drawn = {p.name for p in out.iterdir()}
     names = ("violins", "ecdf", "profiles", "critical_difference")
-    assert drawn == {f"{name}.{kind}" for name in names for kind in ("svg", "pdf", "png")}
-    tree = comparing.json_of(capsys, "--table", path, "--missing", "drop")
-    assert tree["across_datasets"]["nemenyi"]["models"][0] == "[bold]c[/bold]"
+    drawn = {f"{name}.{kind}" for name in names for kind in ("svg", "pdf", "png")}
+    assert {file.name for file in figures.iterdir()} == drawn
+    assert r"b\_b" in tex.read_text() and r"\bottomrule" in tex.read_text()
+    lines = [line for line in md.read_text().splitlines() if line.startswith("|")]
+    assert len({line.replace("\\|", "").count("|") for line in lines[:4]}) == 1
+    tree = comparing.json_of(capsys, path, "--missing", "drop")
+    assert tree["across"]["ranking"]["models"][0] == "[bold]c[/bold]"
     assert tree["unusable"][0]["what"] == "missing" and len(tree["pairs"]) == 7
 
 
@@ -182,28 +166,14 @@ def test_seeds_within_splits_are_no_replicates(
             rows += [f"{model},{split},{s},{draw.normal(centre, 0.001):.5f}" for s in range(10)]
     path = tmp_path / "n.csv"
     path.write_text("\n".join(rows))
-    tree = comparing.json_of(capsys, "--table", path)
+    tree = comparing.json_of(capsys, path)
     assert (tree["unit"], tree["averaged"]) == ("split", [10, 10])
     (pair,) = tree["pairs"]
-    assert pair["n"] == [6, 6] and pair["verdict"]["location_test"] == "paired_t"
-    parts = tree["models"][0]["variance_components"]
-    assert parts["splits"] == 6
-    careless = comparing.json_of(capsys, "--table", path, "--unit", "row")
-    assert careless["pairs"][0]["n"] == [60, 60]
+    assert pair["primary"] == "paired_t" and pair["tests"]["paired_t"]["n"] == [6]
+    assert tree["models"][0]["variance_components"]["splits"] == 6
+    careless = comparing.json_of(capsys, path, "--unit", "row")
+    assert careless["pairs"][0]["tests"]["welch_t"]["n"] == [60, 60]
     assert any("every row counts as independent" in line for line in careless["warnings"])
-
-
-def test_latex_and_markdown_can_be_pasted(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if a name breaks the table."""
-    path = tmp_path / "t.csv"
-    path.write_text("a_1 & b%,c|d\n0.5,0.6\n0.51,0.62\n0.52,0.61\n0.5,0.63\n0.49,0.6\n")
-    assert compare.main(["--table", str(path), "--latex"]) == 0
-    latex = capsys.readouterr().out
-    assert r"a\_1 \& b\% & 5 &" in latex and latex.count(r"\bottomrule") == 3
-    target = tmp_path / "t.md"
-    assert compare.main(["--table", str(path), "--markdown", str(target)]) == 0
-    rows = [line for line in target.read_text().splitlines() if line.startswith("|")]
-    assert len({line.replace("\\|", "").count("|") for line in rows[:4]}) == 1
 
 
 def test_pairs_are_used_where_most_units_are_shared(
@@ -213,10 +183,9 @@ def test_pairs_are_used_where_most_units_are_shared(
     rows = [f"A,{k},{0.1 * k}\nB,{k},{0.1 * k + 0.001 + 0.0001 * k}" for k in range(10)]
     path = tmp_path / "p.csv"
     path.write_text("model,split,score\n" + "\n".join([*rows, "B,99,0.5"]))
-    tree = comparing.json_of(capsys, "--table", path)
+    tree = comparing.json_of(capsys, path)
     (pair,) = tree["pairs"]
-    assert pair["verdict"]["location_test"] == "wilcoxon_signed_rank"
-    assert pair["verdict"]["higher"] == "b" and pair["pairs"] == 10
+    assert (pair["primary"], pair["shown"]) == ("wilcoxon_signed_rank", -1)
     assert any("the 10 units that both have, of 10 and 11" in line for line in tree["warnings"])
 
 
@@ -230,14 +199,11 @@ def test_fewer_than_three_scores_allow_no_conclusion(
     rows += [f"B,{draw.normal(0, 0.1):.4f}" for _ in range(40)]
     path = tmp_path / "few.csv"
     path.write_text("model,score\n" + "\n".join(rows))
-    tree = comparing.json_of(capsys, "--table", path)
+    tree = comparing.json_of(capsys, path)
     (pair,) = tree["pairs"]
-    assert pair["verdict"]["higher"] == ("a" if shown else None)
-    assert pair["verdict"]["location_test"] == "welch_t" and pair["verdict"]["wider"] is None
+    assert (pair["shown"], pair["wider"], pair["primary"]) == (int(shown), 0, "welch_t")
     rule = "models with 2 scores: fewer than 3 allow no conclusion, by rule, however small p is"
     assert (rule in tree["warnings"]) == (not shown)
-    assert pair["verdict"]["text"][0].startswith("No conclusion, by rule") == (not shown)
-    assert any("no conclusion is drawn by rule" in s for s in pair["verdict"]["text"]) != shown
     assert (tree["primary"]["detectable"] is None) == (not shown)
     assert tree["primary"]["fewest"] == few and tree["primary"]["needed"] >= 3
 
@@ -247,20 +213,16 @@ def test_equal_scores_are_one_run(tmp_path: Path, capsys: pytest.CaptureFixture)
     path = tmp_path / "equal.csv"
     rows = [f"{m},{seed},{score}\n" for m, score in (("A", 0.9), ("B", 0.8)) for seed in range(5)]
     path.write_text("model,seed,score\n" + "".join(rows))
-    tree = comparing.json_of(capsys, "--table", path)
+    tree = comparing.json_of(capsys, path)
     assert tree["pairs"] == [] and tree["warnings"] == []
-    assert tree["verdict"] == [
-        f"{m} gives {score} at every seed (5): one run, which no test is made of."
-        for m, score in (("A", "0.9000"), ("B", "0.8000"))
-    ]
-    assert tree["copies"][0] == {"model": "A", "dataset": "", "score": 0.9, "count": 5}
-    assert compare.main(["--table", str(path), "--figures", str(tmp_path / "figures")]) == 0
-    shown = capsys.readouterr().out
-    assert tree["verdict"][0] in " ".join(shown.split()) and "corrected p" not in shown
+    assert tree["copies"][0] == {"model": "A", "data_set": "", "score": 0.9, "count": 5}
+    said = "A gives 0.9000 at every seed (5): one run, which no test is made of."
+    shown = comparing.shown(capsys, path, "--save", tmp_path / "figures")
+    assert said in shown and "corrected p" not in shown
     others = [f"C,{seed},{0.7 + seed / 100}\n" for seed in range(5)]
     others += [f"D,{seed},0.{7 + seed // 4}\n" for seed in range(5)]  # ties are legitimate
     path.write_text("model,seed,score\n" + "".join(rows + others))
-    tree = comparing.json_of(capsys, "--table", path)
+    tree = comparing.json_of(capsys, path)
     assert [(pair["a"], pair["b"]) for pair in tree["pairs"]] == [("C", "D")]
 
 
@@ -275,10 +237,110 @@ def test_intervals_stay_between_the_scores_that_there_can_be(
         rows += [f"{model},{seed},{score * top}" for seed, score in enumerate(scores)]
     path = tmp_path / "t.csv"
     path.write_text("\n".join(rows))
-    tree = jaxeval.compare(path).to_dict()
-    ends = [of["summarize"]["mean_interval"] for of in tree["models"]]
-    (pair,) = tree["pairs"]
+    study = jaxeval.compare(path).study
+    a, b = (of.summary.mean_interval for of in study.models)
+    (pair,) = study.pairs
     free = metric == "bleu"
-    assert (ends[0]["high"] > top) == free and (ends[1]["low"] < 0) == free
-    assert free or (ends[0]["high"], ends[1]["low"]) == (top, 0.0)
-    assert (pair["difference"]["interval"]["high"] > top) is False or free
+    assert a and b and (a.high > top) == free and (b.low < 0) == free
+    assert free or (a.high, b.low) == (top, 0.0)
+    assert pair.interval.high <= top or free
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "count", "warned"),
+    [
+        ("split", "{}", 6, True),
+        ("cv_fold", "{}", 10, False),
+        ("cv_fold", "{}", 25, True),  # five cross-validations of five folds
+        ("split", "rep{}", 10, True),
+    ],
+)
+def test_splits_of_one_corpus_are_not_called_independent(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture,
+    column: str,
+    value: str,
+    count: int,
+    warned: bool,
+) -> None:
+    """Dies if random splits or repeated folds pass without a word, or ten folds do not."""
+    draw = np.random.default_rng(3)
+    rows = [
+        f"{m},{value.format(k)},{draw.normal(0.8, 0.05):.4f}" for m in "AB" for k in range(count)
+    ]
+    path = tmp_path / "splits.csv"
+    path.write_text("\n".join([f"model,{column},score", *rows]))
+    tree = comparing.json_of(capsys, path)
+    said = [line for line in tree["warnings"] if "where they overlap" in line]
+    assert tree["unit"] == "split" and warned == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("few", "n", "apart", "sd", "warned"),
+    [
+        (10, 30, 0.1, 4, True),
+        (10, 12, 0.1, 4, False),
+        (10, 30, 0.1, 1, False),
+        (10, 30, 0.0, 4, False),
+        (9, 30, 0.1, 4, False),  # Welch's test of nine scores
+    ],
+)
+def test_a_small_sample_that_is_the_wider_one_is_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture, few: int, n: int, apart: float, sd: float,
+    warned: bool,
+) -> None:  # fmt: skip
+    """Dies if p-values that are far too small are printed without a word, or all are doubted."""
+    rows = [f"A,{0.7 + apart + sd * k / 3000}" for k in range(-5, few - 5)]
+    rows += [f"B,{0.7 + (k / n - 0.5) / 250}" for k in range(n)]
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join(["model,score", *rows]))
+    warnings = comparing.json_of(capsys, path)["warnings"]
+    assert warned == any("scores of A are spread 2 times" in line for line in warnings)
+
+
+def test_a_model_of_one_score_ends_no_comparison_of_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if two models are not compared as a third has one finished run, or it is not said."""
+    path = tmp_path / "t.csv"
+    rows = [f"{m},{k},0.{k}{j},finished" for j, m in enumerate("AB", 1) for k in range(1, 6)]
+    rows += ["C,1,0.5,finished", "C,2,,failed"]
+    path.write_text("\n".join(["model,seed,score,status", *rows]))
+    tree = comparing.json_of(capsys, path)
+    assert len(tree["pairs"]) == 1
+    assert "left out, as they have one score each: C" in tree["warnings"]
+    with pytest.raises(JaxevalError, match=r"t\.csv: C: 1 score, which says nothing"):
+        comparing.main(path, "A", "B", "C")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["T", "A", "C"], "no model 'C'"),
+        (["T", "A"], "two or more models"),
+        (["T", "--column", "arch=model"], "--column arch=model: expected one of"),
+        (["T", "--unit", "split"], "--unit split: no such column"),
+        (["T", "--control", "C"], "no (model|control) 'C'"),
+        (["none.csv"], "no such file"),
+        (["items", "none.csv"], "no such file"),
+        (["logs", "nothing"], "no such file"),
+    ],
+)
+def test_bad_arguments_are_explained(tmp_path: Path, words: list[str], message: str) -> None:
+    """Dies if one of these is a traceback or goes on."""
+    path = str(comparing.table(tmp_path))
+    with pytest.raises(JaxevalError, match=message):
+        comparing.main(*(path if word == "T" else word for word in words))
+
+
+def test_names_may_look_like_anything(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a name is read as a flag, a formula or markup, or files are written in part."""
+    path = tmp_path / "t.csv"
+    scores = "".join(f"0.{k},0.{k + 1}\n" for k in range(1, 7))
+    path.write_text("--json,a$x_{$[/b]\n" + scores)
+    shown = comparing.shown(capsys, path, "--save", tmp_path / "f", "--", "--json", "a$x_{$[/b]")
+    assert "between --json and a$x_{$[/b] was" in shown
+    code = [sys.executable, "-m", "jaxeval.compare", str(tmp_path / "x.csv"), "A", "B"]
+    ended = subprocess.run(code, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("error: ") and ended.stderr.count("\n") == 1

@@ -1,155 +1,165 @@
-"""`python -m jaxeval.compare --log`: what is printed, written and returned."""
+"""`jaxeval compare logs`: what is printed, written, returned, and what is not claimed."""
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval.compare import __main__ as compare
 from jaxeval.errors import ConfigError, DataError
-from tests.runs.logs import models, verb, writing
+from jaxeval.report import text
+from tests import comparing
+from tests.runs.logs import models, writing
+
+Shown = pytest.CaptureFixture
 
 
-def test_the_difference_is_that_of_the_items(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def _json(capsys: Shown, *words: object, status: int = 0) -> dict[str, Any]:
+    return comparing.json_of(capsys, "logs", *words, "--resamples", "99", status=status)
+
+
+def _shown(capsys: Shown, *words: object, status: int = 0) -> str:
+    return comparing.shown(capsys, "logs", *words, "--resamples", "99", status=status)
+
+
+def _gate(*words: object) -> int:
+    return comparing.main("logs", *words, "--gate", "--resamples", "99")
+
+
+def _scores(folder: Path, of_models: Mapping[str, Sequence[object]], **also: object) -> Path:
+    """A file of scores a model."""
+    folder.mkdir(exist_ok=True)
+    for name, scores in of_models.items():
+        lines = [{"item": f"i{k}", "score": score, **also} for k, score in enumerate(scores)]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
+
+
+def test_the_difference_is_that_of_the_items(tmp_path: Path, capsys: Shown) -> None:
     """Dies if the sentence names another model, mean, number of items or p-value than the JSON, or
     if the JSON's are not those of the logs."""
     folder = models.logs(tmp_path, {"new": 0.8, "old": 0.0})
-    means = {
-        name: np.mean(s) for name, s in models.answers({"new": 0.8, "old": 0.0}, seed=3).items()
-    }
-    tree = verb.as_json(capsys, "--log", folder)
-    (pair,) = tree["pairs"]
-    assert [mean["value"] for mean in pair["means"]] == pytest.approx([*means.values()])
-    assert pair["difference"]["value"] == pytest.approx(means["new"] - means["old"])
-    assert pair["p_adjusted"] == pair["difference"]["p_value"] < 0.001
+    answers = models.answers({"new": 0.8, "old": 0.0}, seed=3)
+    new, old = (np.mean(answers[name]) for name in ("new", "old"))
+    (pair,) = _json(capsys, folder)["pairs"]
+    assert [mean["value"] for mean in pair["means"]] == pytest.approx([new, old])
+    assert pair["value"] == pytest.approx(new - old)
+    assert pair["p_adjusted"] == pair["p_value"] < 0.001
     assert pair["tests"].keys() == {"sign_flips", "mcnemar"}
-    shown = verb.shown(capsys, "--log", folder)
-    gap = 100 * (means["new"] - means["old"])
+    shown = _shown(capsys, folder)
+    gap = 100 * (new - old)
     assert shown.startswith(f"new is better than old: acc {gap:.2f} points higher, 95 % CI [")
     assert "p < .001 (over other items, these runs; 120 items, 1 run each). acc (%)" in shown
     assert "this says nothing of other runs" in shown
-    assert tree["answer"][0] in shown
-    told = verb.shown(capsys, "--log", folder, "--details")
-    assert f"{100 * means['new']:.2f} (new) and {100 * means['old']:.2f} (old)" in told
-    assert pair["text"] in " ".join(tree["verdict"])
+    shown = _shown(capsys, folder, "--details")
+    assert f"{100 * new:.2f} (new) and {100 * old:.2f} (old)" in shown
 
 
-def test_swapped_models_mirror_everything(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_swapped_models_mirror_everything(tmp_path: Path, capsys: Shown) -> None:
     """Dies if a direction, an outcome or an interval rests on the order of models."""
-    folder = models.logs(tmp_path, {"new": 0.4, "old": 0.0})
-    ab = verb.as_json(capsys, "new", "old", "--log", folder, "--margin", "0.01")
-    ba = verb.as_json(capsys, "old", "new", "--log", folder, "--margin", "0.01")
-    (first,), (second,) = ab["pairs"], ba["pairs"]
-    low, high = first["difference"]["interval"]["low"], first["difference"]["interval"]["high"]
-    assert second["difference"]["value"] == pytest.approx(-first["difference"]["value"])
-    assert second["difference"]["interval"]["low"] == pytest.approx(-high)
-    assert second["difference"]["interval"]["high"] == pytest.approx(-low)
-    assert {first["outcome"], second["outcome"]} in ({"better", "worse"}, {"not shown"})
-    begin = first["text"].split(":")[0]
-    assert begin in ("new scores higher than old", "No difference between new and old was shown")
-    if begin.startswith("new"):
-        assert second["text"].startswith(begin)
-
-
-def test_of_losses_lower_is_better(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if the log's own direction is not read, in a sentence or in the gate."""
-    folder = models.logs(tmp_path, {"new": 0.8, "old": -0.2}, metrics={"error": False})
-    words = ("new", "old", "--log", folder, "--gate")
-    tree = verb.as_json(capsys, *words, status=3)
-    assert tree["pairs"][0]["difference"]["value"] > 0 and tree["outcome"] == "worse"
-    assert tree["pairs"][0]["text"].startswith(
-        "new scores higher than old, and so old is the better one: "
+    models.logs(tmp_path, {"new": 0.4, "old": 0.0})
+    paths = [f"{name}={tmp_path / name}" for name in ("new", "old")]
+    (first,), (second,) = (
+        _json(capsys, *of, "--margin", "0.01")["pairs"] for of in (paths, paths[::-1])
     )
-    assert verb.as_json(capsys, "old", "new", "--log", folder, "--gate")["outcome"] == "better"
+    assert second["value"] == pytest.approx(-first["value"])
+    assert second["interval"]["low"] == pytest.approx(-first["interval"]["high"])
+    assert second["interval"]["high"] == pytest.approx(-first["interval"]["low"])
+    outcomes = {of["by_margin"]["outcome"] for of in (first, second)}
+    assert outcomes in ({"better", "worse"}, {"not shown"})
+    assert first["shown"] == -second["shown"]
 
 
-def test_runs_items_and_both(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if the three generalisations are one, or if the verdict rests on another than the one
+def test_of_losses_lower_is_better(tmp_path: Path, capsys: Shown) -> None:
+    """Dies if the log's own direction is not read, in a sentence or in the gate."""
+    models.logs(tmp_path, {"new": 0.8, "old": -0.2}, metrics={"error": False})
+    new, old = (f"{name}={tmp_path / name}" for name in ("new", "old"))
+    tree = _json(capsys, new, old, "--gate", status=3)
+    assert tree["pairs"][0]["value"] > 0 and tree["outcome"] == "worse"
+    shown = _shown(capsys, new, old, "--details")
+    assert "new scores higher than old, and so old is the better one: " in shown
+    assert _json(capsys, old, new, "--gate")["outcome"] == "better"
+
+
+def test_runs_items_and_both(tmp_path: Path, capsys: Shown) -> None:
+    """Dies if the three generalisations are one, or if the answer rests on another than the one
     that was asked for."""
     folder = models.runs(tmp_path, {"a": 0.5, "b": 0.1})
-    tree = verb.as_json(capsys, "--log", folder)
-    (pair,) = tree["pairs"]
-    assert [*pair["over"]] == ["items", "runs", "items and runs"]
-    errors = {name: estimate["se"] for name, estimate in pair["over"].items()}
+    (pair,) = _json(capsys, folder)["pairs"]
+    errors = {" and ".join(of["over"]): of["se"] for of in pair["over"]}
+    assert [*errors] == ["items", "runs", "items and runs"] and len({*errors.values()}) == 3
     assert errors["items and runs"] > max(errors["items"], errors["runs"])
-    assert len({*errors.values()}) == 3
     for over in ("items", "runs", "items,runs"):
-        (pair,) = verb.as_json(capsys, "--log", folder, "--over", over)["pairs"]
-        name = over.replace(",", " and ")
-        assert pair["over"][name].pop("p_adjusted") == pair["difference"]["p_value"]  # one pair
-        assert pair["difference"] == pair["over"][name]
-        assert pair["difference"]["sizes"]["runs"] == [4, 4]
-    shown = verb.shown(capsys, "--log", folder, "--over", "runs")
+        (pair,) = _json(capsys, folder, "--over", over)["pairs"]
+        (of,) = (of for of in pair["over"] if of["over"] == over.split(","))
+        assert pair["difference"] == of and of["sizes"]["runs"] == [4, 4]
+    shown = _shown(capsys, folder, "--over", "runs", "--details")
     assert "over other runs, these items" in shown and "says nothing of other runs" not in shown
+    assert "Scored on different items" not in shown
     (tmp_path / "one").mkdir()
     single = models.runs(tmp_path / "one", {"a": 0.5, "b": 0.1}, runs=1)
     with pytest.raises(DataError, match="over runs: expected two or more runs"):
-        compare.main(["--log", str(single), "--over", "items,runs"])
+        comparing.main("logs", single, "--over", "items,runs")
 
 
-def test_few_items_and_copies_are_said(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if ten items pass without a warning, or two copies of a run for two runs."""
+def test_few_items_copies_and_failed_items_are_said(tmp_path: Path, capsys: Shown) -> None:
+    """Dies if ten items pass without a warning, copied runs count as runs, or an unmatched or a
+    failed item is dropped without a word."""
     (tmp_path / "few").mkdir()
     few = models.runs(tmp_path / "few", {"a": 0.5, "b": 0.0}, runs=2, items=10)
-    assert "Only 10 items" in verb.shown(capsys, "--log", few)
-    for model in "ab":
-        scores = {"none": [1.0, 0.0, 0.0, 1.0]}
-        writing.lm_eval(tmp_path / "greedy", model, scores)
-        writing.lm_eval(tmp_path / "greedy", model, scores, date="2026-04-01T00-00-00.1")
-    shown = verb.shown(capsys, "--log", tmp_path / "greedy")
-    assert "as another on every item: 1 of 2; decoding that draws nothing gives" in shown
+    assert "Only 10 items" in _shown(capsys, few)
+    new, old = [1.0] * 60 + [0.0] * 10, [0.0, 1.0] * 35
+    copies = {"a": [[s] * 3 for s in new], "b": [[s] * 3 for s in old]}
+    folder = _scores(tmp_path / "copies", copies)
+    with pytest.raises(DataError, match="over runs: expected two or more runs"):
+        comparing.main("logs", folder, "--over", "runs")
+    assert _json(capsys, folder)["pairs"][0]["difference"]["sizes"]["runs"] == [1, 1]
+    lacking = {"a": [k % 2 for k in range(40)], "b": [None, *(k % 2 for k in range(1, 33))]}
+    shown = _shown(capsys, _scores(tmp_path / "lacking", lacking))
+    assert "8 items are left out: b lacks 7 (i33, i34, i35 ...)" in shown
+    assert "answers that have no score: 1 of b" in shown and "; 32 items, 1 run each" in shown
 
 
-def test_clusters(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_clusters(tmp_path: Path, capsys: Shown) -> None:
     """Dies if --cluster changes nothing."""
     folder = models.logs(tmp_path, {"a": 0.5, "b": 0.0})
-    alone = verb.as_json(capsys, "--log", folder)["pairs"][0]["difference"]
-    clustered = verb.as_json(capsys, "--log", folder, "--cluster", "passage")["pairs"][0][
-        "difference"
-    ]
-    assert (alone["sizes"]["clusters"], clustered["sizes"]["clusters"]) == (
-        models.ITEMS,
-        models.ITEMS // 3,
+    alone, clustered = (
+        _json(capsys, folder, *more)["pairs"][0]["difference"]
+        for more in ((), ("--cluster", "passage"))
     )
+    assert alone["sizes"]["clusters"] == models.ITEMS == 3 * clustered["sizes"]["clusters"]
     assert alone["value"] == clustered["value"] and alone["se"] != clustered["se"]
 
 
-def test_several_tasks_and_models(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_several_tasks_and_models(tmp_path: Path, capsys: Shown) -> None:
     """Dies if p-values are not Holm's over pairs and tasks, if a mean over tasks does not say over
     which tasks, or if models that do not differ are told apart."""
     for task in ("arc", "boolq", "copa"):
         models.logs(tmp_path, {"a": 0.9, "b": 0.9, "c": -0.3}, task)
-    tree = verb.as_json(capsys, "--log", tmp_path)
-    raw = sorted(pair["difference"]["p_value"] for pair in tree["pairs"])
-    assert len(raw) == 9
+    tree = _json(capsys, tmp_path)
+    raw = sorted(pair["p_value"] for pair in tree["pairs"])
     holm = np.maximum.accumulate([p * (9 - k) for k, p in enumerate(raw)])
     adjusted = sorted(pair["p_adjusted"] for pair in tree["pairs"])
-    assert adjusted == pytest.approx(np.minimum(holm, 1.0))
-    assert [place["rank"] for place in tree["places"]][-1] == 3
-    assert sorted(tree["tie_groups"][0]) == ["a", "b"]
-    shown = verb.shown(capsys, "--log", tmp_path)
+    assert len(raw) == 9 and adjusted == pytest.approx(np.minimum(holm, 1.0))
+    rows = tree["board"]["rows"]
+    assert [row["rank"] for row in rows][-1] == 3
+    assert {*rows[0]["groups"]} & {*rows[1]["groups"]} and rows[2]["beaten"]
+    shown = _shown(capsys, tmp_path, "--details")
     assert shown.startswith(
         "a scores best in the mean over 3 tasks; b cannot be told from it; c is worse. Task by "
         "task, a leads: it is better than c on all 3 tasks; elsewhere no difference was shown."
     )
-    told = verb.shown(capsys, "--log", tmp_path, "--details")
-    assert "Mean over these 3 tasks: a scores higher than c" in told
-    assert "No difference in the mean over tasks was shown between " in told
-    assert "Tasks as a sample of such tasks: 95 % CI [" in told
-    assert (
-        "95 % CIs of means by Jeffreys, effective number of answers; of differences by t, "
-        "Satterthwaite, two items added; of tasks as a sample by t, Satterthwaite; of ranks by "
-        "Holm's tests of all pairs"
-    ) in tree["signature"]
+    assert "Mean over these 3 tasks: a scores higher than c" in shown
+    assert "No difference in the mean over tasks was shown between " in shown
+    assert "Tasks as a sample of such tasks: 95 % CI [" in shown
+    assert "Holm over 9 pairs and tasks, and over 3 pairs in the mean over tasks" in shown
 
 
-def test_only_some_tasks(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_only_some_tasks(tmp_path: Path, capsys: Shown) -> None:
     """Dies if p-values are corrected for other tasks, or a misspelt one passes."""
     for task, right in (("mmlu_law", 4), ("mmlu_art", 5), ("arc", 6)):
         for model, more in (("a", 1), ("b", 0)):
@@ -159,120 +169,161 @@ def test_only_some_tasks(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
             ]
             with (tmp_path / f"{model}.jsonl").open("a") as file:
                 file.writelines(json.dumps(line) + "\n" for line in lines)
-    logs = ("a", "b", "--log", tmp_path)
-    one, fitting = (verb.as_json(capsys, *logs, "--task", t) for t in ("arc", "mmlu_*"))
-    assert [task["task"] for task in one["tasks"]] == ["arc"]
-    assert [task["task"] for task in fitting["tasks"]] == ["mmlu_law", "mmlu_art"]
-    whole = {pair["task"]: pair for pair in verb.as_json(capsys, *logs)["pairs"]}
+    one, fitting = (_json(capsys, tmp_path, "--task", t) for t in ("arc", "mmlu_*"))
+    assert [task["data_set"] for task in one["data_sets"]] == ["arc"]
+    assert [task["data_set"] for task in fitting["data_sets"]] == ["mmlu_law", "mmlu_art"]
+    whole = {pair["data_set"]: pair for pair in _json(capsys, tmp_path)["pairs"]}
     (alone,) = one["pairs"]
-    assert alone["difference"]["p_value"] == whole["arc"]["difference"]["p_value"]
-    assert alone["p_adjusted"] == alone["difference"]["p_value"] < whole["arc"]["p_adjusted"]
-    assert len(verb.as_json(capsys, *logs, "--task", "arc", "--task", "mmlu_*")["tasks"]) == 3
+    assert alone["p_adjusted"] == alone["p_value"] == whole["arc"]["p_value"]
+    assert alone["p_adjusted"] < whole["arc"]["p_adjusted"]
     with pytest.raises(DataError, match=r"--task: no task 'mmlu' in the logs; .*mmlu_law"):
-        compare.main([*map(str, logs), "--task", "mmlu"])
+        comparing.main("logs", tmp_path, "--task", "mmlu")
 
 
-def test_unequal_metrics_have_no_mean(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if tasks of two metrics are averaged in silence."""
-    models.logs(tmp_path, {"a": 1.0, "b": -0.5})
-    models.logs(tmp_path, {"a": 1.0, "b": -0.5}, "gsm8k", metrics={"exact_match": True})
-    tree = verb.as_json(capsys, "--log", tmp_path, "--gate")
-    assert tree["overall"] == [] and tree["notes"]
-    assert "acc" in tree["notes"][0] and "exact_match" in tree["notes"][0]
-    assert tree["outcome"] == "better"  # on each of them
+def test_unequal_metrics_and_scales_have_no_mean(tmp_path: Path, capsys: Shown) -> None:
+    """Dies if tasks of two metrics, or percentages and fractions, are averaged in silence."""
+    models.logs(tmp_path / "two", {"a": 1.0, "b": -0.5})
+    models.logs(tmp_path / "two", {"a": 1.0, "b": -0.5}, "gsm8k", metrics={"exact_match": True})
+    tree = _json(capsys, tmp_path / "two", "--gate")
+    assert tree["overall"] == [] and "acc" in tree["notes"][0]
+    assert "exact_match" in tree["notes"][0] and tree["outcome"] == "better"  # on each of them
+    for task, scale in (("arc", 1), ("boolq", 100)):
+        scores = {"a": [scale, 0] * 10, "b": [0, 0, scale, 0] * 5}
+        _scores(tmp_path / task, scores, task=task)
+    tree = _json(capsys, tmp_path / "arc", tmp_path / "boolq")
+    assert tree["overall"] == []
+    assert "scores on boolq are above 1, those on arc are not" in tree["notes"][0]
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--log", "x", "--table", "y"], "--log with --table: expected logs alone"),
-        (["--log", "x", "--control", "a"], "--log with --control"),
-        (["--log", "x", "--correction", "bonferroni"], "corrected by Holm"),
-        (["--table", "x", "--over", "items"], "--over: expected with --log"),
-        (["--runs", "x", "--gate"], "--gate: expected with --log"),
-        (["--log", "x", "--json", "-", "--junit", "-"], "at most one to go to stdout"),
-    ],
+    ("skills", "margin", "status"),
+    [((1.0, -0.5), "", 0), ((0.0, 0.0), "", 1), ((-0.5, 1.0), "", 3), ((0.9, 0.2), "0.5", 1)],
 )
-def test_what_does_not_go_together_is_refused(words: Sequence[str], said: str) -> None:
-    """Dies if an argument is passed over in silence."""
-    with pytest.raises(ConfigError, match=re.escape(said)):
-        compare.main(words)
-
-
-def test_over_is_checked(capsys: pytest.CaptureFixture) -> None:
-    """Dies if a misspelt factor is passed over."""
-    with pytest.raises(SystemExit):
-        compare.main(["--log", "x", "--over", "item"])
-    assert "expected items, runs or items,runs, got 'item'" in capsys.readouterr().err
-
-
-def test_the_example_of_the_docs(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+def test_the_gate_has_a_code_of_its_own(
+    tmp_path: Path, capsys: Shown, skills: tuple[float, float], margin: str, status: int
 ) -> None:
-    """Dies if the page shows another output than the command prints."""
-    page = (Path(__file__).parents[1] / "docs" / "evaluation_logs.md").read_text()
-    example = page.split("## An example")[1]
-    monkeypatch.chdir(tmp_path)
-    exec(example.split("```python\n")[1].split("```")[0], {})
-    (command,) = re.findall("^    jaxeval compare (.*)$", example.split("```text")[0], re.M)
-    compare.main(command.split())
-    shown = capsys.readouterr().out.strip()
-    expected = example.split("```text\n")[1].split("```")[0].strip()
-    assert [line.rstrip() for line in shown.splitlines()] == [
-        line.rstrip() for line in expected.splitlines()
-    ]
+    """Dies if better, not shown and worse share an exit code, or if a margin is not kept."""
+    folder = models.logs(tmp_path, dict(zip("ab", skills, strict=True)))
+    words = [folder, *(("--margin", margin) if margin else ())]
+    shown = _shown(capsys, *words, "--gate", status=status)
+    said = {0: "a is better than b", 1: "a was not shown to be better or worse", 3: "a is worse"}
+    assert f"gate: {said[status]}" in shown and shown.endswith(f"(exit code {status})")
+    _shown(capsys, *words)  # without --gate the command does what it was asked for
 
 
-def test_items_that_are_left_out_are_named(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if an unmatched or a failed item is dropped without a word."""
-    lines = {name: [{"item": f"i{k}", "score": k % 2} for k in range(40)] for name in "ab"}
-    lines["b"] = [{"item": "i0", "score": None}, *lines["b"][1:33]]
-    for name, of_model in lines.items():
-        text = "".join(json.dumps(line) + "\n" for line in of_model)
-        (tmp_path / f"{name}.jsonl").write_text(text)
-    shown = verb.shown(capsys, "--log", tmp_path)
-    assert "8 items are left out: b lacks 7 (i33, i34, i35 ...)" in shown
-    assert "answers that have no score: 1 of b" in shown
-    assert "; 32 items, 1 run each" in shown
-
-
-def test_sentences_rest_on_corrected_p_values(
-    tmp_path: Path, capsys: pytest.CaptureFixture
+@pytest.mark.parametrize(("margin", "status"), [("0.2", 0), ("0.5", 1)])
+def test_the_gate_says_what_decides(
+    margin: str, status: int, tmp_path: Path, capsys: Shown
 ) -> None:
+    """Dies if the mean over tasks is not what decides, or its p-value is not that of the margin;
+    or if a model that is worse on one task passes."""
+    folder = tmp_path / "logs"
+    for task in ("arc", "boolq"):
+        models.logs(folder, {"a": 0.9, "b": -0.2}, task)
+    words = [folder, "--gate", "--margin", margin]
+    tree = _json(capsys, *words, status=status)
+    outcome = (
+        "a is better than b" if status == 0 else "a was not shown to be better or worse than b"
+    )
+    said = f"{outcome} by more than {100 * float(margin):g} points in the mean over tasks"
+    assert f"gate: {said} (exit code {status})" in _shown(capsys, *words, status=status)
+    (overall,) = tree["overall"]
+    mean = overall["difference"]
+    low, high = mean["interval"]["low"], mean["interval"]["high"]
+    se = (high - low) / 2 / stats.t.ppf(0.975, mean["df"])
+    p = 2 * stats.t.sf(((low + high) / 2 - float(margin)) / se, mean["df"])
+    assert overall["by_margin"]["p_outcome"] == pytest.approx(min(p, 1.0))
+    models.logs(folder, {"a": -0.6, "b": 1.4}, "copa")
+    assert _gate(folder) == 3
+
+
+def test_the_gate_refuses_what_it_cannot_judge(tmp_path: Path) -> None:
+    """Dies if a gate could pass on three models or one."""
+    folder = models.logs(tmp_path, dict.fromkeys("abc", 0.0))
+    with pytest.raises(ConfigError, match="--gate: expected two models, found 3"):
+        _gate(folder)
+    with pytest.raises(DataError, match=r"one model \(a\); expected two or more"):
+        comparing.main("logs", folder / "a")
+
+
+def test_the_gate_needs_answers_and_tasks(tmp_path: Path, capsys: Shown) -> None:
+    """Dies if a model that fails on hard items or has no log of a task passes, if the report does
+    not say why, or if --missing cannot accept it."""
+    easy, hard = [1.0] * 60 + [0.0] * 10, [0.0] * 30
+    old = [0.0, 1.0] * 35
+    failing = _scores(tmp_path / "failing", {"new": [*easy, *[None] * 30], "old": [*old, *hard]})
+    shown = _shown(capsys, failing, "--gate", status=1)
+    assert "30 % of new's answers failed" in shown and "30 items are left out" in shown
+    assert _gate(failing, "--missing", "drop") == 0
+    assert _json(capsys, failing)["outcome"] == "not shown"  # without the gate as well
+    few = _scores(tmp_path / "few", {"new": [*easy, *[None] * 3], "old": [*old, *hard[:3]]})
+    assert _gate(few) == 0
+    assert _gate(_scores(tmp_path / "lacking", {"new": easy, "old": [*old, *hard]})) == 1
+    for model, task in (("new", "easy"), ("old", "easy"), ("old", "hard")):
+        (tmp_path / model).mkdir(exist_ok=True)
+        _scores(tmp_path / model / task, {"scores": easy if model == "new" else old}, task=task)
+    shown = _shown(capsys, *(f"{m}={tmp_path / m}" for m in ("new", "old")), "--gate", status=1)
+    assert "new has no scores on hard" in shown
+
+
+def test_a_task_that_is_left_out_does_not_pass(tmp_path: Path, capsys: Shown) -> None:
+    """Dies if the gate passes where one model lacks the metric that is asked for, if it does not
+    where that is accepted or no model has it, or if a misspelt metric drops its task."""
+    folder = models.logs(tmp_path, {"a": 1.4, "b": -0.6})
+    models.logs(folder, {"a": -0.6, "b": 1.4}, "gsm", metrics={"em": True})
+    assert _gate(folder, "--metric", "acc") == 0  # gsm is not asked for
+    assert _gate(folder, "--metric", "acc,em") == 3
+    with pytest.raises(DataError, match="--metric: no task has a metric 'emm'"):
+        _gate(folder, "--metric", "acc,emm")
+    models.logs(folder, {"a": 1.4}, "nq", metrics={"em": True})
+    models.logs(folder, {"b": 1.4}, "nq", metrics={"f1": True})
+    capsys.readouterr()
+    assert _gate(folder, "--metric", "acc,f1") == 1
+    assert "nq" in capsys.readouterr().out
+    assert _gate(folder, "--metric", "acc,f1", "--missing", "drop") == 0
+
+
+def test_an_error_of_0_is_not_known(tmp_path: Path, capsys: Shown) -> None:
+    """Dies if a difference without any spread is shown with certainty, rounding or not; or is said
+    not to be one; or if p < .001 of a permutation stands beside "nothing is shown"."""
+    same = _scores(tmp_path / "same", {"a": [1.3, 1.4], "b": [1.3, 1.4]})
+    shown = _shown(capsys, same)
+    assert shown.startswith("a and b score the same on all items, which says nothing of others.")
+    assert "No difference" not in shown
+    folder = _scores(tmp_path / "gap", {"a": [1.3, 1.4], "b": [1.1, 1.2]})
+    (pair,) = _json(capsys, folder, "--gate", status=1)["pairs"]
+    assert pair["p_value"] is pair["p_adjusted"] is pair["interval"]["low"] is None
+    scores = [0.1 * k for k in range(9)]
+    above = [score + 0.001 for score in scores]
+    shown = _shown(capsys, _scores(tmp_path / "x", {"a": scores, "b": above}), "--details")
+    assert "its error cannot be told" in shown and "Items alone" not in shown
+    above[0] += 0.5
+    shown = _shown(capsys, _scores(tmp_path / "y", {"a": scores, "b": above}), "--details")
+    assert "its error cannot be told" not in shown and "Items alone" in shown
+
+
+def test_no_interval_beyond_what_accuracies_can_differ(tmp_path: Path, capsys: Shown) -> None:
+    """Dies if an interval of points ends beyond 100, or if the test is made of the shown ends."""
+    folder = _scores(tmp_path, {"a": [1, 1, 1, 0], "b": [0, 0, 0, 0]}, metric="accuracy")
+    assert _json(capsys, folder)["pairs"][0]["difference"]["interval"]["high"] > 1
+    assert ", 100.00]" in _shown(capsys, folder)
+
+
+def test_sentences_rest_on_corrected_p_values(tmp_path: Path, capsys: Shown) -> None:
     """Dies if a difference that the correction does not leave is called one, or if it is not said
     why its interval excludes 0."""
     for task in ("arc", "boolq", "copa"):
         models.logs(tmp_path, {"a": 0.9, "b": 0.7, "c": -0.3}, task)
-    pairs = verb.as_json(capsys, "--log", tmp_path)["pairs"]
-    between = [p for p in pairs if p["difference"]["p_value"] <= 0.05 < p["p_adjusted"]]
-    assert between
-    for pair in pairs:
-        uncorrected, interval = pair["difference"]["p_value"], pair["difference"]["interval"]
-        reason = f"after the correction (p = {uncorrected:.3f} without it)".replace("0.", ".")
-        assert (reason + ", though the CI excludes 0: " in pair["text"]) is (pair in between)
-        assert (interval["low"] > 0 or interval["high"] < 0) is (uncorrected <= 0.05)
-    assert all(pair["text"].startswith("No difference between a and b") for pair in between)
+    pairs = _json(capsys, tmp_path)["pairs"]
+    between = [p for p in pairs if p["p_value"] <= 0.05 < p["p_adjusted"]]
+    shown = _shown(capsys, tmp_path, "--details")
+    assert between and all(pair["shown"] == 0 for pair in between)
+    for pair in between:
+        reason = f"after the correction (p {text.p_value(pair['p_value'])} without it)"
+        assert f"{reason}, though the CI excludes 0: " in shown
 
 
-@pytest.mark.parametrize("tasks", [("arc",), ("arc", "boolq")])
-def test_ranks_are_headed_by_what_they_are_of(
-    tmp_path: Path, tasks: tuple[str, ...], capsys: pytest.CaptureFixture
-) -> None:
-    """Dies if the ranks on one task are said to be by a mean over tasks."""
-    for task in tasks:
-        models.logs(tmp_path, {"a": 1.0, "b": 0.0, "c": -1.0}, task)
-    assert compare.main(["--log", str(tmp_path), "--resamples", "99"]) == 0
-    first, *lines = filter(None, capsys.readouterr().out.splitlines())
-    assert ("in the mean over 2 tasks" in first) is (len(tasks) > 1)
-    head = next(line.split() for line in lines if "rank" in line)
-    assert head[:4] == ["acc", "(%)", "items", "runs"]
-    (of_c,) = (line.split() for line in lines if line.startswith("c  "))
-    assert of_c[1] == str(len(tasks) * models.ITEMS)  # else those of one task
-
-
-def test_notes_are_of_what_is_compared_and_folded(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_notes_are_of_what_is_compared_and_folded(tmp_path: Path, capsys: Shown) -> None:
     """Dies if --task X warns of other tasks, a model without the metric ends the comparison, or
     twelve tasks that lack a metric take twelve lines."""
     skills = {"a": 0.9, "b": 0.0}
@@ -280,41 +331,29 @@ def test_notes_are_of_what_is_compared_and_folded(
     for k in range(12):
         models.logs(tmp_path, skills, f"other{k}", metrics={"acc": True})
     models.logs(tmp_path, {"c": 0.5}, "arc")
-    models.logs(tmp_path, {"a": 0.9}, "cut")
-    (cut,) = tmp_path.glob("a/samples_cut_*")
-    cut.write_text("".join(cut.read_text().splitlines(keepends=True)[:9]))
-    shown = verb.shown(capsys, "--log", tmp_path, "--metric", "f1")
+    shown = _shown(capsys, tmp_path, "--metric", "f1")
     assert "c has no metric f1; left out" in shown
     several = "12 tasks (other0, other10, other11 ...): no metric f1 of all models"
     assert f"{several} (it has acc); left out" in shown
-    assert "holds 9 of the 120 answers" in shown and "cut: no log of b; left out" in shown
-    told = verb.shown(capsys, "--log", tmp_path, "--metric", "f1", "--details")
-    assert told.count("no metric f1 of all models (it has acc); left out") == 12
-    one = verb.as_json(capsys, "--log", tmp_path, "--metric", "f1", "--task", "arc")
-    assert one["warnings"] == ["c has no metric f1; left out"]
-    assert one["models"] == ["a", "b"]
-    with pytest.raises(DataError, match="task arc: no metric f1 of all models"):
-        compare.main(["a", "c", "--log", str(tmp_path), "--metric", "f1", "--task", "arc"])
+    one = _json(capsys, tmp_path, "--metric", "f1", "--task", "arc")
+    assert one["warnings"] == ["c has no metric f1; left out"] and one["models"] == ["a", "b"]
 
 
-def test_many_tasks_fit_a_screen(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if three models on twenty tasks take more than 45 lines, two on one more than 12, or a
+def test_many_tasks_fit_a_screen(tmp_path: Path, capsys: Shown) -> None:
+    """Dies if three models on twenty tasks take more than 50 lines, two on one more than 14, or a
     table is wider than 100 columns."""
     skills = {"org/large-7b": 0.9, "org/medium-3b": 0.3, "org/small-1b": 0.0}
     for k in range(20):
         models.logs(tmp_path, skills, f"mmlu_task_{k}")
-    for words, most in (([], 45), (["--task", "mmlu_task_1", *[*skills][:2]], 12)):
-        words = ["--log", str(tmp_path), "--resamples", "99", *words]
-        assert compare.main([*words[4:], *words[:4]] if len(words) > 4 else words) == 0
+    for words, most in (([], 50), (["--task", "mmlu_task_1"], 24)):
+        comparing.main("logs", tmp_path, "--resamples", "99", *words)
         lines = capsys.readouterr().out.splitlines()
         assert sum(1 + (len(line) - 1) // 100 for line in lines) <= most
         tables = [line for line in lines if re.search(r"\d  +\d", line)]
         assert len(tables) >= 2 and max(map(len, tables)) <= 100
 
 
-def test_items_that_ended_in_an_error_are_tested(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_items_that_ended_in_an_error_are_tested(tmp_path: Path, capsys: Shown) -> None:
     """Dies if answers that failed leave the answer as it was, or their shares are not compared."""
     names = {"new": 12, "old": 0}
     for name, failing in names.items():
@@ -325,11 +364,17 @@ def test_items_that_ended_in_an_error_are_tested(
         ]
         head = {**writing.inspect_head(), "model": name}
         writing.inspect_json(tmp_path / f"{name}.json", head, samples)
-    tree = verb.as_json(capsys, "--log", tmp_path, "--missing", "drop")
-    assert tree["tasks"][0]["failed_items"] == names
-    (test,) = tree["failures"]
+    tree = _json(capsys, tmp_path, "--missing", "drop")
+    assert tree["data_sets"][0]["failed"] == names
+    (test,) = tree["failures"]["tests"]
     assert (test["a"], test["higher"]) == ("new", 1)
     assert test["p_value"] == pytest.approx(stats.fisher_exact([(12, 48), (0, 60)]).pvalue)
     said = "12 of 60 items of new failed, none of 60 of old; new fails more often than old"
-    assert said in tree["answer"][-1]
-    assert said in verb.shown(capsys, "--log", tmp_path, "--missing", "drop")
+    assert said in _shown(capsys, tmp_path, "--missing", "drop")
+
+
+def test_names_of_files_are_escaped(tmp_path: Path, capsys: Shown) -> None:
+    """Dies if control characters of a file's name reach the terminal."""
+    folder = _scores(tmp_path / "\x1b[31m", {"a\x1b[1m": [1, 0, 1], "b": [0, 0, 1]})
+    shown = _shown(capsys, folder)
+    assert "\\x1b[31m" in shown and "\x1b[" not in shown

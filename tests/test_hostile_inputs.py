@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -17,12 +16,13 @@ import pytest
 from jaxeval import __main__ as verbs
 from jaxeval import cli, files
 from jaxeval.config import reading, toml
-from jaxeval.data import semeval, text
+from jaxeval.data import labelled_text, text
 from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsing
 from jaxeval.report import figures, latex_markdown, tables
 from jaxeval.runs import imported
 from jaxeval.space import distributions
-from jaxeval.stats.pairwise import Rules
+from jaxeval.stats.rules import Rules
+from tests import comparing
 
 _ESCAPE = "a\x1b[31mred\x07\u202e"
 _ESCAPED = r"a\x1b[31mred\x07\u202e"
@@ -42,22 +42,15 @@ def _array_file() -> bytes:
         (".".join("a" * 1000) + " = 1", "expected at most 16 levels"),
     ],
 )
-def test_toml_of_any_depth(tmp_path: Path, body: str, said: str) -> None:
+def test_settings_of_any_depth(tmp_path: Path, body: str, said: str) -> None:
     """Dies if a parser's own error passes, or deep tables reach the recursion of what follows."""
     path = tmp_path / "c.toml"
     path.write_text(body)
     with pytest.raises(ConfigError, match=said) as caught:
         reading.read_toml(path)
     assert len(str(caught.value)) < 400
-
-
-@pytest.mark.parametrize(
-    "change", [".".join("a" * 1000) + "=1", "a=" + "[" * 5000, "a=" + "9" * 5000]
-)
-def test_changes_of_any_depth(change: str) -> None:
-    """Dies if a key of a thousand parts or a value of a thousand brackets is a traceback."""
     with pytest.raises(ConfigError):
-        toml.apply({}, change)
+        toml.apply({}, body.replace(" ", ""))
     tree: dict[str, object] = {}
     toml.apply(tree, "a.b=[1, [2]]")
     assert tree == {"a": {"b": [1, [2]]}}
@@ -69,39 +62,27 @@ def test_an_offset_of_thousands_of_digits(tmp_path: Path) -> None:
     term = f'<aspectTerm term="bar" polarity="positive" from="{"1" * 5000}" to="3"/>'
     path.write_text(f"<s><sentence><text>bar</text>{term}</sentence></s>")
     with pytest.raises(DataError, match="expected whole numbers"):
-        semeval.read(path)
+        labelled_text.read_semeval(path)
 
 
 def test_whatever_a_parser_raises_is_one_error() -> None:
     """Dies if an unknown exception passes, or one of the machine or for the user is changed."""
-    with (
-        pytest.raises(DataError, match=r"^f: 3: odd \(line one\)$|^f:3: odd \(line one\)$"),
-        parsing("odd", "f", 3),
-    ):
+    with pytest.raises(DataError, match=r"^f:3: odd \(line one\)$"), parsing("odd", "f", 3):
         raise LookupError("line one\nline two")
+    for error in (MemoryError(), OSError("disk"), DataError("known")):
+        with pytest.raises(type(error)), parsing("odd", "f"):
+            raise error
     with (
         pytest.raises(JaxevalError, match=r"^f: odd \(nested too deeply\); delete it$"),
         parsing("odd", "f", error=RunError, then="; delete it"),
     ):
         json.loads("[" * 100_000)
-    with (
-        pytest.raises(DataError, match=r"^f: odd \(Is a directory\)$"),
-        parsing("odd", "f", passing=()),
-    ):
-        Path("/").read_text()
-    for error in (MemoryError(), OSError("disk"), DataError("known")):
-        with pytest.raises(type(error)), parsing("odd", "f"):
-            raise error
 
 
 def test_a_terminal_of_few_letters() -> None:
     """Dies if a letter that the terminal lacks is a traceback."""
-    code = "from jaxeval import cli\ndef main():\n    print('± é')\n    return 0\ncli.run(main)"
     env = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    words = [sys.executable, "-c", code]
-    done = subprocess.run(words, env=env, capture_output=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"\\xb1 \\xe9\n", b"")
-    words = [sys.executable, "-m", "jaxeval", "compare", "--é\x1b"]
+    words = [sys.executable, "-m", "jaxeval", "compare", "x", "--é\x1b"]
     done = subprocess.run(words, env=env, capture_output=True, check=False)
     said = b"error: unrecognized arguments: --\\xe9\\x1b; --help lists the arguments\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, b"", said)
@@ -120,36 +101,17 @@ def test_error_lines_are_short_and_plain(capsys: pytest.CaptureFixture) -> None:
     assert said.startswith(f"error: {_ESCAPED} x") and said.endswith("; expected a number\n")
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("compare --bad\x1b[31m", r"unrecognized arguments: --bad\x1b[31m"),
-        (f"compare --alpha {'1' * 5000}", "--alpha: expected a number between 0 and 1, got '11"),
-        (f"train --seed-list 3,{'1' * 5000}", "--seed-list: expected whole numbers below 2^32"),
-        (f"predict --seed {'1' * 5000}", "--seed: expected a whole number from 0 to 4294967295"),
-        ("select --budget 99999999999", "--budget: expected a whole number from 1 to 1000000"),
-        ("tune --retries 99999999999", "--retries: expected a whole number from 0 to 1000000"),
-        ("compare --rows 10000001", "--rows: expected a whole number from 1 to 10000000"),
-    ],
-)
-def test_arguments_in_a_line(words: str, said: str, capsys: pytest.CaptureFixture) -> None:
-    """Dies if an argument moves the cursor, fills the screen, or asks for what never ends."""
-    with pytest.raises(SystemExit) as stop:
-        verbs.main(words.split(" "))
-    line = capsys.readouterr().err
-    assert stop.value.code == 2 and said in line and "\x1b" not in line
-    assert line.endswith("; --help lists the arguments\n") and len(line) < 320
-
-
-def test_limits() -> None:
-    """Dies if numbers that no machine can serve are believed."""
+def test_what_no_machine_can_serve_is_refused(tmp_path: Path) -> None:
+    """Dies if numbers that no machine can serve, or Python cannot read, are believed."""
     with pytest.raises(ConfigError, match=r"resamples: expected at most 1,000,000, found 99999"):
         Rules(resamples=99999999999)
-    begin = time.process_time()
-    with pytest.raises(ConfigError, match="expected at most 10000 values, got 1000000"):
+    with pytest.raises(ConfigError, match="expected a list of values, at most 10000, got"):
         distributions.parse({"choices": [*range(1_000_000)]}, "space.toml: a")
-    distributions.parse({"choices": [*range(10_000)]}, "space.toml: a")
-    assert time.process_time() - begin < 5
+    path = tmp_path / "r.xml"
+    term = f'<aspectTerm term="bar" polarity="positive" from="{"1" * 5000}" to="3"/>'
+    path.write_text(f"<s><sentence><text>bar</text>{term}</sentence></s>")
+    with pytest.raises(DataError, match="expected whole numbers"):
+        labelled_text.read_semeval(path)
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device")
@@ -157,47 +119,33 @@ def test_a_device_is_no_file() -> None:
     """Dies if a device is read until the memory is full."""
     with pytest.raises(ConfigError, match="/dev/zero: cannot be read as a text file"):
         reading.read_toml("/dev/zero")
-    with pytest.raises(DataError, match="/dev/zero: a device or a pipe; expected a file"):
-        next(text.iterate_lines("/dev/zero"))
-    for words in (
-        ["train", "--dry-run", "--data", "/dev/zero"],
-        ["train", "--dry-run", "moss2019/tdlstm_small", "--data", "/dev/zero"],
-        ["compare", "--log", "/dev/zero"],
-    ):
+    for read in (imported.read, lambda path: next(text.iterate_lines(path))):
         with pytest.raises(DataError, match="/dev/zero: a device or a pipe; expected a file"):
-            verbs.main(words)
+            read("/dev/zero")
+    with pytest.raises(DataError, match="/dev/zero: a device or a pipe; expected a file"):
+        verbs.main(["train", "--dry-run", "--data", "/dev/zero"])
 
 
 def test_a_few_bytes_that_are_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if what unpacks to more rows than the memory holds is read to its end."""
-    monkeypatch.setattr(imported, "MOST_ROWS", 1000)
-    path = tmp_path / "t.csv.gz"
-    path.write_bytes(gzip.compress(b"A,B\n" + b"1,2\n" * 100_000))
-    with pytest.raises(DataError, match="expected at most 1,000 rows; --rows N reads the first N"):
-        imported.read(path)
-    assert len(imported.read(path, rows=10)) == 10
-    monkeypatch.setattr(csv, "reader", None)  # nothing is kept before
-    with pytest.raises(DataError, match="expected at most 1,000 rows"):
-        imported.read(path)
+    monkeypatch.setattr(imported, "_MOST_ROWS", 1000)
     lines = tmp_path / "t.jsonl"
     lines.write_text('{"model": "A", "score": 1}\n' * 1001)
-    with pytest.raises(DataError, match="expected at most 1,000 rows"):
-        imported.read(lines)
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"A,B\n" + b"1,2\n" * 100_000))
+    monkeypatch.setattr(csv, "reader", None)  # nothing is kept before
+    for many in (path, lines):
+        with pytest.raises(DataError, match="expected at most 1,000 rows"):
+            imported.read(many)
 
 
 def test_control_characters_in_names(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a name colours the terminal, or makes a figure that is not well-formed."""
-    from jaxeval.compare import __main__ as compare
-
     path = tmp_path / "t.json"
     path.write_text(json.dumps({_ESCAPE: [0.1, 0.2, 0.4], "b": [0.5, 0.6, 0.9]}))
     out = tmp_path / "figures"
-    words = ["--table", str(path), "--figures", str(out), "--details", "--resamples", "99"]
-    assert compare.main(words) == 0
-    shown = capsys.readouterr().out
+    shown = comparing.shown(capsys, path, "--save", out, "--details", "--resamples", "99")
     assert _ESCAPED in shown and not {"\x1b", "\x07", "\u202e"} & {*shown}
-    assert compare.main([*words[:2], "--markdown", "-", "--resamples", "99"]) == 0
-    assert "\x1b" not in capsys.readouterr().out
     drawn = [*out.glob("*.svg")]
     assert drawn
     for file in drawn:
@@ -210,24 +158,10 @@ def test_control_characters_in_names(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_what_killed_processes_left_is_swept(tmp_path: Path) -> None:
     """Dies if temporary files pile up, or one that another process writes is deleted."""
-    old, new = tmp_path / ".jaxeval.old", tmp_path / ".jaxeval.new"
-    other = tmp_path / "jaxeval.other"
+    old, new, other = (tmp_path / name for name in (".jaxeval.old", ".jaxeval.new", "jaxeval.old"))
     for path in (old, new, other):
         path.write_text("half")
     for path in (old, other):
         os.utime(path, (1, 1))
     files.write_text(tmp_path / "a.txt", "a")
     assert not old.exists() and new.exists() and other.exists()
-    held = tmp_path / "b" / ".jaxeval.held"
-    held.parent.mkdir()
-    script = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, 2); print(flush=True)"
-    script += "; sys.stdin.read()"
-    with subprocess.Popen(
-        [sys.executable, "-c", script, str(held)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as writer:
-        assert writer.stdout is not None
-        writer.stdout.readline()
-        os.utime(held, (1, 1))
-        files.write_text(held.parent / "a.txt", "a")
-        assert held.exists()
-        writer.communicate(b"")

@@ -53,12 +53,12 @@ READ = [
     "train soft.toml --json hard.toml",
     "train c.toml --json R/../c.toml",
     "train c.toml --data t.csv --json t.csv",
-    "noise --by split,seed --table t.csv --json t.csv",
+    "noise table t.csv --json t.csv",
     "ablation c.toml --variants s.toml --json s.toml",
     "evaluate c.toml --input t.csv --json t.csv",
     "sweep c.toml --space s.toml --json s.toml",
-    "tune c.toml --space s.toml --html s.toml",
-    "tune --command x --space s.toml --state state.json --json state.json",
+    "tune c.toml --space s.toml --save s.html --json s.toml",
+    "tune command x --space s.toml --state state.json --json state.json",
     "select c.toml s.toml --json s.toml",
     "select command x a b --state state.json --json state.json",
     "select table t.csv --json t.csv",
@@ -103,9 +103,8 @@ DATABASES = [
     "train c.toml --store sqlite:///s.db --json s.db",
     "train c.toml --store sqlite:///new.db --json new.db-journal",
     "sweep c.toml --space s.toml --store sqlite:///s.db --json s.db",
-    "tune c.toml --space s.toml --store sqlite:///s.db --html s.db",
+    "tune c.toml --space s.toml --store sqlite:///s.db --json s.db",
     "select c.toml s.toml --store sqlite:///s.db --json s.db",
-    "noise --by split,seed --runs sqlite:///s.db --json s.db",
     "vectors judge v.txt --data ner=data --store sqlite:///s.db --csv s.db",
 ]
 
@@ -135,7 +134,6 @@ TWICE = [
     "train bag.toml --data data --dry-run --json sentiment/result.json",
     "train bag.toml --data data --dry-run --json data/result.json",
     "train bag.toml --data data --store sqlite:///s.db --dry-run --json s.json",
-    "tune bag.toml --data data --space space.toml --figures data --dry-run --json data/plan.json",
     "vectors analogies v.txt bats --resamples 9 --json bats/out.json",
     "vectors analogies v.txt bats --resamples 9 --json bats/I/out.json",
     "vectors similarity v.txt p.txt --resamples 9 --json v.vocab",
@@ -156,7 +154,7 @@ def test_the_same_command_twice(words: str, folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["sensitivity R --figures R", "report R --save R", "neighbourhood --data R --figures R"],
+    ["sensitivity R --save R", "report R --save R", "neighbourhood --data R --save R"],
 )
 def test_figures_go_beside_what_is_read(words: str) -> None:
     """Dies if their folder is refused, which holds what is read: they replace nothing of it."""

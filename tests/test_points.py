@@ -1,24 +1,19 @@
-"""A width or margin in points where scores are fractions, of verbs that choose: it is refused.
+"""A width or margin in points where scores are fractions, of verbs that choose: it is refused."""
 
-Those that compare are in tests/runs/test_metrics.py.
-"""
-
-import sys
 from pathlib import Path
 
 import pytest
 
-from jaxeval import neighbourhood, noise, sensitivity
 from jaxeval.errors import ConfigError
+from jaxeval.sensitivity import analyze
 from jaxeval.tune import __main__ as tune
-from tests import tiny_corpora
 
 _FRACTIONS = "the scores are fractions; "
 _SCORE = """\
 import json, sys
 open("calls", "a").write(".")
 scale, score = float(sys.argv[1]), 0.5 + sum(map(float, sys.argv[2:])) / 1000
-print(json.dumps({"f1": scale * score, "points": score}))
+print(json.dumps({"f1": scale * score}))
 """
 
 
@@ -42,42 +37,16 @@ def test_of_configs_nothing_is_trained(folder: Path) -> None:
         paths.append(f"{epochs}.toml")
         Path(paths[-1]).write_text(f'name = "{epochs}"\n[training]\nepochs = {epochs}\n')
     Path("space.toml").write_text('[x]\nkey = "training.optimiser.clip_at"\nuniform = [1, 5]\n')
-    words = ["1.toml", "--space", "space.toml", "--stop-below", ".05", "--margin", "1"]
+    words = ["1.toml", "--space", "space.toml", "--margin", "1"]
     for more in ([], ["--dry-run"]):
         with pytest.raises(ConfigError, match=f"--margin 1: {_FRACTIONS}1 point is 0.01"):
             tune.main([*words, *more])
     assert not Path("runs").exists()
 
 
-def test_of_members_nothing_is_trained(folder: Path) -> None:
-    """Dies if members are trained for a precision or a margin of 100 points."""
-    words = [*tiny_corpora.BAG, "training.epochs=1"]
-    with pytest.raises(ConfigError, match=f"--precision 1: {_FRACTIONS}1 point is 0.01"):
-        noise.main([*words, "--by", "split,seed", "--precision", "1"])
-    with pytest.raises(ConfigError, match=f"--within 2: {_FRACTIONS}2 points are 0.02"):
-        neighbourhood.main([*words, "--within", "2"])
-    assert not Path("runs").exists()
-
-
-def test_of_a_command_that_is_tuned(folder: Path) -> None:
-    """Dies if a search goes on with a margin that no two of its scores have between them, if
-    percent is refused, or if what was run is lost."""
-    command = f"{sys.executable} score.py {{}} {{{{x}}}}"
-    words = ["--space", "space.toml", "--stop-below", ".5", "--trials", "9", "--json-field", "f1"]
-    words += ["--command", command.format(1)]
-    for _ in range(2):  # the second time the score is known
-        with pytest.raises(ConfigError, match=f"--margin 1: {_FRACTIONS}1 point is 0.01"):
-            tune.main([*words, "--margin", "1"])
-        assert _calls(folder) == 1
-    assert tune.main([*words, "--margin", ".01"]) == 0
-    assert _calls(folder) == 8  # settings with which a probability is known
-    words[-1] = command.format(100)
-    assert tune.main([*words, "--margin", "1", "--state", "percent.json"]) == 0
-
-
 def test_of_a_sweep() -> None:
     """Dies if all runs are as good as the best for a ROPE of 100 points."""
     values = {"rate": [1, 2, 3, 4]}
     with pytest.raises(ConfigError, match=f"^--rope 1: {_FRACTIONS}1 point is 0.01"):
-        sensitivity.analyze([0.1, 0.2, 0.3, 0.4], values, rope=1, resamples=0)
-    assert sensitivity.analyze([0.1, 0.2, 0.3, 0.4], values, rope=0.99, resamples=0).n == 4
+        analyze([0.1, 0.2, 0.3, 0.4], values, rope=1, resamples=0)
+    assert analyze([0.1, 0.2, 0.3, 0.4], values, rope=0.99, resamples=0).n == 4

@@ -1,4 +1,4 @@
-"""`python -m jaxeval.sensitivity`: one sweep, two sweeps, declarations, bad input."""
+"""`python -m jaxeval.sensitivity`: tables, recorded sweeps, groups, bad input."""
 
 import json
 from pathlib import Path
@@ -6,9 +6,37 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from jaxeval.errors import DataError, JaxevalError
-from jaxeval.sensitivity import __main__ as sensitivity
+from jaxeval import parsers, runs
+from jaxeval.errors import ConfigError, JaxevalError
+from jaxeval.report.sweep import document
+from jaxeval.sensitivity import __main__ as verb
+from jaxeval.sensitivity import analysis, trials
+from jaxeval.sensitivity.groups import Contrast, Mean
+from jaxeval.sensitivity.hyperparameters import axes
+from jaxeval.space import space
+from tests.report.runs import test_report
+from tests.runs import test_store
+from tests.space import fabricated
+
+SPACE = """
+[rate]
+log_uniform = [1e-5, 1e-2]
+[scheduler]
+choices = ["none", "plateau", "warm"]
+ordered = true
+[factor]
+uniform = [0, 1]
+when = { scheduler = ["plateau"] }
+"""
+WORDS = ["--score", "acc", "--missing", "zero", "--resamples", "50"]
+NAMED = ["--hyperparameters", "rate,scheduler,factor"]
+OURS = ["--missing", "zero", "--resamples", "20"]
+
+
+def _main(*words: str) -> int:
+    return parsers.main("sensitivity", verb.COMMANDS, words)
 
 
 def _sweep(folder: Path, name: str, top: float = 1.0) -> str:
@@ -24,29 +52,26 @@ def _sweep(folder: Path, name: str, top: float = 1.0) -> str:
     return str(path)
 
 
-WORDS = ["--score", "acc", "--missing", "zero", "--ks", "5,10,80", "--resamples", "50"]
-NAMED = ["--hyperparameters", "rate,scheduler,factor"]
-
-
 def _json(capsys: pytest.CaptureFixture, *words: str) -> dict[str, Any]:
-    assert sensitivity.main([*words, "--json", "-"]) == 0
+    assert _main(*words, "--json", "-") == 0
     tree: dict[str, Any] = json.loads(capsys.readouterr().out)
     return tree
 
 
 def test_json_has_the_fixed_names(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if a key that others build on is renamed, or leaves percent."""
-    tree = _json(capsys, _sweep(tmp_path, "a.tsv"), *WORDS, *NAMED)
-    assert tree["n"] == 40 and 50 < tree["mean"] < tree["max"] <= 100
-    assert set(tree["rel_at_k"]) == set(tree["mean_at_k"]) == {"5", "10"}
-    assert tree["skipped_ks"] == [80] and tree["share_zero"] == 2.5
-    assert 0 <= tree["expected_equivalent"] <= 100 and 0 <= tree["best_equivalent"] <= 100
-    for name in ("rate", "scheduler", "factor"):
-        assert {"rho", "maxima", "mean_change"} <= set(tree["by_hyperparameter"][name])
-    assert tree["by_hyperparameter"]["scheduler"]["maxima"] is None
-    assert "by_hyperparameter.rate.rho" in tree["intervals"]
-    short = _json(capsys, _sweep(tmp_path, "a.tsv"), *WORDS, "--rows", "20")
-    assert short["n"] == 20
+    """Dies if a key that others build on is renamed, leaves percent, or a space is not kept to."""
+    (tmp_path / "s.toml").write_text(SPACE)
+    path, told = _sweep(tmp_path, "a.tsv"), ["--space", str(tmp_path / "s.toml")]
+    (free,) = _json(capsys, path, *WORDS, *NAMED)["sweeps"]
+    assert free["n"] == 40 and free["metrics"]["share_zero"]["value"] == 2.5
+    assert 50 < free["metrics"]["mean"]["value"] < free["metrics"]["max"]["value"] <= 100
+    assert {"rel_at_k.25", "mean_at_k.25", "all_hyperparameters.rho"} <= {*free["metrics"]}
+    assert free["metrics"]["by_hyperparameter.rate.rho"]["interval"]["confidence"] == 0.95
+    assert "by_hyperparameter.scheduler.maxima" not in free["metrics"]
+    assert {*free["best"]} == {"setting", "score", "ties"}
+    (of_space,) = _json(capsys, path, *WORDS, *told)["sweeps"]
+    assert of_space["with_effect"] == {"rate": 40, "scheduler": 40, "factor": 13}
+    assert "by_hyperparameter.scheduler.maxima" in of_space["metrics"]
 
 
 def test_columns_that_nothing_reads_are_named(
@@ -58,128 +83,169 @@ def test_columns_that_nothing_reads_are_named(
     path.write_text("\n".join(["model,rate,data,score", *rows]) + "\n")
     said = "ab: its 16 runs are taken for one sweep; not read: "
     for words, unread in (((), "model, rate ("), (("--hyperparameters", "rate"), "model (")):
-        assert sensitivity.main([str(path), "--resamples", "9", *words]) == 0
+        assert _main(str(path), "--resamples", "9", *words) == 0
         assert said + unread in " ".join(capsys.readouterr().out.split())
-    assert (
-        sensitivity.main([str(path), "--resamples", "9", "--hyperparameters", "rate,model"]) == 0
-    )
-    assert "not read" not in capsys.readouterr().out
-
-
-def test_names_may_be_parted_by_spaces_and_json_go_to_stdout(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    """Dies if `--hyperparameters A B --json` is not `--hyperparameters A,B --json -`."""
-    path = _sweep(tmp_path, "a.tsv")
-    by_comma = _json(capsys, path, *WORDS, *NAMED)
-    words = [path, *WORDS, "--hyperparameters", "rate", "scheduler,factor", "--json"]
-    assert sensitivity.main(words) == 0
-    assert json.loads(capsys.readouterr().out) == by_comma
-
-
-def test_orders_and_conditions_by_flag_or_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    """Dies if a declared order or condition is not kept to."""
-    path = _sweep(tmp_path, "a.tsv")
-    order, when = "scheduler=none,plateau,warm", "factor:scheduler=plateau"
-    flags = _json(capsys, path, *WORDS, *NAMED, "--order", order, "--when", when)
-    declared = tmp_path / "d.toml"
-    declared.write_text(
-        '[scheduler]\nchoices = ["none", "plateau", "warm"]\nordered = true\n'
-        "[rate]\nlog_uniform = [1e-5, 1e-2]\n"
-        '[factor]\nuniform = [0, 1]\nwhen = { scheduler = ["plateau"] }\n'
-    )
-    file = _json(capsys, path, *WORDS, *NAMED, "--space", str(declared))
-    assert flags == file
-    assert set(_json(capsys, path, *WORDS, "--space", str(declared))["by_hyperparameter"]) == {
-        *("scheduler", "rate", "factor")  # the space names the columns
-    }
-    assert flags["by_hyperparameter"]["factor"]["n"] == 13
-    assert flags["by_hyperparameter"]["scheduler"]["maxima"] is not None
 
 
 def test_two_sweeps_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if the difference is missing, or a figure is."""
     a, b = _sweep(tmp_path, "a.tsv"), _sweep(tmp_path, "bb.tsv", 0.5)
-    tree = _json(capsys, a, b, *WORDS, *NAMED)
-    gap = tree["difference"]["mean"]
-    assert gap["estimate"] == pytest.approx(tree["sweeps"][0]["mean"] - tree["sweeps"][1]["mean"])
-    assert gap["interval"]["low"] > 0
     out = tmp_path / "figures"
-    assert sensitivity.main([a, b, *WORDS, *NAMED, "--figures", str(out)]) == 0
+    tree = _json(capsys, a, b, *WORDS, *NAMED)
+    gap, (first, second) = tree["difference"]["mean"], tree["sweeps"]
+    means = [of["metrics"]["mean"]["value"] for of in (first, second)]
+    assert gap["value"] == pytest.approx(means[0] - means[1]) and gap["interval"]["low"] > 0
+    assert _main(a, b, *WORDS, *NAMED, "--log-scale", "rate", "--save", str(out)) == 0
     shown = capsys.readouterr().out
     assert "A - B" in shown and "1 unusable scores counted as 0, the first in row 9" in shown
     assert {p.stem for p in out.iterdir()} == {"ranks", "profile", "marginals", "near_best"}
 
 
+def test_groups(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if labels of columns or of names are lost, or a group is missing from what is seen."""
+    draw = np.random.default_rng(0)
+    paths, out = [], tmp_path / "f"
+    for number, language in enumerate(("ga", "hu", "nl", "sq")):
+        for kind, width in (("lstm", 0.1), ("transformer", 0.3)):
+            scores = np.round(0.99 - 0.05 * number - width * draw.beta(1, 3, 30), 4)
+            path = tmp_path / f"{language}-{kind}.csv"
+            lines = [
+                f"{s},{r},{kind}" for s, r in zip(scores, draw.uniform(1, 9, 30), strict=True)
+            ]
+            path.write_text("\n".join(["score,rate,kind", *lines]) + "\n")
+            paths.append(str(path))
+    words = [*paths, "--hyperparameters", "rate", "--over", "part1", "--by"]
+    tree, named = _json(capsys, *words, "kind"), _json(capsys, *words, "part2")
+    assert [group["means"] for group in tree["groups"]] == [g["means"] for g in named["groups"]]
+    assert tree["groups"][0]["labels"] == {"kind": "lstm"}
+    assert tree["groups"][0]["sweeps"]["hu"] == "hu-lstm"
+    assert tree["contrasts"][0]["datasets"] == ["ga", "hu", "nl", "sq"]
+    assert all(of["interval"] is None for of in tree["sweeps"][0]["metrics"].values())
+    assert _main(*words, "kind", "--details", "--save", str(out)) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(("1 of 1 difference", "No difference"))
+    assert "transformer: ga, hu, nl, sq" in lines
+    assert any(line.startswith("lstm - transformer") for line in lines)
+    assert {path.stem for path in out.iterdir()} == {"ranks", "best_systems"}
+
+
+def test_a_difference_of_groups_is_shown_after_correction() -> None:
+    """Dies if Holm is left out, or a difference without spread is tested."""
+    gaps = [Mean(8, 3.0, 3.0), Mean(8, 6.0, 3.0), Mean(8, 0.0, 0.0)]
+    contrasts = [Contrast(f"{k}", "a", "b", "12345678", {"best_equivalent": g})
+                 for k, g in enumerate(gaps)]  # fmt: skip
+    first, second, third = document.corrected(contrasts)
+    raw = [2 * stats.t.sf(gap.mean / (3 / np.sqrt(8)), 7) for gap in gaps]
+    assert (first, second) == (pytest.approx(2 * raw[0]), pytest.approx(3 * raw[1]))
+    assert np.isnan(third)
+
+
+def test_a_recorded_sweep_needs_no_flags(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if orders, conditions or scores differ from those that its space gives."""
+    folder = fabricated.fill(tmp_path, ("transformer",))
+    (tree,) = _json(capsys, str(folder), *OURS)["sweeps"]
+    rows = runs.load(folder)
+    drawn = [json.loads(row.hparams) for row in rows]
+    of = fabricated.SPACES["transformer"]
+    columns = {p.name: [run.get(p.name, "") for run in drawn] for p in of.parameters}
+    whole = analysis.analyze([row.dev or 0.0 for row in rows], columns, space=of, resamples=0)
+    assert {path: m["value"] for path, m in tree["metrics"].items()} == whole.values
+    assert tree["n"] == 24 and tree["metrics"]["share_zero"]["value"] == pytest.approx(200 / 24)
+    assert tree["with_effect"] == whole.with_effect
+    plateaus = sum(run["scheduler"] == "plateau" for run in drawn)
+    assert whole.with_effect["plateau_factor"] == plateaus
+
+
+def test_recorded_sweeps_of_other_hyperparameters_and_folders(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if what one of two sweeps has breaks the tables, seeds are taken for a sweep, or two
+    sweeps have one name."""
+    folder = fabricated.fill(test_report.fill(tmp_path / "a", ["alpha"]))
+    assert _main(str(folder), *OURS) == 0
+    out = capsys.readouterr().out
+    assert "left out beside it: alpha" in out
+    heads = next(line for line in out.splitlines() if line.startswith("heads"))
+    assert heads.split()[-1] == "-" and heads.count(" - ") == 1
+    chosen = ["--experiment", "sweep0", "--hyperparameters", "scheduler,plateau_factor"]
+    (one,) = _json(capsys, str(folder), *OURS, *chosen, "--score", "test")["sweeps"]
+    assert [*one["with_effect"]] == ["scheduler", "plateau_factor"]
+    other = fabricated.fill(tmp_path / "b", data="moved")
+    request = trials.Request(missing="zero", experiments=["sweep1"])
+    first, second = trials.read([str(folder), str(other)], request)
+    assert first.name != second.name and first.labels["dataset"] == second.labels["dataset"]
+    assert first.labels["task"] and first.labels["name"] == "transformer, sweep"
+    with pytest.raises(JaxevalError, match="expected random sweeps, found alpha"):
+        verb.sensitivity(str(folder), experiment=["alpha"])
+
+
+def test_values_of_a_space() -> None:
+    """Dies if an absent category counts as a value, or texts without an order have one."""
+    of = space.from_dict(
+        {
+            "on": {"choices": [True, False]},
+            "kind": {"choices": ["b", "a"], "ordered": True, "when": {"on": [True]}},
+            "free": {"choices": ["x", "y"], "when": {"kind": ["a"]}},
+            "size": {"integer": [1, 9], "when": {"on": [True]}},
+        }
+    )
+    drawn = [space.draw(of, 1, run) for run in range(40)]
+    values = {p.name: [run.get(p.name, "") for run in drawn] for p in of.parameters}
+    by_name = {axis.name: axis for axis in axes(values, 40, of)}
+    for name, ordered in (("on", False), ("kind", True), ("free", False), ("size", True)):
+        active = np.array([name in run for run in drawn])
+        assert active.sum() > 0 and (by_name[name].active == active).all()
+        assert by_name[name].ordered == ordered
+    kinds = {run["kind"]: by_name["kind"].rank[k] for k, run in enumerate(drawn) if "kind" in run}
+    assert kinds == {"b": 1, "a": 2}
+    # a table has values where they have no effect: what a condition's own condition says counts
+    dense = {**values, "free": ["x"] * 40, "kind": ["a"] * 40}
+    (free,) = (axis for axis in axes(dense, 40, of) if axis.name == "free")
+    assert free.active.tolist() == [run["on"] for run in drawn]
+    assert trials.space_of(test_store.EXPERIMENT.config, "e") is None
+    with pytest.raises(ConfigError, match=r"e: the recorded space: a: expected one of"):
+        trials.space_of('{"sweep": {"space": {"a": {"step": 2}}}}', "e")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        ([], "expected tables or runs folders"),
         (["S", "--score", "acc"], "row 9, column acc: missing"),
         (["S", "--score", "accuracy"], "no column 'accuracy'; expected one of acc"),
         (["S", *WORDS, "--hyperparameters", "rat"], "no column 'rat'; did you mean rate"),
-        (["S", *WORDS, "--order", "warm=1"], "warm: no such hyperparameter"),
-        (["S", *WORDS, "--when", "factor"], "expected NAME:OTHER=A,B"),
         (["S", "S", *WORDS], "expected once, got twice"),
         (
-            ["S", "--score", "rate", "--rows", "2"],
-            "s.tsv: column rate: expected at least 3 scores, found 2",
-        ),
-        (
             ["P", "--hyperparameters", "rate"],
-            "p.csv: row 3, column score: expected fractions from 0 to 1, found 85.645; divide",
+            "p.csv: row 3, column score: .* found 85.645; divide",
         ),
-        (["P", "S", *NAMED], "p.csv: row 3"),
-        (["P", "--hyperparameters", "score"], "p.csv: row 3"),
-        (
-            ["S", *WORDS, "--hyperparameters", "rate,acc"],
-            "--hyperparameters acc: these are the scores",
-        ),
-        (
-            ["S", *WORDS, *NAMED, "--when", "factor:scheduler=platau"],
-            "scheduler is never 'platau'; it is none, plateau, warm",
-        ),
-        (
-            ["S", *WORDS, *NAMED, "--when", "factor:scheduler=x,y"],
-            "scheduler is never 'x'",
-        ),
-        (["S", *WORDS, *NAMED, "--by", "language"], "language: s has no such label; it has none"),
+        (["S", *WORDS, "--hyperparameters", "rate,acc"], "--hyperparameters acc: these are the"),
+        (["S", *WORDS, "--by", "language"], "language: s has no such label; it has part1"),
         (["S", *WORDS, "--space", "D"], "rate.orders: unknown key"),
-        (["S", *WORDS, "--rope", "-1"], "rope"),
         (["S", *WORDS, "--rope", "1"], "--rope 1: the scores are fractions; 1 point is 0.01"),
-        (["S", *WORDS, "--json", "S"], "expected a name that ends in .json"),
+        (["S", *WORDS, *NAMED, "--log-scale", "scheduler"], "needs numbers above 0, found none"),
+        (["S", "--experiment", "x"], "--experiment: expected runs folders, got the table"),
+        (["R"], "attentive_lstm, sweep: 2 of 24 runs have no dev score"),
+        (["R", "--experiment", "x"], "--experiment x: no experiment of this name"),
+        (["R", *OURS, "--hyperparameters", "rate"], "rate: no such hyperparameter; there are"),
+        (["L", *OURS], "dev is perplexity, of which lower is better"),
     ],
 )
-def test_bad_input_is_explained(tmp_path: Path, words: list[str], message: str) -> None:
-    """Dies if one of these is a traceback or goes on."""
-    declared = tmp_path / "d.toml"
-    declared.write_text("[rate]\norders = [1]\n")
-    (tmp_path / "p.csv").write_text("rate,score\n1,0.9\n2,85.645\n3,86\n")
-    paths = {"P": str(tmp_path / "p.csv"), "S": _sweep(tmp_path, "s.tsv"), "D": str(declared)}
-    with pytest.raises(JaxevalError, match=message):
-        sensitivity.main([paths.get(word, word) for word in words])
-
-
-@pytest.mark.parametrize(
-    ("score", "said"),
-    [("87.5", "found 87.5; divide"), ("1.0000000000000002", "1.0000000000000002$")],
-)
-def test_a_score_beyond_1_is_shown_as_it_is(tmp_path: Path, score: str, said: str) -> None:
-    """Dies if a rounding above 1 is a percentage, or is said to be 1."""
-    path = tmp_path / "s.csv"
-    path.write_text(f"score,size\n0.5,1\n{score},2\n0.25,3\n")
-    with pytest.raises(DataError, match=f"row 3, column score: .*{said}"):
-        sensitivity.main([str(path), "--hyperparameters", "size"])
-
-
-def test_a_condition_may_name_a_value_that_was_not_drawn(
-    tmp_path: Path, capsys: pytest.CaptureFixture
+def test_bad_input_is_explained(
+    tmp_path: Path, words: list[str], message: str, capsys: pytest.CaptureFixture
 ) -> None:
-    """Dies if a sweep that happens to lack one of a condition's values is refused."""
-    words = [_sweep(tmp_path, "s.tsv"), *WORDS, *NAMED]
-    printed = []
-    for values in ("plateau", "plateau,x"):
-        sensitivity.main([*words, "--when", f"factor:scheduler={values}"])
-        printed.append(capsys.readouterr().out)
-    assert printed[0] == printed[1]
+    """Dies if one of these is a traceback or goes on."""
+    (tmp_path / "d.toml").write_text("[rate]\norders = [1]\n")
+    (tmp_path / "p.csv").write_text("rate,score\n1,0.9\n2,85.645\n3,86\n")
+    paths = {
+        "P": str(tmp_path / "p.csv"),
+        "S": _sweep(tmp_path, "s.tsv"),
+        "D": str(tmp_path / "d.toml"),
+    }
+    if "R" in words:
+        paths["R"] = str(fabricated.fill(tmp_path / "r"))
+    if "L" in words:
+        lower = {"metric": "perplexity", "higher_is_better": False}
+        paths["L"] = str(fabricated.fill(tmp_path / "l", ("transformer",), **lower))
+    with pytest.raises(JaxevalError, match=message):
+        _main(*(paths.get(word, word) for word in words))

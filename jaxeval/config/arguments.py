@@ -10,7 +10,6 @@ from pathlib import Path
 from jaxeval.errors import ConfigError
 
 MOST = 1_000_000  # members, runs ... of a command or call
-MOST_ROWS = 10_000_000  # of a table, which is in memory
 SEEDS = 2**32
 # such as {"model.classifier": "softmax"}, or its pairs; None: an absent key
 Changes = Mapping[str, object] | Iterable[tuple[str, object]]

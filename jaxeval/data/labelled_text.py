@@ -1,4 +1,4 @@
-"""Classified texts and their formats: tab-separated, SST, TREC, three lines, JSON, SemEval's XML."""
+"""Classified texts and their formats: tab-separated, SST, TREC, three lines, JSON, SemEval."""
 
 import json
 import re
@@ -211,7 +211,9 @@ def _plain(tree: Any) -> Iterator[Mapping[str, Any]]:
 
 def _targets_of(tree: Mapping[str, Any], labelled: bool) -> list[Target]:
     """The targets of a line, or 0, 0; raises ValueError that names the key that is wrong."""
-    content, label, target, span = (tree.get(key) for key in ("text", "label", "target", "span"))
+    content: Any = tree.get("text")
+    span: Any = tree.get("span")
+    label, target = tree.get("label"), tree.get("target")
     is_label = isinstance(label, str | int) and not isinstance(label, bool) and str(label).strip()
     places = isinstance(span, list) and len(span) == 2 and all(type(n) is int for n in span)
     right = {

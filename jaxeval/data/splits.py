@@ -70,7 +70,7 @@ def refuse_foreign_vocabulary(number: int, pooled: bool) -> None:
 
 def split_of(rows: Rows, tables: Tree) -> Split:
     """What a member of a split reads."""
-    return Split(*(tuple(rows[part]) for part in PARTS), tables)
+    return Split(tuple(rows["train"]), tuple(rows["dev"]), tuple(rows["test"]), tables)
 
 
 def fingerprint(parts: Mapping[str, Iterable[tuple]]) -> str:

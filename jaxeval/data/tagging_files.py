@@ -117,14 +117,11 @@ def read_untagged(source: SentenceSource, path: Path, tags: Collection[str]) -> 
     sentences = conll.read_columns(path, source.word_column, None, _ADVICE)
     first = sentences[0].lines[0]
     columns = conll.split(lines[first - 1])
-    if (
-        len(columns) > 1
-        and "\t" not in lines[first - 1]
-        and max(len(s.words) for s in sentences) == 1
-    ):
-        if not all(conll.split(lines[s.lines[0] - 1])[-1] in tags for s in sentences):
-            found = f"every sentence is a line of {len(columns)} columns"
-            raise DataError(f"{found}{_ADVICE}", path, first)
+    by_blanks = len(columns) > 1 and "\t" not in lines[first - 1]
+    last = {conll.split(lines[s.lines[0] - 1])[-1] for s in sentences}
+    if by_blanks and max(len(s.words) for s in sentences) == 1 and not last <= {*tags}:
+        found = f"every sentence is a line of {len(columns)} columns"
+        raise DataError(f"{found}{_ADVICE}", path, first)
     return Untagged(lines, sentences)
 
 

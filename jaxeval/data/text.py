@@ -162,7 +162,7 @@ def opened(path: str | Path) -> Iterator[io.BufferedIOBase]:
             stream.seek(0)
             if start in _UNREAD:
                 raise DataError(_UNREAD[start], path)
-            yield gzip.open(stream) if start.startswith(_GZIP) else stream
+            yield gzip.GzipFile(fileobj=stream) if start.startswith(_GZIP) else stream
 
 
 def refuse_pointer(path: Path) -> None:

@@ -10,11 +10,15 @@ from jaxeval.files import Json
 
 
 def plain(value: object) -> Json:
-    """Dataclasses as objects, arrays as lists, numbers that JSON cannot hold as null."""
+    """Dataclasses as objects, arrays as lists, numbers that JSON cannot hold as null.
+
+    Fields of dataclasses without `repr` are left out. Keys of several names are nested objects.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        shown = (field.name for field in dataclasses.fields(value) if field.repr)
+        return {name: plain(getattr(value, name)) for name in shown}
     if isinstance(value, Mapping):
-        return {str(key): plain(inner) for key, inner in value.items()}
+        return _object(value)
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
     if hasattr(value, "_asdict"):
@@ -35,3 +39,14 @@ def record(value: object) -> dict[str, Json]:
     tree = plain(value)
     assert isinstance(tree, Mapping)
     return dict(tree)
+
+
+def _object(value: Mapping) -> dict[str, Json]:
+    tree: dict[str, Json] = {}
+    for key, inner in value.items():
+        *path, last = key if isinstance(key, tuple) else (key,)
+        place: dict = tree
+        for part in path:
+            place = place.setdefault(str(part), {})
+        place[str(last)] = plain(inner)
+    return tree

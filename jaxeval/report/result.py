@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import files
+from jaxeval import errors, files
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 from jaxeval.report import plain
@@ -75,9 +75,11 @@ class Result:
     def __repr__(self) -> str:
         from jaxeval.report import render
 
-        return render.to_text(self.document())
+        with errors.called_from_python():
+            return render.to_text(self.document())
 
     def _repr_html_(self) -> str:
         from jaxeval.report import render
 
-        return render.to_notebook(self.document())
+        with errors.called_from_python():
+            return render.to_notebook(self.document())

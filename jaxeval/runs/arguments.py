@@ -3,19 +3,16 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jaxeval.config.arguments import MOST, MOST_ROWS, SEEDS
+from jaxeval.config.arguments import MOST, SEEDS
 from jaxeval.errors import ConfigError, argument, printable
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from jaxeval.runs.imported import Columns
     from jaxeval.runs.layout import Layout
-    from jaxeval.runs.tables import ScoreTable
-    from jaxeval.runs.trained import TrainedModel
+    from jaxeval.runs.scores import Scores
 
 
 class Once(argparse.Action):
@@ -50,7 +47,6 @@ def add_source(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group.add_argument(
         "--runs", action=Once, metavar="DIR", help="a runs folder or database URL instead"
     )
-    group.add_argument("--rows", type=rows, metavar="N", help="only the first N rows")
     group.add_argument(
         "--missing",
         choices=("error", "drop", "zero"),
@@ -108,81 +104,8 @@ def add_direction(group: argparse._ActionsContainer) -> None:
         )
 
 
-def add_logs(group: argparse._ArgumentGroup) -> None:
-    """Arguments of logs of evaluations."""
-    group.add_argument(
-        "--log",
-        action="append",
-        metavar="[NAME=]PATH",
-        help="logs of lm-evaluation-harness, Inspect, HELM or openai/evals, or JSON lines or CSV "
-        "of predictions: a file or a folder, may be repeated; NAME: all are runs of this model",
-    )
-    group.add_argument(
-        "--task",
-        action="append",
-        metavar="NAME",
-        help="only this task, or those of a pattern such as 'mmlu_*'; may be repeated (all tasks)",
-    )
-    group.add_argument(
-        "--cluster", metavar="KEY", help="items with the same KEY in their data belong together"
-    )
-    group.add_argument(
-        "--mismatched",
-        choices=("error", "drop", "pair"),
-        default="error",
-        help="what to do with items that have one id and differ in content or prompt (error)",
-    )
-
-
-def log_files(args: argparse.Namespace) -> "Iterator[Path]":
-    """The files of logs that are read, looked for when the first is asked for.
-
-    Raises:
-      DataError: as `finding.read`.
-    """
-    if args.log:
-        from jaxeval.runs.logs import finding
-
-        yield from finding.files(args.log, bool(args.column))
-
-
-def add_items(parser: argparse.ArgumentParser) -> None:
-    """A table of predictions, from which scores and items are."""
-    group = parser.add_argument_group("what is read, item by item")
-    group.add_argument(
-        "--items",
-        action=Once,
-        metavar="FILE",
-        help="a row an item of a run instead: columns model, seed or run, item (and dataset), and "
-        "correct, or gold and predicted; --metric accuracy (the default) or macro_f1",
-    )
-
-
-def scores_and_items(
-    args: argparse.Namespace, models: Sequence[str]
-) -> "tuple[ScoreTable, list[TrainedModel] | None]":
-    """The score table that the arguments name, and the trained models of each of its models.
-
-    Raises:
-      ConfigError, DataError, RunError: naming the argument, or file, row and column.
-    """
-    if args.items is None:
-        scores = table(args, models)
-        return scores, trained(args, models, scores)
-    from jaxeval.runs import items
-
-    others = {"--table": args.table, "--runs": args.runs, "--score": args.score}
-    direction = "--higher-is-better" if args.higher_is_better else "--lower-is-better"
-    others |= {direction: args.higher_is_better}
-    unfit = [name for name, value in others.items() if value is not None]
-    if unfit:
-        raise ConfigError(f"--items with {unfit[0]}: scores are computed from the items alone")
-    chosen = list(dict.fromkeys(models))
-    return items.read(args.items, chosen, args.metric, roles(args.column), args.rows)
-
-
-def table(args: argparse.Namespace, models: Sequence[str]) -> "ScoreTable":
-    """The score table that the arguments name.
+def scores(args: argparse.Namespace, models: Sequence[str]) -> "Scores":
+    """The scores that the arguments name.
 
     Raises:
       ConfigError, DataError, RunError: naming the argument, or file, row and column.
@@ -191,17 +114,8 @@ def table(args: argparse.Namespace, models: Sequence[str]) -> "ScoreTable":
 
     _one_source(args)
     if args.runs is not None:
-        return native.score_table(args.runs, _layout(args, models), args.rows)
-    return tables.read(args.table, _layout(args, models), args.rows)
-
-
-def trained(
-    args: argparse.Namespace, models: Sequence[str], of: "ScoreTable"
-) -> "list[TrainedModel] | None":
-    """The trained models of each of a table's models; None: the table is not of our own runs."""
-    from jaxeval.runs import trained
-
-    return None if args.runs is None else trained.of_table(args.runs, of, _layout(args, models))
+        return native.scores(args.runs, _layout(args, models))
+    return tables.read(args.table, _layout(args, models))
 
 
 def _layout(args: argparse.Namespace, models: Sequence[str]) -> "Layout":
@@ -222,8 +136,8 @@ def columns(args: argparse.Namespace) -> "Columns":
 
     _one_source(args)
     if args.runs is not None:
-        return imported.head(native.columns(args.runs), args.rows)
-    return imported.read(args.table, args.rows)
+        return native.columns(args.runs)
+    return imported.read(args.table)
 
 
 def _one_source(args: argparse.Namespace) -> None:
@@ -276,11 +190,6 @@ def whole(text: str) -> int:
 def count(text: str) -> int:
     """A whole number from 0."""
     return _whole(text, 0, MOST)
-
-
-def rows(text: str) -> int:
-    """A number of rows."""
-    return _whole(text, 1, MOST_ROWS)
 
 
 def seed(text: str) -> int:

@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from jaxeval.errors import DataError
-from jaxeval.runs import units
+from jaxeval.errors import DataError, argument
 from jaxeval.runs.imported import listed
-from jaxeval.runs.tables import ScoreTable
+from jaxeval.runs.scores import Scores
 
 
 class Cells(NamedTuple):
@@ -21,30 +20,32 @@ class Cells(NamedTuple):
     scores: Sequence[float | None]
 
 
-def cells(table: ScoreTable, model: str | None = None, minus: str | None = None) -> Cells:
-    """The scores of a model by split and seed.
+def cells(scores: Scores, model: str | None = None, minus: str | None = None) -> Cells:
+    """The scores of a model by split and seed, of whole runs.
 
     Args:
-      model: None: the only one of the table.
+      model: None: the only one there is.
       minus: another, whose score with the same seed on the same split is subtracted.
 
     Raises:
       DataError: no such model, several data sets, or no columns split and seed.
     """
     for axis in ("split", "seed"):
-        if axis not in table.axes:
+        if axis not in scores.labels:
             raise DataError(
                 f"no column {axis}; name it with --column {axis}=NAME, every seed on every split",
-                table.source,
+                scores.source,
             )
-    units.refuse_several(list(dict.fromkeys(table.axes.get("dataset", ()))), table.source)
-    if model is None and len(table.models) > 1:
-        raise DataError(f"expected --model with one of {listed(table.models)}", table.source)
-    scores: dict[tuple[str, str], float | None] = dict(_by_cell(table, model or table.models[0]))
+    if len(scores.data_sets) > 1:
+        said = f"{len(scores.data_sets)} data sets; {argument('column', {'dataset': 'NAME'})}"
+        raise DataError(f"{said}: expected one", scores.source)
+    if model is None and len(scores.models) > 1:
+        raise DataError(f"expected --model with one of {listed(scores.models)}", scores.source)
+    found: dict[tuple[str, str], float | None] = dict(_by_cell(scores, model or scores.models[0]))
     if minus is not None:
-        scores = _differences(scores, _by_cell(table, minus))
-    splits, seeds = ([cell[axis] for cell in scores] for axis in (0, 1))
-    return Cells(splits, seeds, list(scores.values()))
+        found = _differences(found, _by_cell(scores, minus))
+    splits, seeds = ([cell[axis] for cell in found] for axis in (0, 1))
+    return Cells(splits, seeds, list(found.values()))
 
 
 def _differences(
@@ -59,7 +60,8 @@ def _differences(
     }
 
 
-def _by_cell(table: ScoreTable, model: str) -> dict[tuple[str, str], float]:
-    rows = table.of(model)
-    labels = zip(table.axes["split"][rows], table.axes["seed"][rows], strict=True)
-    return dict(zip(labels, table.score[rows].tolist(), strict=True))
+def _by_cell(scores: Scores, model: str) -> dict[tuple[str, str], float]:
+    of = scores.data_sets[0].models[model]
+    kept = of.finished
+    labels = zip(of.labels["split"][kept], of.labels["seed"][kept], strict=True)
+    return dict(zip(labels, of.scores[0, kept, 0].tolist(), strict=True))

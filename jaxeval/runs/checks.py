@@ -1,4 +1,4 @@
-"""What can be wrong with the scores of a table, told with row and column."""
+"""What can be wrong with scores, told with row and column; the words for how runs end."""
 
 import dataclasses
 import math
@@ -9,12 +9,19 @@ from typing import SupportsFloat, SupportsIndex
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs.imported import Columns, listed
+from jaxeval.runs.imported import Columns
 from jaxeval.runs.layout import Missing
 
 LARGEST = 1e70  # of a score: its fourth power can be held, of which degrees of freedom are made
-_MOST_MODELS = 5000
 MISSING = {"", "nan", "na", "n/a", "null", "-"}
+# how runs ended, in the words of this program, of Weights & Biases and of MLflow
+# explains a missing score
+FAILED = ("diverged", "failed", "crashed", "killed", "error", "canceled", "cancelled", "timeout")
+UNFINISHED = ("running", "preempted", "preempting")  # a score may not be the last
+ENDED = {
+    *(*FAILED, *UNFINISHED, "finished", "early_stopped", "completed", "success"),
+    *("pending", "scheduled"),
+}
 _COMMA = re.compile(r"[+-]?\d*,\d+(\s*%)?")
 _PERCENT = re.compile(r"[+-]?\d*\.?\d+\s*%")
 
@@ -28,8 +35,18 @@ class Unusable:
     what: str
 
 
+def word(value: object) -> str:
+    """A value as a word: "" for None, else without case."""
+    return "" if value is None else str(value).strip().lower()
+
+
+def is_failed(status: object) -> bool:
+    """Whether a status explains a missing score."""
+    return word(status) in FAILED
+
+
 def numbers(
-    raw: Sequence[object], columns: Sequence[str], rows: Sequence[int], source: str
+    raw: Sequence[object], columns: Sequence[object], rows: Sequence[int], source: str
 ) -> tuple[np.ndarray, dict[int, Unusable]]:
     """Scores as float64, and what is wrong with those that are none (place -> what).
 
@@ -43,16 +60,11 @@ def numbers(
     score = floats(raw)
     wrong = np.flatnonzero(~np.isfinite(score)).tolist()
     for k in wrong:
-        _refuse_nested(raw[k], columns[k], rows[k], source)
-        refuse_notation(raw[k], columns[k], rows[k], source)
-    return score, {k: Unusable(rows[k], columns[k], _what(raw[k])) for k in wrong}
-
-
-def _refuse_nested(value: object, column: str, row: int, source: str) -> None:
-    """Raises DataError for a value of JSON or Parquet that holds values."""
-    if isinstance(value, Mapping | Sequence) and not isinstance(value, str | bytes):
-        found = f"row {row}, column {column}: {str(value)[:40]} is no number"
-        raise DataError(f"{found}; expected a score in each record", source)
+        if isinstance(raw[k], Mapping | list | tuple | np.ndarray):
+            found = f"row {rows[k]}, column {columns[k]}: {str(raw[k])[:40]} is no number"
+            raise DataError(f"{found}; expected a score in each record", source)
+        refuse_notation(raw[k], str(columns[k]), rows[k], source)
+    return score, {k: Unusable(rows[k], str(columns[k]), _what(raw[k])) for k in wrong}
 
 
 def refuse_notation(value: object, column: str, row: int, source: str) -> None:
@@ -73,7 +85,7 @@ def usable(
       DataError: a score is unusable and `missing` is "error".
     """
     score, unusable = numbers(table[name], [name] * len(table), table.rows, table.source)
-    refuse(unusable, None, missing, table.source)
+    refuse([*unusable.values()], missing, table.source)
     keep = np.ones(len(score), bool)
     bad = sorted(unusable)
     keep[bad] = missing == "zero"
@@ -83,27 +95,21 @@ def usable(
     return score, np.flatnonzero(keep), tuple(unusable[k] for k in bad)
 
 
-def refuse_nameless(models: Sequence[object], rows: Sequence[int], source: str) -> None:
-    """A row must say whose score it is, in text that can be written."""
-    for k, name in enumerate(models):
-        if name is None or name == "":
-            raise DataError(f"row {rows[k]}: the model has no name", source)
-    for name in {str(name) for name in models}:
-        try:
-            name.encode()
-        except UnicodeEncodeError:
-            raise DataError(f"model {name!a}: not valid Unicode", source) from None
-
-
-def refuse_many(models: Sequence[str], source: str) -> None:
-    """So many models that their pairs cannot be compared, as where rows and columns are turned."""
-    if len(models) > _MOST_MODELS:
-        expected = f"expected at most {_MOST_MODELS}: name those to compare"
-        raise DataError(f"{len(models)} models; {expected}", source)
+def refuse(unusable: Sequence[Unusable], missing: Missing, source: str) -> None:
+    """An error for scores that are unusable without a status that says why."""
+    if missing == "error" and unusable:
+        first, *others = unusable
+        more = f" (and {len(others)} more)" if others else ""
+        raise DataError(
+            f"row {first.row}, column {first.column}: {first.what}{more}; expected a finite "
+            f"number; {argument('missing', 'drop')} leaves such scores out, "
+            f"{argument('missing', 'zero')} counts them as 0",
+            source,
+        )
 
 
 def refuse_sizes(score: np.ndarray, rows: Sequence[int], source: str) -> None:
-    """Sizes whose fourth powers floating point cannot hold."""
+    """Raises DataError for sizes whose fourth powers floating point cannot hold."""
     size = np.abs(score)
     wrong = np.flatnonzero((size > LARGEST) | ((size > 0) & (size < 1 / LARGEST)))
     if len(wrong):
@@ -119,16 +125,18 @@ def floats(values: Sequence[object]) -> np.ndarray:
     """Values as float64, NaN for what is no number (yes and no are none, and 1_0 is text)."""
     try:
         array = np.array(values, np.float64)
-        plain = array.ndim == 1 and not any(isinstance(value, bool) for value in values)
-        if plain and not any("_" in value for value in values if isinstance(value, str)):
+        kinds = {*map(type, values)}
+        plain = array.ndim == 1 and not kinds & {bool, np.bool_}
+        if plain and not (str in kinds and any("_" in v for v in values if isinstance(v, str))):
             return array
     except (TypeError, ValueError, OverflowError):
         pass
-    return np.array([_number(value) for value in values])
+    return np.array([number(value) for value in values], np.float64)
 
 
-def _number(value: object) -> float:
-    if isinstance(value, bool) or (isinstance(value, str) and "_" in value):
+def number(value: object) -> float:
+    """A value as a number; NaN for what is none, and infinite where it is too large."""
+    if isinstance(value, bool | np.bool_) or (isinstance(value, str) and "_" in value):
         return math.nan
     if not isinstance(value, str | bytes | SupportsFloat | SupportsIndex):
         return math.nan
@@ -141,41 +149,8 @@ def _number(value: object) -> float:
 
 
 def _what(value: object) -> str:
-    if value is None or str(value).strip().lower() in MISSING:
+    if word(value) in MISSING:
         return "missing"
-    if not math.isnan(_number(value)):
+    if not math.isnan(number(value)):
         return "infinite"
     return f"not a number: {str(value)[:40]!r}"
-
-
-def refuse(
-    unusable: Mapping[int, Unusable], explained: np.ndarray | None, missing: Missing, source: str
-) -> None:
-    """An error for scores that are unusable without a status that says why."""
-    wrong = [entry for k, entry in unusable.items() if explained is None or not explained[k]]
-    if missing != "error" or not wrong:
-        return
-    more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-    raise DataError(
-        f"row {wrong[0].row}, column {wrong[0].column}: {wrong[0].what}{more}; expected a finite "
-        f"number; {argument('missing', 'drop')} leaves such scores out, "
-        f"{argument('missing', 'zero')} counts them as 0",
-        source,
-    )
-
-
-def unit_warnings(models: Sequence[str], model: np.ndarray, score: np.ndarray) -> list[str]:
-    """Fractions and percent in one table."""
-    tops = [score[model == k] for k in range(len(models))]
-    medians = [float(np.median(np.abs(scores))) if len(scores) else math.nan for scores in tops]
-    low = [m for m, v in zip(models, medians, strict=True) if v <= 1]
-    high = [m for m, v in zip(models, medians, strict=True) if v > 10]
-    if low and high:
-        return [f"{listed(low)}: looks like fractions, {listed(high)} like percent; same unit?"]
-    for name, scores in zip(models, tops, strict=True):
-        inside = np.sum((scores > 0) & (scores <= 1))
-        if inside and np.all(scores >= 0) and np.any(scores > 10):
-            return [
-                f"{name}: {inside} of {len(scores)} scores look like fractions, others percent"
-            ]
-    return []

@@ -1,6 +1,9 @@
 """Scores that follow from the counts of items, summed: F1, macro-F1, shares."""
 
-from collections.abc import Callable
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,6 +11,19 @@ from jaxeval.errors import DataError
 
 Score = Callable[[np.ndarray], np.ndarray]  # sums [..., K] -> [...]
 _STEP = 1e-4  # of a sum, for derivatives
+_OF_CLASS = re.compile("gold_[0-9]+")
+
+
+class CountScoring(NamedTuple):
+    """How a metric follows from the counts of items, summed.
+
+    Attributes:
+      columns: names of the counts.
+      score: sums [..., columns] -> [...].
+    """
+
+    columns: tuple[str, ...]
+    score: Score
 
 
 def f1(counts: np.ndarray) -> np.ndarray:
@@ -60,3 +76,58 @@ def of_items(counts: np.ndarray, score: Score) -> np.ndarray:
     gradient = (score(sums + steps) - score(sums - steps)) / (2 * np.diag(steps))
     centred = counts - sums / len(counts)
     return np.asarray(float(score(sums)) + len(counts) * centred @ gradient)
+
+
+def scoring(metric: str, names: Sequence[str]) -> CountScoring | None:
+    """How a metric is computed from counts of these names; None: unknown."""
+    known = [*_SCORINGS.get(metric, ())]
+    if metric == "macro_f1":
+        classes = sum(bool(_OF_CLASS.fullmatch(name)) for name in names)
+        kinds = ("right", "predicted", "gold")
+        columns = tuple(f"{kind}_{k}" for k in range(classes) for kind in kinds)
+        known = [CountScoring(columns, macro_f1)] if classes else []
+    return next((s for s in known if set(s.columns) <= set(names)), None)
+
+
+def _best_f1(counts: np.ndarray) -> np.ndarray:
+    """The better F1 of two repairs, of counts [..., 5] (the rule `ukp`)."""
+    gold = counts[..., 4:]
+    begun, dropped = counts[..., :2], counts[..., 2:4]
+    both = (f1(np.concatenate([c, gold], axis=-1)) for c in (begun, dropped))
+    return np.maximum(*both)
+
+
+def _bits(counts: np.ndarray) -> np.ndarray:
+    return ratio(counts) / math.log(2)
+
+
+def _perplexity(counts: np.ndarray) -> np.ndarray:
+    return np.exp(ratio(counts))
+
+
+_SPANS = ("right_spans", "predicted_spans")
+_DROPPED = ("right_spans_dropped", "predicted_spans_dropped")
+# by metric; the first whose counts were kept holds
+_SCORINGS = {
+    "f1": (
+        CountScoring((*_SPANS, *_DROPPED, "gold_spans"), _best_f1),
+        CountScoring((*_SPANS, "gold_spans"), f1),
+    ),
+    "accuracy": (
+        CountScoring(("right_words", "words"), ratio),
+        CountScoring(("right", "items"), ratio),
+        CountScoring(("right", "targets"), ratio),
+    ),
+    "perplexity": (CountScoring(("nats", "tokens"), _perplexity),),
+    "bits": (CountScoring(("nats", "tokens"), _bits),),
+}
+
+
+def values(counts: np.ndarray, names: Sequence[str], metric: str) -> np.ndarray | None:
+    """[I, R, 1] scores of items by `of_items`, of counts [I, R, C]; None: they do not give it."""
+    how = scoring(metric, names)
+    if how is None:
+        return None
+    columns = [list(names).index(name) for name in how.columns]
+    runs = [of_items(counts[:, run][:, columns], how.score) for run in range(counts.shape[1])]
+    return np.stack(runs, axis=1)[..., np.newaxis]

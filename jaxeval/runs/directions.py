@@ -56,7 +56,11 @@ def decided(
 
 
 def of_metrics(
-    recorded: Mapping[Key, bool], named: Mapping[Key, bool | None], asked: bool | None
+    recorded: Mapping[Key, bool],
+    named: Mapping[Key, bool | None],
+    asked: bool | None,
+    who: str = "the logs say",
+    source: str | None = None,
 ) -> dict[Key, bool | None]:
     """The direction of each metric that is compared; None: not known.
 
@@ -65,6 +69,7 @@ def of_metrics(
       named: all that are compared, and what their names say.
       asked: overrules the name where one metric is compared. Of several it is of those whose
         direction is not known: one word on accuracy and a loss would turn one of them round.
+      who: has recorded them, and the source where it is no log of a task.
 
     Raises:
       DataError: as `decided`; of several metrics, all known, the opposite of one.
@@ -74,10 +79,11 @@ def of_metrics(
     of_one = asked if len(names) == 1 else None
     known = {}
     for (task, metric), said in named.items():
-        of_log, where = recorded.get((task, metric)), f"task {task}" if task else None
-        known[task, metric] = decided(of_log, of_one, said, metric, "the logs say", where)
+        of_log = recorded.get((task, metric))
+        where = source or (f"task {task}" if task else None)
+        known[task, metric] = decided(of_log, of_one, said, metric or "score", who, where)
     if asked is not None and (not asked) in known.values() and None not in known.values():
-        flag = argument(f"{'higher' if asked else 'lower'}_is_better", True)
+        flag = argument("lower_is_better", not asked)
         raise DataError(
             f"{flag}: of several metrics it is of those whose direction is not known, and that of "
             f"{listed(names)} is; {argument('metric', 'NAME')} chooses one"
@@ -108,13 +114,23 @@ def of_columns(
       DataError: the table says neither true nor false, or both; its metrics differ in it; or the
         opposite is asked for.
     """
-    recorded = named = None
-    if "higher_is_better" in columns:
-        recorded = _said(columns["higher_is_better"], source)
-    else:
-        named = _by_name(columns, name, source, asked)
-    metric = metric_of(columns, name) or "score"
-    return decided(recorded, asked, named, metric, who, source)
+    said = recorded(columns, source)
+    named = named_by(columns, name, source, asked) if said is None else None
+    return decided(said, asked, named, metric_of(columns, name) or "score", who, source)
+
+
+def recorded(columns: Mapping[str, Sequence[object]], source: str) -> bool | None:
+    """What a column `higher_is_better` says; None: there is none."""
+    if "higher_is_better" not in columns:
+        return None
+    words = {str(value).lower() for value in dict.fromkeys(columns["higher_is_better"])}
+    if words not in ({"true"}, {"false"}):
+        raise DataError(
+            f"higher_is_better: expected true or false, the same in all rows, found "
+            f"{listed(sorted(words))}",
+            source,
+        )
+    return words == {"true"}
 
 
 def metric_of(columns: Mapping[str, Sequence[object]], name: str | None) -> str | None:
@@ -122,7 +138,7 @@ def metric_of(columns: Mapping[str, Sequence[object]], name: str | None) -> str 
     return next((str(metric) for metric in columns.get("metric", ())), name)
 
 
-def _by_name(
+def named_by(
     columns: Mapping[str, Sequence[object]], name: str | None, source: str, asked: bool | None
 ) -> bool | None:
     """The one direction of all metrics; that of the column of scores where none is known.
@@ -145,14 +161,3 @@ def _by_name(
     if said is not None:
         return said
     return metrics.higher_is_better(name, None if names else unit)  # a unit is the metric's
-
-
-def _said(column: Sequence[object], source: str) -> bool:
-    words = {str(value).lower() for value in dict.fromkeys(column)}
-    if words not in ({"true"}, {"false"}):
-        raise DataError(
-            f"higher_is_better: expected true or false, the same in all rows, found "
-            f"{listed(sorted(words))}",
-            source,
-        )
-    return words == {"true"}

@@ -1,4 +1,4 @@
-"""Reads tables of any program: CSV, TSV, JSON, JSON lines (gzip too), Parquet; text as text."""
+"""Reads tables of any program as columns: CSV, TSV, JSON, JSON lines, Parquet, records, frames."""
 
 import contextlib
 import csv
@@ -9,12 +9,13 @@ import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from jaxeval.config.arguments import MOST_ROWS
 from jaxeval.data import text
-from jaxeval.errors import DataError, JaxevalError, argument, parsing, printable
+from jaxeval.errors import DataError, JaxevalError, parsing, printable
 from jaxeval.files import Json
 
+_MOST_ROWS = 10_000_000
 _EXPECTED_JSON = (
     'expected {model: [scores]} or a list of records such as [{"model": "A", "score": 0.9}]'
 )
@@ -31,7 +32,6 @@ class Columns:
     source: str
     values: Mapping[str, Sequence[object]]
     rows: Sequence[int]  # number of each row as an editor counts; the header is row 1
-    counted: Sequence[str] = ()  # columns of numbers of scores, which the file does not have
 
     def __post_init__(self) -> None:
         if any(printable(name) != name for name in (self.source, *self.values)):
@@ -47,11 +47,7 @@ class Columns:
         """
         if name not in self.values:
             near = difflib.get_close_matches(name, self.values, 1)
-            hint = (
-                f"did you mean {near[0]}?"
-                if near
-                else f"expected one of {listed(list(self.values))}"
-            )
+            hint = f"did you mean {near[0]}?" if near else f"expected one of {listed(self.values)}"
             raise DataError(f"no column {name!r}; {hint}", self.source)
         return self.values[name]
 
@@ -63,10 +59,11 @@ class Columns:
         return len(self.rows)
 
 
-def listed(names: Sequence[object], most: int = 12) -> str:
+def listed(names: Iterable[object], most: int = 12) -> str:
     """Names for a message, cut where there are too many."""
-    shown = ", ".join(str(name)[:60] for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+    every = list(names)
+    shown = ", ".join(printable(str(name)[:60]) for name in every[:most])
+    return shown + (f" and {len(every) - most} more" if len(every) > most else "")
 
 
 @contextlib.contextmanager
@@ -82,8 +79,8 @@ def collector_paused() -> Iterator[None]:
 
 
 @collector_paused()
-def read(path: str | Path, rows: int | None = None) -> Columns:
-    """The columns of a table, of its first `rows` rows where asked.
+def read(path: str | Path) -> Columns:
+    """The columns of a table.
 
     A file whose name ends in .json, .jsonl, .ndjson or .parquet is read as such; any other as JSON
     lines where its first line is a JSON object, else as delimited text with a header line; the
@@ -93,61 +90,94 @@ def read(path: str | Path, rows: int | None = None) -> Columns:
       DataError: naming the file, the row, and what was expected.
     """
     suffix = Path(Path(path).name.removesuffix(".gz")).suffix.lower()
-    if suffix != ".parquet" and rows is None:
+    if suffix != ".parquet":
         _refuse_many_unpacked(path)
     if suffix == ".parquet":
-        table = _read_parquet(path, rows)
+        table = _parquet(path)
     elif suffix == ".json":
-        table = _read_json(path, rows)
+        table = _json(path)
     elif suffix in (".jsonl", ".ndjson"):
-        table = _read_json_lines(text.iterate_lines(path), path, rows)
+        table = _json_lines(text.iterate_lines(path), path)
     else:
-        table = _read_delimited(path, rows)
+        table = _delimited(path)
     if not len(table):
         raise DataError("a header without rows; expected at least one row of scores", path)
     return table
 
 
-def head(table: Columns, rows: int | None) -> Columns:
-    """The first rows of a table; all for None."""
-    values = {name: column[:rows] for name, column in table.values.items()}
-    return dataclasses.replace(table, values=values, rows=table.rows[:rows])
+def header(path: str | Path) -> list[str]:
+    """The names of the columns of delimited text."""
+    line = next(text.iterate_lines(path), "")
+    return [name.strip() for name in next(csv.reader([line], delimiter=_delimiter(line)), ())]
+
+
+def of_python(table: Any) -> Columns:
+    """The columns of a list of records, or of a data frame of pandas or another library.
+
+    Raises:
+      DataError: a frame without rows, or with two columns of one name.
+    """
+    if not hasattr(table, "to_dict"):
+        records = [{str(key): value for key, value in record.items()} for record in table]
+        return _of_records(records, "records", range(1, len(records) + 1))
+    values = {str(name): [*table[name]] for name in table.columns}
+    if len(values) < len(table.columns) or not len(table):
+        raise DataError("table: expected a data frame with rows, and columns of different names")
+    return Columns("data frame", values, range(1, len(table) + 1))
+
+
+def _of_records(
+    records: Sequence[Mapping[str, object]], path: str | Path, rows: Sequence[int]
+) -> Columns:
+    """The columns of records; those that a record lacks are None there."""
+    names = list(dict.fromkeys(name for record in records for name in record))
+    values = {name: [record.get(name) for record in records] for name in names}
+    return Columns(str(path), values, rows)
 
 
 def pick(table: Columns, places: Sequence[int]) -> Columns:
-    """Some rows of a table."""
+    """Some rows of a table; the table itself where these are all of its rows."""
+    if len(places) == len(table):
+        return table
     values = {name: [column[k] for k in places] for name, column in table.values.items()}
     return dataclasses.replace(table, values=values, rows=[table.rows[k] for k in places])
 
 
-def _read_delimited(path: str | Path, rows: int | None) -> Columns:
+def _delimited(path: str | Path) -> Columns:
     lines = text.iterate_lines(path)
     header_line = next(lines, "")
+    lines = itertools.chain([header_line], lines)
     if _is_object(header_line):
-        return _read_json_lines(itertools.chain([header_line], lines), path, rows)
-    delimiter = "\t" if "\t" in header_line else max(",;", key=header_line.count)
+        return _json_lines(lines, path)
+    # strict: an open quote would swallow the rest
     reader = csv.reader(
-        (line + "\n" for line in itertools.chain([header_line], lines)),
-        delimiter=delimiter,
-        strict=True,  # an open quote would swallow the rest
+        (line + "\n" for line in lines), delimiter=_delimiter(header_line), strict=True
     )
+    numbers: list[int] = []
+    body: list[list[str]] = []
     try:
-        header = [name.strip() for name in next(reader)]  # "model , score"
-        _check_header(header, path)
-        numbers: list[int] = []
-        body: list[list[str]] = []
-        for row in itertools.islice(_filled_rows(reader), rows):
-            if len(row) != len(header):
-                message = f"expected {len(header)} fields as in the header, found {len(row)}"
+        names = [name.strip() for name in next(reader)]  # "model , score"
+        twice = _twice(names)
+        if twice is not None:
+            raise DataError(f"two columns are named {twice!r}", path, 1)
+        width = len(names)
+        for row in filter(None, reader):
+            if len(row) != width:
+                message = f"expected {len(names)} fields as in the header, found {len(row)}"
                 raise DataError(message, path, reader.line_num)
             body.append(row)
             numbers.append(reader.line_num)
-            _refuse_many(len(body), path)
+            if len(body) > _MOST_ROWS:
+                _refuse_many(len(body), path)
     except csv.Error as error:
         message = f"not a table of delimited text ({error})"
         raise DataError(message, path, reader.line_num) from None
-    columns = zip(*body, strict=True) if body else ([] for _ in header)
-    return Columns(str(path), dict(zip(header, columns, strict=True)), numbers)
+    columns = zip(*body, strict=True) if body else ([] for _ in names)
+    return Columns(str(path), dict(zip(names, columns, strict=True)), numbers)
+
+
+def _delimiter(header: str) -> str:
+    return "\t" if "\t" in header else max(",;", key=header.count)
 
 
 def _refuse_many_unpacked(path: str | Path) -> None:
@@ -159,19 +189,8 @@ def _refuse_many_unpacked(path: str | Path) -> None:
 
 
 def _refuse_many(rows: int, path: str | Path) -> None:
-    if rows > MOST_ROWS:
-        first = argument("rows", "N")
-        raise DataError(f"expected at most {MOST_ROWS:,} rows; {first} reads the first N", path)
-
-
-def _filled_rows(reader: Iterable[list[str]]) -> Iterator[list[str]]:
-    return (row for row in reader if row)
-
-
-def _check_header(header: Sequence[str], path: str | Path) -> None:
-    twice = _twice(header)
-    if twice is not None:
-        raise DataError(f"two columns are named {twice!r}", path, 1)
+    if rows > _MOST_ROWS:
+        raise DataError(f"expected at most {_MOST_ROWS:,} rows", path)
 
 
 def _twice(names: Iterable[str]) -> str | None:
@@ -184,41 +203,52 @@ def _twice(names: Iterable[str]) -> str | None:
     return None
 
 
-def _read_json(path: str | Path, rows: int | None) -> Columns:
+def _json(path: str | Path) -> Columns:
     lines = list(text.iterate_lines(path))
     if len(lines) > 1 and _is_object(lines[0]):
-        return _read_json_lines(lines, path, rows)
+        return _json_lines(lines, path)
     tree = _parsed("\n".join(lines), path)
     if isinstance(tree, dict) and tree and all(isinstance(v, list) for v in tree.values()):
-        _refuse_nested(tree, path)
-        return _of_lists(tree, path, rows)
+        return _of_lists(tree, path)
     if isinstance(tree, list) and tree and all(isinstance(r, dict) for r in tree):
-        return of_records(tree[:rows], path, range(1, len(tree) + 1))
+        _refuse_many(len(tree), path)
+        return _of_records(tree, path, range(1, len(tree) + 1))
     raise DataError(_EXPECTED_JSON, path)
 
 
-def _refuse_nested(tree: Mapping[str, list], path: str | Path) -> None:
-    """Raises DataError if a list holds lists or objects, which are no scores."""
-    for name, values in tree.items():
-        for value in values:
-            if isinstance(value, dict | list):
-                found = f"{name!r} holds {json.dumps(value)[:60]}"
-                raise DataError(f"{found}, which is no score; {_EXPECTED_JSON}", path)
+def _of_lists(tree: Mapping[str, list], path: str | Path) -> Columns:
+    """{model: [scores]} as a tidy table; `number` is a score's place in its list, from 1.
+
+    Raises:
+      DataError: a list holds lists or objects, which are no scores.
+    """
+    for name, scores in tree.items():
+        nested = next((value for value in scores if isinstance(value, dict | list)), None)
+        if nested is not None:
+            found = f"{name!r} holds {json.dumps(nested)[:60]}"
+            raise DataError(f"{found}, which is no score; {_EXPECTED_JSON}", path)
+    numbers = [k for scores in tree.values() for k in range(1, len(scores) + 1)]
+    values: dict[str, Sequence[object]] = {
+        "model": [name for name, scores in tree.items() for _ in scores],
+        "number": numbers,
+        "score": [score for scores in tree.values() for score in scores],
+    }
+    return Columns(str(path), values, numbers)
 
 
-def _read_json_lines(lines: Iterable[str], path: str | Path, rows: int | None) -> Columns:
+def _json_lines(lines: Iterable[str], path: str | Path) -> Columns:
     """JSON lines: a record each; empty lines are passed over."""
     records, numbers = [], []
-    filled = ((k, line) for k, line in enumerate(lines, 1) if line.strip())
-    for number, line in itertools.islice(filled, rows):
-        record = _parsed(line, path, number)
-        if not isinstance(record, dict):
-            message = 'expected a record in each line, such as {"model": "A", "score": 0.9}'
-            raise DataError(message, path, number)
-        records.append(record)
-        numbers.append(number)
-        _refuse_many(len(records), path)
-    return of_records(records, path, numbers)
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            record: Any = _parsed(line, path, number)
+            if not isinstance(record, dict):
+                message = 'expected a record in each line, such as {"model": "A", "score": 0.9}'
+                raise DataError(message, path, number)
+            records.append(record)
+            numbers.append(number)
+            _refuse_many(len(records), path)
+    return _of_records(records, path, numbers)
 
 
 def _is_object(line: str) -> bool:
@@ -232,39 +262,18 @@ def _is_object(line: str) -> bool:
 
 
 def _parsed(content: str, path: str | Path, line: int | None = None) -> Json:
+    def whole(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
+        tree = dict(pairs)
+        if len(tree) < len(pairs):
+            twice = _twice(name for name, _ in pairs)
+            raise DataError(f"the key {twice!r} occurs twice", path, line)
+        return tree
+
     with parsing("not valid JSON", path, line):
-        return json.loads(content, object_pairs_hook=_object)
+        return json.loads(content, object_pairs_hook=whole)
 
 
-def _object(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
-    tree = dict(pairs)
-    if len(tree) < len(pairs):
-        raise ValueError(f"the key {_twice(name for name, _ in pairs)!r} occurs twice")
-    return tree
-
-
-def _of_lists(tree: Mapping[str, list], path: str | Path, rows: int | None) -> Columns:
-    """{model: [scores]} as a tidy table; `number` is a score's place in its list, from 1."""
-    cut = {name: scores[:rows] for name, scores in tree.items()}
-    numbers = [k for scores in cut.values() for k in range(1, len(scores) + 1)]
-    values: dict[str, Sequence[object]] = {
-        "model": [name for name, scores in cut.items() for _ in scores],
-        "number": numbers,
-        "score": [score for scores in cut.values() for score in scores],
-    }
-    return Columns(str(path), values, numbers, ("number",))
-
-
-def of_records(
-    records: Sequence[Mapping[str, object]], path: str | Path, rows: Sequence[int]
-) -> Columns:
-    """The columns of records; those that a record lacks are None there."""
-    names = list(dict.fromkeys(name for record in records for name in record))
-    values = {name: [record.get(name) for record in records] for name in names}
-    return Columns(str(path), values, rows[: len(records)])
-
-
-def _read_parquet(path: str | Path, rows: int | None) -> Columns:
+def _parquet(path: str | Path) -> Columns:
     try:
         from pyarrow import parquet
     except ImportError:
@@ -272,9 +281,8 @@ def _read_parquet(path: str | Path, rows: int | None) -> Columns:
     try:
         passing = (JaxevalError, FileNotFoundError, MemoryError)
         with parsing("not a Parquet file", path, passing=passing):
-            _refuse_many(parquet.read_metadata(path).num_rows if rows is None else rows, path)
+            _refuse_many(parquet.read_metadata(path).num_rows, path)
             table = parquet.read_table(path)
-            table = table if rows is None else table.slice(0, rows)
             values = {name: table.column(name).to_pylist() for name in table.column_names}
             return Columns(str(path), values, range(1, table.num_rows + 1))
     except FileNotFoundError:

@@ -99,7 +99,12 @@ def refuse_points(name: str, difference: float, unit: str) -> None:
 
 
 def refuse_scales(
-    scores: Mapping[str, np.ndarray], metric: str | None, unit: str | None, source: str
+    scores: Mapping[str, np.ndarray],
+    metric: str | None,
+    unit: str | None,
+    source: str | None,
+    *,
+    items: bool = False,
 ) -> None:
     """Refuses fractions of one model beside percent of another; higher scores are better.
 
@@ -110,6 +115,7 @@ def refuse_scales(
     Args:
       scores: of each model, on one data set or on all.
       unit: where it is recorded.
+      items: scores of items, of which 0 and 1 are fractions; of well-known fractions alone.
 
     Raises:
       DataError: naming both models, and the remedy.
@@ -117,14 +123,17 @@ def refuse_scales(
     open_ended = _UNBOUNDED.search("_".join(_words(metric)))
     if open_ended or unit_of(metric) in _LOWER_UNITS or unit not in (None, "", *PERCENT):
         return
+    if items and unit_of(metric) != "fraction":
+        return
     known = {model: of[of != 0] for model, of in scores.items()}
     known = {model: of for model, of in known.items() if len(of)}
-    low = [m for m, of in known.items() if 0 < of.min() < 1 and of.max() <= 1]
-    high = [m for m, of in known.items() if of.min() > 1 and of.max() <= 100]
+    low = [m for m, of in known.items() if of.max() <= 1 and (items or 0 < of.min() < 1)]
+    high = [m for m, of in known.items() if of.max() > 1 and (items or of.min() > 1)]
+    high = [m for m in high if items or known[m].max() <= 100]
     if low and high:
         raise DataError(
             f"the scores of {low[0]} look like fractions ({known[low[0]][0]:g}), those of "
-            f"{high[0]} like percent ({known[high[0]][0]:g}); expected one scale: multiply or "
+            f"{high[0]} like percent ({known[high[0]].max():g}); expected one scale: multiply or "
             "divide by 100, or, if they are on one scale, add a column unit with the value number",
             source,
         )
@@ -155,8 +164,8 @@ def contradicted(higher: bool, who: str, metric: str) -> str:
     Args:
       who: "the table says".
     """
-    asked, better = ("lower", "higher") if higher else ("higher", "lower")
-    return f"{argument(f'{asked}_is_better', True)}: {who} that {better} {metric} is better"
+    better = "higher" if higher else "lower"
+    return f"{argument('lower_is_better', higher)}: {who} that {better} {metric} is better"
 
 
 def _in_units(before: list[str]) -> bool | None:

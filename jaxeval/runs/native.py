@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from jaxeval.errors import DataError, RunError, argument
-from jaxeval.runs import database, directions, experiments, imported, store, tables
+from jaxeval.runs import database, experiments, imported, store, tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow
+from jaxeval.runs.scores import Scores
 
 
 def columns(location: str) -> imported.Columns:
@@ -64,15 +65,13 @@ def _models(rows: Sequence[MemberRow], datasets: Sequence[object]) -> list[str]:
     return [named(row) for row in rows]
 
 
-def score_table(location: str, layout: Layout, rows: int | None = None) -> tables.ScoreTable:
-    """The score table of a runs folder or database; rest and errors as of `of_members`."""
-    return of_members(_load(location), database.shown(location), layout, rows)
+def scores(location: str, layout: Layout) -> Scores:
+    """The scores of a runs folder or database; rest and errors as of `scores_of`."""
+    return scores_of(_load(location), database.shown(location), layout)
 
 
-def of_members(
-    everything: Sequence[MemberRow], source: str, layout: Layout, rows: int | None = None
-) -> tables.ScoreTable:
-    """The score table of members; their metric says whether higher is better.
+def scores_of(everything: Sequence[MemberRow], source: str, layout: Layout) -> Scores:
+    """The scores of members; their metric says whether higher is better.
 
     Without models asked for, those whose members differ in seed or split; runs of other studies
     (sweeps, repeated runs, neighbourhoods) are left out, and a warning names them.
@@ -87,26 +86,25 @@ def of_members(
     left_out = [row for row in everything if row.experiment not in kept]
     columns = {"score": "test", **layout.columns}
     whole = _columns(members, source, columns.get("dataset", "dataset"))
-    head = imported.head(whole, rows)
     ids = _ids(members, whole.texts("model"))
     asked_for = _named(layout, members, whole.texts("model"), ids, source)
-    unasked = dataclasses.replace(layout, columns=columns, higher_is_better=None, models=asked_for)
-    table = tables.of_columns(head, unasked)
-    higher: dict[str | None, bool] = {row.metric: row.higher_is_better for row in members[:rows]}
-    metric, asked = table.metric or "score", layout.higher_is_better
-    said = directions.decided(higher[table.metric], asked, None, metric, "the runs say", source)
-    directed = tables.directed(table, said)
-    notes = [
-        *_left_out(left_out),
-        *_differing(table, whole.texts("config_hash")),
-        *_never_learned(table, members),
-    ]
+    chosen = dataclasses.replace(layout, columns=columns, models=asked_for)
+    found = tables.of_columns(whole, chosen, "the runs say")
+    by_model = {model: _members_of(found, model, members) for model in found.models}
+    notes = [*_left_out(left_out), *_differing(by_model), *_never_learned(by_model)]
     return dataclasses.replace(
-        directed,
-        warnings=(*directed.warnings, *notes),
-        notes=tuple(_what_differs(table, members)),
+        found,
+        warnings=(*found.warnings, *notes),
+        notes=tuple(_what_differs(by_model)),
         ids=ids,
     )
+
+
+def _members_of(found: Scores, model: str, members: Sequence[MemberRow]) -> list[MemberRow]:
+    """Those whose scores of a model count."""
+    of_model = [data.models[model] for data in found.data_sets if model in data.models]
+    rows = sorted(row for of in of_model for row in of.rows[of.finished].tolist())
+    return [members[row - 1] for row in rows]
 
 
 def _ids(rows: Sequence[MemberRow], models: Sequence[str]) -> dict[str, str]:
@@ -161,7 +159,7 @@ def _repeated(layout: Layout, rows: Sequence[MemberRow], models: Sequence[str]) 
 
 
 def members(location: str, layout: Layout) -> Sequence[MemberRow]:
-    """Those that the rows of `score_table` are numbered by, from 1."""
+    """Those that the rows of `scores` are numbered by, from 1."""
     return _chosen(_load(location), database.shown(location), layout)
 
 
@@ -192,33 +190,27 @@ def _left_out(rows: Sequence[MemberRow]) -> Iterator[str]:
         yield f"not compared, as their runs differ in more than seeds: {experiments.listed(rows)}"
 
 
-def _differing(table: tables.ScoreTable, config_hashes: Sequence[str]) -> Iterator[str]:
+def _differing(by_model: Mapping[str, Sequence[MemberRow]]) -> Iterator[str]:
     """Models that are one by name only: tuned for each data set, or changed in between."""
-    for k, name in enumerate(table.models):
-        rows = table.rows[table.model == k]
-        if len({config_hashes[row - 1] for row in rows}) > 1:
-            yield f"{name}: its config is not the same on all data sets"
+    for model, rows in by_model.items():
+        if len({row.config_hash for row in rows}) > 1:
+            yield f"{model}: its config is not the same on all data sets"
 
 
-def _never_learned(table: tables.ScoreTable, members: Sequence[MemberRow]) -> Iterator[str]:
-    for k, name in enumerate(table.models):
-        rows = [members[row - 1] for row in table.rows[table.model == k].tolist()]
+def _never_learned(by_model: Mapping[str, Sequence[MemberRow]]) -> Iterator[str]:
+    for model, rows in by_model.items():
         count = sum(row.never_learned for row in rows)
         if count:
             yield (
-                f"{name}: {count} of {len(rows)} never learned: dev {rows[0].metric} stayed 0, "
+                f"{model}: {count} of {len(rows)} never learned: dev {rows[0].metric} stayed 0, "
                 "and their test score is that of the last epoch"
             )
 
 
-def _what_differs(table: tables.ScoreTable, members: Sequence[MemberRow]) -> Iterator[str]:
+def _what_differs(by_model: Mapping[str, Sequence[MemberRow]]) -> Iterator[str]:
     """Of two models, each of one config, the keys of the configs."""
-    by_model = [
-        [members[row - 1] for row in table.rows[table.model == k].tolist()]
-        for k in range(len(table.models))
-    ]
-    one_each = all(len({row.config_hash for row in rows}) == 1 for rows in by_model)
+    one_each = all(len({row.config_hash for row in rows}) == 1 for rows in by_model.values())
     if len(by_model) == 2 and one_each:
-        keys = experiments.difference(*(rows[0] for rows in by_model))
+        keys = experiments.difference(*(rows[0] for rows in by_model.values()))
         if keys is not None:
-            yield f"{' and '.join(table.models)} differ in {keys}"
+            yield f"{' and '.join(by_model)} differ in {keys}"

@@ -146,30 +146,29 @@ def _read(
     source: object, of: "Layout"
 ) -> "tuple[Mapping[str, np.ndarray], bool, Mapping[str, object]]":
     """Scores by model, whether higher is better, and what a `Selection` says of their table."""
-    from jaxeval.compare import sources
-    from jaxeval.report import failures as said_of_failures
     from jaxeval.report import text
-    from jaxeval.runs import units
-    from jaxeval.stats import failures
+    from jaxeval.report.comparison import failures as lost
+    from jaxeval.runs import sources
+    from jaxeval.stats import failures, samples
 
-    table = sources.read(source, of)
-    pools = units.pools(table, together=False)
-    failed = failures.of_table(table)
-    notes = list(table.warnings)
-    if table.unusable and failed is None:
-        notes.append(text.unusable(table.unusable, table.missing))
+    scores = sources.scores(source, of)
+    pools = samples.pools(scores)
+    failed = failures.of_runs(scores)
+    notes = list(scores.warnings)
+    if scores.unusable and failed is None:
+        notes.append(text.unusable(scores.unusable, scores.missing))
     known = {
-        "metric": table.metric,
-        "direction_assumed": table.direction_assumed,
-        "unit": table.stored_unit,
-        "source": table.source,
-        "recorded": {name: len(scores) for name, scores in pools.items()},
+        "metric": scores.metric or None,
+        "direction_assumed": scores.direction == "assumed",
+        "unit": scores.stored_unit,
+        "source": scores.source,
+        "recorded": {name: len(of) for name, of in pools.items()},
         "failures": () if failed is None else failed.tests,
-        "failed": said_of_failures.of_runs(failed, table),
-        "unusable": table.unusable,
+        "failed": lost.of_runs(failed, scores),
+        "unusable": scores.unusable,
         "warnings": notes,
     }
-    return pools, bool(table.higher_is_better), known
+    return pools, scores.higher_is_better, known
 
 
 COMMANDS: parsers.Commands = {"": select, "command": select_command, "table": select_table}

@@ -1,72 +1,85 @@
-"""All metrics of a sweep, with intervals; and the difference between two sweeps."""
+"""All metrics of a sweep, with intervals; and the difference between two sweeps.
+
+Metrics of the scores and rank correlations have percentile bootstraps over runs, the share of runs
+that scored 0 the score interval of a proportion. No resample holds a better run than the best, so
+percentiles of metrics relative to it cover as little as .78: their interval is symmetric and
+reaches as far as the farther percentile. A profile is made of neighbours, and a bootstrap changes
+who is whose neighbour: its interval comes from random halves of the runs (the delete-half
+jackknife of Shao & Wu 1989). All mean the average over sweeps of as many runs.
+"""
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
+from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs import metrics as known_metrics
-from jaxeval.sensitivity import conventions, intervals, metrics
-from jaxeval.sensitivity.hyperparameters import Declared, Values, axes
-from jaxeval.sensitivity.metrics import Profile
+from jaxeval.sensitivity import metrics
+from jaxeval.sensitivity.hyperparameters import Axis, Values
+from jaxeval.sensitivity.hyperparameters import axes as ranked
+from jaxeval.space.space import Space
 from jaxeval.stats.items import proportions
-from jaxeval.stats.results import Interval, Sample, fraction, sample
+from jaxeval.stats.results import Interval, Sample, fraction, sample, within
 
 LEAST = 3  # runs of a sweep
 _MOST_RESAMPLED = 5000  # runs for which intervals are made
+_OF_HALVES = (".maxima", ".mean_change")
+_OF_THE_BEST = ("rel_at_k", "mean_at_k", "best_equivalent")
+Draws = Mapping[str, np.ndarray]  # path -> [R] values that other runs could have given
+
+
+class Estimate(NamedTuple):
+    """A metric; its interval is None where nothing is known of how it varies."""
+
+    value: float
+    interval: Interval | None = None
+
+
+class BestRun(NamedTuple):
+    """The best run, the first of `ties` equals; what was drawn for it and has an effect."""
+
+    setting: Mapping[str, object]
+    score: float
+    ties: int
 
 
 @dataclasses.dataclass(frozen=True)
 class Analysis:
-    """What a sweep of one architecture says; all in percent or percentage points.
+    """What a sweep of one architecture says.
 
     Attributes:
       n: runs.
-      max, mean: of the scores.
-      share_zero: runs that scored 0.
-      rel_at_k: k -> the k-th best score relative to the best.
-      mean_at_k: k -> the mean of the k best, relative to the best.
-      best_equivalent: share of runs as good as the best, within the ROPE.
-      expected_equivalent: expected share of runs as good as a run drawn at random.
-      all_hyperparameters, by_hyperparameter: see `metrics.Profile`.
-      intervals: metric -> interval, by the paths of the JSON ("rel_at_k.25").
-      skipped: k that this many runs do not have.
+      metrics: path (see `sensitivity.metrics`) -> estimate, in percent or percentage points.
+      with_effect: hyperparameter -> runs in which it has an effect.
+      rope: scores this near to each other are practically the same.
     """
 
+    name: str
     n: int
-    max: float
-    mean: float
-    share_zero: float
-    rel_at_k: Mapping[int, float]
-    mean_at_k: Mapping[int, float]
-    best_equivalent: float
-    expected_equivalent: float
-    all_hyperparameters: Profile
-    by_hyperparameter: Mapping[str, Profile]
-    intervals: Mapping[str, Interval]
-    skipped: tuple[int, ...]
+    metrics: Mapping[str, Estimate]
+    with_effect: Mapping[str, int]
+    best: BestRun
     rope: float
-    convention: str
-    draws: Mapping[str, np.ndarray] = dataclasses.field(repr=False, compare=False)
+    draws: Draws = dataclasses.field(default_factory=dict, repr=False, compare=False)
 
-
-@dataclasses.dataclass(frozen=True)
-class Difference:
-    """One metric of two sweeps."""
-
-    estimate: float
-    interval: Interval
+    @property
+    def values(self) -> dict[str, float]:
+        """Path -> value."""
+        return {path: float(of.value) for path, of in self.metrics.items()}
 
 
 def analyze(
     scores: Sample,
-    hyperparameters: Values,
+    hyperparameters: Values | Sequence[Axis],
     *,
+    space: Space | None = None,
+    name: str = "",
     rope: float = 0.01,
-    ks: Sequence[int] = (25, 50, 100, 150),
-    convention: conventions.Name = "default",
-    declared: Declared | None = None,
+    ks: Sequence[int] = metrics.KS,
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
@@ -75,135 +88,161 @@ def analyze(
 
     Args:
       scores: [n] fractions from 0 to 1 (accuracy, F1), one a run; a run that failed counts as 0.
-      hyperparameters: name -> [n] values; numbers (also as text) are ordered, words are not unless
-        `declared` orders them.
-      rope: scores this near to each other are practically the same.
-      ks: of Rel@k and mean@k; those that n runs do not have are skipped.
-      convention: "default", "published" (the authors' code) or "text" (the paper's formulas).
+      hyperparameters: name -> [n] values.
+      space: says which words have an order, and when a hyperparameter has an effect.
+      ks: of the k-th best score; those that n runs do not have are left out.
       resamples: of the intervals; 0 makes none.
 
     Raises:
       DataError: fewer than 3 runs, scores outside [0, 1], columns of another length.
-      ConfigError: an unknown convention, a declaration that does not fit, or a rope in points.
+      ConfigError: values that do not fit the space, or a rope in points.
     """
-    how, values = _checked(scores, rope, ks, convention, confidence)
-    all_axes = axes(hyperparameters, declared or Declared(), len(values))
-    most = metrics.largest_k(len(values), how)
-    used = [k for k in dict.fromkeys(ks) if k <= most]
-    falling = -np.sort(-values)
-    profiles = intervals.profiles(values, all_axes, how)
-    draws: dict[str, np.ndarray] = {}
-    if resamples and len(values) <= _MOST_RESAMPLED:
-        draws = intervals.draws(values, all_axes, rope, used, how, resamples, seed)
-    analysis = Analysis(
-        n=len(values),
-        max=100 * float(falling[0]),
-        mean=100 * float(values.mean()),
-        share_zero=100 * float(np.mean(values == 0)),
-        rel_at_k={k: float(metrics.rel_at_k(falling, k, how)) for k in used},
-        mean_at_k={k: float(metrics.mean_at_k(falling, k, how)) for k in used},
-        best_equivalent=float(metrics.best_equivalent(values, rope, how)),
-        expected_equivalent=float(metrics.expected_equivalent(values, rope, how)),
-        all_hyperparameters=profiles.pop(intervals.ALL),
-        by_hyperparameter={p.split(".", 1)[1]: profile for p, profile in profiles.items()},
-        intervals={},
-        skipped=tuple(k for k in dict.fromkeys(ks) if k > most),
-        rope=rope,
-        convention=convention,
-        draws=draws,
-    )
-    by_path = _intervals(analysis, confidence, resamples, seed)
-    return dataclasses.replace(analysis, intervals=by_path)
-
-
-def _checked(
-    scores: Sample, rope: float, ks: Sequence[int], convention: str, confidence: float
-) -> tuple[conventions.Convention, np.ndarray]:
-    if convention not in conventions.BY_NAME:
-        known = ", ".join(conventions.BY_NAME)
-        raise ConfigError(f"convention: expected one of {known}, got {convention!r}")
-    if not rope >= 0 or any(k < 1 for k in ks):
-        raise ConfigError(f"rope, ks: expected numbers of at least 0 and 1, got {rope}, {ks}")
-    confidence = fraction(confidence, "confidence")
-    values = sample(scores, at_least=LEAST)
-    if values.min() < 0 or values.max() > 1:
-        wrong = values[(values < 0) | (values > 1)][0]
-        raise DataError(f"scores: {no_fraction(wrong)}")
+    confidence, scores = fraction(confidence, "confidence"), sample(scores, at_least=LEAST)
+    refuse_beyond(scores)
     known_metrics.refuse_points("rope", rope, "fraction")
-    return conventions.BY_NAME[convention], values
-
-
-def no_fraction(score: float) -> str:
-    """What is wrong with a score beyond 0 to 1."""
-    hint = "; divide percentages by 100" if 1 + 1e-6 < score <= 100 else ""
-    return f"expected fractions from 0 to 1, found {float(score)}{hint}"
-
-
-def _intervals(
-    analysis: Analysis, confidence: float, resamples: int, seed: int
-) -> dict[str, Interval]:
-    estimates = values(analysis)
-    by_path = {}
-    for path, drawn in analysis.draws.items():
-        kind = "halves of the runs" if path.endswith(("maxima", "mean_change")) else "bootstrap"
+    axes = (
+        hyperparameters
+        if isinstance(hyperparameters, Sequence)
+        else ranked(hyperparameters, len(scores), space)
+    )
+    n, zeros = len(scores), int(np.sum(scores == 0))
+    of_scores = metrics.of_scores(scores, np.arange(n)[None], rope, ks)
+    values = {
+        "max": 100 * float(scores.max()),
+        "share_zero": 100 * float(np.mean(scores == 0)),
+        **{path: float(of[0]) for path, of in of_scores.items()},
+        **_of_profiles(scores, axes),
+    }
+    draws: Draws = {}
+    if resamples and n <= _MOST_RESAMPLED:
+        draws = _draws(scores, axes, values, rope, ks, resamples, seed)
+    intervals: dict[str, Interval | None] = {}
+    for path, of in draws.items():
+        kind = "halves of the runs" if path.endswith(_OF_HALVES) else "bootstrap"
         method = f"{kind}, {resamples} resamples, seed {seed}"
-        interval = intervals.interval(path, estimates[path], drawn, confidence, method)
-        if interval is not None:
-            by_path[path] = intervals.within(interval, intervals.range_of(path))
-    if analysis.draws:
-        of_zeros = proportions.proportion(
-            *_zeros(analysis), method="wilson", confidence=confidence
-        )
-        by_path["share_zero"] = _percent(of_zeros)
-    return by_path
+        intervals[path] = _interval(path, values[path], of, confidence, method)
+    if draws:
+        share = proportions.proportion(zeros, n, method="wilson", confidence=confidence)
+        intervals["share_zero"] = _percent(share)
+    estimates = {path: Estimate(value, intervals.get(path)) for path, value in values.items()}
+    with_effect = {axis.name: int(axis.active.sum()) for axis in axes}
+    first = int(np.argmax(scores))
+    setting = {axis.name: axis.values[first] for axis in axes if axis.active[first]}
+    best = BestRun(setting, float(scores[first]), int(np.sum(scores == scores[first])))
+    return Analysis(name, n, estimates, with_effect, best, rope, draws)
 
 
-def _zeros(analysis: Analysis) -> tuple[int, int]:
-    """How many runs scored 0, of how many."""
-    return round(analysis.share_zero * analysis.n / 100), analysis.n
+def refuse_beyond(scores: np.ndarray, where: str = "scores", source: str | None = None) -> None:
+    """Raises DataError for scores that are no fractions."""
+    wrong = scores[(scores < 0) | (scores > 1)]
+    if len(wrong):
+        hint = "; divide percentages by 100" if 1 + 1e-6 < wrong[0] <= 100 else ""
+        found = f"expected fractions from 0 to 1, found {float(wrong[0])}{hint}"
+        raise DataError(f"{where}: {found}", source)
+
+
+def _of_profiles(scores: np.ndarray, axes: Sequence[Axis]) -> dict[str, float]:
+    """The three metrics of each hyperparameter, where they have a value."""
+    found: dict[str, float] = {}
+    for path, of in metrics.paths(axes).items():
+        ranks = of[0].rank[of[0].active]
+        if path != metrics.ALL and (len(ranks) < LEAST or len(np.unique(ranks)) < 2):
+            continue
+        rho, profile = metrics.rho(path, scores, of), metrics.profile(path, scores, of)
+        found |= {} if rho is None else {f"{path}.rho": rho}
+        if profile is not None:
+            found |= {f"{path}.maxima": profile[0], f"{path}.mean_change": profile[1]}
+    return found
+
+
+def _draws(
+    scores: np.ndarray,
+    axes: Sequence[Axis],
+    values: Mapping[str, float],
+    rope: float,
+    ks: Sequence[int],
+    resamples: int,
+    seed: int,
+) -> Draws:
+    """What other runs could have given: scores and correlations by bootstrap, profiles by halves.
+
+    The spread of what random halves of the runs give estimates that of the whole.
+    """
+    generator, n = np.random.default_rng(seed), len(scores)
+    chosen = generator.integers(n, size=(resamples, n))
+    halves = np.stack([generator.permutation(n)[: n // 2] for _ in range(resamples)])
+    draws = metrics.of_scores(scores, chosen, rope, ks)
+    for path, of in metrics.paths(axes).items():
+        if f"{path}.rho" in values:
+            rhos = [metrics.rho(path, scores[k], [axis.of_rows(k) for axis in of]) for k in chosen]
+            draws[f"{path}.rho"] = np.array([math.nan if rho is None else rho for rho in rhos])
+        whole = metrics.profile(path, scores, of) if f"{path}.maxima" in values else None
+        if whole is None:
+            continue
+        parts = [
+            metrics.profile(path, scores[k], [axis.of_rows(k) for axis in of]) for k in halves
+        ]
+        maxima, changes, points = np.array(parts, float).T
+        rates = maxima / np.maximum(1, points - 2)
+        for key, value, part in (
+            ("maxima", whole[0], rates * (whole[2] - 2)),
+            ("mean_change", whole[1], changes),
+        ):
+            draws[f"{path}.{key}"] = np.maximum(0.0, value + part - part.mean())
+    return draws
+
+
+def _interval(
+    path: str, value: float, draws: np.ndarray, confidence: float, method: str, gap: bool = False
+) -> Interval | None:
+    """From what other runs gave a metric [R], at most its own range.
+
+    None where too few have a value, and where all have the same: how it varies is not known.
+    """
+    known = draws[np.isfinite(draws)]
+    if len(known) < 0.9 * len(draws) or not np.ptp(known):
+        return None
+    tail = (1 - confidence) / 2
+    low, high = (float(end) for end in np.quantile(known, [tail, 1 - tail]))
+    if path.startswith(_OF_THE_BEST):
+        normal = NormalDist().inv_cdf(1 - tail) * float(np.std(known))
+        reach = max(value - low, high - value, normal)
+        low, high, method = value - reach, value + reach, f"symmetric {method}"
+    return within(Interval(low, high, confidence, method), *bounds(path, gap))
+
+
+def bounds(path: str, difference: bool = False) -> tuple[float, float]:
+    """The values that a metric, or the difference of two, can have."""
+    low, high = (-1.0, 1.0) if path.endswith(".rho") else (0.0, 100.0)
+    high = math.inf if path.endswith(".maxima") else high
+    return (low - high, high - low) if difference else (low, high)
 
 
 def _percent(share: Interval) -> Interval:
     return share._replace(low=100 * share.low, high=100 * share.high)
 
 
-def values(analysis: Analysis) -> dict[str, float]:
-    """Path -> value, of all metrics that have one."""
-    tree: dict[str, float | None] = {
-        name: getattr(analysis, name)
-        for name in ("max", "mean", "share_zero", "best_equivalent", "expected_equivalent")
-    }
-    for name in ("rel_at_k", "mean_at_k"):
-        tree |= {f"{name}.{k}": value for k, value in getattr(analysis, name).items()}
-    named = {f"by_hyperparameter.{k}": p for k, p in analysis.by_hyperparameter.items()}
-    for path, profile in {"all_hyperparameters": analysis.all_hyperparameters, **named}.items():
-        tree |= {
-            f"{path}.{key}": getattr(profile, key) for key in ("rho", "maxima", "mean_change")
-        }
-    return {path: float(value) for path, value in tree.items() if value is not None}
-
-
-def difference(a: Analysis, b: Analysis, *, confidence: float = 0.95) -> dict[str, Difference]:
+def difference(a: Analysis, b: Analysis, *, confidence: float = 0.95) -> dict[str, Estimate]:
     """A minus B for every metric that both have, with intervals: the sweeps are independent.
 
     Raises:
-      ConfigError: they follow different conventions or ROPEs.
+      ConfigError: they have different ROPEs.
     """
-    if (a.convention, a.rope) != (b.convention, b.rope):
-        raise ConfigError("difference: expected two analyses of one convention and ROPE")
-    first, second = values(a), values(b)
+    if a.rope != b.rope:
+        raise ConfigError("difference: expected two analyses of one ROPE")
     differences = {}
-    for path in first:
-        if path not in second or path not in a.draws or path not in b.draws:
-            continue
+    for path in (path for path in a.draws if path in b.draws):
         count = min(len(a.draws[path]), len(b.draws[path]))
         gaps = a.draws[path][:count] - b.draws[path][:count]
-        estimate = first[path] - second[path]
-        interval = intervals.interval(path, estimate, gaps, confidence, "independent draws")
+        gap = a.values[path] - b.values[path]
+        interval = _interval(path, gap, gaps, confidence, "independent draws", gap=True)
         if interval is not None:
-            within = intervals.within(interval, intervals.range_of_difference(path))
-            differences[path] = Difference(estimate, within)
+            differences[path] = Estimate(gap, interval)
     if a.draws and b.draws:
-        gap = proportions.difference(_zeros(a), _zeros(b), confidence=confidence)
-        differences["share_zero"] = Difference(a.share_zero - b.share_zero, _percent(gap))
+        shares = [of.values["share_zero"] for of in (a, b)]
+        zeros = [
+            (round(share * of.n / 100), of.n) for share, of in zip(shares, (a, b), strict=True)
+        ]
+        interval = proportions.difference(*zeros, confidence=confidence)
+        differences["share_zero"] = Estimate(shares[0] - shares[1], _percent(interval))
     return differences

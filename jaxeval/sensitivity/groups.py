@@ -13,56 +13,39 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.errors import ConfigError
-from jaxeval.sensitivity import analysis, intervals
-from jaxeval.sensitivity.analysis import Analysis
-from jaxeval.sensitivity.hyperparameters import Axis
-from jaxeval.sensitivity.labels import Labels
-from jaxeval.stats.results import Interval
+from jaxeval.errors import ConfigError, argument
+from jaxeval.sensitivity import analysis
+from jaxeval.stats.results import Interval, within
 
 _ROUNDING = 1e-9  # of percentages, counts and correlations: a smaller spread is none
+Labels = Mapping[str, str]
+Values = Mapping[str, float]  # path of a metric -> value
 
 
 class Mean(NamedTuple):
-    """A metric over datasets.
+    """A metric over the n datasets in which it has a value.
 
-    Attributes:
-      n: datasets in which it has a value.
-      sd: n - 1 in the denominator, as published; None for one dataset.
-      interval: None for one dataset, and where all have the same value.
+    sd has n - 1 in the denominator, as published. It is None for one dataset, as is the interval,
+    which is None too where all have the same value.
     """
 
     n: int
     mean: float
-    sd: float | None
-    interval: Interval | None
+    sd: float | None = None
+    interval: Interval | None = None
 
 
 class Group(NamedTuple):
-    """The sweeps whose labels agree, one a dataset.
+    """The sweeps whose labels agree, one a dataset (dataset -> name), and the means by path."""
 
-    Attributes:
-      labels: in which its sweeps agree.
-      sweeps: dataset -> place of its sweep.
-      means: path of a metric (`analysis.values`) -> its mean.
-    """
-
+    name: str
     labels: Labels
-    sweeps: Mapping[str, int]
+    sweeps: Mapping[str, str]
     means: Mapping[str, Mean]
-
-    @property
-    def name(self) -> str:
-        """For people."""
-        return ", ".join(self.labels.values()) or "all"
 
 
 class Contrast(NamedTuple):
-    """Group `a` minus group `b` on the datasets that both have.
-
-    Attributes:
-      name: in what the two differ, and behind it in what they agree.
-    """
+    """Group `a` minus group `b` on the datasets that both have, named by what they differ in."""
 
     name: str
     a: str
@@ -71,92 +54,60 @@ class Contrast(NamedTuple):
     means: Mapping[str, Mean]
 
 
-class Averaged(NamedTuple):
-    """All groups, and each two of them on the datasets that both have."""
-
-    over: str  # the label of datasets
-    groups: Sequence[Group]
-    contrasts: Sequence[Contrast]
-
-    @property
-    def sweeps(self) -> dict[str, Mapping[str, int]]:
-        """Name of a group -> dataset -> place of its sweep."""
-        return {group.name: group.sweeps for group in self.groups}
-
-
 def average(
-    analyses: Sequence[Analysis],
-    labels: Sequence[Labels],
-    names: Sequence[str],
+    values: Mapping[str, Values],
+    labels: Mapping[str, Labels],
     by: Sequence[str],
     over: str = "dataset",
     confidence: float = 0.95,
-) -> Averaged:
+) -> tuple[list[Group], list[Contrast]]:
     """Metrics of sweeps averaged over datasets, in the order of the groups' first sweeps.
 
     Args:
-      labels, names: of the sweeps, in the order of their analyses.
+      values, labels: of each sweep, by its name.
       by: labels that tell groups apart.
       over: the label of datasets.
+
+    Returns:
+      The groups, and each two of them that share at least two datasets.
 
     Raises:
       ConfigError: a sweep without one of the labels, or two of one group and dataset.
     """
-    numbers: dict[tuple[str, ...], dict[str, int]] = {}
-    for number, (known, name) in enumerate(zip(labels, names, strict=True)):
-        key, dataset = tuple(_label(known, label, name) for label in by), _label(known, over, name)
-        group = numbers.setdefault(key, {})
-        if dataset in group:
+    members: dict[tuple[str, ...], dict[str, str]] = {}
+    for name, known in labels.items():
+        *key, dataset = (_label(known, label, name) for label in (*by, over))
+        sweeps = members.setdefault(tuple(key), {})
+        if dataset in sweeps:
             raise ConfigError(
-                f"--by {','.join(by)} --over {over}: {names[group[dataset]]} and {name} are of "
-                f"one group and of one {over}, {dataset}; name another label in --by, or leave "
-                "one of them out"
+                f"{argument('by', ','.join(by))} {argument('over', over)}: {sweeps[dataset]} and "
+                f"{name} are of one group and of one {over}, {dataset}; name another label in "
+                f"{argument('by')}, or leave one of them out"
             )
-        group[dataset] = number
-    values = [analysis.values(sweep) for sweep in analyses]
-    groups = [
-        Group(dict(zip(by, key, strict=True)), sweeps, _means(values, sweeps, confidence))
-        for key, sweeps in numbers.items()
-    ]
-    return Averaged(over, groups, _contrasts(groups, values, confidence))
-
-
-def _label(known: Labels, label: str, name: str) -> str:
-    if label not in known:
-        has = ", ".join(sorted(known)) or "none"
-        give = (
-            f"--file-name '{{{label}}}-...' reads it from the name, as does a column of one value"
+        sweeps[dataset] = name
+    groups = []
+    for key_, sweeps in members.items():
+        means = _means([values[name] for name in sweeps.values()], confidence)
+        groups.append(
+            Group(", ".join(key_) or "all", dict(zip(by, key_, strict=True)), sweeps, means)
         )
-        raise ConfigError(f"{label}: {name} has no such label; it has {has}; {give}")
-    return known[label]
-
-
-def _means(
-    values: Sequence[Mapping[str, float]], sweeps: Mapping[str, int], confidence: float
-) -> dict[str, Mean]:
-    paths = dict.fromkeys(path for number in sweeps.values() for path in values[number])
-    return {
-        path: mean(
-            [values[number][path] for number in sweeps.values() if path in values[number]],
-            confidence,
-            intervals.range_of(path),
-        )
-        for path in paths
-    }
-
-
-def _contrasts(
-    groups: Sequence[Group], values: Sequence[Mapping[str, float]], confidence: float
-) -> list[Contrast]:
-    """Each two groups that share at least two datasets."""
     contrasts = []
     for a, b in itertools.combinations(groups, 2):
         shared = [dataset for dataset in a.sweeps if dataset in b.sweeps]
         if len(shared) > 1:
             pairs = [(values[a.sweeps[name]], values[b.sweeps[name]]) for name in shared]
-            gaps = _gaps(pairs, confidence)
-            contrasts.append(Contrast(_against(a.labels, b.labels), a.name, b.name, shared, gaps))
-    return contrasts
+            gaps = [{path: p[path] - q[path] for path in p if path in q} for p, q in pairs]
+            means = _means(gaps, confidence, difference=True)
+            contrasts.append(Contrast(_against(a.labels, b.labels), a.name, b.name, shared, means))
+    return groups, contrasts
+
+
+def _label(known: Labels, label: str, name: str) -> str:
+    if label not in known:
+        has = ", ".join(sorted(known)) or "none"
+        where = "columns of one value, and the parts of its name between dashes"
+        raise ConfigError(f"{label}: {name} has no such label; it has {has} ({where})")
+    return known[label]
 
 
 def _against(a: Labels, b: Labels) -> str:
@@ -166,17 +117,17 @@ def _against(a: Labels, b: Labels) -> str:
     return f"{first} - {second}" + (f": {alike}" if alike else "")
 
 
-def _gaps(
-    pairs: Sequence[tuple[Mapping[str, float], Mapping[str, float]]], confidence: float
+def _means(
+    sweeps: Sequence[Values], confidence: float, difference: bool = False
 ) -> dict[str, Mean]:
-    gaps: dict[str, list[float]] = {}
-    for first, second in pairs:
-        for path in first:
-            if path in second:
-                gaps.setdefault(path, []).append(first[path] - second[path])
+    """Of each metric that some sweep has."""
     return {
-        path: mean(values, confidence, intervals.range_of_difference(path))
-        for path, values in gaps.items()
+        path: mean(
+            [sweep[path] for sweep in sweeps if path in sweep],
+            confidence,
+            analysis.bounds(path, difference),
+        )
+        for path in dict.fromkeys(path for sweep in sweeps for path in sweep)
     }
 
 
@@ -192,29 +143,13 @@ def mean(
     """
     from scipy import stats
 
-    drawn = np.array(values, float)
+    drawn, n = np.array(values, float), len(values)
     centre = float(drawn.mean())
-    if len(drawn) < 2:
-        return Mean(len(drawn), centre, None, None)
+    if n < 2:
+        return Mean(n, centre)
     if np.ptp(drawn) < _ROUNDING:
-        return Mean(len(drawn), centre, 0.0, None)
+        return Mean(n, centre, 0.0)
     sd = float(drawn.std(ddof=1))
-    half = float(stats.t.ppf((1 + confidence) / 2, len(drawn) - 1)) * sd / math.sqrt(len(drawn))
-    method = f"t over {len(drawn)} datasets"
-    interval = Interval(centre - half, centre + half, confidence, method)
-    return Mean(len(drawn), centre, sd, intervals.within(interval, bounds))
-
-
-class BestSystem(NamedTuple):
-    """The setting of a sweep's best run, the first of equals."""
-
-    setting: Mapping[str, object]  # values of the hyperparameters that have an effect in it
-    score: float
-    ties: int  # runs with this score
-
-
-def best_system(scores: np.ndarray, axes: Sequence[Axis]) -> BestSystem:
-    """What was drawn for the best run, the first of equal ones. scores: [n]."""
-    best = int(np.argmax(scores))
-    setting = {axis.name: axis.values[best] for axis in axes if axis.active[best]}
-    return BestSystem(setting, float(scores[best]), int(np.sum(scores == scores[best])))
+    half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * sd / math.sqrt(n)
+    interval = Interval(centre - half, centre + half, confidence, f"t over {n} datasets")
+    return Mean(n, centre, sd, within(interval, *bounds))

@@ -1,199 +1,128 @@
-"""The metrics of Wiemerslage et al. (2024), in percent or percentage points."""
+"""The metrics of Wiemerslage et al. (2024), in percent or percentage points.
 
-from collections.abc import Sequence
-from typing import NamedTuple
+Notation: scores [n], one a run; rows [R, n] numbers of runs, as a bootstrap draws them; an Axis is
+a hyperparameter over all runs. A metric goes by its path, such as "rel_at_k.25" or
+"by_hyperparameter.batch_size.rho".
+"""
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from jaxeval.sensitivity.conventions import Convention
 from jaxeval.sensitivity.hyperparameters import Axis
 
+KS = (25, 50, 100, 150)  # of the k-th best score
+ALL = "all_hyperparameters"
+_DECIMALS = 6  # of scores: those stored in single precision lie a hair off their decimal
+_SLACK = 1e-9  # rounded decimals differ from their difference by less
+_OF_DISTANCES = 12  # decimals
 
-class Profile(NamedTuple):
-    """How scores go with a hyperparameter; None where it has no order or too few values.
 
-    Attributes:
-      rho: Spearman between the distance from the best run and the loss against it.
-      maxima: scores higher than both neighbours, along the values; of all hyperparameters a mean
-        over profiles where several runs are best, as are mean_change and points.
-      mean_change: mean absolute change of score from one value to the next, in points.
-      n: runs in which the hyperparameter has an effect.
-      points: of the profile: runs, or distinct values where ties are averaged.
+def of_scores(
+    scores: np.ndarray, rows: np.ndarray, rope: float, ks: Sequence[int] = KS
+) -> dict[str, np.ndarray]:
+    """Metrics of the scores of drawn runs: path -> [R].
+
+    `rel_at_k`: the k-th best in percent of the best; `mean_at_k`: the mean of the k best;
+    `best_equivalent`: how many other runs are within the ROPE of the best; `expected_equivalent`:
+    of a run drawn at random.
     """
+    drawn = scores[rows]
+    falling = -np.sort(-drawn, axis=1)
+    best, n = falling[:, 0], drawn.shape[1]
+    counts = np.stack([np.bincount(row, minlength=len(scores)) for row in rows])
+    equal = np.sum(_near(best[:, None], drawn, rope), axis=1)
 
-    rho: float | None
-    maxima: float | None
-    mean_change: float | None
-    n: int
-    points: float = 0
+    def of_best(part: np.ndarray) -> np.ndarray:
+        return np.where(best > 0, 100 * part / np.where(best > 0, best, 1.0), 0.0)
 
-
-def rel_at_k(falling: np.ndarray, k: int, how: Convention) -> np.ndarray:
-    """The k-th best score in percent of the best. falling: [..., n] sorted, best first."""
-    return _percent(falling[..., k - 1 + how.kth], falling[..., 0])
-
-
-def mean_at_k(falling: np.ndarray, k: int, how: Convention) -> np.ndarray:
-    """Mean of k top scores in percent of the best. falling: [..., n] sorted, best first."""
-    first = 0 if how.best_in_mean else 1
-    return _percent(falling[..., first : first + k].mean(axis=-1), falling[..., 0])
-
-
-def largest_k(n: int, how: Convention) -> int:
-    """The largest k that n runs have, for both metrics."""
-    return n - max(how.kth, 0 if how.best_in_mean else 1)
+    return {
+        "mean": 100 * drawn.mean(axis=1),
+        "best_equivalent": 100 * (equal - 1) / (n - 1),
+        "expected_equivalent": _expected_equivalent(scores, counts.astype(float), rope),
+        **{f"rel_at_k.{k}": of_best(falling[:, k - 1]) for k in ks if k <= n},
+        **{f"mean_at_k.{k}": of_best(falling[:, :k].mean(axis=1)) for k in ks if k <= n},
+    }
 
 
-def _percent(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    safe = np.where(whole > 0, whole, 1.0)
-    return np.where(whole > 0, 100 * part / safe, 0.0)
+def _near(a: np.ndarray, b: np.ndarray, rope: float) -> np.ndarray:
+    """|a - b| <= rope, of scores rounded to their decimals."""
+    gap = np.abs(np.round(a, _DECIMALS) - np.round(b, _DECIMALS))
+    return np.asarray(gap <= rope + _SLACK)
 
 
-def best_equivalent(scores: np.ndarray, rope: float, how: Convention) -> np.ndarray:
-    """Share of runs within the ROPE of the best. scores: [..., n]."""
-    n = scores.shape[-1]
-    near = np.sum(within(scores.max(axis=-1, keepdims=True), scores, rope, how), axis=-1)
-    return 100 * (near - (not how.best_counts)) / (n - how.of_others)
+def near_best(scores: np.ndarray, margin: float, higher_is_better: bool = True) -> np.ndarray:
+    """[n] bool: which scores are within a margin of the best of them, itself included."""
+    if not len(scores):
+        return np.zeros(0, bool)
+    return _near(scores.max() if higher_is_better else scores.min(), scores, margin)
 
 
-def expected_equivalent(
-    scores: np.ndarray, rope: float, how: Convention, weights: np.ndarray | None = None
-) -> np.ndarray:
-    """Share of all other runs that are within the ROPE of a run, averaged over runs.
+def _expected_equivalent(scores: np.ndarray, counts: np.ndarray, rope: float) -> np.ndarray:
+    """[R] share of runs that are within the ROPE of another; counts [R, n], how often drawn.
 
-    Args:
-      scores: [n].
-      weights: [R, n] how often each run was drawn; a run is never paired with itself.
+    A run is never paired with its own copies.
     """
     order = np.argsort(scores, kind="stable")
-    ordered = _rounded(scores, how)[order]
-    reach = rope + (0.0 if how.decimals is None else _SLACK)
-    drawn = np.ones((1, len(scores))) if weights is None else weights[:, order]
+    ordered, drawn = np.round(scores, _DECIMALS)[order], counts[:, order]
     upto = np.concatenate([np.zeros((len(drawn), 1)), np.cumsum(drawn, axis=1)], axis=1)
-    # differences are compared, as `within` does: score + reach would round another way
+    # differences are compared, as `near` does: score + rope would round another way
+    reach = rope + _SLACK
     high = np.array([np.searchsorted(ordered - score, reach, "right") for score in ordered])
     low = np.searchsorted(high, np.arange(len(ordered)), "right")
-    near = upto[:, high] - upto[:, low] - drawn
-    total = drawn.sum(axis=1)
-    pairs = total**2 - np.sum(drawn**2, axis=1) if how.of_others else total**2
+    near_each = upto[:, high] - upto[:, low] - drawn
+    pairs = drawn.sum(axis=1) ** 2 - np.sum(drawn**2, axis=1)
     share = np.full(len(pairs), np.nan)  # a draw of one run alone has no pair
-    np.divide(np.sum(drawn * near, axis=1), pairs, out=share, where=pairs > 0)
-    percent = 100 * share
-    return percent if weights is not None else percent[0]
+    np.divide(np.sum(drawn * near_each, axis=1), pairs, out=share, where=pairs > 0)
+    return 100 * share
 
 
-_DECIMALS = 12  # of distances
-_SLACK = 1e-9  # rounded decimals differ from their difference by less
+def paths(axes: Sequence[Axis]) -> dict[str, Sequence[Axis]]:
+    """Path -> its hyperparameters: all together, and each alone."""
+    together: dict[str, Sequence[Axis]] = {ALL: axes} if axes else {}
+    return together | {f"by_hyperparameter.{axis.name}": [axis] for axis in axes}
 
 
-def _rounded(scores: np.ndarray, how: Convention) -> np.ndarray:
-    return scores if how.decimals is None else np.round(scores, how.decimals)
+def rho(path: str, scores: np.ndarray, axes: Sequence[Axis]) -> float | None:
+    """Spearman's, between the distance from the best run and the loss against it.
 
-
-def within(a: np.ndarray, b: np.ndarray, rope: float, how: Convention) -> np.ndarray:
-    """|a - b| <= rope, on rounded scores where the convention says so."""
-    gap = np.abs(_rounded(a, how) - _rounded(b, how))
-    return gap <= rope + (0.0 if how.decimals is None else _SLACK)
-
-
-def of_axis(scores: np.ndarray, axis: Axis, how: Convention) -> Profile:
-    """One hyperparameter alone, over the runs in which it has an effect (published: all)."""
-    used = used_runs(axis, how)
-    chosen, rank, n = scores[used], axis.rank[used], int(used.sum())
-    if n < 3 or len(np.unique(rank)) < 2:
-        return Profile(None, None, None, n)
-    rho = rho_of_axis(chosen, rank, axis.ordered)
-    if not axis.ordered and how.name == "default":
-        return Profile(rho, None, None, n)
-    return Profile(rho, *profile(chosen, rank, how, n))
-
-
-def used_runs(axis: Axis, how: Convention) -> np.ndarray:
-    """[n] bool: the runs that say something of a hyperparameter."""
-    return np.ones_like(axis.active) if how.ties == "falling" else axis.active
-
-
-def of_all(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> Profile:
-    """All hyperparameters together. scores: [n]."""
-    n = len(scores)
-    if n < 3 or not all_axes:
-        return Profile(None, None, None, n)
-    rho = rho_of_all(scores, all_axes, how)
-    return Profile(rho, *profile_of_all(scores, all_axes, how))
-
-
-def places(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> np.ndarray:
-    """[n] what orders the runs when all hyperparameters are taken together.
-
-    Distances are from the best run, or the first of several.
+    The mean over the best runs where there are several; None where nothing varies. The distance
+    is that of ranks, or Gower's for all hyperparameters; alone one has the runs where it has an
+    effect.
     """
-    if how.path == "average rank":
-        return np.asarray(np.mean([axis.rank for axis in all_axes], axis=0))
-    return gower(all_axes, np.array([np.argmax(scores)]))[0]
-
-
-def profile_of_all(
-    scores: np.ndarray, all_axes: Sequence[Axis], how: Convention
-) -> tuple[float, float, int, float]:
-    """As `profile`, over all axes; averaged over profiles from each run where several are best.
-
-    Distances averaged before would make one point of runs that lie between two best ones.
-    """
-    n = len(scores)
-    if how.path == "average rank":
-        return profile(scores, places(scores, all_axes, how), how, n)
-    best, times = _best_settings(scores, all_axes)
-    parts = [profile(scores, distance, how, n) for distance in gower(all_axes, best)]
-    maxima, change, _, points = np.average(parts, axis=0, weights=times).tolist()
-    return maxima, change, n, points
-
-
-def rho_of_all(scores: np.ndarray, all_axes: Sequence[Axis], how: Convention) -> float | None:
-    """Spearman between loss and distance from the best of n runs, over all axes.
-
-    As of one axis averaged where several are best.
-    """
-    if np.ptp(scores) == 0:  # all are best
+    if path == ALL:
+        best, times = _best_settings(scores, axes)
+        return _spearman(gower(axes, best), times, scores)
+    (axis,) = axes
+    scores, rank = scores[axis.active], axis.rank[axis.active]
+    if not len(scores):
         return None
-    best, times = _best_settings(scores, all_axes)
-    if how.path == "average rank":
-        place = places(scores, all_axes, how)
-        distance = np.abs(place - place[best, None])
-    else:
-        distance = gower(all_axes, best)
-    return _spearman(distance, times, scores)
+    best, times = np.unique(rank[scores == scores.max()], return_counts=True)
+    gap = np.abs(rank[None] - best[:, None])
+    return _spearman(gap if axis.ordered else (gap > 0).astype(int), times, scores)
 
 
-def _best_settings(scores: np.ndarray, all_axes: Sequence[Axis]) -> tuple[np.ndarray, np.ndarray]:
+def _best_settings(scores: np.ndarray, axes: Sequence[Axis]) -> tuple[np.ndarray, np.ndarray]:
     """[T] runs, one of each setting of the best ones, and how many of these have it."""
     best = np.flatnonzero(scores == scores.max())
-    settings = np.stack([axis.rank[best] for axis in all_axes])
+    settings = np.stack([axis.rank[best] for axis in axes])
     _, first, times = np.unique(settings, axis=1, return_index=True, return_counts=True)
     return best[first], times
 
 
-def gower(all_axes: Sequence[Axis], best: np.ndarray) -> np.ndarray:
+def gower(axes: Sequence[Axis], best: np.ndarray) -> np.ndarray:
     """[T, n] mean distances from T runs over the hyperparameters that have an effect in both.
 
     Ordered ones by their ranks from 0 to 1, others 0 or 1 (Gower 1971). Rounded, since sums in
     another order of the hyperparameters would make equal distances differ.
     """
-    shape = len(best), len(all_axes[0].rank)
-    total, counted = np.zeros(shape), np.zeros(shape)
-    for axis in all_axes:
+    total, counted = np.zeros((2, len(best), len(axes[0].rank)))
+    for axis in axes:
         both, position = axis.active & axis.active[best, None], axis.position
         gap = np.abs(position - position[best, None])
         total += np.where(both, gap if axis.ordered else gap > 0, 0.0)
         counted += both
-    distance: np.ndarray = np.round(total / np.maximum(counted, 1), _DECIMALS)
-    return distance
-
-
-def rho_of_axis(scores: np.ndarray, rank: np.ndarray, ordered: bool) -> float | None:
-    """Spearman between loss and distance from the best run, averaged where several are best."""
-    best, times = np.unique(rank[scores == scores.max()], return_counts=True)
-    gap = np.abs(rank[None] - best[:, None])
-    return _spearman(gap if ordered else (gap > 0).astype(int), times, scores)
+    return np.asarray(np.round(total / np.maximum(counted, 1), _OF_DISTANCES))
 
 
 def _spearman(distance: np.ndarray, weights: np.ndarray, scores: np.ndarray) -> float | None:
@@ -211,16 +140,57 @@ def _spearman(distance: np.ndarray, weights: np.ndarray, scores: np.ndarray) -> 
 
 
 def profile(
-    scores: np.ndarray, positions: np.ndarray, how: Convention, n: int
-) -> tuple[int, float, int, int]:
-    """Maxima, mean absolute change in points, n and points, of scores along their positions."""
-    if how.ties == "averaged":
-        _, where = np.unique(positions, return_inverse=True)
-        line = np.bincount(where, scores) / np.bincount(where)
-    else:
-        line = scores[np.lexsort((-scores, -positions))]
+    path: str, scores: np.ndarray, axes: Sequence[Axis]
+) -> tuple[float, float, float] | None:
+    """Maxima, mean absolute change in points, and points, of scores along a hyperparameter.
+
+    Runs of equal value are one point, their mean. Along all hyperparameters the order is the
+    distance from the best run, the mean over profiles where several are best: distances averaged
+    before would make one point of runs that lie between two of them.
+
+    Returns:
+      None of a hyperparameter that has no order.
+    """
+    if path != ALL:
+        (axis,) = axes
+        return _along(scores[axis.active], axis.rank[axis.active]) if axis.ordered else None
+    best, times = _best_settings(scores, axes)
+    parts = [_along(scores, distance) for distance in gower(axes, best)]
+    maxima, change, points = np.average(parts, axis=0, weights=times).tolist()
+    return maxima, change, points
+
+
+def _along(scores: np.ndarray, positions: np.ndarray) -> tuple[int, float, int]:
+    _, where = np.unique(positions, return_inverse=True)
+    return _ups_and_downs(np.bincount(where, scores) / np.bincount(where))
+
+
+def _ups_and_downs(line: np.ndarray) -> tuple[int, float, int]:
     inner = line[1:-1]
     maxima = int(np.sum((line[:-2] < inner) & (inner > line[2:])))
-    steps = len(line) - 1 if how.steps == "n-1" else len(line)
-    change = 100 * np.sum(np.abs(np.diff(line))) / max(1, steps)
-    return maxima, float(change), n, len(line)
+    change = 100 * np.sum(np.abs(np.diff(line))) / max(1, len(line) - 1)
+    return maxima, float(change), len(line)
+
+
+def published(scores: np.ndarray, axes: Sequence[Axis], rope: float = 0.01) -> Mapping[str, float]:
+    """The metrics as the code behind the paper's tables counts them: path -> value.
+
+    Rel@k is the (k+1)-th best; the best run is one of those equivalent to it; scores meet the ROPE
+    as they are stored; runs of equal value stand side by side, their scores falling. Its rho took
+    one of several best runs, it is not known which, and is not among these.
+    """
+    n, falling = len(scores), -np.sort(-scores)
+    gaps = np.abs(scores[:, None] - scores)
+    found = {
+        **{name: float(of[0]) for name, of in of_scores(scores, np.arange(n)[None], rope).items()},
+        **{f"rel_at_k.{k}": float(100 * falling[k] / falling[0]) for k in KS if k < n},
+        "max": 100 * float(falling[0]),
+        "share_zero": 100 * float(np.mean(scores == 0)),
+        "best_equivalent": 100 * float(np.sum(falling[0] - scores <= rope)) / (n - 1),
+        "expected_equivalent": 100 * float((np.sum(gaps <= rope) - n) / (n * (n - 1))),
+    }
+    for axis in axes:
+        maxima, change, _ = _ups_and_downs(scores[np.lexsort((-scores, -axis.rank))])
+        found[f"by_hyperparameter.{axis.name}.maxima"] = maxima
+        found[f"by_hyperparameter.{axis.name}.mean_change"] = change
+    return found

@@ -8,9 +8,11 @@ hyperparameter changes no other draw.
 import dataclasses
 import difflib
 import hashlib
+import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +20,11 @@ from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 from jaxeval.space import distributions
-from jaxeval.space.distributions import Distribution, Value
+from jaxeval.space.distributions import Choices, Distribution, Integer, LogInteger, Value
 
 _KEYS = ("key", *distributions.KINDS, "step", "ordered", "when")
 _WORD = re.compile(r"[A-Za-z0-9_-]+")
-When = tuple[tuple[str, tuple[Value, ...]], ...]
+_KEY = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Parameter:
     name: str
     distribution: Distribution
     key: str | None = None
-    when: When = ()
+    when: tuple[tuple[str, tuple[Value, ...]], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,20 +51,12 @@ class Space:
 
 
 def read(path: str | Path) -> Space:
-    """The space of a TOML file.
-
-    Raises:
-      ConfigError: naming the file, the table and key, and what was expected.
-    """
+    """The space of a TOML file; errors name the file, the table and key."""
     return from_dict(reading.read_toml(Path(path), "space"), str(path))
 
 
 def of(space: str | Path | Mapping[str, object] | Space) -> tuple[Space, str]:
-    """A space, or that of a file or of its tables; and what messages about it begin with.
-
-    Raises:
-      ConfigError: as `read` and `from_dict`.
-    """
+    """A space, or that of a file or of its tables; and what messages about it begin with."""
     if isinstance(space, str | Path):
         return read(space), str(space)
     if isinstance(space, Mapping):
@@ -74,17 +68,13 @@ def of(space: str | Path | Mapping[str, object] | Space) -> tuple[Space, str]:
 
 def to_dict(space: Space) -> dict[str, Json]:
     """Plain data, as a space file would hold it; `from_dict` gives the space again."""
-    return {parameter.name: _table(parameter) for parameter in space.parameters}
-
-
-def _table(parameter: Parameter) -> dict[str, Json]:
-    key = {} if parameter.key is None else {"key": parameter.key}
-    when = (
-        {"when": {other: list(values) for other, values in parameter.when}}
-        if parameter.when
-        else {}
-    )
-    return {**key, **parameter.distribution.to_dict(), **when}
+    tables: dict[str, Json] = {}
+    for parameter in space.parameters:
+        key = {} if parameter.key is None else {"key": parameter.key}
+        when = {other: list(values) for other, values in parameter.when}
+        drawn = distributions.to_dict(parameter.distribution)
+        tables[parameter.name] = {**key, **drawn, **({"when": when} if when else {})}
+    return tables
 
 
 def from_dict(tree: Mapping[str, object], where: str = "space") -> Space:
@@ -94,20 +84,18 @@ def from_dict(tree: Mapping[str, object], where: str = "space") -> Space:
       where: what messages begin with.
 
     Raises:
-      ConfigError: naming the table and key, and what was expected.
+      ConfigError: a table or key that is wrong, a condition that never holds, or a cycle.
     """
     if not tree:
         raise ConfigError(
             f"{where}: no hyperparameter; expected a table for each, such as [learning_rate]"
         )
     parameters = {name: _parameter(name, table, where) for name, table in tree.items()}
-    _refuse_shared_keys(list(parameters.values()), where)
+    _refuse_shared_keys([*parameters.values()], where)
     fitted = {
-        name: dataclasses.replace(parameter, when=_conditions(parameter, parameters, where))
+        name: dataclasses.replace(parameter, when=tuple(_conditions(parameter, parameters, where)))
         for name, parameter in parameters.items()
     }
-    for name in fitted:
-        _refuse_cycles(name, fitted, (), where)
     for name in fitted:
         _required(name, fitted, where)
     return Space(tuple(fitted.values()))
@@ -117,31 +105,23 @@ def draw(space: Space, seed: int, run: int) -> dict[str, Value]:
     """The values of one run, by name; hyperparameters whose condition does not hold are absent.
 
     Args:
-      seed: of the sweep, from 0.
-      run: number of the run, from 0.
-
-    Returns:
-      plain bools, ints, floats and texts, in the order of the space.
+      seed: of the sweep.
+      run: its number, from 0.
     """
-    return at(space, {p.name: _uniform(seed, run, p.name) for p in space.parameters})
+    quantiles = {}
+    for name in (parameter.name for parameter in space.parameters):
+        word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
+        quantiles[name] = float(np.random.default_rng([seed, run, word]).random())
+    return at(space, quantiles)
 
 
 def at(space: Space, quantiles: Mapping[str, float]) -> dict[str, Value]:
-    """The values at one place of each hyperparameter; those whose condition fails are absent.
-
-    Args:
-      quantiles: in [0, 1), by name, of all hyperparameters.
-
-    Returns:
-      as `draw`.
-    """
-    by_name = {parameter.name: parameter for parameter in space.parameters}
-    values = {
-        name: parameter.distribution.at(quantiles[name]) for name, parameter in by_name.items()
-    }
+    """The same at one quantile in [0, 1) of each hyperparameter, by name."""
+    when = {parameter.name: parameter.when for parameter in space.parameters}
+    values = {of.name: of.distribution.at(quantiles[of.name]) for of in space.parameters}
 
     def is_drawn(name: str) -> bool:
-        return all(values[o] in allowed and is_drawn(o) for o, allowed in by_name[name].when)
+        return all(values[o] in allowed and is_drawn(o) for o, allowed in when[name])
 
     return {name: value for name, value in values.items() if is_drawn(name)}
 
@@ -155,22 +135,7 @@ def changes(space: Space, values: Mapping[str, Value]) -> list[tuple[str, Value]
     ]
 
 
-def required(space: Space, name: str) -> dict[str, list[Value]]:
-    """What must hold for a hyperparameter to be drawn: its conditions and those of what they name.
-
-    Returns:
-      other hyperparameter -> its values.
-    """
-    return _required(name, {parameter.name: parameter for parameter in space.parameters}, "space")
-
-
-def _uniform(seed: int, run: int, name: str) -> float:
-    """A uniform number in [0, 1) that no other seed, run or name shares."""
-    word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
-    return float(np.random.default_rng([seed, run, word]).random())
-
-
-def _parameter(name: str, table: object, where: str) -> Parameter:
+def _parameter(name: str, table: Any, where: str) -> Parameter:
     """One table, its conditions not yet compared with the others."""
     if not _WORD.fullmatch(name):
         raise ConfigError(f"{where}: {name!r}: expected a name of letters, digits, _ and -")
@@ -179,85 +144,72 @@ def _parameter(name: str, table: object, where: str) -> Parameter:
         raise ConfigError(f"{path}: expected a table such as [{name}], got {table!r}")
     for key in table:
         if key not in _KEYS:
-            near = difflib.get_close_matches(key, _KEYS, 1)
-            hint = f"did you mean {near[0]}?" if near else f"a table has {', '.join(_KEYS)}"
+            hint = _nearest(key, _KEYS, "a table has")
             raise ConfigError(f"{path}.{key}: unknown key; {hint}")
     key = table.get("key")
-    parts = key.split(".") if isinstance(key, str) else []
-    if "key" in table and not (parts and all(map(_WORD.fullmatch, parts))):
-        raise ConfigError(
-            f"{path}.key: expected a key of the config such as training.batch_size, got {key!r}"
-        )
-    when = _when(table["when"], f"{path}.when") if "when" in table else ()
-    return Parameter(name, distributions.parse(table, path), key, when)
-
-
-def _when(table: object, path: str) -> When:
-    if not isinstance(table, Mapping) or not table:
-        raise ConfigError(f"{path}: expected {{ NAME = [values] }}, got {table!r}")
-    for other, values in table.items():
+    if key is not None and not (isinstance(key, str) and _KEY.fullmatch(key)):
+        expected = "a key of the config such as training.batch_size"
+        raise ConfigError(f"{path}.key: expected {expected}, got {key!r}")
+    when = table.get("when", {})
+    if not isinstance(when, Mapping) or ("when" in table and not when):
+        raise ConfigError(f"{path}.when: expected {{ NAME = [values] }}, got {when!r}")
+    for other, values in when.items():
         if not isinstance(values, list) or not values:
-            raise ConfigError(f"{path}.{other}: expected a list of values, got {values!r}")
-    return tuple((other, tuple(values)) for other, values in table.items())
+            raise ConfigError(f"{path}.when.{other}: expected a list of values, got {values!r}")
+    conditions = tuple((other, tuple(values)) for other, values in when.items())
+    return Parameter(name, distributions.parse(table, path), key, conditions)
+
+
+def _nearest(name: str, names: Collection[str], otherwise: str) -> str:
+    near = difflib.get_close_matches(name, names, 1)
+    return f"did you mean {near[0]}?" if near else f"{otherwise} {', '.join(names)}"
 
 
 def _refuse_shared_keys(parameters: Sequence[Parameter], where: str) -> None:
     """No two set one key, or a table and a key inside it."""
-    keyed = [
-        (parameter.name, parameter.key) for parameter in parameters if parameter.key is not None
-    ]
-    for k, (name, key) in enumerate(keyed):
-        for other, taken in keyed[:k]:
-            if f"{key}.".startswith(f"{taken}.") or f"{taken}.".startswith(f"{key}."):
-                raise ConfigError(
-                    f"{where}: {name}.key: expected a key of its own, got {key}; {other} sets "
-                    f"{taken}"
-                )
+    keyed = [(of.name, of.key) for of in parameters if of.key is not None]
+    for (other, taken), (name, key) in itertools.combinations(keyed, 2):
+        if f"{key}.".startswith(f"{taken}.") or f"{taken}.".startswith(f"{key}."):
+            expected = f"a key of its own, got {key}; {other} sets {taken}"
+            raise ConfigError(f"{where}: {name}.key: expected {expected}")
 
 
-def _conditions(parameter: Parameter, all_: Mapping[str, Parameter], where: str) -> When:
+def _conditions(
+    parameter: Parameter, all_: Mapping[str, Parameter], where: str
+) -> Iterator[tuple[str, tuple[Value, ...]]]:
     """A parameter's conditions with the others' own values (1 where 1.0 is written)."""
-    fitted = []
     for other, values in parameter.when:
         path = f"{where}: {parameter.name}.when.{other}"
         if other not in all_:
-            near = difflib.get_close_matches(other, all_, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(all_)}"
-            raise ConfigError(f"{path}: no such hyperparameter; {hint}")
+            raise ConfigError(
+                f"{path}: no such hyperparameter; {_nearest(other, all_, 'there are')}"
+            )
         of = all_[other].distribution
-        if not isinstance(
-            of, distributions.Integer | distributions.LogInteger | distributions.Choices
-        ):
+        if not isinstance(of, Integer | LogInteger | Choices):
             raise ConfigError(
                 f"{path}: expected a hyperparameter of choices or integers; {other} is drawn "
                 "from a continuous range, where no single value ever comes"
             )
         wrong = [value for value in values if not of.takes(value)]
         if wrong:
-            drawn = reading.canonical(of.to_dict())
+            drawn = reading.canonical(distributions.to_dict(of))
             raise ConfigError(f"{path}: {other} is never {wrong[0]!r}; it is drawn from {drawn}")
-        own = of.values if isinstance(of, distributions.Choices) else ()
-        fitted.append((other, tuple(next((v for v in own if v == w), w) for w in values)))
-    return tuple(fitted)
+        own = of.values if isinstance(of, Choices) else ()
+        yield other, tuple(next((v for v in own if v == w), w) for w in values)
 
 
-def _refuse_cycles(
-    name: str, all_: Mapping[str, Parameter], above: tuple[str, ...], where: str
-) -> None:
+def _required(
+    name: str, all_: Mapping[str, Parameter], where: str, above: Sequence[str] = ()
+) -> dict[str, list[Value]]:
+    """What must hold for a parameter to be drawn, that of the others it waits for included."""
     if name in above:
         cycle = " -> ".join((*above[above.index(name) :], name))
-        raise ConfigError(
-            f"{where}: {name}.when: expected conditions without a cycle, got {cycle}"
-        )
-    for other, _ in all_[name].when:
-        _refuse_cycles(other, all_, (*above, name), where)
-
-
-def _required(name: str, all_: Mapping[str, Parameter], where: str) -> dict[str, list[Value]]:
-    """What must hold for a parameter to be drawn, that of the others it waits for included."""
+        expected = f"conditions without a cycle, got {cycle}"
+        raise ConfigError(f"{where}: {name}.when: expected {expected}")
     needed: dict[str, list[Value]] = {}
     for other, allowed in all_[name].when:
-        for of, values in [(other, list(allowed)), *_required(other, all_, where).items()]:
+        inner = _required(other, all_, where, (*above, name))
+        for of, values in [(other, list(allowed)), *inner.items()]:
             both = [value for value in values if value in needed.get(of, values)]
             if not both:
                 raise ConfigError(

@@ -5,20 +5,16 @@ from jaxeval.stats.crossed import components as crossed_components
 from jaxeval.stats.datasets import (
     aggregates,
     average_probability_of_improvement,
-    performance_profile,
-    stratified_bootstrap,
 )
 from jaxeval.stats.describe import (
     Summary,
     expected_validation_performance,
-    interquartile_mean,
     spearman,
     summarize,
 )
 from jaxeval.stats.designs import Variances
 from jaxeval.stats.designs import cheapest as cheapest_designs
 from jaxeval.stats.effects import (
-    a12,
     almost_stochastic_order,
     cliffs_delta,
     difference,
@@ -39,7 +35,7 @@ from jaxeval.stats.hypotheses import (
     wilcoxon_signed_rank,
 )
 from jaxeval.stats.multiple import adjust_p_values
-from jaxeval.stats.nested import split_means_test, variance_components
+from jaxeval.stats.nested import variance_components
 from jaxeval.stats.permutation import permutation_test
 from jaxeval.stats.power import TestDesign, detectable_difference, power, required_seeds
 from jaxeval.stats.ranking import against, friedman, iman_davenport, nemenyi
@@ -53,7 +49,6 @@ __all__ = [
     "Summary",
     "TestDesign",
     "Variances",
-    "a12",
     "adjust_p_values",
     "against",
     "aggregates",
@@ -70,7 +65,6 @@ __all__ = [
     "expected_validation_performance",
     "friedman",
     "iman_davenport",
-    "interquartile_mean",
     "kolmogorov_smirnov",
     "mann_whitney_u",
     "mcnemar",
@@ -79,7 +73,6 @@ __all__ = [
     "paired_difference",
     "paired_options",
     "paired_probability_of_improvement",
-    "performance_profile",
     "permutation_test",
     "pitman_morgan",
     "power",
@@ -89,8 +82,6 @@ __all__ = [
     "seed_effect",
     "sign_test",
     "spearman",
-    "split_means_test",
-    "stratified_bootstrap",
     "summarize",
     "tost",
     "variance_components",

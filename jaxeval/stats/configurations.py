@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import directions
-from jaxeval.stats import hypotheses, ranking
+from jaxeval.stats import hypotheses, multiple, ranking
 from jaxeval.stats.results import HypothesisTest, as_many, sample
 
 Table = Mapping[str, Sequence[Hashable]]
@@ -51,6 +51,7 @@ class Option:
     median_difference: float | None  # to the most frequent winner; None for the winner itself
     sign_test: HypothesisTest | None
     brown_forsythe: HypothesisTest | None  # None of two: both lie as far from their median
+    adjusted: Mapping[str, float]  # of these tests, Holm's over all tests of all groups
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,14 +63,9 @@ class OptionComparison:
     best: Hashable  # the most frequent winner
     options: tuple[Option, ...]
     friedman: HypothesisTest | None  # for three or more values
-    ddof: int
+    friedman_adjusted: float | None
+    as_often: tuple[Hashable, ...]  # values that win as often as the best, which is the first
     repeats: Repeats
-
-    @property
-    def level(self) -> tuple[Hashable, ...]:
-        """The values that win as often as the best, which is the first of them."""
-        most = max(option.wins for option in self.options)
-        return tuple(option.value for option in self.options if option.wins >= most - _ROUNDING)
 
 
 def seed_effect(
@@ -118,7 +114,6 @@ def paired_options(
     options: Sequence[Hashable] | None = None,
     repeats: Repeats = "first",
     higher_is_better: bool = True,
-    ddof: int = 1,
 ) -> list[OptionComparison]:
     """Compares the values of one option within configurations that are otherwise equal.
 
@@ -129,7 +124,6 @@ def paired_options(
       by: columns whose values are reported apart.
       key: columns that must be equal, without `option`, `by` and what depends on the option.
       repeats: which score stands for several of one cell.
-      ddof: of the standard deviations; 0 as published.
 
     Raises:
       DataError: an option with one value or in the key, no such column or value, or no
@@ -147,10 +141,36 @@ def paired_options(
         if complete:
             cells = [[_REDUCE[repeats](scores[r]) for r in c] for c in complete]
             paired = np.array(cells) * (1 if higher else -1)
-            comparisons.append(_compare(group, compared, paired, higher, ddof, repeats))
+            comparisons.append(_compare(group, compared, paired, higher, repeats))
     if not comparisons:
         raise DataError(_without_complete(table, option, compared, key, by))
-    return comparisons
+    return _corrected(comparisons)
+
+
+def _corrected(groups: Sequence[OptionComparison]) -> list[OptionComparison]:
+    """With Holm's p-values over all tests of all groups."""
+    tests = {
+        (g, k, name): test.p_value
+        for g, group in enumerate(groups)
+        for k, of in enumerate((group, *group.options))
+        for name in ("friedman", "sign_test", "brown_forsythe")
+        if (test := getattr(of, name, None)) is not None
+    }
+    adjusted = multiple.adjust_p_values([*tests.values()]).tolist()
+    found = dict(zip(tests, adjusted, strict=True))
+    return [
+        dataclasses.replace(
+            group,
+            friedman_adjusted=found.get((g, 0, "friedman")),
+            options=tuple(
+                dataclasses.replace(
+                    option, adjusted={n: p for (h, j, n), p in found.items() if (h, j) == (g, k)}
+                )
+                for k, option in enumerate(group.options, 1)
+            ),
+        )
+        for g, group in enumerate(groups)
+    ]
 
 
 def _compared(values: Sequence, option: str, chosen: Sequence[Hashable] | None) -> list:
@@ -197,7 +217,7 @@ def _complete(
 
 
 def _compare(
-    group: tuple, compared: list, paired: np.ndarray, higher: bool, ddof: int, repeats: Repeats
+    group: tuple, compared: list, paired: np.ndarray, higher: bool, repeats: Repeats
 ) -> OptionComparison:
     """Statistics of [configurations, options] scores, of which higher is better."""
     won = paired == paired.max(axis=1, keepdims=True)
@@ -214,10 +234,11 @@ def _compare(
             compared[k],
             float(wins[k]),
             sign * float(np.median(paired[:, k])),
-            float(np.std(paired[:, k], ddof=ddof)) if several else None,
+            float(np.std(paired[:, k], ddof=1)) if several else None,
             gap if other else None,
             hypotheses.sign_test(paired[:, k], paired[:, best]) if tested else None,
             hypotheses.brown_forsythe(paired[:, k], paired[:, best]) if spread else None,
+            {},
         )
 
     return OptionComparison(
@@ -226,7 +247,8 @@ def _compare(
         compared[best],
         tuple(option(k) for k in range(len(compared))),
         ranking.friedman(paired) if several and len(compared) > 2 else None,
-        ddof,
+        None,
+        tuple(np.array(compared, object)[wins >= wins.max() - _ROUNDING].tolist()),
         repeats,
     )
 

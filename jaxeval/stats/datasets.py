@@ -8,6 +8,7 @@ sqrt((n - 1) / n), and those of three runs cover 82 to 90 % instead of 95 %.
 """
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -85,7 +86,7 @@ def aggregates(
     Raises:
       DataError: models of unequal numbers of data sets, or none.
     """
-    how = _How(confidence, resamples, seed)
+    how = fraction(confidence, "confidence"), resamples, seed
     sign = -1 if directions.asked_for(higher_is_better) is False else 1
     by_model = {m: _strata(strata, f"scores of {m}") for m, strata in runs.items()}
     as_many(by_model, "data sets")
@@ -93,40 +94,17 @@ def aggregates(
     thresholds = np.linspace(every.min(), every.max(), _THRESHOLDS)
     every_run = by_model if counted is None else {m: _strata(of, m) for m, of in counted.items()}
     better = {m: [sign * values for values in strata] for m, strata in every_run.items()}
-    gap = None if gamma is None else optimality_gap(gamma)
+    gap = None if gamma is None else functools.partial(optimality_gap, gamma)
     return Aggregates(
-        {m: _bootstrap(strata, pooled_interquartile_mean, how) for m, strata in by_model.items()},
-        {} if gap is None else {m: _bootstrap(strata, gap, how) for m, strata in by_model.items()},
+        {m: bootstrap(strata, interquartile_mean, *how) for m, strata in by_model.items()},
+        {} if gap is None else {m: bootstrap(of, gap, *how) for m, of in by_model.items()},
         gamma,
         {
             (a, b): average_probability_of_improvement(better[a], better[b], confidence=confidence)
             for a, b in itertools.combinations(runs, 2)
         },
-        Profiles(thresholds, {m: _profile(s, thresholds, how) for m, s in by_model.items()}),
+        Profiles(thresholds, {m: profile(of, thresholds, *how) for m, of in by_model.items()}),
     )
-
-
-@dataclasses.dataclass(frozen=True)
-class _How:
-    """How resamples are drawn and summed up."""
-
-    confidence: float
-    resamples: int
-    seed: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "confidence", fraction(self.confidence, "confidence"))
-
-    def interval(self, drawn: np.ndarray) -> Interval:
-        """Percentile interval of [resamples] values; none where no run could have changed them."""
-        method = f"stratified percentile bootstrap, {self.resamples} resamples, seed {self.seed}"
-        return percentile_interval(drawn, self.confidence, method)
-
-    def rows(self, size: int) -> Iterator[int]:
-        """How many resamples are drawn at a time, of `size` scores each."""
-        most = max(1, _AT_ONCE // size)
-        for begin in range(0, self.resamples, most):
-            yield min(most, self.resamples - begin)
 
 
 def _strata(runs: Runs, name: str = "scores") -> list[np.ndarray]:
@@ -135,7 +113,7 @@ def _strata(runs: Runs, name: str = "scores") -> list[np.ndarray]:
     return [sample(values, f"{name} on data set {k}") for k, values in enumerate(runs)]
 
 
-def pooled_interquartile_mean(strata: list[np.ndarray]) -> np.ndarray:
+def interquartile_mean(strata: list[np.ndarray]) -> np.ndarray:
     """[...] mean of the middle half of all runs on all data sets; strata: [..., n] each.
 
     A run weighs 1 / n of its data set. Of N runs the lowest and the highest weight of
@@ -152,59 +130,34 @@ def pooled_interquartile_mean(strata: list[np.ndarray]) -> np.ndarray:
     return np.asarray((rising * inside).sum(axis=-1) / inside.sum(axis=-1))
 
 
-def mean_of_means(strata: list[np.ndarray]) -> np.ndarray:
-    """[...] mean over data sets of the mean over runs; strata: [..., n] each."""
-    return np.mean([values.mean(axis=-1) for values in strata], axis=0)
+def optimality_gap(gamma: float, strata: list[np.ndarray]) -> np.ndarray:
+    """[...] how far scores stay below gamma, where more counts as gamma: mean over data sets."""
+    return gamma - np.mean([np.minimum(of, gamma).mean(axis=-1) for of in strata], axis=0)
 
 
-def optimality_gap(gamma: float) -> Aggregate:
-    """How far scores stay below gamma, where more counts as gamma: mean over data sets."""
-
-    def optimality_gap(strata: list[np.ndarray]) -> np.ndarray:
-        return gamma - mean_of_means([np.minimum(values, gamma) for values in strata])
-
-    return optimality_gap
-
-
-def stratified_bootstrap(
-    runs: Runs,
-    aggregate: Aggregate = pooled_interquartile_mean,
-    *,
-    confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+def bootstrap(
+    strata: list[np.ndarray], aggregate: Aggregate, confidence: float, resamples: int, seed: int
 ) -> Effect:
     """An aggregate over data sets with its percentile interval.
 
     Args:
+      strata: [n] scores of each data set.
       aggregate: takes [..., n] scores a data set and gives [...] values, one a resample.
-
-    Raises:
-      DataError: the aggregate reduces another axis than the last.
     """
-    return _bootstrap(runs, aggregate, _How(confidence, resamples, seed))
+    generator, drawn = np.random.default_rng(seed), []
+    for rows in _rows(resamples, sum(map(len, strata))):
+        places = [generator.integers(len(of), size=(rows, _drawn(len(of)))) for of in strata]
+        drawn.append(aggregate([of[k] for of, k in zip(strata, places, strict=True)]))
+    method = f"stratified percentile bootstrap, {resamples} resamples, seed {seed}"
+    name = getattr(aggregate, "func", aggregate).__name__.replace("_", " ")
+    interval = percentile_interval(np.concatenate(drawn), confidence, method)
+    return Effect(name, float(aggregate(strata)), interval, tuple(map(len, strata)))
 
 
-def _bootstrap(runs: Runs, aggregate: Aggregate, how: _How) -> Effect:
-    strata = _strata(runs)
-    generator = np.random.default_rng(how.seed)
-    drawn = []
-    for rows in how.rows(sum(map(len, strata))):
-        values = np.asarray(
-            aggregate([v[generator.integers(len(v), size=(rows, _drawn(len(v))))] for v in strata])
-        )
-        if values.shape != (rows,):
-            raise DataError(
-                f"aggregate: expected {rows} values of samples [{rows}, n], found the shape "
-                f"{values.shape}; reduce the last axis only (axis=-1)"
-            )
-        drawn.append(values)
-    return Effect(
-        getattr(aggregate, "__name__", "aggregate").replace("_", " "),
-        float(aggregate(strata)),
-        how.interval(np.concatenate(drawn)),
-        tuple(map(len, strata)),
-    )
+def _rows(resamples: int, size: int) -> Iterator[int]:
+    """How many resamples are drawn at a time, of `size` scores each."""
+    most = max(1, _AT_ONCE // size)
+    return (min(most, resamples - begin) for begin in range(0, resamples, most))
 
 
 def _drawn(runs: int) -> int:
@@ -235,39 +188,24 @@ def average_probability_of_improvement(a: Runs, b: Runs, *, confidence: float = 
     )
 
 
-def _weights(runs: int, rows: int, generator: np.random.Generator) -> np.ndarray:
-    """How often each run is drawn, as a share: [rows, runs]."""
-    drawn = _drawn(runs)
-    return generator.multinomial(drawn, np.full(runs, 1 / runs), size=rows) / drawn
-
-
-def performance_profile(
-    runs: Runs,
-    thresholds: Sample,
-    *,
-    confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+def profile(
+    strata: list[np.ndarray], taus: np.ndarray, confidence: float, resamples: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Share of runs that score above each threshold, data sets weighted equally.
 
     Returns:
       shares, and the lower and upper ends of their point-wise percentile intervals: [K] each.
     """
-    return _profile(runs, thresholds, _How(confidence, resamples, seed))
-
-
-def _profile(
-    runs: Runs, thresholds: Sample, how: _How
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    strata, taus = _strata(runs), sample(thresholds, "thresholds")
-    generator = np.random.default_rng(how.seed)
-    drawn = [
-        np.mean([_above(v, taus, _weights(len(v), rows, generator)) for v in strata], axis=0)
-        for rows in how.rows(max(len(taus), *map(len, strata)))
-    ]
-    low, high = percentiles(np.concatenate(drawn), how.confidence)
-    whole = [_above(v, taus, np.full((1, len(v)), 1 / len(v)))[0] for v in strata]
+    generator, drawn = np.random.default_rng(seed), []
+    for rows in _rows(resamples, max(len(taus), *map(len, strata))):
+        shares = []
+        for of in strata:  # how often each run is drawn, as a share: [rows, runs]
+            count, even = _drawn(len(of)), np.full(len(of), 1 / len(of))
+            weights = generator.multinomial(count, even, size=rows) / count
+            shares.append(_above(of, taus, weights))
+        drawn.append(np.mean(shares, axis=0))
+    low, high = percentiles(np.concatenate(drawn), confidence)
+    whole = [_above(of, taus, np.full((1, len(of)), 1 / len(of)))[0] for of in strata]
     return np.mean(whole, axis=0), low, high
 
 

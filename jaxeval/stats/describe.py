@@ -12,7 +12,6 @@ from jaxeval.stats.results import (
     Interval,
     Sample,
     count,
-    floats,
     fraction,
     no_interval,
     pairs,
@@ -163,15 +162,6 @@ def spearman(a: Sample, b: Sample) -> tuple[float | None, str]:
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return None, "all scores are equal"
     return float(stats.spearmanr(first, second).statistic), ""
-
-
-def interquartile_mean(scores: Sample | np.ndarray) -> float:
-    """Mean of the middle half of all scores, runs and data sets pooled (Agarwal et al. 2021)."""
-    from scipy import stats
-
-    return float(
-        stats.trim_mean(sample(np.ravel(floats(scores, "scores: expected numbers"))), 0.25)
-    )
 
 
 def expected_validation_performance(

@@ -204,11 +204,6 @@ def _newcombe(
     return low, high
 
 
-def a12(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
-    """Vargha & Delaney's A12: another name of the probability of improvement."""
-    return probability_of_improvement(a, b, confidence=confidence)
-
-
 def cliffs_delta(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
     """P(A > B) - P(A < B), from -1 to 1 (Cliff 1993): 2 P - 1 of `probability_of_improvement`."""
     return delta_of(probability_of_improvement(a, b, confidence=confidence))

@@ -1,7 +1,7 @@
 """How often runs fail: counts of models on data sets, and Fisher's test of each two of them.
 
 Tests of location and spread are of the runs that finished. How often a run is better counts those
-that failed as the worst (`units.with_failed`).
+that failed as the worst (`samples.with_failed`).
 """
 
 import dataclasses
@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from jaxeval.runs import units
-from jaxeval.runs.tables import ScoreTable
+import numpy as np
+
+from jaxeval.runs.scores import Scores, Status
 from jaxeval.stats import multiple
 
 
@@ -38,7 +39,7 @@ class FailureTest:
 
     a: str
     b: str
-    dataset: str
+    data_set: str
     higher: int
     p_value: float
     p_adjusted: float
@@ -66,26 +67,39 @@ class Failures:
         return Counts(sum(of.failed for of in mine), sum(of.finished for of in mine))
 
 
-def of_table(
-    table: ScoreTable, control: str | None = None, correction: multiple.Method = "holm"
+def of_runs(
+    scores: Scores, control: str | None = None, correction: multiple.Method = "holm"
 ) -> Failures | None:
-    """The runs of a score table; None where none failed.
+    """The runs of models on data sets; None where none failed.
 
     Args:
       control: only pairs with this model.
     """
-    failed = Counter(units.cells(table.failed))
-    finished = Counter(units.cells(table))
-    if table.missing == "zero":  # they are among the scores
-        finished.subtract(failed)
-    counts = {
-        (table.models[model], dataset): Counts(
-            failed[model, dataset], max(0, finished[model, dataset])
-        )
-        for model, dataset in sorted({*finished, *failed})
-    }
-    pairs = itertools.combinations(table.models, 2)
-    return failures(counts, [pair for pair in pairs if control in (None, *pair)], correction)
+    counts = {}
+    for data in scores.data_sets:
+        for model, of in data.models.items():
+            failed = of.status[0, :, 0] == Status.FAILED
+            finished = int(np.sum(of.finished & ~failed))
+            counts[model, data.name] = Counts(int(failed.sum()), finished)
+    order = sorted(counts, key=lambda key: (scores.models.index(key[0]), key[1]))
+    pairs = itertools.combinations(scores.models, 2)
+    chosen = [pair for pair in pairs if control in (None, *pair)]
+    return failures({key: counts[key] for key in order}, chosen, correction)
+
+
+def failed_of(scores: Scores) -> dict[str, int]:
+    """Model -> its runs that failed, of those that have some."""
+    counts = Counter[str]()
+    for data in scores.data_sets:
+        for model, of in data.models.items():
+            counts[model] += int(np.sum(of.status[0, :, 0] == Status.FAILED))
+    return {model: count for model, count in counts.items() if count}
+
+
+def rows_of(scores: Scores) -> set[int]:
+    """Rows of the file that hold runs that failed."""
+    every = (of for data in scores.data_sets for of in data.models.values())
+    return {row for of in every for row in of.rows[of.status[0, :, 0] == Status.FAILED].tolist()}
 
 
 def failures(

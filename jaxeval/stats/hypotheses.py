@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 
-from jaxeval.stats import rank_correlation, ranks
+from jaxeval.stats import ranks
 from jaxeval.stats.results import (
     HypothesisTest,
     Sample,
@@ -85,8 +85,8 @@ def pitman_morgan(a: Sample, b: Sample) -> HypothesisTest:
     scores or failed runs reject about twice as often as they should (docs/compare.md).
     """
     first, second = pairs(a, b)
-    few = len(first) <= rank_correlation.EXACT
-    rho, p_value = rank_correlation.spearman(gaps(first, -second), gaps(first, second))
+    few = len(first) <= ranks.EXACT_ORDERS
+    rho, p_value = ranks.spearman(gaps(first, -second), gaps(first, second))
     return HypothesisTest(
         "Pitman-Morgan",
         rho,

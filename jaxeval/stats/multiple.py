@@ -1,8 +1,8 @@
-"""P-values of several comparisons at once."""
+"""P-values of several comparisons at once, and the groups that they leave."""
 
 import functools
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -162,3 +162,40 @@ def _largest(sizes: np.ndarray, least: np.ndarray, bounds: np.ndarray) -> np.nda
     order = np.argsort(-least)
     reached = np.maximum.accumulate(np.concatenate([[0], sizes[order]]))
     return np.asarray(reached[np.searchsorted(-least[order], -bounds, "right")])
+
+
+def tie_groups(models: Sequence[str], apart: Collection[frozenset[str]]) -> list[tuple[str, ...]]:
+    """Groups that hold every pair that was not told apart, those of the first models first.
+
+    Args:
+      models: best first.
+      apart: pairs of models that were shown to differ.
+
+    Returns:
+      Each model is in at least one; none holds another.
+    """
+    places = {name: rank for rank, name in enumerate(models)}
+    alike = ~np.eye(len(models), dtype=bool)
+    for pair in apart:
+        first, second = (places[name] for name in pair)
+        alike[first, second] = alike[second, first] = False
+    lacking = alike.copy()  # pairs that no group holds
+    found = [[alone] for alone in np.flatnonzero(~alike.any(axis=1)).tolist()]
+    for first in range(len(models)):
+        while lacking[first].any():
+            group = _grown([first, int(np.argmax(lacking[first]))], alike, lacking)
+            lacking[np.ix_(group, group)] = False
+            found.append(sorted(group))
+    return [tuple(models[place] for place in group) for group in sorted(found)]
+
+
+def _grown(pair: list[int], alike: np.ndarray, lacking: np.ndarray) -> list[int]:
+    """A group that holds a pair; next comes who brings most pairs that are lacking [M, M]."""
+    group, brings = list(pair), lacking[pair].sum(axis=0)
+    candidates = alike[pair].all(axis=0)
+    while candidates.any():
+        chosen = int(np.argmax(np.where(candidates, brings, -1)))
+        group.append(chosen)
+        candidates &= alike[chosen]
+        brings = brings + lacking[chosen]
+    return group

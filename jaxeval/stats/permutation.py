@@ -1,4 +1,4 @@
-"""Permutation tests of the difference of two samples' means or medians."""
+"""Permutation tests: of the difference of two samples' means or medians, and of paired items."""
 
 import math
 
@@ -14,6 +14,7 @@ from jaxeval.stats.results import (
     location_gap,
     pairs,
     rounding_unit,
+    sample,
     sign,
     two_samples,
     typical_size,
@@ -21,6 +22,10 @@ from jaxeval.stats.results import (
 
 _LIMB = 2.0**44  # above 1e13, the most that a score of typical size has of its twelfth digit
 _LARGEST = 1e300  # in that unit
+PERMUTATIONS = 1_000_000
+_BITS = 16  # signs of a table of sums
+_BLOCK = 1_000_000  # permutations at a time
+_ROUNDING = 1e-12  # of the sum of all sizes: equal sums in another order
 
 
 def permutation_test(
@@ -113,3 +118,60 @@ def _permuted(
         rng=np.random.default_rng(seed),
     )
     return float(result.pvalue), len(result.null_distribution) != resamples
+
+
+def sign_flips(
+    differences: Sample, *, permutations: int = PERMUTATIONS, seed: int = 0
+) -> HypothesisTest:
+    """Paired permutation test: on each item (cluster) A and B are exchanged at random.
+
+    All 2^n exchanges where these are no more than `permutations` (exact), else as many drawn, with
+    p = (1 + hits) / (1 + permutations); two-sided. The sums of 16 signs are looked up in a table,
+    so that a million permutations of 14,000 items draw no sign twice and keep no matrix.
+
+    Args:
+      differences: of the items, or of clusters their sums; those of 0 change nothing.
+    """
+    values = sample(differences, "differences")
+    permutations = count(permutations, "permutations")
+    observed = float(values.sum())
+    moved = values[values != 0]
+    exact = len(moved) < 63 and 2 ** len(moved) <= permutations
+    least = abs(observed) - _ROUNDING * float(np.abs(values).sum())
+    if exact:
+        share = float(np.mean(np.abs(_signed_sums(moved)) >= least))
+        method = f"exact, all {2 ** len(moved)} exchanges"
+    else:
+        generator, hits = np.random.default_rng(seed), 0
+        for begin in range(0, permutations, _BLOCK):
+            drawn = _drawn(moved, min(_BLOCK, permutations - begin), generator)
+            hits += int(np.sum(np.abs(drawn) >= least))
+        share = (1 + hits) / (1 + permutations)
+        method = f"{permutations} permutations, seed {seed}"
+    return HypothesisTest(
+        "paired permutation",
+        observed / len(values),
+        share,
+        (len(values),),
+        "both models' scores of an item are exchangeable",
+        method,
+        sign(observed),
+    )
+
+
+def _signed_sums(values: np.ndarray) -> np.ndarray:
+    """[2^n] sums of n values, with every choice of signs."""
+    sums = np.zeros(1)
+    for value in values.tolist():
+        sums = np.concatenate([sums + value, sums - value])
+    return sums
+
+
+def _drawn(values: np.ndarray, rounds: int, generator: np.random.Generator) -> np.ndarray:
+    """[rounds] sums of values with random signs."""
+    sums = np.zeros(rounds)
+    for begin in range(0, len(values), _BITS):
+        table = _signed_sums(values[begin : begin + _BITS])
+        signs = np.frombuffer(generator.bytes(2 * rounds), np.uint16)
+        sums += table[signs if len(table) == 2**_BITS else signs % len(table)]
+    return sums

@@ -2,11 +2,13 @@
 
 For two-sided tests of two models with n seeds each, or on n pairs, on normal scores. Welch's t and
 t on pairs: the noncentral t distribution (exact for pairs and for equal sds, Welch's degrees of
-freedom otherwise). The rank tests of the verdict: simulated below 50 scores, else by their
-efficiency against t. `comparisons` divides the level, as Bonferroni does.
+freedom otherwise). The rank tests of the verdict: simulated below 50 scores with their own
+p-values, from fixed draws, so that one question has one answer; else by their efficiency
+against t. `comparisons` divides the level, as Bonferroni does.
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, Literal
@@ -14,13 +16,20 @@ from typing import Any, Literal
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats import rank_power
+from jaxeval.stats import ranks
 from jaxeval.stats.results import between, count, fraction
 
 Test = Literal["t", "brunner_munzel", "wilcoxon_signed_rank"]
-_MOST = 10_000_000
+_MOST_SEEDS = 10_000_000
 _FAR, _POINTS = 30.0, 2_000  # 2,000 points err by 1e-9 (scipy's inverse is slow)
 _SURE = 1000.0  # sds apart: what a test does not show there it never shows
+_SIMULATED = 50  # scores below which the tests themselves are simulated
+_CELLS, _FEWEST_EXPERIMENTS, _MOST_EXPERIMENTS = (
+    200_000,
+    1_000,
+    4_000,
+)  # simulated scores, experiments
+_SIGNED_EFFICIENCY = 3 / math.pi  # Hodges & Lehmann 1956
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,11 +78,11 @@ class TestDesign:
 def _power(design: TestDesign, difference: float, n: int, m: int) -> float:
     n, m = count(n, "n", 2), count(m, "n_other", 2)
     difference = _finite(difference)
-    simulated = design.test != "t" and min(n, m) < rank_power.SIMULATED and max(design.sds) > 0
+    simulated = design.test != "t" and min(n, m) < _SIMULATED and max(design.sds) > 0
     if simulated and design.paired:
-        return rank_power.signed_rank(abs(difference), design.sd, n, design.level)
+        return _simulated_signed_rank(abs(difference), design.sd, n, design.level)
     if simulated:
-        return rank_power.brunner_munzel(abs(difference), design.sds, (n, m), design.level)
+        return _simulated_brunner_munzel(abs(difference), design.sds, (n, m), design.level)
     return _by_t(design, difference, n, m)
 
 
@@ -90,9 +99,9 @@ def _by_t(design: TestDesign, difference: float, n: int, m: int) -> float:
         return float(difference != 0)
     efficiency = 1.0
     if design.test == "wilcoxon_signed_rank":
-        efficiency = rank_power.SIGNED_EFFICIENCY
+        efficiency = _SIGNED_EFFICIENCY
     elif design.test == "brunner_munzel":
-        efficiency = rank_power.efficiency(design.sds, (n, m))
+        efficiency = _efficiency(design.sds, (n, m))
     return t_test_power(abs(difference) * math.sqrt(efficiency / total), freedom, design.level)
 
 
@@ -166,7 +175,7 @@ def required_seeds(difference: float, sd: float, *, power: float = 0.8, **design
       DataError: a difference of 0, or one that needs over 10,000,000 seeds; numbers that are none.
     """
     n, plan = required_by_t(difference, sd, power=power, **design), TestDesign(sd, **design)
-    if plan.test == "t" or n >= rank_power.SIMULATED:
+    if plan.test == "t" or n >= _SIMULATED:
         return n
     while _power(plan, difference, n, n) < power:
         n += 1
@@ -184,7 +193,7 @@ def required_by_t(difference: float, sd: float, *, power: float = 0.8, **design:
         raise DataError("difference: expected a number other than 0; no n can show that one")
     n = fewest(lambda n: _by_t(plan, difference, n, n) >= power, _guess(plan, difference, power))
     if n is None:
-        raise DataError(f"difference: {difference} with sd {sd} needs over {_MOST} seeds")
+        raise DataError(f"difference: {difference} with sd {sd} needs over {_MOST_SEEDS} seeds")
     return n
 
 
@@ -195,7 +204,7 @@ def _guess(design: TestDesign, difference: float, power: float) -> int:
     total, _ = _error(design, 2, 2)
     reach = float(special.ndtri(1 - design.level / 2) + special.ndtri(power))
     errors = reach * math.sqrt(2 * total) / abs(difference)
-    return int(min(math.sqrt(_MOST), errors) ** 2)
+    return int(min(math.sqrt(_MOST_SEEDS), errors) ** 2)
 
 
 def fewest(seen: Callable[[int], bool], guess: int) -> int | None:
@@ -206,7 +215,7 @@ def fewest(seen: Callable[[int], bool], guess: int) -> int | None:
     high = low + max(1, low // 4)
     while not seen(high):
         low, high = high, 2 * high
-        if high > _MOST:
+        if high > _MOST_SEEDS:
             return None
     while high - low > 1:
         middle = (low + high) // 2
@@ -241,3 +250,50 @@ def detectable_difference(
     return float(
         optimize.brentq(lambda gap: _power(plan, gap, n, m) - power, 0.0, high, xtol=exactly)
     )
+
+
+def _simulated_brunner_munzel(
+    difference: float, sds: tuple[float, float], counts: tuple[int, int], level: float
+) -> float:
+    """Share of simulated experiments that reject at the level.
+
+    The models are put into one order first: which is called A changes nothing.
+    """
+    (few, narrow), (many, wide) = sorted(zip(counts, sds, strict=True))
+    scores = standard_normal(few + many) * np.repeat([narrow, wide], [few, many])
+    scores[:, :few] += difference
+    labels = np.argsort(scores, axis=1) < few
+    places = np.arange(few + many)
+    ties = ranks.Ties(places, places + 1)
+    p_values, _ = ranks.p_values(ranks.studentized_untied(labels), few, many, ties, 0)
+    return float(np.mean(p_values <= level))
+
+
+def _simulated_signed_rank(difference: float, sd: float, pairs: int, level: float) -> float:
+    """The same of Wilcoxon's test on pairs; sd of their differences."""
+    sums = ranks.signed(standard_normal(pairs) * sd + difference)
+    p_values = ranks.exact_signed_p(np.minimum(*sums), 2 * np.arange(1, pairs + 1))
+    return float(np.mean(p_values <= level))
+
+
+def _efficiency(sds: tuple[float, float], counts: tuple[int, int]) -> float:
+    """Of Brunner-Munzel's test against Welch's for large normal samples; 3 / pi for equal sds.
+
+    P(A > B) = Phi(difference / sqrt(s1^2 + s2^2)), and the placements of A have the variance
+    arcsin(s1^2 / (s1^2 + s2^2)) / (2 pi).
+    """
+    shares = np.array(sds) ** 2 / (sds[0] ** 2 + sds[1] ** 2)
+    return float(np.sum(shares / counts) / np.sum(np.arcsin(shares) / counts))
+
+
+def standard_normal(size: int) -> np.ndarray:
+    """Normal draws, as many rows of a size as there are cells: the same ones row by row."""
+    rows = min(_MOST_EXPERIMENTS, max(_FEWEST_EXPERIMENTS, _CELLS // size))
+    return _stream(max(_CELLS, rows * size))[: rows * size].reshape(rows, size)
+
+
+@functools.lru_cache(maxsize=4)
+def _stream(count: int) -> np.ndarray:
+    drawn = np.random.default_rng(0).standard_normal(count)
+    drawn.flags.writeable = False
+    return drawn

@@ -20,6 +20,7 @@ _CELLS = 4_000_000  # of an array [labellings, N] at a time
 FEW_SUMMED = 20  # scores of the smaller sample up to which rank sums are exact
 _ADDITIONS = 200_000_000  # that this may take: 8 scores against 1,240, 20 against 480
 MOST_SIGNED = 50  # pairs up to which signed ranks are exact
+EXACT_ORDERS = 8  # pairs up to which all orders are looked at
 
 
 class Ties(NamedTuple):
@@ -244,3 +245,43 @@ def _signed_null(doubled: tuple[int, ...]) -> np.ndarray:
         longer[rank:] += null / 2
         null = longer
     return null
+
+
+def spearman(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Rank correlation of [n] and [n], ties with their mean rank, and its two-sided p-value.
+
+    The share of orders with as large a correlation, up to 8 pairs; above, Student's t, though
+    never below the 2 / n! of complete agreement. (0, 1) where either does not vary.
+    """
+    from scipy import stats
+
+    rho = float(correlations(stats.rankdata(x), stats.rankdata(y)))
+    return rho, float(correlation_p(np.array([rho]), stats.rankdata(x), stats.rankdata(y))[0])
+
+
+def correlations(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Pearson's along the last axis, of [..., n] ranks each; 0 where either does not vary."""
+    x, y = (of - of.mean(axis=-1, keepdims=True) for of in (first, second))
+    scale = np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1))
+    together: np.ndarray = np.where(scale > 0, (x * y).sum(axis=-1), 0.0)
+    return together / np.where(scale > 0, scale, 1.0)
+
+
+def correlation_p(rho: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Two-sided p-values of correlations [...] of samples with such ranks [n], [n]."""
+    from scipy import special
+
+    n = len(first)
+    if n <= EXACT_ORDERS:
+        null = _correlation_null(tuple(sorted(first.tolist())), tuple(sorted(second.tolist())))
+        return (len(null) - np.searchsorted(null, np.abs(rho) - 1e-9)) / len(null)
+    with np.errstate(divide="ignore"):
+        t = np.abs(rho) * np.sqrt((n - 2) / np.maximum(1 - rho**2, 0.0))
+    return np.maximum(2 * special.stdtr(n - 2, -t), 2 * math.exp(-math.lgamma(n + 1)))
+
+
+@functools.lru_cache(maxsize=64)
+def _correlation_null(first: tuple[float, ...], second: tuple[float, ...]) -> np.ndarray:
+    """[n!] sizes of the correlation in all orders of the second, sorted."""
+    orders = np.array(list(itertools.permutations(second)))
+    return np.sort(np.abs(correlations(np.array(first), orders)))

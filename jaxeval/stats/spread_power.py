@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from jaxeval.stats import rank_correlation, rank_power
+from jaxeval.stats import ranks
+from jaxeval.stats.power import standard_normal
 
 _SIMULATED = 100  # pairs below which the test itself is simulated
 _DRAWN = 400  # scores of a sample that are simulated; what more of them do is known
@@ -64,7 +65,7 @@ def _simulated(n: int, m: int, level: float) -> Callable[[float], float]:
     from scipy import stats
 
     drawn = min(n, _DRAWN), min(m, _DRAWN)
-    scores = rank_power.standard(sum(drawn))
+    scores = standard_normal(sum(drawn))
     mean, within = _deviations(scores[:, : drawn[0]], n)
     other, beside = _deviations(scores[:, drawn[0] :], m)
     critical = float(stats.f.isf(level, 1, n + m - 2)) / (n * m / (n + m) * (n + m - 2))
@@ -105,13 +106,13 @@ def _correlation(n: int, level: float, power: float) -> float:
             return float(special.ndtr(shift / math.sqrt(1 + of_ranks**2 / 2)))
 
     else:
-        draws = rank_power.standard(2 * n)
+        draws = standard_normal(2 * n)
         places, own = stats.rankdata(draws[:, :n], axis=1), draws[:, n:]
 
         def seen(correlation: float) -> float:
             scores = correlation * draws[:, :n] + math.sqrt(1 - correlation**2) * own
-            rho = rank_correlation.correlations(places, stats.rankdata(scores, axis=1))
-            p_values = rank_correlation.p_values(rho, places[0], places[0])
+            rho = ranks.correlations(places, stats.rankdata(scores, axis=1))
+            p_values = ranks.correlation_p(rho, places[0], places[0])
             return float(np.mean(p_values <= level))
 
     return _least(seen, power, _CLOSEST)

@@ -1,5 +1,6 @@
 """Arguments of functions of Python: numbers of numpy are numbers, texts and fractions are none."""
 
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 from jaxeval import studies
 from jaxeval.config import arguments, reading
 from jaxeval.errors import ConfigError, in_python
+
+ablation = importlib.import_module("jaxeval.ablation")  # of the package, it is the function
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jaxeval.data import json_lines, labelled_text, semeval
+from jaxeval.data import labelled_text
 from jaxeval.data.labelled_text import LabelledText, LabelledTexts, Target
 from jaxeval.errors import DataError
 
@@ -18,7 +18,7 @@ def _read_json(folder: Path, *lines: Any, labelled: bool = True) -> LabelledText
     file = folder / "train.jsonl"
     written = (line if isinstance(line, str) else json.dumps(line) for line in lines)
     file.write_text("\n".join(written))
-    return json_lines.read(file, labelled)
+    return labelled_text.read_json(file, labelled)
 
 
 def test_targets_of_json_lines(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ BOMB = """<?xml version="1.0"?>
 def _read_xml(folder: Path, content: str, encoding: str = "utf-8") -> LabelledTexts:
     file = folder / "train.xml"
     file.write_bytes(content.encode(encoding))
-    return semeval.read(file)
+    return labelled_text.read_semeval(file)
 
 
 def test_targets_of_2014(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from jaxeval.errors import DataError
 from jaxeval.runs import tables
 from jaxeval.runs.layout import Layout
+from tests.runs.reading import by_model, labels
 
 
 def _chart(folder: Path, runs: Sequence[str], metrics: Sequence[str] = ("val/acc",)) -> str:
@@ -33,7 +34,6 @@ def _chart(folder: Path, runs: Sequence[str], metrics: Sequence[str] = ("val/acc
     [
         (["lstm-seed1", "lstm-seed2", "cnn-seed1"], ("lstm", "cnn"), ["1", "2", "1"]),
         (["seed_7/a - b", "seed_8/a - b", "seed_7/c"], ("a - b", "c"), ["7", "8", "7"]),
-        (["lstm-1", "lstm-2", "cnn-1", "cnn-2"], ("lstm", "cnn"), ["1", "2", "1", "2"]),
     ],
 )
 def test_a_chart_is_read_by_the_names_of_its_runs(
@@ -41,8 +41,8 @@ def test_a_chart_is_read_by_the_names_of_its_runs(
 ) -> None:
     """Dies if steps are runs, __MIN and __MAX models, or the last value is not that of a run."""
     table = tables.read(_chart(tmp_path, runs), Layout())
-    assert table.models == models and table.axes["seed"].tolist() == seeds
-    assert sorted(table.score.tolist()) == [10 + k / 100 for k in range(len(runs))]
+    assert table.models == models and labels(table, "seed") == seeds
+    assert sorted(table.known.tolist()) == [10 + k / 100 for k in range(len(runs))]
     assert table.metric == "val/acc"
     assert "the last val/acc of each run (Step 10)" in table.warnings[0]
 
@@ -113,7 +113,9 @@ def test_a_table_of_runs_is_read_with_its_states(
     """Dies if the names of runs are models, a crashed run is an error, or vanishes."""
     table = tables.read(_runs_table(tmp_path, names, config), Layout())
     assert table.models == ("lstm", "cnn") and table.metric == "val/acc"
-    assert table.score.tolist() == [0.5, 0.51, 0.53] and table.axes["seed"].tolist() == seeds
+    assert (
+        by_model(table) == {"lstm": [0.5], "cnn": [0.51, 0.53]} and labels(table, "seed") == seeds
+    )
     assert table.statuses["lstm"] == {"crashed": 1, "finished": 1}
 
 

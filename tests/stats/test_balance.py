@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import DataError
-from jaxeval.stats import balance
+from jaxeval.stats import nested
 
 
 def _runs(score: Callable[[int, int], float | None]) -> tuple[list, list, list]:
@@ -20,7 +20,7 @@ def test_a_table_in_any_order() -> None:
     """Dies if a score lands in another cell: rows and columns may come in any order."""
     splits, seeds, scores = _runs(lambda split, seed: 10.0 * split + seed)
     order = np.random.default_rng(0).permutation(len(scores))
-    table = balance.table(*([column[k] for k in order] for column in (splits, seeds, scores)))
+    table = nested.balanced(*([column[k] for k in order] for column in (splits, seeds, scores)))
     expected = [[[10.0 * split + seed] for seed in table.seeds] for split in table.splits]
     assert table.scores.tolist() == expected and table.dropped == ()
 
@@ -33,7 +33,7 @@ def test_what_is_incomplete_goes_whole_and_is_said() -> None:
     """
     failed = {(2, 1), (2, 2), (4, 3)}
     runs = _runs(lambda split, seed: None if (split, seed) in failed else 1.0 * split)
-    table = balance.table(*runs)
+    table = nested.balanced(*runs)
     assert (table.splits, table.seeds) == ((1, 3, 4), (1, 2))
     assert table.scores.tolist() == [[[1.0], [1.0]], [[3.0], [3.0]], [[4.0], [4.0]]]
     assert [line.split(":")[0] for line in table.dropped] == [
@@ -43,24 +43,9 @@ def test_what_is_incomplete_goes_whole_and_is_said() -> None:
     assert "2 of its 3" in table.dropped[0]
 
 
-def test_a_cell_with_fewer_repeats_is_incomplete() -> None:
-    """Dies if cells of one and two runs are averaged as if they were alike."""
-    splits, seeds, scores = _runs(lambda split, seed: 1.0)
-    table = balance.table([*splits, *splits[1:]], [*seeds, *seeds[1:]], [*scores, *scores[1:]])
-    assert table.scores.shape == (3, 3, 2) and table.splits == (2, 3, 4)
-
-
 def test_runs_that_are_not_crossed_are_refused() -> None:
     """Dies if runs with a split and a seed each of their own become a table."""
     with pytest.raises(DataError, match=r"every seed on every split.*5 runs of 5 splits"):
-        balance.table(range(5), range(5), [0.1] * 5)
+        nested.balanced(range(5), range(5), [0.1] * 5)
     with pytest.raises(DataError, match="every seed on every split"):
-        balance.table([], [], [])
-
-
-def test_runs_without_scores_are_what_is_wrong() -> None:
-    """Dies if runs that all diverged are said not to be crossed."""
-    with pytest.raises(DataError, match="4 of 4 runs ended without a score"):
-        balance.table([1, 1, 2, 2], [1, 2, 1, 2], [None] * 4)
-    with pytest.raises(DataError, match="have not 2 x 2 in common"):
-        balance.table([1, 2], [1, 2], [0.5, 0.6])
+        nested.balanced([], [], [])

@@ -46,23 +46,6 @@ def test_a_published_analysis() -> None:
     assert (round(study.mean, 2), round(study.mean_se, 4)) == (22.97, 0.8086)
 
 
-def test_a_table_by_hand() -> None:
-    """Dies if a sum of squares or a degree of freedom is another.
-
-    Row means 2, 4, 9 and column means 4, 6 about 5: SS of rows 2 (9 + 1 + 16) = 52 on 2, of
-    columns 3 (1 + 1) = 6 on 1; residuals -1, 1 | 1, -1 | 0, 0: SS 4 on 2.
-    """
-    squares = crossed.of_table(np.array([[0, 4], [4, 4], [8, 10]], float)[..., None])
-    values = [(float(square.value), square.df) for square in squares[:3]]
-    assert values == [(26.0, 2), (6.0, 1), (2.0, 2)]
-    study = crossed.components([[0, 4], [4, 4], [8, 10]])
-    variances = [part.sd**2 for part in study.components.values()]
-    np.testing.assert_allclose(variances, [(26 - 2) / 2, (6 - 2) / 3, 2])
-    assert study.total.sd**2 == pytest.approx(12 + 4 / 3 + 2)
-    assert study.mean == 5 and study.mean_se**2 == pytest.approx((26 + 6 - 2) / 6)
-    assert study.mean_df == pytest.approx(30**2 / (26**2 / 2 + 6**2 / 1 + 2**2 / 2))
-
-
 def test_mean_squares_by_loops() -> None:
     """Dies if runs of a cell are weighted wrongly: sums over every cell, one by one."""
     (table,) = _tables(1, (3, 4, 2), (1, 1, 1, 1))
@@ -122,19 +105,6 @@ def _reml(table: np.ndarray, count: int) -> np.ndarray:
     return best
 
 
-def test_transposing_swaps_split_and_seed() -> None:
-    """Dies if one of the two is treated in another way."""
-    (table,) = _tables(1, (5, 3, 2), (2, 1, 1, 1))
-    plain, transposed = crossed.components(table), crossed.components(table.swapaxes(0, 1))
-    swap = {"split": "seed", "seed": "split"}
-    for name, part in plain.components.items():
-        twin = transposed.components[swap.get(name, name)]
-        assert part.sd == pytest.approx(twin.sd)
-        assert part.sd_interval[:2] == pytest.approx(twin.sd_interval[:2])
-    assert plain.mean_interval[:2] == pytest.approx(transposed.mean_interval[:2])
-    assert plain.total.sd_interval[:2] == pytest.approx(transposed.total.sd_interval[:2])
-
-
 def test_the_nested_design_pools_seed_and_interaction() -> None:
     """Dies if the squares within splits are not those of seeds and interaction together."""
     (table,) = _tables(1, (6, 4, 1), (2, 1, 1, 0))
@@ -190,44 +160,6 @@ def test_intervals_cover(shape: tuple[int, int, int], variances: tuple[float, ..
         assert 0.93 < covered < 0.985, (name, covered)
 
 
-@pytest.mark.parametrize("shape", [(3, 3, 1), (6, 6, 1), (10, 3, 1), (4, 4, 2)])
-@pytest.mark.parametrize(
-    "variances", [(1, 1, 0, 1), (4, 0.5, 1, 0.3), (1, 0, 0, 1), (0, 0, 0, 1)], ids=str
-)
-def test_the_interval_of_the_mean_covers(
-    shape: tuple[int, int, int], variances: tuple[float, ...]
-) -> None:
-    """Dies if the standard error forgets that splits or seeds are shared by runs.
-
-    Counting runs as independent covers 50 to 80 % of the first two.
-    """
-    tables = _tables(4000, shape, variances)
-    squares = crossed.of_table(tables)
-    split, seed, interaction = (square.value for square in squares[:3])
-    variance, df = crossed.mean_variance(split, seed, interaction, squares.shape)
-    half = np.sqrt(variance) * crossed.t_quantile(df, 0.95)
-    covered = np.mean(np.abs(tables.mean((1, 2, 3))) <= half)
-    assert covered > 0.925
-
-
-def test_estimates_are_unbiased() -> None:
-    """Dies if a divisor is wrong: the mean of 20,000 estimates, those below 0 included."""
-    variances = (2.0, 0.5, 1.0, 0.7)
-    parts = crossed.combinations(crossed.of_table(_tables(20_000, (4, 5, 2), variances)))
-    means = [float(np.mean(part.estimate)) for part in parts.values()]
-    np.testing.assert_allclose(means, variances, rtol=0.03)
-
-
-def test_a_negative_estimate_is_0_and_said() -> None:
-    """Dies if a variance is negative, its root NaN, or the note lost; shares sum to 1."""
-    study = crossed.components([[1, 2, 3], [3, 1, 2], [2, 3, 1.1]])
-    parts = study.components
-    assert parts["split"].negative and parts["split"].sd == 0 == parts["split"].sd_interval.low
-    assert not parts["interaction"].negative
-    assert sum(part.share or 0.0 for part in parts.values()) == pytest.approx(1)
-    assert study.total.sd**2 == pytest.approx(sum(part.sd**2 for part in parts.values()))
-
-
 @pytest.mark.parametrize("repeats", [1, 2])
 def test_equal_scores_have_no_spread(repeats: int) -> None:
     """Dies if rounding makes a component, 0 / 0 a NaN, or equal scores an interval."""
@@ -239,17 +171,6 @@ def test_equal_scores_have_no_spread(repeats: int) -> None:
         assert interval.absent == "the scores do not vary" and math.isnan(interval.low)
 
 
-@pytest.mark.parametrize("repeats", [2, 3])
-def test_repeats_that_are_equal_have_no_error(repeats: int) -> None:
-    """Dies if a CPU, which repeats itself to the last bit, is said to have an error."""
-    (table,) = _tables(1, (4, 3, 1), (1, 1, 1, 0))
-    once, more = crossed.components(table), crossed.components(np.repeat(table, repeats, 2))
-    assert more.components["error"].sd == 0
-    for name, part in once.components.items():
-        assert more.components[name].sd == pytest.approx(part.sd)
-    assert more.mean_se == pytest.approx(once.mean_se)
-
-
 @pytest.mark.parametrize(
     "table", [[[1.0, 2.0]], [[1.0], [2.0]], [1.0, 2.0], [[1.0, 2.0], [1.0]], np.ones((2, 2, 0))]
 )
@@ -257,9 +178,3 @@ def test_too_little_is_refused(table: list) -> None:
     """Dies if a component is made up of one split, one seed or a table with holes."""
     with pytest.raises(DataError, match=r"expected \[splits, seeds\]"):
         crossed.components(table)
-
-
-def test_a_score_that_is_not_finite_is_refused() -> None:
-    """Dies if NaN spreads into all components in silence."""
-    with pytest.raises(DataError, match="row 1, column 0"):
-        crossed.components([[1, 2], [math.nan, 2]])

@@ -1,6 +1,6 @@
 """Comparisons across data sets."""
 
-import math
+import functools
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from scipy import stats as scipy_stats
 from jaxeval import stats
 from jaxeval.errors import DataError
 from jaxeval.stats import datasets
+from jaxeval.stats.results import Interval
 
 # Demsar (2006), table 6: AUC of C4.5, C4.5+m, C4.5+cf, C4.5+m+cf on 14 data sets
 DEMSAR = np.array(
@@ -61,16 +62,6 @@ def test_friedman_corrects_for_ties() -> None:
         stats.friedman(np.ones((3, 2)))
 
 
-def test_average_probability_of_improvement_mirrors() -> None:
-    generator = np.random.default_rng(3)
-    a, b = (generator.normal(shift, size=(4, 6)) for shift in (0.4, 0.0))
-    one, other = (stats.average_probability_of_improvement(x, y) for x, y in ((a, b), (b, a)))
-    assert one.estimate == pytest.approx(1 - other.estimate)
-    assert one.interval[:2] == pytest.approx(
-        (1 - other.interval.high, 1 - other.interval.low), rel=1e-12
-    )
-
-
 def test_average_probability_of_improvement_golden() -> None:
     """Dies if ties are not halves (rliable's toy case: 1/3)."""
     x = [[1, 2, 1, 2], [2, 2, 1, 1]]
@@ -84,37 +75,28 @@ def test_average_probability_of_improvement_golden() -> None:
         stats.average_probability_of_improvement([[1]], [[1], [2]])
 
 
+def _iqm(runs: list[np.ndarray], resamples: int, seed: int = 0) -> Interval:
+    return datasets.bootstrap(runs, datasets.interquartile_mean, 0.95, resamples, seed).interval
+
+
 def test_bootstrap_keeps_runs_in_their_data_set_and_its_seed() -> None:
     """Dies if runs move between data sets, or the seed is ignored."""
-    apart = [[0.0, 0.0, 0.0, 0.0, 0.02], [1.0, 1.0, 1.0, 1.0, 1.02]]
-    interval = stats.stratified_bootstrap(apart, datasets.mean_of_means, resamples=100)
-    assert 0.5 <= interval.interval.low < interval.interval.high <= 0.52
+    apart = [np.array([0.0, 0.0, 0.0, 0.0, 0.02]) + k for k in (0, 1)]
+    gap = functools.partial(datasets.optimality_gap, 2.0)
+    interval = datasets.bootstrap(apart, gap, 0.95, 100, 0).interval
+    assert 1.48 <= interval.low < interval.high <= 1.5
     generator = np.random.default_rng(14)
     runs = [generator.normal(size=6), generator.normal(size=9)]
-    interval_of_seed = stats.stratified_bootstrap(runs, resamples=100, seed=3)
-    assert interval_of_seed == stats.stratified_bootstrap(runs, resamples=100, seed=3)
-    assert (
-        interval_of_seed.interval
-        != stats.stratified_bootstrap(runs, resamples=100, seed=4).interval
-    )
+    assert _iqm(runs, 100, 3) == _iqm(runs, 100, 3)
+    assert _iqm(runs, 100, 3)[:2] != _iqm(runs, 100, 4)[:2]
 
 
-def test_stratified_interval_covers() -> None:
-    """Dies if the interval is far too narrow: 200 experiments, 3 data sets of 15 runs."""
-    generator = np.random.default_rng(15)
-    hits = 0
-    for _ in range(200):
-        runs = [generator.normal(k, 1, 15) for k in range(3)]
-        interval = stats.stratified_bootstrap(runs, datasets.mean_of_means, resamples=200).interval
-        hits += interval.low <= 1.0 <= interval.high
-    assert 174 <= hits <= 199
-
-
-def test_profile_by_hand() -> None:
-    """Dies if data sets are pooled instead of averaged, or the threshold itself counts."""
-    shares, low, high = stats.performance_profile([[1, 2, 3, 4], [2]], [0, 1, 2, 4], resamples=50)
-    np.testing.assert_allclose(shares, [1.0, 0.875, 0.25, 0.0])
-    assert np.all(low <= shares) and np.all(shares <= high)
+def test_a_resample_has_one_run_fewer() -> None:
+    """Dies if n of n runs are drawn, so that intervals of few runs are too narrow: of pairs of 0,
+    1 and 10 a quarter has a mean up to .5, and three quarters one up to 5.5."""
+    gap = functools.partial(datasets.optimality_gap, 10.0)
+    found = datasets.bootstrap([np.array([0.0, 1.0, 10.0])], gap, 0.5, 4000, 0).interval
+    assert (found.low, found.high) == (10 - 5.5, 10 - 0.5)
 
 
 def _agarwal(runs: np.ndarray, gamma: float) -> tuple[float, float]:
@@ -150,7 +132,7 @@ def test_intervals_are_those_of_a_plain_bootstrap() -> None:
     """Dies if vectorised resamples are not runs - 1 of each data set, drawn independently."""
     generator = np.random.default_rng(8)
     a = list(generator.normal(0.4, 1, (6, 5)))
-    interval = stats.stratified_bootstrap(a, resamples=4000).interval
+    interval = _iqm(a, 4000)
 
     def drawn(runs: list[np.ndarray]) -> list[np.ndarray]:
         return [generator.choice(v, len(v) - 1) for v in runs]
@@ -161,62 +143,6 @@ def test_intervals_are_those_of_a_plain_bootstrap() -> None:
     ends = np.quantile(means, [0.025, 0.975])
     size = 0.12 * (ends[1] - ends[0])
     np.testing.assert_allclose(interval[:2], ends, atol=size)
-
-
-def test_aggregates_that_no_run_could_change_have_no_interval() -> None:
-    """Dies if equal scores, or scores that all reach gamma, give an interval of no width."""
-    runs = {"equal": [[0.6, 0.6, 0.6], [0.1, 0.1]], "solved": [[0.8, 0.9, 0.7], [0.7, 0.9]]}
-    found = stats.aggregates(runs, gamma=0.5, resamples=200)
-    means, gaps = found.interquartile_mean, found.optimality_gap
-    for effect in (means["equal"], gaps["equal"], gaps["solved"]):
-        assert effect.interval.absent == "all resamples have one value"
-        assert math.isnan(effect.interval.low) and math.isnan(effect.interval.high)
-    assert gaps["equal"].estimate == pytest.approx(0.2) and gaps["solved"].estimate == 0
-    assert means["solved"].interval.low < means["solved"].interval.high
-
-
-def test_intervals_of_three_runs_cover() -> None:
-    """Dies if n of n runs are drawn: coverage .86 at three runs of ten data sets (here .94)."""
-    generator = np.random.default_rng(16)
-    hits = 0
-    for _ in range(300):
-        runs = list(generator.normal(0, 1, (10, 3)))
-        interval = stats.stratified_bootstrap(runs, datasets.mean_of_means, resamples=300).interval
-        hits += interval.low <= 0 <= interval.high
-    assert hits >= 273
-
-
-@pytest.mark.parametrize(
-    ("sets", "runs", "gap", "sd"),
-    [(2, 5, 2.5, 0.5), (3, 8, 1.0, 2.0), (30, 1, 0.0, 1.0), (57, 2, 0.0, 1.0), (30, 3, 0.0, 3.0)],
-)
-def test_average_probability_of_improvement_covers(
-    sets: int, runs: int, gap: float, sd: float
-) -> None:
-    """Dies if the interval has no width where A wins every pair, as bootstraps (.30 in the first
-    case), or is put together from those of few runs, whose widths go with their estimates (.87 in
-    the fourth)."""
-    generator = np.random.default_rng(2)
-    true = float(scipy_stats.norm.cdf(gap / math.hypot(1, sd)))
-    hits = []
-    for _ in range(400):
-        a = list(gap + generator.normal(size=(sets, runs)))
-        b = list(sd * generator.normal(size=(sets, runs)))
-        interval = stats.average_probability_of_improvement(a, b).interval
-        hits.append(interval.low <= true <= interval.high)
-    assert 0.925 < np.mean(hits) < 0.995
-
-
-def test_average_probability_of_improvement_of_single_runs() -> None:
-    """Dies if data sets with one run of a model have no interval, or one of no width."""
-    effect = stats.average_probability_of_improvement([[3.0], [2.0, 4.0]], [[1.0, 2.0], [1.0]])
-    assert effect.estimate == 1 and effect.interval.low < 0.8 and effect.interval.high == 1
-
-
-def test_an_aggregate_that_mixes_resamples_is_refused() -> None:
-    """Dies if a function of all axes passes for one of the last."""
-    with pytest.raises(DataError, match=r"reduce the last axis only"):
-        stats.stratified_bootstrap([[1.0, 2.0]], lambda strata: np.mean(strata[0]))
 
 
 def _weighted(strata: list[np.ndarray]) -> float:
@@ -251,12 +177,12 @@ def test_interquartile_means_are_those_of_weights(seed: int) -> None:
     or scores and their negatives are not mirrored."""
     generator = np.random.default_rng(seed)
     uneven = [generator.normal(k, 1, size) for k, size in enumerate((5, 2, 9, 1))]
-    mean = float(datasets.pooled_interquartile_mean(uneven))
+    mean = float(datasets.interquartile_mean(uneven))
     assert mean == pytest.approx(_weighted(uneven))
     turned = [generator.permutation(of) for of in uneven[::-1]]
-    assert float(datasets.pooled_interquartile_mean(turned)) == pytest.approx(mean)
-    negative = datasets.pooled_interquartile_mean([-of for of in uneven])
+    assert float(datasets.interquartile_mean(turned)) == pytest.approx(mean)
+    negative = datasets.interquartile_mean([-of for of in uneven])
     assert float(negative) == pytest.approx(-mean)
     even = [generator.normal(size=seed + 2) for _ in range(3)]
     expected = scipy_stats.trim_mean(np.concatenate(even), 0.25)
-    assert float(datasets.pooled_interquartile_mean(even)) == pytest.approx(expected)
+    assert float(datasets.interquartile_mean(even)) == pytest.approx(expected)

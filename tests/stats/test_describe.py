@@ -21,20 +21,6 @@ def test_summary_by_hand() -> None:
     assert summary.sd == pytest.approx(12.5**0.5)
 
 
-def test_one_score_has_no_spread() -> None:
-    """Dies if one score is given an sd or an interval."""
-    summary = stats.summarize([0.5])
-    assert (summary.sd, summary.mean_interval, summary.median_interval) == (None, None, None)
-
-
-def test_a_mean_of_equal_scores_has_no_interval() -> None:
-    """Dies if a spread that is not known is taken for 0, or equal scores give NaN or a warning."""
-    summary = stats.summarize([0.5, 0.5, 0.5])
-    assert (summary.sd, summary.mean_interval) == (0, None)
-    assert summary.median_interval is not None  # of any distribution
-    assert summary.median_interval[:3] == (0.5, 0.5, 0.75)
-
-
 @pytest.mark.parametrize(
     "scores", [[0.5, float("nan")], [0.5, float("inf")], ["a", "b"], [[1.0]], []]
 )
@@ -56,21 +42,6 @@ def test_interval_of_the_mean_covers_as_promised(n: int) -> None:
     assert 929 <= hits <= 971  # .95 +- 3 standard errors
 
 
-@pytest.mark.parametrize("n", [3, 5, 6, 9, 30])
-def test_interval_of_the_median_covers_what_it_says(n: int) -> None:
-    """Dies if a rank is off by one, or three scores are said to hold the median at 95 %."""
-    drawn = np.random.default_rng(2).exponential(size=(2000, n))
-    intervals = [stats.summarize(values).median_interval for values in drawn]
-    hits = np.mean([i.low <= np.log(2) <= i.high for i in intervals if i is not None])
-    says = intervals[0].confidence if intervals[0] is not None else 0.0
-    assert says == (0.95 if n > 5 else 1 - 2 / 2**n)
-    assert hits > says - 3 * np.sqrt(0.05 / 2000)
-    shorter = drawn[:, :6] if n > 5 else drawn
-    assert n != 6 or all(
-        (i.low, i.high) == (v.min(), v.max()) for i, v in zip(intervals, shorter, strict=True) if i
-    )
-
-
 @given(scores, st.floats(0.1, 3), st.floats(-3, 3))
 def test_summary_moves_with_its_unit(values: list[float], scale: float, shift: float) -> None:
     """Dies if a summary depends on order or is not equivariant."""
@@ -81,12 +52,6 @@ def test_summary_moves_with_its_unit(values: list[float], scale: float, shift: f
             scale * getattr(before, name) + shift, abs=1e-6
         )
     assert other.sd == pytest.approx(scale * (before.sd or 0.0), abs=1e-6)
-
-
-def test_interquartile_mean_of_pooled_runs() -> None:
-    """Dies if runs and data sets are not pooled (rliable's toy cases: 1.5 and 2)."""
-    assert stats.interquartile_mean([[1, 2], [2, 2], [1, 1], [2, 1]]) == 1.5
-    assert stats.interquartile_mean([[1, 1], [2, 2], [3, 3]]) == 2.0
 
 
 def test_expected_maximum_golden() -> None:

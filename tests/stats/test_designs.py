@@ -49,22 +49,6 @@ def test_the_cheapest_of_each_kind(of: Variances, cost: float) -> None:
         assert design.cost == pytest.approx(min(others))
 
 
-def test_own_split_and_seed_is_cheapest_where_splits_cost_nothing() -> None:
-    """Dies if a formula of variance is wrong: independent <= nested <= crossed at as many runs."""
-    generator = np.random.default_rng(0)
-    for _ in range(5):
-        of = Variances(*generator.exponential(size=3).tolist())
-        kinds = [design.kind for design in designs.cheapest(of, 0.5)]
-        assert kinds == ["independent", "nested", "crossed"][: len(kinds)]
-
-
-def test_dear_splits_are_used_for_several_seeds() -> None:
-    """Dies if the cost of a split is forgotten: seeds near sqrt(c v / v_split) (Cochran 1977)."""
-    of = Variances(split=1.0, seed=2.0, rest=2.0)
-    best = designs.cheapest(of, 0.1, split_cost=16.0)[0]
-    assert best.kind == "nested" and best.runs // best.splits == math.sqrt(16 * 4 / 1)
-
-
 def test_a_planned_precision_is_reached() -> None:
     """Dies if the width is not that of the analysis: the mean width of 4,000 crossed tables."""
     design = _by_kind(OF, 2.0)["crossed"]
@@ -98,18 +82,6 @@ def test_the_plan_of_a_study() -> None:
         for n in (plan.cautious_runs - 1, plan.cautious_runs)
     ]
     assert widths[1] <= 0.5 < widths[0]
-
-
-def test_what_cannot_be_bought_is_absent() -> None:
-    """Dies if a design that does not reach the precision is offered."""
-    assert designs.cheapest(OF, 1e-6) == []
-    assert "crossed" not in _by_kind(OF, 0.06)
-
-
-def test_without_variance_the_smallest_design_is_enough() -> None:
-    """Dies if 0 / 0 spoils the plan of equal scores."""
-    best = designs.cheapest(Variances(0.0, 0.0, 0.0), 0.1)[0]
-    assert (best.kind, best.runs) == ("independent", 2)
 
 
 @pytest.mark.parametrize(("width", "cost"), [(0.0, 0.0), (math.nan, 0.0), (1.0, -1.0)])

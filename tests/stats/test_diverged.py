@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
 
 from jaxeval import stats
-from jaxeval.stats import pairwise, results
+from jaxeval.stats import results
 from jaxeval.stats.results import HypothesisTest
 
 PERPLEXITIES = np.array([20.3, 21.2, 19.8, 20.6, 20.9, 19.6, 20.1, 20.5, 21.1, 20.2])
@@ -59,36 +58,8 @@ def test_how_far_a_diverged_score_lies_changes_nothing(far: float, both: bool, s
                 assert test.direction == -sense * order, name
 
 
-@pytest.mark.parametrize("far", FAR)
-def test_diverged_scores_as_scipy_ranks_them(far: float) -> None:
-    """Dies if Wilcoxon's p is not SciPy's where one score or most scores have diverged."""
-    a, b = _scores(far, both=False)
-    assert stats.wilcoxon_signed_rank(a, b).p_value == scipy_stats.wilcoxon(a, b).pvalue
-    a[:6], b[:6] = far, far * (1 + 1e-6 * np.arange(1, 7))  # the other four are far below
-    assert stats.wilcoxon_signed_rank(a, b).p_value == scipy_stats.wilcoxon(a, b).pvalue
-
-
-@pytest.mark.parametrize("far", FAR)
-def test_measures_of_location_keep_their_digits(far: float) -> None:
-    """Dies if the medians' difference, or that of means with one diverged score each, is 0."""
-    a, b = _scores(far, both=True)
-    for x, y, higher in ((a, b, -1), (b, a, 1)):
-        pair = pairwise.Scores("A", "B", "", x, y)
-        assert {np.sign(v) for v in pairwise.differences(pair).values()} == {higher}
-    equal = pairwise.Scores("A", "B", "", a, a[::-1])
-    assert set(pairwise.differences(equal).values()) == {0.0}
-
-
 def test_equal_gaps_of_scores_around_a_power_of_ten_are_ties() -> None:
     """Dies if scores of 99.7 and 100 have units of their own: thirds would no longer tie."""
     hundred = np.array([100.0, 200 / 3, 100 / 3, 101.0, 1e13])
     differences = results.gaps(hundred, hundred - np.array([1 / 3, 1 / 3, 1 / 3, 1 / 3, 0]))
     assert len(set(differences[:4].tolist())) == 1 and differences[4] == 0
-
-
-def test_equal_gaps_beside_many_tiny_scores_are_ties() -> None:
-    """Dies if digits are counted from the tiny ones: .9 - .8 and .8 - .7 are one gap."""
-    tiny = np.full(7, 1e-6)
-    first, second = np.array([0.9, 0.8, 0.3, *tiny]), np.array([0.8, 0.7, 0.2, *(tiny / 2)])
-    assert len({*results.gaps(first, second)[:3].tolist()}) == 1
-    assert len({*results.gaps(second, first)[3:].tolist()}) == 1

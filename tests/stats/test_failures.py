@@ -1,42 +1,20 @@
 """Runs that failed: how often a run is better with them, and Fisher's tests of their shares."""
 
+import dataclasses
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
-import jaxeval
-from jaxeval.errors import DataError
-from jaxeval.runs import tables
-from jaxeval.runs.layout import Layout
-from jaxeval.stats import failures, multiple, study
+from jaxeval.stats import failures, multiple, nested, samples, study
 from jaxeval.stats.failures import Counts
-from jaxeval.stats.pairwise import Rules
-from jaxeval.stats.study import ScoreStudy
-
-
-def _table(folder: Path, cells: dict[tuple[str, str], list[float | None]], axis: str) -> str:
-    path = folder / "t.csv"
-    rows = [f"model,dataset,{axis},status,f1"]
-    for (model, dataset), scores in cells.items():
-        for k, score in enumerate(scores):
-            ended = f"diverged,{'' if score is None else score}"
-            rows.append(f"{model},{dataset},{k},{ended if score is None else f'finished,{score}'}")
-    path.write_text("\n".join(rows))
-    return str(path)
-
-
-def _study(path: str, lower: bool = False) -> ScoreStudy:
-    layout = Layout(higher_is_better=not lower)
-    return study.study(tables.read(path, layout), Rules(resamples=99))
+from jaxeval.stats.rules import Rules
+from tests.stats.cubes import runs
 
 
 @pytest.mark.parametrize("lower", [False, True])
-def test_how_often_a_run_is_better_counts_failed_ones_as_the_worst(
-    tmp_path: Path, lower: bool
-) -> None:
+def test_how_often_a_run_is_better_counts_failed_ones_as_the_worst(lower: bool) -> None:
     """Against a loop over all pairs of runs, on two data sets; dies if a failed run is left out,
     is better than a loss, or is not tied with another failed one."""
     draw = np.random.default_rng(3)
@@ -44,12 +22,15 @@ def test_how_often_a_run_is_better_counts_failed_ones_as_the_worst(
     for model, dataset, lost in (("A", "x", 3), ("B", "x", 1), ("A", "y", 0), ("B", "y", 2)):
         scores = draw.normal(60, 1, 8).round(2).tolist()
         cells[model, dataset] = [*scores[lost:], *[None] * lost]
-    found = _study(_table(tmp_path, cells, "seed"), lower)
+    lost = {key: [np.nan if s is None else s for s in of] for key, of in cells.items()}
+    by_data_set = {name: {model: lost[model, name] for model in "AB"} for name in "xy"}
+    found = study.study(runs(by_data_set, higher=not lower), Rules(resamples=99))
     expected = []
-    for pair in found.comparison.pairs:
-        of = pair.scores
+    for pair in found.pairs:
         wins = 0.0
-        for x, y in itertools.product(cells["A", of.dataset], cells["B", of.dataset]):
+        for x, y in itertools.product(
+            cells["A", pair.data_set or ""], cells["B", pair.data_set or ""]
+        ):
             if x is None or y is None:
                 wins += 0.5 if x is y else float(y is None)
             else:
@@ -57,19 +38,34 @@ def test_how_often_a_run_is_better_counts_failed_ones_as_the_worst(
         expected.append(wins / 64)
         assert pair.effects["probability_of_improvement"].estimate == pytest.approx(wins / 64)
         assert pair.effects["probability_of_improvement"].n == (8, 8)
-        assert len(of.first) == sum(s is not None for s in cells["A", of.dataset])
+        assert pair.n[0] == sum(s is not None for s in cells["A", pair.data_set or ""])
     assert found.across is not None and found.across.aggregates is not None
     ((_, overall),) = found.across.aggregates.improvement.items()
     assert overall.estimate == pytest.approx(np.mean(expected))
 
 
-def test_pairs_of_which_one_failed_are_lost_by_it(tmp_path: Path) -> None:
+def test_a_unit_that_has_a_score_did_not_fail() -> None:
+    """Dies if a split counts as failed, and as the worst, of which another seed has a score."""
+    read = runs({"": {"a": [0.5, 0.6, np.nan, np.nan], "b": [0.5, 0.6, 0.7, 0.8]}})
+    (data,) = read.data_sets
+    splits = {"split": np.array(["1", "2", "2", "3"], object)}
+    models = {m: dataclasses.replace(of, labels=splits) for m, of in data.models.items()}
+    read = dataclasses.replace(read, data_sets=(dataclasses.replace(data, models=models),))
+    found = samples.samples(read, "split")
+    assert found.failed == {"": {"a": ["3"]}}
+    assert [len(of.scores) for of in found.by_data_set[""].values()] == [2, 3]
+
+
+def test_pairs_of_which_one_failed_are_lost_by_it() -> None:
     """Splits decide pair by pair; dies if a split on which A failed is left out."""
-    a: list[float | None] = [None, None, 0.72, 0.73, 0.74, 0.75, 0.76]
-    b: list[float | None] = [0.60, None, 0.62, 0.62, 0.63, 0.64, 0.66]
-    found = _study(_table(tmp_path, {("A", "x"): a, ("B", "x"): b}, "split"))
-    (pair,) = found.comparison.pairs
-    assert pair.scores.by_pairs and pair.effects["difference"].n == (5,)
+    a = [np.nan, np.nan, 0.72, 0.73, 0.74, 0.75, 0.76]
+    b = [0.60, np.nan, 0.62, 0.62, 0.63, 0.64, 0.66]
+    of = runs({"": {"A": a, "B": b}})
+    for model in of.data_sets[0].models.values():
+        model.labels["split"] = model.labels.pop("seed")  # type: ignore[index, attr-defined]
+    found = study.study(of, Rules(resamples=99))
+    (pair,) = found.pairs
+    assert pair.primary == "paired_t" and pair.effects["difference"].n == (5,)
     assert pair.effects["probability_of_improvement"].estimate == pytest.approx(5.5 / 7)
 
 
@@ -92,31 +88,21 @@ def test_rates_against_scipy_and_the_other_way_round() -> None:
     assert failures.failures({("A", ""): Counts(0, 5), ("B", ""): Counts(0, 4)}) is None
 
 
-def test_records_and_all_runs_of_a_model_failed() -> None:
-    """Dies if records with a status are read otherwise, or if a model without scores is passed
-    over in silence or ends in a traceback."""
-    ended = {"A": ["diverged"] * 5 + ["finished"] * 5, "B": ["finished"] * 10}
-    scores = {"A": 0.9, "B": 0.84, "C": 0.7}
-    records = [
-        {"model": m, "seed": k, "status": s, "f1": scores[m] + k / 1000}
-        for m, of in ended.items()
-        for k, s in enumerate(of)
-    ]
-    tree = jaxeval.compare(records).to_dict()
-    assert tree["failures"]["counts"] == [
-        {"model": "A", "dataset": "", "runs": 10, "n_failed": 5},
-        {"model": "B", "dataset": "", "runs": 10, "n_failed": 0},
-    ]
-    (test,) = tree["failures"]["fisher_exact"]
-    assert test["p_value"] == pytest.approx(0.0325, abs=1e-4) and test["higher"] == 1
-    assert any("A: 5 of its scores are of runs whose status is" in w for w in tree["warnings"])
-    lost = [r | {"status": "crashed", "f1": None} if r["model"] == "A" else r for r in records]
-    with pytest.raises(DataError, match="all 10 runs of A failed: no scores to compare"):
-        jaxeval.compare(lost)
-    few = [r for r in records if r["model"] == "B" or r["seed"] < 6]
-    with pytest.raises(DataError, match=r"A: 1 score, .*; runs that failed: 5 of A$"):
-        jaxeval.compare(few)
-    more = [{**r, "model": "C", "f1": r["f1"] - 0.1} for r in records if r["model"] == "B"]
-    answer = jaxeval.compare([*lost, *more]).to_dict()["answer"]
-    assert answer[0].startswith("Of the runs that finished, B is better than C")
-    assert any("10 of 10 runs of A failed (10 crashed)" in line for line in answer)
+def test_shares_are_of_each_models_own_runs() -> None:
+    """Dies if two of ten failures are more than one of four."""
+    counts = {("a", ""): Counts(2, 8), ("b", ""): Counts(1, 3)}
+    found = failures.failures(counts)
+    assert found is not None and [test.higher for test in found.tests] == [-1]
+
+
+def test_components_are_of_the_splits() -> None:
+    """Dies if the scores of other splits are taken for those of one."""
+    read = runs({"": {"a": [0.1, 0.2, 0.5, 0.7, 0.9], "b": [0.1, 0.3, 0.2, 0.4, 0.6]}})
+    (data,) = read.data_sets
+    splits = {"split": np.array(["1", "1", "2", "2", "3"], object)}
+    models = {m: dataclasses.replace(of, labels=splits) for m, of in data.models.items()}
+    read = dataclasses.replace(read, data_sets=(dataclasses.replace(data, models=models),))
+    described, _ = study.study(read, Rules(resamples=9)).models
+    assert described.variance_components == nested.variance_components(
+        [[0.1, 0.2], [0.5, 0.7], [0.9]]
+    )

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxeval import stats
-from jaxeval.errors import DataError
 from jaxeval.stats import multiple
 
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=8)
@@ -61,14 +60,6 @@ def test_an_unknown_p_value_is_counted_and_stays_unknown(method: multiple.Method
     assert math.isnan(adjusted[1])
 
 
-def test_what_is_no_probability_is_refused() -> None:
-    """Dies if 1.2 or an unknown method passes."""
-    with pytest.raises(DataError, match="from 0 to 1"):
-        stats.adjust_p_values([0.2, 1.2])
-    with pytest.raises(DataError, match="holm"):
-        stats.adjust_p_values([0.2], "hochberg")  # type: ignore[arg-type]
-
-
 def test_each_name_is_a_family_of_its_own() -> None:
     """Dies if tests of two kinds correct one another, or a comparison without one counts in it."""
     each = [{"a": 0.01, "b": 0.02}, {"a": 0.03}, {"a": 0.5, "b": 0.04}]
@@ -110,21 +101,34 @@ def test_equalities_are_tested_closed(models: str, sets: int) -> None:
         np.testing.assert_allclose(found, expected[order])
 
 
-def test_pairs_that_imply_nothing_are_holms() -> None:
-    """Dies if two models a data set, a control or many models are not corrected as Holm does."""
-    p = np.random.default_rng(0).random(45) ** 3
-    for pairs in (
-        [(str(k), "A", "B") for k in range(9)],
-        [("", "control", str(k)) for k in range(9)],
-        [("", *of) for of in itertools.combinations("ABCDEFGHIJ", 2)],
-    ):
-        assert not multiple.logical(pairs)
-        found = multiple.adjust_equalities(p[: len(pairs)], pairs)
-        np.testing.assert_allclose(found, stats.adjust_p_values(p[: len(pairs)]))
-    three = [("", *of) for of in itertools.combinations("ABC", 2)]
-    adjusted = multiple.adjust_equalities([0.02, math.nan, 0.01], three)
-    np.testing.assert_allclose(adjusted, [0.03, math.nan, 0.03])
-    mixed = [("x", *of[1:]) for of in three] + [("y", "A", "B"), ("y", "A", "C")]
-    by_hand = multiple.adjust_equalities([0.001, 0.02, 0.5, 0.01, 0.2], mixed)
-    # x: all three, or one; y: any. Of .02: {AC, of y both} 3 x .01, {AC alone} .02, all 5 x .001
-    np.testing.assert_allclose(by_hand, [0.005, 0.04, 0.5, 0.03, 0.4])
+def test_groups_hold_what_was_not_told_apart() -> None:
+    """Dies if a group holds a pair that differs, a pair that does not differ shares no group, or a
+    group lies in another: against all subsets, of all ways in which four models can differ."""
+    models = ["a", "b", "c", "d"]
+    pairs = [frozenset(pair) for pair in itertools.combinations(models, 2)]
+    for flags in itertools.product([False, True], repeat=len(pairs)):
+        apart = {pair for pair, flag in zip(pairs, flags, strict=True) if flag}
+        tied = [
+            {*subset}
+            for size in range(1, 5)
+            for subset in itertools.combinations(models, size)
+            if not any(pair <= {*subset} for pair in apart)
+        ]
+        largest = [part for part in tied if not any(part < other for other in tied)]
+        groups = multiple.tie_groups(models, apart)
+        assert sorted(map(sorted, largest)) == sorted(map(sorted, groups))
+        assert groups[0][0] == "a" and len({*groups}) == len(groups)
+
+
+@given(st.integers(1, 9), st.sets(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=36))
+def test_tie_groups_cover_all_pairs(count: int, drawn: set[tuple[int, int]]) -> None:
+    """Dies if two models share a group that differ, or none that do not; if one could be added."""
+    models = [f"m{k}" for k in range(count)]
+    apart = {frozenset((f"m{a}", f"m{b}")) for a, b in drawn if a < b < count}
+    groups = multiple.tie_groups(models, apart)
+    assert {model for group in groups for model in group} == {*models}
+    together = {frozenset(p) for group in groups for p in itertools.combinations(group, 2)}
+    assert together == {frozenset(p) for p in itertools.combinations(models, 2)} - apart
+    for group in groups:
+        others = ({frozenset((m, name)) for m in group} for name in models if name not in group)
+        assert all(pairs & apart for pairs in others)

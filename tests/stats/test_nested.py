@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
 
 from jaxeval import stats
 from jaxeval.errors import DataError
@@ -28,41 +27,6 @@ def test_components_are_unbiased_for_unequal_numbers_of_seeds() -> None:
     np.testing.assert_allclose(np.mean(estimates, axis=0), [4.0, 1.0], rtol=0.06)
 
 
-def test_split_means_hold_their_level_where_seeds_do_not() -> None:
-    """Dies if seeds are taken for replications: strong split effects for each model."""
-    generator = np.random.default_rng(13)
-    nested = pooled = 0
-    for _ in range(400):
-        a, b = (
-            [generator.normal(0, 1) + generator.normal(0, 0.1, 10) for _ in range(6)]
-            for _ in range(2)
-        )
-        nested += stats.split_means_test(a, b).p_value < 0.05
-        pooled += stats.welch_t(np.concatenate(a), np.concatenate(b)).p_value < 0.05
-    assert nested <= 33  # .05 and three standard errors
-    assert pooled > 150
-
-
-def test_split_means_are_compared_by_the_paired_t_test() -> None:
-    """Dies if splits are not paired, or means without a spread a p: against SciPy."""
-    a, b = [[3.0, 5.0], [7.0], [1.0, 2.0, 6.0]], [[1.0], [4.0, 5.0], [3.0]]
-    expected = scipy_stats.ttest_rel([4, 7, 3], [1, 4.5, 3])
-    result = stats.split_means_test(a, b)
-    assert (result.statistic, result.p_value) == pytest.approx(
-        (expected.statistic, expected.pvalue)
-    )
-    assert result.direction == 1 and stats.split_means_test(b, a).direction == -1
-    rounded = stats.split_means_test([[0.3], [0.7], [0.5]], [[0.2], [0.6], [0.4]])
-    assert rounded.statistic == np.inf and np.isnan(rounded.p_value)  # .1, .1 and .1 apart
-    for other, statistic, p_value in (
-        (0.0, np.inf, np.nan),
-        (2.0, -np.inf, np.nan),
-        (1.0, 0.0, 1.0),
-    ):
-        constant = stats.split_means_test([[1.0]] * 3, [[other]] * 3)
-        np.testing.assert_equal([constant.statistic, constant.p_value], [statistic, p_value])
-
-
 def test_splits_that_differ_less_than_their_seeds() -> None:
     """Dies if a negative estimate stands, or equal scores of a split differ by rounding."""
     components = stats.variance_components([[0.0, 4.0], [1.0, 3.0]])
@@ -77,5 +41,3 @@ def test_designs_that_cannot_carry_it_are_refused() -> None:
     for scores in ([[1.0, 2.0]], [[1.0], [2.0]]):
         with pytest.raises(DataError, match="splits"):
             stats.variance_components(scores)
-    with pytest.raises(DataError, match="splits"):
-        stats.split_means_test([[1.0]], [[1.0]])

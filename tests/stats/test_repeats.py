@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval.errors import DataError
-from jaxeval.stats.repeats import noise
+from jaxeval.stats.nested import noise
 
 
 def test_components_of_a_small_table() -> None:
@@ -45,10 +44,3 @@ def test_intervals_hold_what_they_promise() -> None:
         hits[1] += components.sd_seed_interval[0] <= 0.5 <= components.sd_seed_interval[1]
     assert 0.92 < hits[0] / 600 < 0.98
     assert hits[1] / 600 > 0.93
-
-
-@pytest.mark.parametrize("table", [[[1.0, 2.0]], [[1.0], [2.0]], [[1.0, 2.0], [1.0]]])
-def test_too_little_is_refused(table: list[list[float]]) -> None:
-    """Dies if a component is made up where nothing was repeated."""
-    with pytest.raises(DataError, match="2 or more runs"):
-        noise(table)

@@ -1,23 +1,18 @@
 """Tests on the items of two trained models: against enumeration, mirrored, and what is refused."""
 
-import dataclasses
 import itertools
 import math
-import re
-from types import SimpleNamespace
-from typing import Any
+from collections.abc import Mapping
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxeval import stats
-from jaxeval.report.comparison import single
-from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs import counts as counted
-from jaxeval.runs.trained import TrainedModel
+from jaxeval.runs.scores import DataSetScores, ModelScores, Scores
 from jaxeval.stats import single_models
-from jaxeval.stats.pairwise import Rules
+from jaxeval.stats.rules import Rules
 from jaxeval.tasks import classification
 
 _NAMES = {
@@ -68,27 +63,27 @@ def _score(metric: str, counts: np.ndarray) -> float:
     return math.exp(nats) if metric == "perplexity" else nats / math.log(2)
 
 
-def _model(name: str, metric: str, skill: float, n: int = 60, **changes: Any) -> TrainedModel:
-    seed = len(name) + ord(name[0])
-    member: Any = SimpleNamespace(
-        seed=seed, split=0, metric=metric, task="tagging", data_hash="d", dev=0.5
+def _items(metric: str, skills: Mapping[str, float], n: int = 60) -> Scores:
+    models = {}
+    for name, skill in skills.items():
+        counts = _counts(metric, n, 1 + ord(name), skill)[:, None]
+        scores = counted.values(counts, _NAMES[metric], metric)
+        assert scores is not None
+        seed = {"seed": np.array(["7"], object)}
+        status = np.zeros(scores.shape, np.uint8)
+        models[name] = ModelScores(scores, status, seed, np.arange(1), counts=counts)
+    data = DataSetScores(
+        "", metric, True, "recorded", models, tuple(map(str, range(n))), counts=_NAMES[metric]
     )
-    counts = _counts(metric, n, seed, skill)
-    model = TrainedModel(name, "", member, "test", _NAMES[metric], counts)
-    return dataclasses.replace(model, **changes)
-
-
-def _compare(*models: TrainedModel, **rules: Any) -> single_models.SingleModels:
-    return single_models.compare(models, Rules(**rules), iterations=20_000)
+    return Scores("items", tuple(skills), (data,))
 
 
 @pytest.mark.parametrize("metric", _NAMES)
 def test_randomisation_of_items_equals_all_swaps(metric: str) -> None:
     """Dies if a metric is not that of the summed counts, in each of 2^9 swaps of whole items."""
-    a, b = _model("A", metric, 0.8, 9), _model("B", metric, 0.4, 9)
-    (pair,) = _compare(a, b).pairs
-    assert a.counts is not None and b.counts is not None
-    x, y = a.counts.astype(float), b.counts.astype(float)
+    items = _items(metric, {"A": 0.8, "B": 0.4}, 9)
+    (pair,) = single_models.compare(items, Rules(), iterations=20_000).pairs
+    x, y = (of.counts[:, 0].astype(float) for of in items.data_sets[0].models.values())  # type: ignore[index]
     gaps = []
     for swap in itertools.product((False, True), repeat=9):
         chosen = np.array(swap)[:, None]
@@ -118,48 +113,17 @@ def test_a_bootstrap_covers_the_other_examples_of_a_population() -> None:
     assert bootstrap.interval.low < gaps.mean() < bootstrap.interval.high
 
 
-@pytest.mark.parametrize("metric", _NAMES)
-def test_swapped_models_give_mirrored_sentences(metric: str) -> None:
-    """Dies if a verdict, an interval or a p-value depends on which model is called A."""
-    higher = metric not in ("perplexity", "bits")
-    a, b = _model("A", metric, 0.75), _model("B", metric, 0.55)
-    said, compared = [], []
-    for first, second in ((a, b), (b, a)):
-        result = _compare(first, second, higher_is_better=higher, resamples=500)
-        study: Any = SimpleNamespace(
-            comparison=SimpleNamespace(rules=Rules(higher_is_better=higher)),
-            samples=SimpleNamespace(unit="seed"),
-            single=result,
-        )
-        compared += result.pairs
-        said += single.of_study(study, ScoreFormat("number", 3))
-    forward, backward = compared
-    assert forward.adjusted == backward.adjusted
-    assert forward.difference.estimate == pytest.approx(-backward.difference.estimate)
-    assert forward.difference.interval.low == pytest.approx(-backward.difference.interval.high)
-    claims = [re.findall(r"(\w) scores higher|so (\w) is the better", line) for line in said]
-    assert claims[0] == claims[1]
-    better = ("B scores higher, and so A is the better one", "A scores higher")[higher]
-    assert better in said[0]
-    for line in said:
-        assert "Of these two trained models" in line
-        assert "over sentences like these 60 of test" in line
-        assert "Which method is better over seeds" in line
-
-
 def test_p_values_are_corrected_over_all_pairs() -> None:
     """Dies if a pair is judged as if it were the only one, or McNemar's tests count as others."""
-    models = [
-        _model(name, "accuracy", skill) for name, skill in zip("ABC", (0.8, 0.6, 0.4), strict=True)
-    ]
-    pairs = _compare(*models).pairs
-    assert [(pair.a.model, pair.b.model) for pair in pairs] == [("A", "B"), ("A", "C"), ("B", "C")]
+    items = _items("accuracy", {"A": 0.8, "B": 0.6, "C": 0.4})
+    pairs = single_models.compare(items, Rules(), iterations=20_000).pairs
+    assert [(pair.a, pair.b) for pair in pairs] == [("A", "B"), ("A", "C"), ("B", "C")]
     for name in ("approximate_randomization", "mcnemar"):
         p_values = [pair.tests[name].p_value for pair in pairs]
         corrected = [pair.adjusted[name] for pair in pairs]
         assert corrected == pytest.approx(stats.adjust_p_values(p_values, "holm").tolist())
-    with_control = single_models.compare(models, Rules(), "C", iterations=100)
-    assert [pair.a.model for pair in with_control.pairs] == ["A", "B"]
+    with_control = single_models.compare(items, Rules(), "C", iterations=100)
+    assert [pair.a for pair in with_control.pairs] == ["A", "B"]
 
 
 def test_a_task_keeps_what_its_metrics_need() -> None:
@@ -168,30 +132,5 @@ def test_a_task_keeps_what_its_metrics_need() -> None:
     names = tuple(classification.count(labels, labels, jnp.ones(3), 3))
     assert {*names} == {*_NAMES["macro_f1"]}
     for metric, score in (("accuracy", counted.ratio), ("macro_f1", counted.macro_f1)):
-        how = single_models.scoring(metric, names)
+        how = counted.scoring(metric, names)
         assert how is not None and how.score is score
-    a, b = (_model(name, "macro_f1", 0.7) for name in "AB")
-    assert a.counts is not None
-    other = a.counts.copy()
-    other[:, 2::3] = np.roll(other[:, 2::3], 1, axis=1)  # the same targets of other gold
-    (note,) = _compare(dataclasses.replace(a, counts=other), b).notes
-    assert "their items differ" in note
-
-
-def test_only_the_same_items_are_compared() -> None:
-    """Dies if models without outcomes, of other data or of other items are tested, in silence."""
-    a, b = _model("A", "f1", 0.8), _model("B", "f1", 0.6)
-    (note,) = _compare(a, dataclasses.replace(b, counts=None, names=())).notes
-    assert note.startswith("No tests on single items: B without outcomes; train --outputs")
-    elsewhere: Any = SimpleNamespace(**{**vars(b.member), "data_hash": "other"})
-    shuffled = _counts("f1", 60, 3, 0.6)[::-1]
-    for other, reason in (
-        (dataclasses.replace(b, member=elsewhere), "different data"),
-        (dataclasses.replace(b, counts=shuffled), "their items differ"),
-        (_model("B", "f1", 0.6, 50), "their items differ"),
-        (_model("B", "accuracy", 0.6), "different data"),
-    ):
-        result = _compare(a, other)
-        assert not result.pairs
-        assert reason in result.notes[0]
-    assert not _compare(a, dataclasses.replace(b, dataset="another")).notes

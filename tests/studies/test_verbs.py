@@ -8,17 +8,18 @@ from typing import Any
 
 import pytest
 
-from jaxeval import ablation, neighbourhood, noise, runs, studies
-from jaxeval.compare import __main__ as compare
+from jaxeval import __main__ as command
+from jaxeval import runs, studies
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.evaluate import Evaluation
 from jaxeval.evaluate import main as evaluate
 from jaxeval.report.runs import conditions
-from jaxeval.studies import evaluation, running
+from jaxeval.studies import running, saved
 from jaxeval.tasks.language_evaluation import Averaging
 
-train = importlib.import_module("jaxeval.train")  # of the package, it is the function
+ablation = importlib.import_module("jaxeval.ablation")  # of the package, it is the function
+train = importlib.import_module("jaxeval.train")
 
 CONFIGS = Path(__file__).parents[2] / "configs" / "melis2018"
 BASE = ["task=language", "data.window=6", "data.steps_per_epoch=8", "training.batch_size=3"]
@@ -32,12 +33,12 @@ OTHER_WAYS = [
     *("--samples", "3", "--streams", "2,1", "--dynamic-rate", "0.01"),
 ]
 CONDITIONS = [  # of OTHER_WAYS
-    evaluation.Condition(2),
-    evaluation.Condition(1),
-    evaluation.Condition(2, temperature=0.8),
-    evaluation.Condition(2, averaging=Averaging("arithmetic", 3)),
-    evaluation.Condition(2, averaging=Averaging("geometric", 3)),
-    evaluation.Condition(2, dynamic=0.01),
+    saved.Condition(2),
+    saved.Condition(1),
+    saved.Condition(2, temperature=0.8),
+    saved.Condition(2, averaging=Averaging("arithmetic", 3)),
+    saved.Condition(2, averaging=Averaging("geometric", 3)),
+    saved.Condition(2, dynamic=0.01),
 ]
 
 
@@ -59,13 +60,13 @@ def test_kept_models_are_evaluated_in_other_ways(
 ) -> None:
     """Dies if a condition is lost, is another than was asked for, or equals another, or the plain
     one is not train's."""
-    scored, real = {}, evaluation.scores
+    scored, real = {}, saved.scores
 
-    def noted(models: Any, condition: evaluation.Condition, part: Any) -> evaluation.Scores:
+    def noted(models: Any, condition: saved.Condition, part: Any) -> saved.Scores:
         scored[condition] = real(models, condition, part)
         return scored[condition]
 
-    monkeypatch.setattr(evaluation, "scores", noted)
+    monkeypatch.setattr(saved, "scores", noted)
     words = [*_words(tmp_path), "--seeds", "2"]
     with pytest.raises(RunError, match="save_models=true"):
         evaluate(words)
@@ -87,7 +88,7 @@ def test_kept_models_are_evaluated_in_other_ways(
     table.write_text(
         json.dumps([row for row in rows if row["condition"] in ("1 stream", "2 streams")])
     )
-    assert compare.main(["--table", str(table), "--json", "-"]) == 0
+    assert command.main(["compare", str(table), "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["higher_is_better"] is False
     of_dev = ["--part", "dev", "--streams", "2", "--temperature", "search", "--json", "-"]
     assert evaluate([*words, *of_dev]) == 0
@@ -128,16 +129,16 @@ def test_what_diverges_is_left_out_and_said(capsys: pytest.CaptureFixture) -> No
 
 def test_noise_of_repeats_and_seeds(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a repeat is another run on a CPU, or a seed is not another."""
-    words = [*TOY, "--out", str(tmp_path), "--seeds", "3", "--repeats", "2"]
-    assert noise.main([*words, "--json", "-"]) == 0
-    tree = json.loads(capsys.readouterr().out)
+    words = ["noise", *TOY, "--out", str(tmp_path), "--seeds", "3", "--repeats", "2"]
+    assert command.main([*words, "--json", "-"]) == 0
+    tree = json.loads(capsys.readouterr().out)["parts"]
     for part in ("dev", "test"):
         assert tree[part]["sd_repeat"] == 0 < tree[part]["sd_seed"]
         assert (tree[part]["seeds"], tree[part]["repeats"]) == (3, 2)
-    assert noise.main(words) == 0
+    assert command.main(words) == 0
     assert "to the last bit" in capsys.readouterr().out
-    with pytest.raises(SystemExit):
-        noise.main([*words, "--repeats", "1"])
+    with pytest.raises(ConfigError, match="expected 2 or more --repeats"):
+        command.main([*words, "--repeats", "1"])
 
 
 def test_a_neighbourhood_is_one_population(
@@ -152,9 +153,9 @@ def test_a_neighbourhood_is_one_population(
         return before(problem, members, *others, **options)
 
     monkeypatch.setattr(running.loop, "train", counted)
-    words = [*TOY, "--out", str(tmp_path / "r"), "--settings", "5", "--figures", str(tmp_path)]
+    words = [*TOY, "--out", str(tmp_path / "r"), "--settings", "5", "--save", str(tmp_path)]
     words += ["--range", "learning_rate=0.001:0.1:log", "--range", "rate=0:0.9"]
-    assert neighbourhood.main([*words, "--json", "-"]) == 0
+    assert command.main(["neighbourhood", *words, "--json", "-"]) == 0
     tree = json.loads(capsys.readouterr().out)
     assert calls == [5] and tree["settings"] == 5 and len(tree["points"]) == 5
     assert set(tree["points"][0]) == {"score", "learning_rate", "rate"}
@@ -178,19 +179,20 @@ def test_variants_are_trained_and_compared(tmp_path: Path, capsys: pytest.Captur
     """Dies if a variant is trained without its changes, or is not in the comparison."""
     file = tmp_path / "variants.toml"
     file.write_text('[[variant]]\nname = "short"\nchanges = ["training.epochs=2"]\n')
-    words = [*TOY, "--out", str(tmp_path / "r"), "--seeds", "2", "--variants", str(file)]
-    assert ablation.main(words) == 0
+    words = ["ablation", *TOY, "--out", str(tmp_path / "r"), "--seeds", "2"]
+    words += ["--variants", str(file)]
+    assert command.main(words) == 0
     said = capsys.readouterr().out
     assert "toy, short" in said
     epochs = {(row.name, row.epochs) for row in runs.load(tmp_path / "r")}
     assert epochs == {("toy", 4), ("toy, short", 2)}
-    assert ablation.main([*words, "model.width=9"]) == 0  # beside the others
+    assert command.main([*words, "model.width=9"]) == 0  # beside the others
     file.write_text('[[variant]]\nname = "same"\nchanges = ["model.rate=0.2"]\n')
     with pytest.raises(ConfigError, match="'toy, same' is the same as 'toy'"):
-        ablation.main(words)
+        command.main(words)
     file.write_text('[[variant]]\nname = "short"\nchange = ["training.epochs=2"]\n')
     with pytest.raises(ConfigError, match="changes"):
-        ablation.main(words)
+        command.main(words)
 
 
 @pytest.mark.parametrize(

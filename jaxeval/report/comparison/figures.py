@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from jaxeval.report import plots
-from jaxeval.report.comparison import rank_diagram, verdict
-from jaxeval.report.figures import Figure
+from jaxeval.report.comparison import rank_diagram, words
+from jaxeval.report.document import Figure
 from jaxeval.report.plots import literal
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats.study import ScoreStudy
+from jaxeval.stats.study import RunStudy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,38 +30,38 @@ _TITLE = 36  # letters of a line
 class Panel(NamedTuple):
     """What one panel shows: some models on one data set."""
 
-    dataset: str
+    data_set: str
     models: Sequence[str]
     part: str  # which models of how many; "" if all
 
     @property
     def title(self) -> str:
         """Data set and part, as far as there are several."""
-        return plots.wrapped(", ".join(filter(None, (self.dataset, self.part))), _TITLE)
+        return plots.wrapped(", ".join(filter(None, (self.data_set, self.part))), _TITLE)
 
 
-def draw(study: ScoreStudy) -> list[Figure]:
+def draw(study: RunStudy) -> list[Figure]:
     """All figures that this study has data for; many data sets take several of a kind."""
-    scale = verdict.scale_of(study)
+    scale = words.scale_of_runs(study)
     drawn = [*_violins(study, scale), *_ecdfs(study, scale)]
     if study.across is not None:
         if study.across.aggregates is not None:
             drawn.append(_profiles(study, scale))
         if study.across.ranking is not None:
-            drawn.append(rank_diagram.draw(study.across, study.comparison.rules.alpha))
+            drawn.append(rank_diagram.draw(study.across, study.rules.alpha))
     return drawn
 
 
-def _label(study: ScoreStudy, scale: ScoreFormat) -> str:
-    lower = "" if study.table.higher_is_better else " (lower is better)"
-    return literal(scale.label(study.table.metric or "score") + lower)
+def _label(study: RunStudy, scale: ScoreFormat) -> str:
+    lower = "" if study.scores.higher_is_better else " (lower is better)"
+    return literal(scale.label(study.scores.metric or "score") + lower)
 
 
-def _panels(study: ScoreStudy, most: int) -> list[Panel]:
+def _panels(study: RunStudy, most: int) -> list[Panel]:
     """Every data set with its models, at most so many a panel."""
     panels = []
-    for dataset, cell in study.samples.by_dataset.items():
-        scored = [model for model in study.table.models if model in cell]
+    for dataset, cell in study.samples.by_data_set.items():
+        scored = [model for model in study.scores.models if model in cell]
         begin = 0
         for models in plots.chunks(scored, most):
             first, last = begin + 1, begin + len(models)
@@ -85,20 +85,20 @@ def _pages(
 
 def _share(panels: Sequence[Panel], all_axes: Sequence["Axes"], side: str) -> None:
     """Parts of one data set get one range."""
-    for dataset in dict.fromkeys(panel.dataset for panel in panels):
+    for dataset in dict.fromkeys(panel.data_set for panel in panels):
         pairs = zip(panels, all_axes, strict=True)
-        plots.same_limits([axes for panel, axes in pairs if panel.dataset == dataset], side)
+        plots.same_limits([axes for panel, axes in pairs if panel.data_set == dataset], side)
 
 
-def _values(study: ScoreStudy, scale: ScoreFormat, panel: Panel) -> dict[str, np.ndarray]:
-    cell = study.samples.by_dataset[panel.dataset]
+def _values(study: RunStudy, scale: ScoreFormat, panel: Panel) -> dict[str, np.ndarray]:
+    cell = study.samples.by_data_set[panel.data_set]
     return {model: cell[model].scores * scale.factor for model in panel.models}
 
 
-def _violins(study: ScoreStudy, scale: ScoreFormat) -> Iterator[Figure]:
+def _violins(study: RunStudy, scale: ScoreFormat) -> Iterator[Figure]:
     panels = _panels(study, _MOST_VIOLINS)
     widest = max(len(panel.models) for panel in panels)
-    order = {model: k for k, model in enumerate(study.table.models)}
+    order = {model: k for k, model in enumerate(study.scores.models)}
     slot = float(np.clip(max(map(len, order)) / _LETTERS_AN_INCH, *_SLOTS))
     width = max(3.3, slot * widest)
     letters = int(_LETTERS_AN_INCH * (width - _BESIDE) / (widest + 0.2))
@@ -109,7 +109,7 @@ def _violins(study: ScoreStudy, scale: ScoreFormat) -> Iterator[Figure]:
         for panel, axes in zip(part, all_axes, strict=True):
             values = _values(study, scale, panel)
             rows += [
-                (panel.dataset, m, len(v), scale(float(np.median(v)))) for m, v in values.items()
+                (panel.data_set, m, len(v), scale(float(np.median(v)))) for m, v in values.items()
             ]
             _draw_violins(axes, values, order, names)
             axes.set_xlim(-0.6, widest - 0.4)  # as many slots as the fullest panel has models
@@ -118,7 +118,7 @@ def _violins(study: ScoreStudy, scale: ScoreFormat) -> Iterator[Figure]:
         yield Figure(
             f"violins{ending}",
             "Distribution of scores",
-            f"Each mark is a score ({verdict.unit(study)}). Bar: quartiles; white line: median; "
+            f"Each mark is a score ({words.unit(study)}). Bar: quartiles; white line: median; "
             "outline: Gaussian kernel density (Scott's rule).",
             drawing,
             ("data set", "model", "n", "median"),
@@ -148,16 +148,16 @@ def _thinned(scores: np.ndarray) -> np.ndarray:
     return np.quantile(scores, (np.arange(_MOST_POINTS) + 0.5) / _MOST_POINTS)
 
 
-def _ecdfs(study: ScoreStudy, scale: ScoreFormat) -> Iterator[Figure]:
+def _ecdfs(study: RunStudy, scale: ScoreFormat) -> Iterator[Figure]:
     panels = _panels(study, plots.MOST)
-    order = {model: k for k, model in enumerate(study.table.models)}
+    order = {model: k for k, model in enumerate(study.scores.models)}
     several = any(panel.part for panel in panels)
-    better = "higher" if study.table.higher_is_better else "higher, and so worse,"
+    better = "higher" if study.scores.higher_is_better else "higher, and so worse,"
     for ending, part, drawing, all_axes in _pages(panels, (6.0 if several else 4.2, 3.6)):
         rows = []
         for panel, axes in zip(part, all_axes, strict=True):
             values = _values(study, scale, panel)
-            rows += [(panel.dataset, model, len(v)) for model, v in values.items()]
+            rows += [(panel.data_set, model, len(v)) for model, v in values.items()]
             for model, scores in values.items():
                 steps = np.sort(_thinned(scores))
                 share = np.arange(len(steps) + 1) / len(steps)
@@ -191,11 +191,11 @@ def _legend_beside(axes: "Axes", names: Mapping[str, int]) -> None:
     )
 
 
-def _profiles(study: ScoreStudy, scale: ScoreFormat) -> Figure:
+def _profiles(study: RunStudy, scale: ScoreFormat) -> Figure:
     """Performance profiles (Agarwal et al. 2021) with point-wise bands."""
     assert study.across is not None and study.across.aggregates is not None
     profiles = study.across.aggregates.profiles
-    taus, higher = profiles.thresholds * scale.factor, study.table.higher_is_better
+    taus, higher = profiles.thresholds * scale.factor, study.scores.higher_is_better
     side = "above" if higher else "at or below"  # where scores are better
     order = {model: k for k, model in enumerate(profiles.shares)}
     parts = list(plots.chunks(list(order), plots.MOST))
@@ -222,7 +222,7 @@ def _profiles(study: ScoreStudy, scale: ScoreFormat) -> Figure:
         "profiles",
         "Performance profiles",
         f"Share of scores {side} a threshold, so that a higher curve is better, "
-        f"{len(study.across.datasets)} data sets weighted equally; bands: stratified "
+        f"{len(study.across.data_sets)} data sets weighted equally; bands: stratified "
         "bootstrap, point by point.",
         drawing,
         ("model", "threshold", f"share {side}"),

@@ -1,121 +1,71 @@
-"""Paired options and the seed effect as tables for the terminal."""
+"""What one hyperparameter does, and what the seed alone does: tables and lines."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from jaxeval.files import Json
-from jaxeval.report import tables, text
-from jaxeval.report.plain import plain, record
-from jaxeval.stats import multiple
+from jaxeval.report import text
+from jaxeval.report.document import Block, Table
 from jaxeval.stats.configurations import Option, OptionComparison, SeedEffect
 
-Tests = dict[tuple[int, int, str], float]  # group, option (-1: all), name of the test
 
-
-def adjusted(groups: Sequence[OptionComparison]) -> Tests:
-    """Holm's correction over all tests of all groups: (group, option, test) -> p-value."""
-    p_values: Tests = {}
-    for g, group in enumerate(groups):
-        if group.friedman is not None:
-            p_values[g, -1, "friedman"] = group.friedman.p_value
-        for k, option in enumerate(group.options):
-            for name in ("sign_test", "brown_forsythe"):
-                test = getattr(option, name)
-                if test is not None:
-                    p_values[g, k, name] = test.p_value
-    corrected = multiple.adjust_p_values(list(p_values.values()), "holm")
-    return dict(zip(p_values, corrected.tolist(), strict=True))
-
-
-def with_adjusted(groups: Sequence[OptionComparison], p_values: Tests) -> list[dict[str, Json]]:
-    """The results as plain data, with `p_adjusted` in every test."""
-
-    def adjusted(result: OptionComparison | Option, *of: int) -> dict[str, Json]:
-        of_option = {name: p for (g, k, name), p in p_values.items() if (g, k) == of}
-        tests = {n: record(getattr(result, n)) | {"p_adjusted": p} for n, p in of_option.items()}
-        return record(result) | tests
-
-    return [
-        adjusted(group, g, -1)
-        | {
-            "level": plain(group.level),
-            "options": [adjusted(option, g, k) for k, option in enumerate(group.options)],
-        }
-        for g, group in enumerate(groups)
-    ]
-
-
-def show(
-    option: str, groups: Sequence[OptionComparison], effect: Sequence[SeedEffect] | None, p: Tests
-) -> None:
+def blocks(
+    option: str, groups: Sequence[OptionComparison], effect: Sequence[SeedEffect]
+) -> Iterator[Block]:
     """A row a value of the option and group, then the seed effect."""
-    console = tables.console()
-    rows = [_row(g, k, group, p) for g, group in enumerate(groups) for k in _numbers(group)]
-    head = (
-        "group",
-        "n",
-        option,
-        "wins",
-        "median",
-        "to the winner",
-        "p (sign)",
-        "sd",
-        "p (spread)",
-    )
-    console.print()
-    tables.print_table(console, head, rows, words=(0, 2))
-    for g, group in enumerate(groups):
-        if len(group.level) > 1:
-            said = f"{_name(group)}: {text.listed([str(value) for value in group.level])}"
-            console.print(f"{said} win as often; the first is named", markup=False)
-        if group.friedman is not None:
-            console.print(
-                f"{_name(group)}: Friedman {group.friedman.statistic:.3f}, "
-                f"corrected p {text.p_value(p[g, -1, 'friedman'])}",
-                markup=False,
+    head = ("group", "n", option, "wins", "median", "to the winner", "p (sign)", "sd")
+    rows = [_row(group, of) for group in groups for of in group.options]
+    yield Table((*head, "p (spread)"), rows, words=1)
+    for group in groups:
+        if len(group.as_often) > 1:
+            named = text.listed([str(value) for value in group.as_often])
+            yield f"{_name(group)}: {named} win as often; the first is named"
+        if group.friedman is not None and group.friedman_adjusted is not None:
+            yield (
+                f"{_name(group)}: Friedman {group.friedman.statistic:.3f}, corrected p "
+                f"{text.p_value(group.friedman_adjusted)}"
             )
-    console.print(
+    tests = sum(len(of.adjusted) for group in groups for of in group.options)
+    tests += sum(group.friedman is not None for group in groups)
+    yield (
         "n: configurations with all values; wins: share in which the value is best; to the "
-        "winner: median difference to the value that wins most often (*); sd: ddof "
-        f"{groups[0].ddof}; repeats: {groups[0].repeats}; p-values corrected by Holm over "
-        f"{len(p)} tests",
-        style="dim",
+        "winner: median difference to the value that wins most often (*); repeats: "
+        f"{groups[0].repeats}; p-values corrected by Holm over {tests} tests"
     )
     if effect:
-        console.print(
-            "\nwhat the seed alone does: largest minus smallest score of a configuration"
-        )
+        yield "What the seed alone does: largest minus smallest score of a configuration."
         names = ("group", "configurations", "scores", "median", "95th percentile", "max")
-        tables.print_table(console, names, [_effect_row(seeds) for seeds in effect])
+        yield Table(names, [_of_seeds(seeds) for seeds in effect])
 
 
-def _numbers(group: OptionComparison) -> range:
-    return range(len(group.options))
+def answer(option: str, groups: Sequence[OptionComparison]) -> Iterator[str]:
+    """The value that wins most often, of each group."""
+    for group in groups:
+        best = next(of for of in group.options if of.value == group.best)
+        told = [of.adjusted.get("sign_test", 1.0) for of in group.options if of is not best]
+        shown = all(p <= 0.05 for p in told)
+        head = f"{_name(group)}: " if group.group else ""
+        said = (
+            "is better than all others" if shown else "is not shown to be better than all others"
+        )
+        wins = f"wins in {best.wins:.1%} of {group.n} configurations"
+        yield f"{head}{option} {best.value} {wins}, and {said} (sign test, corrected)."
 
 
 def _name(group: OptionComparison | SeedEffect) -> str:
     return " ".join(map(str, group.group)) or "all"
 
 
-def _row(g: int, k: int, group: OptionComparison, p: Tests) -> Sequence[str]:
-    option = group.options[k]
-    gap = option.median_difference
+def _row(group: OptionComparison, of: Option) -> Sequence[str]:
+    gap = of.median_difference
     return (
-        _name(group),
-        str(group.n),
-        f"{option.value}{' *' if option.value == group.best else ''}",
-        f"{option.wins:.1%}",
-        f"{option.median:.4g}",
-        "" if gap is None else f"{gap:+.4f}",
-        text.p_cell(p.get((g, k, "sign_test"))),
-        "-" if option.sd is None else f"{option.sd:.4f}",
-        text.p_cell(p.get((g, k, "brown_forsythe"))),
+        *(_name(group), str(group.n), f"{of.value}{' *' if of.value == group.best else ''}"),
+        *(f"{of.wins:.1%}", f"{of.median:.4g}", "" if gap is None else f"{gap:+.4f}"),
+        text.p_cell(of.adjusted.get("sign_test")),
+        "-" if of.sd is None else f"{of.sd:.4f}",
+        text.p_cell(of.adjusted.get("brown_forsythe")),
     )
 
 
-def _effect_row(seeds: SeedEffect) -> Sequence[str]:
-    return (
-        _name(seeds),
-        str(seeds.configurations),
-        str(seeds.repeats),
-        *(f"{value:.4f}" for value in (seeds.median, seeds.percentile_95, seeds.max)),
-    )
+def _of_seeds(seeds: SeedEffect) -> Sequence[str]:
+    numbers = (seeds.median, seeds.percentile_95, seeds.max)
+    counts = (str(seeds.configurations), str(seeds.repeats))
+    return (_name(seeds), *counts, *(f"{value:.4f}" for value in numbers))

@@ -1,71 +1,122 @@
-"""What a comparison could have shown, and how many scores would show a difference: sentences."""
+"""How many items, answers and runs show a difference: sentences and a table."""
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats import comparison, planning
-from jaxeval.stats.comparison import Pair
-from jaxeval.stats.pairwise import Rules
-
-
-def seen_ratio(pair: Pair, rules: Rules) -> str:
-    """Which ratio of sds would have been seen."""
-    ratio = pair.plan.detectable_ratio
-    if ratio is None:
-        return ""
-    power = f"with a power of {100 * rules.target_power:g} %"
-    if math.isinf(ratio):
-        return f"; no ratio of sds, however large, is detected {power}"
-    digits = max(1, 1 - math.floor(math.log10(ratio - 1)))  # two of what is above 1
-    return f"; a ratio of sds of {ratio:.{digits}f} is detected {power}"
+from jaxeval.report import text
+from jaxeval.report.document import Block, Table
+from jaxeval.stats.items.estimates import FEW_CLUSTERS
+from jaxeval.stats.items.pilots import Pilot, Size, Spread
+from jaxeval.stats.items.planning import Design, Plan
 
 
-def sensitivity(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
-    """Which difference these scores would have shown, and how many would show this one.
+def blocks(
+    plan: Plan, spread: Spread, pilot: Pilot | None, ends: Mapping[str, Plan | None]
+) -> Iterator[Block]:
+    """The pilot, the standard deviations, the designs.
 
-    Nothing of scores without spread: every difference would be. Nor that none could have been
-    shown where one was: Holm's correction may leave it a higher level than Bonferroni's.
+    Args:
+      ends: "low" and "high": the plans if all variances were those at an end of their intervals.
     """
-    plan = pair.plan
-    n, m = (len(values) for values in pair.scores.compared)
-    many = f"{n} scores each" if n == m else f"{n} and {m} scores"
-    many = f"{n} pairs" if pair.scores.by_pairs else many
-    needed = _needed(pair, rules, scale)
-    if plan.detectable_difference is not None:
-        smallest = scale.difference(plan.detectable_difference)
+    if pilot is not None:
         yield (
-            f"With {many} a difference of {smallest} is detected with a power of "
-            f"{100 * rules.target_power:g} %, a smaller one less often{needed}."
+            f"The pilot: {_size(plan.now.size)}; it shows a difference of {plan.difference:g} "
+            f"with probability {plan.now.power:.2f}."
         )
-    elif comparison.location(pair, rules):
+    sds = ", ".join(
+        f"{name.replace('_', ' ')} {_sd(name, spread, pilot)}" for name in spread.variances
+    )
+    level = "" if pilot is None else f" ({100 * pilot.confidence:g} % CIs, modified large-sample)"
+    yield f"Standard deviations of the difference{level}: {sds}"
+    known = {"items": True, "samples": spread.samples > 0, "runs": plan.now.size.runs > 1}
+    rows = {f"more {way} alone": of for way, of in plan.ways.items() if known[way]}
+    rows |= {"cheapest": plan.cheapest}
+    head = ("", "items", "runs", "samples", "answers", "power")
+    yield Table(head, [[name, *_cells(of)] for name, of in rows.items()])
+    if plan.cheapest is not None and pilot is not None:
+        yield _how_sure(plan, ends)
+
+
+def answer(plan: Plan, pilot: Pilot | None, expected_power: float | None) -> Iterator[str]:
+    """What to buy next, and what that shows on average."""
+    best = plan.cheapest
+    if best is None:
+        yield "No number of items, runs and samples that was tried suffices."
         return
-    elif plan.least_p > rules.alpha:
-        none = "no difference, however large, could have been shown by their ranks"
-        yield f"With {many} {none}{needed}."
-    elif not comparison.enough(pair.scores):
-        takes = f"which takes {pair.scores.fewest}"
-        yield f"With {many} no conclusion is drawn by rule, {takes}{needed}."
+    if pilot is None:
+        power = f"with probability {best.power:.2f}"
+        yield f"{_size(best.size)}: they show a difference of {plan.difference:g} {power}."
+        return
+    yield f"To buy next: {_bought(plan, best)}."
+    if expected_power is not None:
+        shown = f"{expected_power:.2f}"
+        line = f"Averaged over what the pilot leaves open, that shows it with probability {shown}"
+        more = ": a larger pilot, or a higher --power, makes up for it"
+        yield f"{line}{'' if float(shown) >= plan.target else more}."
 
 
-def _needed(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
-    """How many scores would show the margin, or the difference that was found and its interval."""
-    plan = pair.plan
-    if plan.required_seeds is None:
-        return ""
-    what = "a difference like this one" if rules.margin is None else "the margin"
-    each = "pairs" if pair.scores.by_pairs else "scores each"
-    advice = "" if comparison.location(pair, rules) else ": choose their number beforehand"
+def notes(plan: Plan, runs: tuple[int, int] | None) -> Iterator[str]:
+    """What to know of a plan.
+
+    Args:
+      runs: of the pilot's two models.
+    """
+    if runs and len({*runs}) > 1:
+        yield (
+            f"The models have {runs[0]} and {runs[1]} runs. A design has as many of both, and "
+            f"{min(runs)} of each count as there: the probability now may be higher, and less may "
+            "have to be bought, than said here."
+        )
+    if plan.now.size.runs == 1:
+        yield "One run of each model: it is taken as fixed, and other runs may differ."
+    if plan.cheapest and plan.cheapest.size.items < FEW_CLUSTERS:
+        yield f"Fewer than {FEW_CLUSTERS} items tell little of others."
+
+
+def _size(size: Size) -> str:
+    n, r, k = size
     return (
-        f"; {what} ({scale.difference(plan.planned_difference)}) would need "
-        f"{plan.required_seeds:,} {each}{_range(plan, rules)}{advice}"
+        f"{text.counted(n, 'item')}, {text.counted(r, 'run')} of each model, "
+        f"{text.counted(k, 'sample')}"
     )
 
 
-def _range(plan: planning.PowerPlan, rules: Rules) -> str:
-    """The same of the ends of the interval; nothing where these need as many."""
-    if plan.required_range is None or plan.required_range[0] == plan.required_range[1]:
-        return ""
-    beyond = f"more than {planning.MOST_REQUIRED:,}"
-    fewest, most = (beyond if n is None else f"{n:,}" for n in plan.required_range)
-    return f" ({fewest} to {most} at the ends of the {100 * rules.confidence:g} % CI)"
+def _sd(name: str, spread: Spread, pilot: Pilot | None) -> str:
+    """With its interval, of a pilot."""
+    value = getattr(spread, name) ** 0.5
+    if pilot is None:
+        return f"{value:.3g}"
+    single = {"runs": pilot.size.runs, "items_x_runs": pilot.size.runs}.get(name, 2) == 1
+    if single or (name == "samples" and pilot.size.samples == 1):
+        return "unknown"
+    low, high = (
+        0.0 if end is None else getattr(end, name) ** 0.5 for end in (pilot.low, pilot.high)
+    )
+    return f"{value:.3g} [{low:.3g}, {high:.3g}]"
+
+
+def _bought(plan: Plan, design: Design) -> str:
+    """What is new: 200 items, 1 run of each model."""
+    now, size = plan.now.size, design.size
+    items, runs, samples = (of - there for of, there in zip(size, now, strict=True))
+    new = [text.counted(items, "item")] if items else []
+    new += [f"{text.counted(runs, 'run')} of each model"] if runs else []
+    new += [f"{samples} more of each answer"] if samples > 0 else []
+    answers = f", for {design.answers:,} answers"
+    return f"{text.listed(new)}{answers}" if new else "nothing; this is enough"
+
+
+def _how_sure(plan: Plan, ends: Mapping[str, Plan | None]) -> str:
+    """What the ends of the pilot's intervals lead to."""
+    said = []
+    for name, of in ends.items():
+        what = "nothing" if of is None else "nothing that was tried suffices"
+        if of is not None and of.cheapest is not None:
+            what = _bought(plan, of.cheapest)
+        said.append(f"at their {name} ends {what}")
+    return f"The pilot leaves open how much: with all spreads {'; '.join(said)}."
+
+
+def _cells(design: Design | None) -> list[str]:
+    if design is None:
+        return [*"-----"]
+    return [*map(str, design.size), f"{design.answers:,}", f"{design.power:.2f}"]

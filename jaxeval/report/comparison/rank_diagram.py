@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from jaxeval.report import glyphs, plots
-from jaxeval.report.figures import Figure
+from jaxeval.report.document import Figure
 from jaxeval.stats.across import Across
 
 if TYPE_CHECKING:

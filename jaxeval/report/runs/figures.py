@@ -8,10 +8,10 @@ import numpy as np
 from jaxeval.report import plots, scores
 from jaxeval.report.document import Figure
 from jaxeval.report.runs import summary
-from jaxeval.report.sweep import best, data, panels
 from jaxeval.report.sweep import figures as sweep_figures
 from jaxeval.runs import experiments
 from jaxeval.runs.records import CurveRow, MemberRow
+from jaxeval.sensitivity import trials
 from jaxeval.stats import describe
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def draw(groups: Groups, points: Sequence[CurveRow]) -> list[Figure]:
             if experiments.kind(members) in ("seeds", "noise")
         ]
         drawn += [violins(seeds)] if seeds else []
-        if sweeps := data.of_experiments(alike):
+        if sweeps := trials.of_experiments(alike):
             ranks = sweep_figures.ranks(sweeps)
             drawn.append(ranks._replace(name=f"ranks_{metric}", title="Sweeps: score by rank"))
     for members in groups:
@@ -68,12 +68,12 @@ def _of_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> 
     if kind not in ("seeds", "noise"):
         said = "Each member has a setting of its own. "
         drawn = [figure._replace(caption=said + figure.caption) for figure in drawn]
-    sweep = data.of_members(members)
+    sweep = trials.of_members(members)
     if sweep is None:
         return drawn
     beside = []
     if sweep.axes:  # none where no run has a score
-        beside = [best.near_best([sweep], first.margin), panels.marginals([sweep])]
+        beside = [sweep_figures.near_best([sweep], first.margin), sweep_figures.marginals([sweep])]
     return [sweep_figures.ranks([sweep]), *beside, *drawn]
 
 

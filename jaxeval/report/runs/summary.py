@@ -10,10 +10,9 @@ import numpy as np
 
 from jaxeval import stats
 from jaxeval.files import Json
-from jaxeval.report.sweep import data
 from jaxeval.runs import experiments
 from jaxeval.runs.records import MemberRow
-from jaxeval.sensitivity import recorded
+from jaxeval.sensitivity import metrics, trials
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,8 +81,8 @@ def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> Experim
     rho, note = stats.spearman([dev for dev, _ in both], [test for _, test in both])
     epochs = [r.best_epoch for r in rows if r.dev is not None and r.best_epoch is not None]
     sweep = None
-    if recorded.space_of(first.config, first.name) is not None:
-        near = data.near_best(np.array(dev), first.margin, first.higher_is_better).sum()
+    if trials.space_of(first.config, first.name) is not None:
+        near = metrics.near_best(np.array(dev), first.margin, first.higher_is_better).sum()
         setting = json.loads(best.hparams) if best else None
         missing = max(0, (planned or 0) - len(rows))
         sweep = SweepSummary(setting, int(near), first.margin if best else 0.0, missing)

@@ -1,112 +1,112 @@
-"""What is around a setting, for the terminal and as a figure."""
+"""What is around a setting: the share of settings near the best, and how scores go with each."""
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-import numpy as np
+from jaxeval.config.markers import Range
+from jaxeval.report import plots, scores, text
+from jaxeval.report.document import Document, Figure, Table
+from jaxeval.report.result import Result
 
-from jaxeval.report import plots, scores, tables, text
-from jaxeval.report.figures import Figure
-from jaxeval.report.plots import literal
-from jaxeval.sensitivity.neighbourhood import Neighbourhood, Range
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-_COLUMNS = 4
+_PANELS = 4  # in a row
 _HEAD = ("hyperparameter", "drawn from", "to", "of range", "Spearman's rho", "p (Holm)")
 
 
-def show(around: Neighbourhood, metric: str, unit: str, ranges: Mapping[str, Range]) -> None:
-    """The share near the best, the spread, a line a hyperparameter."""
-    console = tables.console()
-    failed = f", {around.failed} without a score" if around.failed else ""
-    low, high = around.share_interval
-    best, median, worst, sd = (
-        scores.shown(value, unit)
-        for value in (around.best, around.median, around.worst, around.sd)
-    )
-    console.print(
-        f"{100 * around.share:.0f} % of the other settings, {around.near} of "
-        f"{around.settings - 1}, come within {scores.difference(around.within, unit)} of the best "
-        f"(95 % CI {100 * low:.0f} to {100 * high:.0f} %, of settings that score no better); each "
-        "was trained once, so the seeds' spread is in it.",
-        markup=False,
-        style="bold",
-    )
-    console.print(
-        f"{scores.label(metric, unit)} of {around.settings} settings{failed}: best {best}, median "
-        f"{median}, worst {worst}, sd {sd}",
-        markup=False,
-    )
-    rows = []
-    for trend in around.trends:
-        span = ranges[trend.name]
-        rows.append(
-            (
-                trend.name,
-                f"{trend.low:.4g}",
-                f"{trend.high:.4g}",
-                f"{span.low:g} to {span.high:g}{' (log)' if span.log else ''}",
-                f"{trend.rho:+.2f}",
-                text.p_cell(trend.p_value),
-            )
-        )
-    tables.print_table(console, _HEAD, rows)
+class Trend(NamedTuple):
+    """How the score goes with a hyperparameter: values drawn, Spearman's rho, p by Holm."""
+
+    name: str
+    low: float
+    high: float
+    rho: float
+    p_value: float
 
 
-def draw(
-    dev: Sequence[float | None],
-    settings: Sequence[Mapping[str, float]],
-    ranges: Mapping[str, Range],
-    metric: str,
-    unit: str,
-    around: Neighbourhood,
-) -> Figure:
-    """A panel a hyperparameter: score against value; the band is near the best.
+@dataclasses.dataclass(frozen=True, repr=False)
+class Neighbourhood(Result):
+    """What settings around one scored.
 
-    Args:
-      dev: the score of each setting; None where it failed.
+    Attributes:
+      failed: settings without a score; not near the best.
+      within: how far from the best counts as near, in the metric's unit.
+      near: settings beside the best itself.
+      share: near / (settings - 1).
+      share_interval: 95 %, Wilson's, of settings that score no better than the best.
+      points: a score and values for each setting.
+      ranges: that the values were drawn from.
     """
-    names, label = list(settings[0]), scores.label(metric, unit)
-    drawing, panels = plots.grid(len(names), _COLUMNS, (2.5, 2.4), share_y=True)
-    factor, band = scores.factor(unit), _band(around, unit)
-    scored = [
-        (k, factor * score)
-        for k, score in enumerate(dev)
-        if score is not None and np.isfinite(score)
-    ]
-    for number, (name, panel) in enumerate(zip(names, panels, strict=True)):
-        _show(panel, [(settings[k][name], value) for k, value in scored], band)
-        panel.set_xlabel(literal(name))
-        if ranges[name].log:
-            panel.set_xscale("log")
-        if number % _COLUMNS == 0:
-            panel.set_ylabel(literal(label))
-    return Figure(
-        "neighbourhood",
-        "Random settings near one",
-        "Each point is a setting, trained once. The band: within "
-        f"{scores.difference(around.within, unit)} of the best.",
-        drawing,
-        ("setting", *names, label),
-        [
-            (k + 1, *(f"{settings[k][name]:.6g}" for name in names), f"{value:.4f}")
-            for k, value in scored
-        ],
-    )
 
+    metric: str
+    part: str
+    width: float
+    settings: int
+    failed: int
+    best: float
+    median: float
+    worst: float
+    sd: float
+    within: float
+    near: int
+    share: float
+    share_interval: tuple[float, float]
+    trends: Sequence[Trend]
+    points: Sequence[Mapping[str, float | None]]
+    unit: str
+    ranges: Mapping[str, Range]
 
-def _band(around: Neighbourhood, unit: str) -> list[float]:
-    """Ends of what is near the best, on the side where the other scores are."""
-    end = around.best + math.copysign(around.within, around.median - around.best)
-    return sorted(scores.factor(unit) * bound for bound in (around.best, end))
+    def document(self) -> Document:
+        """The share near the best, the spread, a line a hyperparameter."""
+        low, high = (100 * end for end in self.share_interval)
+        margin, unit = scores.difference(self.within, self.unit), self.unit
+        label = scores.label(f"{self.part} {self.metric}", unit)
+        failed = f", {self.failed} without a score" if self.failed else ""
+        named = ("best", "median", "worst", "sd")
+        spread = ", ".join(f"{name} {scores.shown(getattr(self, name), unit)}" for name in named)
+        rows = []
+        for name, first, last, rho, p in self.trends:
+            span = self.ranges[name]
+            of_range = f"{span.low:g} to {span.high:g}{' (log)' if span.log else ''}"
+            drawn = (name, f"{first:.4g}", f"{last:.4g}", of_range)
+            rows.append((*drawn, f"{rho:+.2f}", text.p_cell(p)))
+        return Document(
+            answer=[
+                f"{100 * self.share:.0f} % of the other settings, {self.near} of "
+                f"{self.settings - 1}, come within {margin} of the best (95 % CI {low:.0f} to "
+                f"{high:.0f} %, of settings that score no better); each was trained once, so the "
+                "seeds' spread is in it."
+            ],
+            blocks=[
+                f"{label} of {self.settings} settings{failed}: {spread}",
+                Table(_HEAD, rows),
+            ],
+            figures=lambda: [self._figure(label, margin)],
+            title="Neighbourhood of a setting",
+            signature=text.versions(),
+        )
 
-
-def _show(panel: "Axes", points: Sequence[tuple[float, float]], band: Sequence[float]) -> None:
-    """Points (value, score) of a hyperparameter, and the band of what is near the best."""
-    values = [value for value, _ in points]
-    shown = [score for _, score in points]
-    panel.scatter(values, shown, s=14, color=plots.colour(0), linewidths=0)
-    panel.axhspan(*band, color="#E69F00", alpha=0.25, lw=0, zorder=0)
+    def _figure(self, label: str, margin: str) -> Figure:
+        """A panel a hyperparameter: score against value; the band is near the best."""
+        names, factor = [*self.ranges], scores.factor(self.unit)
+        drawing, panels = plots.grid(len(names), _PANELS, (2.5, 2.4), share_y=True)
+        end = self.best + math.copysign(self.within, self.median - self.best)
+        band = sorted(factor * bound for bound in (self.best, end))
+        scored = [(k, of) for k, of in enumerate(self.points, 1) if of["score"] is not None]
+        shown = [factor * float(of["score"] or 0) for _, of in scored]
+        for number, (name, panel) in enumerate(zip(names, panels, strict=True)):
+            values = [float(of[name] or 0) for _, of in scored]
+            panel.scatter(values, shown, s=14, color=plots.colour(0), linewidths=0)
+            panel.axhspan(*band, color="#E69F00", alpha=0.25, lw=0, zorder=0)
+            panel.set_xlabel(plots.literal(name))
+            if self.ranges[name].log:
+                panel.set_xscale("log")
+            if number % _PANELS == 0:
+                panel.set_ylabel(plots.literal(label))
+        rows = [
+            (k, *(f"{of[name]:.6g}" for name in names), f"{score:.4f}")
+            for (k, of), score in zip(scored, shown, strict=True)
+        ]
+        said = f"Each point is a setting, trained once. The band: within {margin} of the best."
+        columns = ("setting", *names, label)
+        return Figure("neighbourhood", "Random settings near one", said, drawing, columns, rows)

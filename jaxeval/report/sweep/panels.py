@@ -1,61 +1,54 @@
-"""Panels of sweeps, one for each hyperparameter, and the figure of scores in them.
+"""Panels of sweeps, one for each hyperparameter, and what stands on their axes.
 
 Sweeps may differ in their hyperparameters; a panel shows those that have its own. Its scale is
 that of the space from which the values were drawn; without a space, numbers are on a linear one.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval.report import plots
-from jaxeval.report.figures import Figure
+from jaxeval.report import plots, scores
 from jaxeval.report.plots import literal
-from jaxeval.report.sweep.data import Sweep, score_limits
 from jaxeval.sensitivity import hyperparameters
 from jaxeval.sensitivity.hyperparameters import Axis
+from jaxeval.sensitivity.trials import Sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-_COLUMNS = 4
+COLUMNS = 4
 _LETTERS = 26  # that fit beneath a panel
 _MARGIN = 0.05  # of an axis, on both sides of a range
+_REACH = 5.0  # points around scores that are all equal
 
 
-def marginals(sweeps: Sequence[Sweep]) -> Figure:
-    """Score against each hyperparameter, all others as they were drawn."""
-    drawing, panels = grid(sweeps, share_y=True)
-    for number, (name, panel) in enumerate(panels.items()):
-        members = having(sweeps, name)
-        axes = [axis for _, _, axis in members]
-        categories = categories_of(axes)
-        for order, (k, sweep, axis) in enumerate(members):
-            middle = 0.2 * (order - (len(members) - 1) / 2)
-            x = numbers(axis) if categories is None else _shifted(axis, categories, middle)
-            y = sweep.shown[axis.active]
-            panel.scatter(x, y, s=6, color=plots.colour(k), marker=plots.marker(k))
-        panel.set_xlabel(literal(name), fontsize=8)
-        if categories is None:
-            measure(panel, "x", axes)
-        else:
-            name_ticks(panel, categories)
-        if number % _COLUMNS == 0:
-            panel.set_ylabel(literal(sweeps[0].label), fontsize=8)
-    next(iter(panels.values())).set_ylim(*score_limits(sweeps))
-    plots.legend(drawing, plots.marks([sweep.name for sweep in sweeps]))
-    return Figure(
-        "marginals",
-        "Scores by each hyperparameter",
-        " ".join(
-            ["Each mark is a run in which the hyperparameter has an effect.", *losses(sweeps)]
-        ),
-        drawing,
-        ("sweep", "hyperparameter", "runs"),
-        [(s.name, axis.name, int(axis.active.sum())) for s in sweeps for axis in s.axes],
-    )
+def shown(sweep: Sweep) -> np.ndarray:
+    """[n] scores as people read them."""
+    return scores.factor(sweep.unit) * sweep.scores
+
+
+def label(sweep: Sweep) -> str:
+    """Of an axis of scores."""
+    return scores.label(sweep.metric, sweep.unit)
+
+
+def score_limits(sweeps: Sequence[Sweep]) -> tuple[float, float]:
+    """Ends of an axis that shows the scores of all sweeps, with room even where they are equal."""
+    every = np.concatenate([shown(sweep) for sweep in sweeps])
+    largest = scores.factor(sweeps[0].unit)  # of fractions
+    if not len(every):
+        return 0.0, largest
+    low, high = float(every.min()), float(every.max())
+    if low == high:
+        reach = _REACH if largest > 1 else 0.05 * abs(low) or 1.0
+        low, high = low - reach, high + reach
+        if largest > 1:
+            low, high = max(0.0, low), min(largest, high)
+    margin = 0.04 * (high - low)
+    return low - margin, high + margin
 
 
 def losses(sweeps: Sequence[Sweep]) -> list[str]:
@@ -68,62 +61,71 @@ def losses(sweeps: Sequence[Sweep]) -> list[str]:
     ]
 
 
-def grid(sweeps: Sequence[Sweep], share_y: bool = False) -> tuple["Drawing", dict[str, "Axes"]]:
-    """A drawing, and its panels by hyperparameter, in the order of the sweeps."""
-    names = list(dict.fromkeys(axis.name for sweep in sweeps for axis in sweep.axes))
+class Panel(NamedTuple):
+    """A hyperparameter of some sweeps.
+
+    Attributes:
+      members: the sweeps that have it, with their numbers.
+      categories: all values, in order, where they are told apart; None: they are measured.
+    """
+
+    name: str
+    drawn: "Axes"
+    members: Sequence[tuple[int, Sweep, Axis]]
+    categories: list[str] | None
+
+    def scale(self, side: Literal["x", "y"]) -> None:
+        """Gives an axis the scale and range of the space, or the categories as labels."""
+        if self.categories is None:
+            _measure(self.drawn, side, [axis for _, _, axis in self.members])
+        elif side == "x":  # aslant where they would run into one another
+            slant = 20 if sum(map(len, self.categories)) > _LETTERS else 0
+            labels: Any = map(literal, self.categories)
+            self.drawn.set_xticks(range(len(self.categories)), labels, fontsize=7, rotation=slant)
+            self.drawn.set_xlim(-0.5, len(self.categories) - 0.5)
+        else:
+            self.drawn.set_yticks(
+                range(len(self.categories)), map(literal, self.categories), fontsize=7
+            )
+            self.drawn.set_ylim(-0.5, len(self.categories) - 0.5)
+
+
+def grid(sweeps: Sequence[Sweep], share_y: bool = False) -> tuple["Drawing", list[Panel]]:
+    """A drawing, and its panels, in the order of the sweeps' hyperparameters."""
+    every = [(k, sweep, axis) for k, sweep in enumerate(sweeps) for axis in sweep.axes]
+    names = list(dict.fromkeys(axis.name for _, _, axis in every))
     width = 2.6 if len(names) > 1 else 4.0
-    drawing, panels = plots.grid(len(names), _COLUMNS, (width, 2.3), share_y=share_y)
-    for panel in panels:
+    drawing, drawn = plots.grid(len(names), COLUMNS, (width, 2.3), share_y=share_y)
+    panels = []
+    for name, panel in zip(names, drawn, strict=True):
         panel.tick_params(labelsize=7)
-    return drawing, dict(zip(names, panels, strict=True))
-
-
-def having(sweeps: Sequence[Sweep], name: str) -> list[tuple[int, Sweep, Axis]]:
-    """The sweeps that have a hyperparameter, each with its number."""
-    return [
-        (k, sweep, axis)
-        for k, sweep in enumerate(sweeps)
-        for axis in sweep.axes
-        if axis.name == name
-    ]
+        members = [member for member in every if member[2].name == name]
+        categories = _categories([axis for _, _, axis in members])
+        panels.append(Panel(name, panel, members, categories))
+    return drawing, panels
 
 
 def texts(axis: Axis) -> list[str]:
     """The values where the hyperparameter has an effect, as people read them."""
-    used = (value for value, on in zip(axis.values, axis.active, strict=True) if on)
-    return [hyperparameters.text(value) for value in used]
+    return [hyperparameters.text(value) for value in axis.used]
 
 
 def numbers(axis: Axis) -> np.ndarray:
     """The same as numbers."""
-    used = (value for value, on in zip(axis.values, axis.active, strict=True) if on)
-    return np.array(list(used), np.float64)
+    return np.array(axis.used, np.float64)
 
 
-def categories_of(axes: Sequence[Axis]) -> list[str] | None:
-    """All values of a panel whose values are told apart, in order; None: they are measured."""
+def _categories(axes: Sequence[Axis]) -> list[str] | None:
     if all(axis.scale.categories is None for axis in axes):
         return None
     named = [text for axis in axes for text in (axis.scale.categories or texts(axis))]
-    return _sorted_numbers(dict.fromkeys(named))
-
-
-def _sorted_numbers(names: Iterable[str]) -> list[str]:
-    """By size if all are numbers, else as they are."""
     try:
-        return sorted(names, key=float)
+        return sorted(dict.fromkeys(named), key=float)
     except ValueError:
-        return list(names)
+        return [*dict.fromkeys(named)]
 
 
-def _shifted(axis: Axis, categories: Sequence[str], middle: float) -> np.ndarray:
-    """Places of categories, so far beside them, spread so that equal scores can be told apart."""
-    spread = plots.jitter(int(axis.active.sum()), 0.15)
-    return np.array([categories.index(text) for text in texts(axis)]) + spread + middle
-
-
-def measure(panel: "Axes", side: str, axes: Sequence[Axis]) -> None:
-    """Gives the x or y axis of a panel the scale and the range that its values were drawn from."""
+def _measure(panel: "Axes", side: str, axes: Sequence[Axis]) -> None:
     drawn = np.concatenate([numbers(axis) for axis in axes])
     known = [(axis.scale.low, axis.scale.high) for axis in axes]
     ends = [end for pair in known for end in pair if end is not None] + drawn.tolist()
@@ -140,10 +142,3 @@ def measure(panel: "Axes", side: str, axes: Sequence[Axis]) -> None:
     ticks = getattr(panel, f"{side}axis").get_major_locator()
     whole = all(axis.scale.whole for axis in axes)
     ticks.set_params(nbins=5, integer=whole)  # more labels run into one another
-
-
-def name_ticks(panel: "Axes", categories: Sequence[str]) -> None:
-    """Categories as labels, aslant where they would run into one another."""
-    slant = 20 if sum(map(len, categories)) > _LETTERS else 0
-    panel.set_xticks(range(len(categories)), map(literal, categories), fontsize=7, rotation=slant)
-    panel.set_xlim(-0.5, len(categories) - 0.5)

@@ -1,16 +1,21 @@
-"""Which files are logs, of which program, and their scores as one table."""
+"""Which files are logs, of which program, and the scores in all of them."""
 
-import functools
+import dataclasses
+import fnmatch
 import itertools
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from jaxeval.data import text
-from jaxeval.errors import DataError, JaxevalError, parsing
-from jaxeval.runs.logs import helm, inspect_logs, lm_eval, openai_evals, predictions, tables
-from jaxeval.runs.logs.records import Keys, Notes, Reader, Record, Source
-from jaxeval.runs.logs.tables import LogTable
+from jaxeval.errors import DataError, JaxevalError, argument, parsing, printable
+from jaxeval.runs import cube, items
+from jaxeval.runs.imported import collector_paused, listed
+from jaxeval.runs.layout import Layout
+from jaxeval.runs.logs import inspect_logs, lm_eval, predictions, programs
+from jaxeval.runs.logs.collecting import Collector
+from jaxeval.runs.logs.records import Reader, Source
+from jaxeval.runs.scores import Scores
 
 _HEAD = 1 << 16
 _MOST_FILES = 100_000
@@ -22,36 +27,63 @@ _EXPECTED = (
     "samples_*.jsonl of lm-evaluation-harness (--log_samples), .eval or .json of Inspect, "
     "per_instance_stats.json of HELM, .jsonl of openai/evals or of predictions, .csv of items"
 )
+_MOST_NAMED = 4
 
 
-def read(paths: Sequence[str], keys: Keys | None = None, tasks: Sequence[str] = ()) -> LogTable:
+def read(paths: Sequence[str], layout: Layout | None = None) -> Scores:
     """The scores of all logs in files and folders.
 
     Args:
       paths: PATH or NAME=PATH: all logs there are of the model NAME, each a run of it.
-      tasks: only these, or of these patterns; none: all.
 
     Raises:
-      DataError: naming the file; no log among them; no such task.
+      DataError: naming the file; no log among them; no such task; as of `cube.scores`.
     """
-    keys, notes = keys or Keys(), Notes()
-    any_lines = bool(keys.columns)
-    sources = dict.fromkeys(source for path in paths for source in _sources(path, any_lines))
+    layout = layout or Layout()
     by_path: dict[Path, Source] = {}
-    for source in sources:  # one that was named twice is read once
-        first = by_path.setdefault(source.path.resolve(), source)
+    for source in (of for path in paths for of in _sources(path, bool(layout.columns))):
+        first = by_path.setdefault(source.path.resolve(), source)  # named twice: read once
         if source.model and first.model and first.model != source.model:
             message = f"named as a run of {first.model} and of {source.model}; expected each once"
             raise DataError(message, source.path)
     readers = {source: _reader(source.path, True) for source in by_path.values()}
-    of_inspect = [s for s, reader in readers.items() if reader is inspect_logs.read]
-    kept = {*inspect_logs.latest(of_inspect, notes)}
-    logs = [
-        (source, functools.partial(_records, source, reader, keys))
-        for source, reader in readers.items()
-        if reader is not None and (reader is not inspect_logs.read or source in kept)
-    ]
-    return tables.of_logs(logs, notes, tasks)
+    collector = Collector(lambda task: _is_wanted(task, layout.tasks))
+    of_inspect = [source for source, reader in readers.items() if reader is inspect_logs.read]
+    replaced = {*of_inspect} - {*inspect_logs.latest(of_inspect, collector.notes)}
+    with collector_paused():
+        for source, reader in readers.items():
+            if reader is not None and source not in replaced:
+                with parsing("cannot be read", source.path, passing=(JaxevalError, MemoryError)):
+                    collector.read(source, reader, layout)
+    for name in layout.tasks:
+        if not any(_is_wanted(task, [name]) for task in collector.tasks):
+            said = f"no task {name!r} in the logs; expected one of {listed(collector.tasks)}"
+            raise DataError(f"{argument('task')}: {said}")
+    count = len(collector.sources)
+    more = [f"{len(paths) - _MOST_NAMED} more"] if len(paths) > _MOST_NAMED else []
+    named = ", ".join([*map(printable, paths[:_MOST_NAMED]), *more])
+    rows = collector.rows(f"{count} log{'s' if count > 1 else ''}: {named}")
+    return _of_all(cube.scores(rows, layout))
+
+
+def _of_all(scores: Scores) -> Scores:
+    """The tasks that all models have; the others are left out with a warning.
+
+    Raises:
+      DataError: there is none.
+    """
+    warnings, data_sets = [*scores.warnings], []
+    for data in scores.data_sets:
+        lacking = [model for model in scores.models if model not in data.models]
+        if lacking:
+            head = f"task {data.name}: " if data.name else ""
+            warnings.append(f"{head}no log of {listed(lacking)}; left out")
+        else:
+            data_sets.append(data)
+    if not data_sets:
+        said = "; ".join(warnings[:4])
+        raise DataError(f"no task and metric that {listed(scores.models)} all have: {said}")
+    return dataclasses.replace(scores, data_sets=tuple(data_sets), warnings=tuple(warnings))
 
 
 def files(paths: Sequence[str], any_lines: bool = False) -> list[Path]:
@@ -63,12 +95,12 @@ def files(paths: Sequence[str], any_lines: bool = False) -> list[Path]:
     return [source.path for path in paths for source in _sources(path, any_lines)]
 
 
-def _records(source: Source, reader: Reader, keys: Keys, notes: Notes) -> Iterator[Record]:
-    with parsing("cannot be read", source.path, passing=(JaxevalError, MemoryError)):
-        yield from reader(source, keys, notes)
+def _is_wanted(task: str, asked: Sequence[str]) -> bool:
+    """Whether a task is asked for, by its name or a pattern (`mmlu_*`)."""
+    return not asked or any(task == name or fnmatch.fnmatchcase(task, name) for name in asked)
 
 
-def _sources(argument: str, any_lines: bool) -> list[Source]:
+def _sources(given: str, any_lines: bool) -> list[Source]:
     """The logs of an argument.
 
     Args:
@@ -77,29 +109,29 @@ def _sources(argument: str, any_lines: bool) -> list[Source]:
     Raises:
       DataError: no such file, or none in it.
     """
-    model, equals, rest = argument.partition("=")
-    if Path(argument).exists() or not equals:
-        model, rest = "", argument  # HELM's folders have = in their names
+    model, equals, rest = given.partition("=")
+    if Path(given).exists() or not equals:
+        model, rest = "", given  # HELM's folders have = in their names
     if not rest:
-        raise DataError(f"--log {argument}: expected a path, found none")
+        raise DataError(f"{given}: expected a path, found none")
     path = Path(rest)
     if path.is_file():
         text.refuse_pointer(path)
         if _reader(path, True) is None:
             raise DataError(f"no log of an evaluation; expected {_EXPECTED}", path)
-        return [Source(path, "", model)]
+        return [Source(path, model)]
     if not path.is_dir():
         raise text.no_file(path)
     files = [*itertools.islice(_files(path), _MOST_FILES + 1)]
     if len(files) > _MOST_FILES:
         raise DataError(f"more than {_MOST_FILES} files; name a smaller folder", path)
-    others = {f for f in files if f.suffix in predictions.TABLES and not predictions.is_table(f)}
+    others = {f for f in files if f.suffix in items.TABLES and not items.is_table(f)}
     logs = [f for f in files if f not in others and _reader(f, any_lines) is not None]
     if not logs:
         only = any(lm_eval.RESULTS.fullmatch(file.name) for file in files)
         hint = "results without samples: run lm_eval with --log_samples" if only else _EXPECTED
         raise DataError(f"no log of items in it; expected {hint}", path)
-    return [Source(f, str(f.relative_to(path).with_suffix("")), model) for f in logs]
+    return [Source(file, model) for file in logs]
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -116,32 +148,25 @@ def _reader(path: Path, any_lines: bool) -> Reader | None:
     Args:
       any_lines: whether JSON lines are predictions though they look like none.
     """
-    if path.suffix in _SUFFIXES and (_is_named(path) or path.suffix != ".json"):
-        text.refuse_pointer(path)
+    of_helm, of_lm_eval = path.name == programs.HELM, lm_eval.is_log(path)
+    named = of_helm or of_lm_eval or _INSPECT.match(path.name)
+    if path.suffix in _SUFFIXES and (named or path.suffix != ".json"):
+        text.refuse_pointer(path)  # other JSON may be there, such as a model's
     if path.suffix == ".eval":
         return inspect_logs.read
-    if helm.is_log(path):
-        return helm.read
-    if lm_eval.is_log(path):
+    if of_helm:
+        return programs.read_helm
+    if of_lm_eval:
         return lm_eval.read
-    if path.suffix in predictions.TABLES:
+    if path.suffix in items.TABLES:
         return predictions.read
     if path.suffix not in _SUFFIXES:
         return None
-    head = _head(path)
+    with parsing("cannot be read", path, passing=(MemoryError,)), path.open("rb") as file:
+        head = file.read(_HEAD)
     if path.suffix == ".json" and _EVAL_LOG.match(head) and b'"eval"' in head:
         return inspect_logs.read
     if head.startswith(b'{"spec"'):
-        return openai_evals.read
+        return programs.read_evals
     lines = path.suffix != ".json" or b"\n{" in head
     return predictions.read if lines and (any_lines or _ANSWERS.search(head)) else None
-
-
-def _is_named(path: Path) -> bool:
-    """Whether a file is named as a log is: other JSON may be there, such as a model's."""
-    return bool(_INSPECT.match(path.name) or lm_eval.is_log(path) or helm.is_log(path))
-
-
-def _head(path: Path) -> bytes:
-    with parsing("cannot be read", path, passing=(MemoryError,)), path.open("rb") as file:
-        return file.read(_HEAD)

@@ -1,49 +1,30 @@
-"""What all readers of logs give: a score of a sample of an item, in a run of a model."""
+"""What readers of logs give: a score of an answer to an item."""
 
 import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from jaxeval.errors import DataError, printable
+from jaxeval.errors import DataError
 from jaxeval.files import Json
+from jaxeval.runs.layout import Layout
+from jaxeval.runs.scores import Status
 
-Status = Literal["scored", "unscored", "failed"]
-_IMMATERIAL = {
-    *("device", "batch_size", "max_batch_size", "parallelize", "num_concurrent", "base_url"),
-    *("max_connections", "max_retries", "timeout", "attempt_timeout", "swap_space"),
-    *("tensor_parallel_size", "data_parallel_size", "gpu_memory_utilization"),
-}
-_IMMATERIAL_STARTS = ("device_map", "max_memory")
-STATUSES: tuple[Status, ...] = ("scored", "unscored", "failed")
+Notes = Counter[str]  # what a user should know of the logs, and how often
 
 
 class Source(NamedTuple):
     """A log, as it was asked for.
 
     Attributes:
-      name: of the file in the folder that was named; "" if it was itself named.
-      model: its model's name by --log NAME=PATH; "": the log says.
+      model: its model's name by NAME=PATH; "": the log says.
     """
 
     path: Path
-    name: str = ""
     model: str = ""
-
-
-class Keys(NamedTuple):
-    """Keys of what is read of logs beside the scores.
-
-    Attributes:
-      cluster: key of an item's data that says to which cluster it belongs; "": none.
-      columns: role -> key, of JSON lines of predictions.
-    """
-
-    cluster: str = ""
-    columns: Mapping[str, str] = {}
 
 
 class Record(NamedTuple):
@@ -51,23 +32,20 @@ class Record(NamedTuple):
 
     Attributes:
       model: as the log names it.
-      task: "" unknown.
-      metric: "" with "failed": of all metrics.
+      dataset: the task; "" unknown.
+      metric: "" of a failed answer: of all metrics.
       run: what tells runs within a log apart; "" where it holds one.
-      run_id: what names the run in other logs too, as where several files are parts of one run; ""
-        unknown.
       sample: number of the answer, where a run answers an item several times.
       content: hash of what the item asks; "" unknown.
       prompt: hash of all else in which one item can differ between two logs; "" unknown.
-      status: "failed": the item ended in an error; "unscored": its scorer gave nothing.
-      higher_is_better: None: unknown.
-      file: name of the log, which is that of the task where several models have one.
-      run_name: what a user calls the run, on all tasks alike; "" without a name.
+      run_id: what names the run in other logs too, as where several files are parts of one run.
+      name: what a user calls the run, on all tasks alike.
+      unplaced: nothing says which task or run of its model a score is of.
       settings: of the model beside its name, as of `settings`; None: unknown.
     """
 
     model: str
-    task: str
+    dataset: str
     metric: str
     item: str
     score: float
@@ -76,16 +54,15 @@ class Record(NamedTuple):
     cluster: str = ""
     content: str = ""
     prompt: str = ""
-    status: Status = "scored"
-    higher_is_better: bool | None = None
+    status: Status = Status.SCORED
     run_id: str = ""
-    file: str = ""
-    run_name: str = ""
-    settings: frozenset[str] | None = None
+    name: str = ""
+    unplaced: bool = False
+    higher_is_better: bool | None = None
+    settings: str | None = None
 
 
-Notes = Counter[str]  # what a user should know of the logs, and how often
-Reader = Callable[[Source, Keys, Notes], Iterator[Record]]
+Reader = Callable[[Source, Layout, Notes], Iterator[Record]]
 
 
 def digest(tree: Json) -> str:
@@ -97,56 +74,39 @@ def digest(tree: Json) -> str:
 def _without_ids(tree: Json) -> Json:
     if isinstance(tree, Mapping):
         return {key: _without_ids(value) for key, value in tree.items() if key != "id"}
-    if isinstance(tree, list):
-        return [_without_ids(value) for value in tree]
-    return tree
+    return [_without_ids(value) for value in tree] if isinstance(tree, list) else tree
 
 
 def cluster_of(
-    data: object, keys: Keys, source: Source, item: str, line: int | None = None
+    data: object, layout: Layout, source: Source, item: str, line: int | None = None
 ) -> str:
     """The cluster of an item, by its own data.
 
     Raises:
       DataError: the item does not say.
     """
-    if not keys.cluster:
+    if not layout.cluster:
         return ""
-    value = data.get(keys.cluster) if isinstance(data, Mapping) else None
+    known = data if isinstance(data, Mapping) else {}
+    value = known.get(layout.cluster)
     if value is not None and not isinstance(value, Mapping | list):
         return str(value)
-    known = [*data] if isinstance(data, Mapping) else []
-    if keys.cluster in known:
-        kind = "null" if value is None else "a list" if isinstance(value, list) else "an object"
-        message = f"{keys.cluster!r} is {kind}; expected a name or a number to cluster it by"
-    else:
-        names = ", ".join(map(str, known[:12])) or "none"
-        message = f"no {keys.cluster!r} to cluster it by; its keys are {names}"
-    raise DataError(f"item {item:.60}: {message}", source.path, line)
+    said = f"no {layout.cluster!r} to cluster it by"
+    if layout.cluster in known:
+        said = f"{layout.cluster!r} is no name or number to cluster it by"
+    names = ", ".join(map(str, [*known][:12])) or "none"
+    raise DataError(f"item {item:.60}: {said}; its keys are {names}", source.path, line)
 
 
-def settings(given: Json) -> frozenset[str]:
-    """What makes two models of one name different: `key=value` of each.
-
-    Seeds, and what changes speed alone, do not count.
-    """
-    material = _material(given)
-    items = material.items() if isinstance(material, Mapping) else ()
-    return frozenset(f"{key}={value}" for key, value in items)
-
-
-def _material(tree: Json) -> Json:
-    """The same without keys that are immaterial or have no value, in its objects too."""
-    if not isinstance(tree, Mapping):
-        return tree
-    return {
-        key: _material(value)
-        for key, value in sorted(tree.items())
-        if value is not None
-        and "seed" not in key
-        and key not in _IMMATERIAL
-        and not key.startswith(_IMMATERIAL_STARTS)
-    }
+def settings(*given: Json) -> str:
+    """What makes two models of one name different, as text; seeds do not count."""
+    found = []
+    for tree in given:
+        words = tree.split(",") if isinstance(tree, str) else []
+        if isinstance(tree, Mapping):
+            words = [f"{key}={value}" for key, value in sorted(tree.items()) if value is not None]
+        found += [word for word in words if word and "seed" not in word.partition("=")[0]]
+    return ",".join(found)
 
 
 def label(value: object, what: str, source: Source, line: int | None = None) -> str:
@@ -158,7 +118,7 @@ def label(value: object, what: str, source: Source, line: int | None = None) -> 
     if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
         message = f"{what}: expected a name or a number, found {str(value)[:40]!r}"
         raise DataError(message, source.path, line)
-    return printable(str(value))
+    return str(value)
 
 
 def sample(value: object, source: Source, line: int | None = None) -> int:
@@ -173,17 +133,6 @@ def sample(value: object, source: Source, line: int | None = None) -> int:
         message = f"expected a whole number of an answer, found {str(value)[:40]!r}"
         raise DataError(message, source.path, line)
     return value
-
-
-def note_settings(model: str, settings: Sequence[frozenset[str]], notes: Notes) -> None:
-    """Notes, once, logs of one model and task that differ in how the model was made."""
-    common = frozenset.intersection(*settings)
-    if len(settings) > 1:
-        differ = "; ".join(", ".join(sorted(of - common)) or "none of these" for of in settings)
-        notes[
-            f"logs of {model} differ in more than seeds ({differ}) and are taken for one model; "
-            "--log NAME=PATH tells them apart"
-        ] = 1
 
 
 def note_lost(held: int, answered: object, source: Source, notes: Notes) -> None:

@@ -1,62 +1,36 @@
-"""Items, runs and samples in one model: means and differences, suites of tasks, plans.
+"""Items, runs and answers in one model: means and differences, studies of data sets, plans.
 
 from jaxeval.stats import items
 
-items.mean(scores, clusters=passages)  # [items], [items, runs] or [items, runs, samples]
+items.mean(scores, clusters=passages)  # [items], [items, runs] or [items, runs, answers]
 items.difference(a, b, over=["items", "runs"])
 """
 
-from jaxeval.stats.items.comparing import bootstrap, paired_tests, sign_flips
-from jaxeval.stats.items.estimates import difference, mean
-from jaxeval.stats.items.pilots import Pilot, pilot
-from jaxeval.stats.items.places import Place
-from jaxeval.stats.items.planning import (
-    Costs,
-    Design,
-    Plan,
-    millers_items,
-    plan,
-    power,
-    required_items,
-)
+from jaxeval.stats.items.differences import difference
+from jaxeval.stats.items.estimates import Estimate, Sizes, mean
+from jaxeval.stats.items.pilots import Pilot, Size, Spread, pilot, spread
+from jaxeval.stats.items.planning import Design, Plan, plan, power, required_items
 from jaxeval.stats.items.proportions import proportion
-from jaxeval.stats.items.results import Estimate, Factor, Sizes
-from jaxeval.stats.items.spreads import Size, Spread, spread
-from jaxeval.stats.items.suites import OverallPair, Suite, TaskPair
-from jaxeval.stats.items.suites import compare as compare_tasks
-from jaxeval.stats.items.task_means import Task, difference_over_tasks, mean_difference
+from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.items.variances import Components, components
 
 __all__ = [
     "Components",
-    "Costs",
     "Design",
     "Estimate",
-    "Factor",
-    "OverallPair",
+    "ItemStudy",
     "Pilot",
-    "Place",
     "Plan",
     "Size",
     "Sizes",
     "Spread",
-    "Suite",
-    "Task",
-    "TaskPair",
-    "bootstrap",
-    "compare_tasks",
     "components",
     "difference",
-    "difference_over_tasks",
     "mean",
-    "mean_difference",
-    "millers_items",
-    "paired_tests",
     "pilot",
     "plan",
     "power",
     "proportion",
     "required_items",
-    "sign_flips",
     "spread",
 ]

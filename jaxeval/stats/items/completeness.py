@@ -1,83 +1,256 @@
-"""Whether models answered enough of the items for a verdict: what is not answered may be hard."""
+"""What of the items is compared: runs that are no copies, items that all models answered.
 
-from collections.abc import Iterator, Sequence
+And whether models answered enough of them for a verdict: what is not answered may be hard.
+"""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from jaxeval.runs.item_scores import Paired, TaskScores
+from jaxeval.errors import DataError
+from jaxeval.runs import metrics
+from jaxeval.runs.imported import listed
+from jaxeval.runs.scores import DataSetScores, Direction, Scores, Status
 
-MOST_MISSING = 0.05  # of a model's answers on a task
-
-
-def reasons(paired: Paired) -> tuple[str, ...]:
-    """Why nothing is said of the first model against the second, a sentence part each."""
-    first, *_ = paired.models
-    absent = paired.absent.get(first, ())
-    lines = [f"{first} has no scores on {task or 'a task'}" for task in absent]
-    lines += [
-        f"{task or 'a task'} is left out, since the models have different metrics of it"
-        for task in paired.without_metric
-        if task not in absent
-    ]
-    for task in paired.tasks:
-        lines += _too_many(task, paired.models[:2])
-    return tuple(lines)
+MOST_MISSING = 0.05  # of a model's answers on a data set
 
 
-def _too_many(task: TaskScores, models: tuple[str, ...]) -> Iterator[str]:
-    on_task = f" on {task.task}" if task.task else ""
-    for model in models:
-        share = missing(task, model)
-        if share > MOST_MISSING:
-            yield (
-                f"{100 * share:.3g} % of {model}'s answers{on_task} failed, have no score or are "
-                f"lacking, more than {100 * MOST_MISSING:g} %"
+@dataclasses.dataclass(frozen=True)
+class DataSetCounts:
+    """What is compared on a data set, and what is not; by model.
+
+    Attributes:
+      items: of which every model has a score; `left_out`: the others.
+      clusters: of the items compared; None where none are known.
+      runs, samples: numbers of runs, and the most answers of a run to an item.
+      failed, unscored: answers that ended in an error, and that no score was given.
+      failed_items: items of which an answer ended in an error.
+      lacking: ids of items of the others that a model has no answer to.
+      copies: runs left out, whose every score is that of another run.
+      alike: runs of which the same holds, but which have names of their own.
+      missing: share of the answers to all items that failed, have no score or are lacking.
+    """
+
+    data_set: str
+    metric: str
+    higher_is_better: bool
+    direction: Direction
+    items: int
+    left_out: int
+    clusters: int | None
+    runs: Mapping[str, int]
+    samples: int
+    failed: Mapping[str, int]
+    unscored: Mapping[str, int]
+    failed_items: Mapping[str, int]
+    lacking: Mapping[str, tuple[str, ...]]
+    copies: Mapping[str, int]
+    alike: Mapping[str, int]
+    missing: Mapping[str, float]
+
+
+def prepared(scores: Scores) -> tuple[list[DataSetScores], list[DataSetCounts]]:
+    """The data sets without copies of runs and without items that a model has no score of.
+
+    Raises:
+      DataError: no data set or item that all models have, or scores of two scales.
+    """
+    complete = [of for of in scores.data_sets if len(of.models) == len(scores.models)]
+    if not complete:
+        raise DataError(f"no data set that {listed(scores.models)} all have", scores.source)
+    unique, copies, alike = without_copies(complete)
+    found, counts = [], []
+    for k, (before, whole) in enumerate(zip(complete, unique, strict=True)):
+        data = common(whole)
+        if not data.items:
+            raise DataError(
+                f"{_of(data.name)}no item that {listed(scores.models)} all have a score of"
             )
+        refuse_scales(data)
+        found.append(data)
+        counts.append(_counts(before, whole, data, copies[k], alike[k]))
+    return found, counts
 
 
-def missing(task: TaskScores, model: str) -> float:
-    """The share of a model's answers to all items that failed, have no score or are lacking.
+def common(data: DataSetScores) -> DataSetScores:
+    """The same without the items that a model has no score of: all means are of the same items."""
+    scored = [~np.isnan(of.scores).all((1, 2)) for of in data.models.values()]
+    kept = np.all(scored, axis=0)
+    return dataclasses.replace(
+        data,
+        items=tuple(np.array(data.items, object)[kept].tolist()),
+        clusters=None if data.clusters is None else data.clusters[kept],
+        models={
+            model: dataclasses.replace(of, scores=of.scores[kept], status=of.status[kept])
+            for model, of in data.models.items()
+        },
+    )
+
+
+def _counts(
+    before: DataSetScores,
+    whole: DataSetScores,
+    data: DataSetScores,
+    copies: Mapping[str, int],
+    alike: Mapping[str, int],
+) -> DataSetCounts:
+    """Of a data set as it was read, without copies, and without items that one lacks."""
+    status = {model: of.status for model, of in before.models.items()}
+    cubes = {model: of.scores for model, of in data.models.items()}
+    return DataSetCounts(
+        *(data.name, data.metric, data.higher_is_better, data.direction),
+        items=len(data.items),
+        left_out=len(before.items) - len(data.items),
+        clusters=None if data.clusters is None else len({*data.clusters.tolist()}),
+        runs={model: cube.shape[1] for model, cube in cubes.items()},
+        samples=max(cube.shape[2] for cube in cubes.values()),
+        failed={m: int(np.sum(of == Status.FAILED)) for m, of in status.items()},
+        unscored={m: int(np.sum(of == Status.UNSCORED)) for m, of in status.items()},
+        failed_items={
+            m: int(np.sum((of == Status.FAILED).any((1, 2)))) for m, of in status.items()
+        },
+        lacking={
+            m: tuple(before.items[k] for k in np.flatnonzero((of == Status.ABSENT).all((1, 2))))
+            for m, of in status.items()
+        },
+        copies=copies,
+        alike=alike,
+        missing={model: _missing(of.scores) for model, of in whole.models.items()},
+    )
+
+
+def _missing(scores: np.ndarray) -> float:
+    """The share of a model's answers [I, R, K] to all items that have no score.
 
     Of every run as many answers to an item are expected as more than 5 % of its items have; of a
     run without any as many as of the others.
     """
-    answered = task.answered.get(model)
-    if answered is None:
-        answered = np.sum(~np.isnan(task.scores[model]), 2)
+    answered = np.sum(~np.isnan(scores), 2)
     usual = np.array([_usual(of_run) for of_run in answered.T])
     expected = np.where(usual > 0, usual, usual.max())
-    asked = (len(task.items) + task.left_out) * int(expected.sum())
+    asked = len(scores) * int(expected.sum())
     return 1 - int(np.minimum(answered, expected).sum()) / asked if asked else 1.0
 
 
 def _usual(answers: np.ndarray) -> int:
-    """The most answers to an item, of [items] of a run, that more than 5 % of these have."""
+    """The most answers to an item, of [I] of a run, that more than 5 % of these have."""
     counts = np.sort(answers[answers > 0])[::-1]
     return int(counts[int(MOST_MISSING * len(counts))]) if len(counts) else 0
 
 
-def warnings(task: TaskScores) -> list[str]:
-    """What was left out of a task, and runs that are copies of one another."""
-    head = f"task {task.task}: " if task.task else ""
-    lines = []
-    if task.left_out:
-        lacking = [f"{m} lacks {_some(items)}" for m, items in task.lacking.items() if items]
+def without_copies(
+    data_sets: Sequence[DataSetScores],
+) -> tuple[list[DataSetScores], list[dict[str, int]], list[dict[str, int]]]:
+    """The same with one run of those that are copies of one another (greedy decoding).
+
+    A copy has the score of an earlier run on every item of a data set, and scores that vary: runs
+    that are right on all items of an easy one are runs, unless run r is a copy on all others. Runs
+    with names stay, and are counted, unless all of a model's are alike on all data sets.
+
+    Returns:
+      The data sets; model -> copies that were left out, and that stay, of each.
+    """
+    models = [{**data.models} for data in data_sets]
+    copies: list[dict[str, int]] = [{} for _ in data_sets]
+    alike: list[dict[str, int]] = [{} for _ in data_sets]
+    for model in dict.fromkeys(model for data in data_sets for model in data.models):
+        cubes = [of[model].scores for of in models]
+        found = _copies(cubes)
+        named = any("name" in of[model].labels for of in models)
+        differ = any(len(of) < cube.shape[1] - 1 for of, cube in zip(found, cubes, strict=True))
+        stay = named and differ
+        for k, here in enumerate(found):
+            (alike if stay else copies)[k][model] = len(here)
+            if here and not stay:
+                left = np.setdiff1d(np.arange(models[k][model].runs), here)
+                models[k][model] = models[k][model].chosen(left)
+    whole = [
+        dataclasses.replace(data, models=of) for data, of in zip(data_sets, models, strict=True)
+    ]
+    return whole, copies, alike
+
+
+def _copies(cubes: Sequence[np.ndarray]) -> list[list[int]]:
+    """On each data set, runs of a model, of its scores [I, R, K], that are copies of earlier."""
+    varying = [{r for r in range(cube.shape[1]) if _varies(cube[:, r])} for cube in cubes]
+    repeated = [_repeated(cube) for cube in cubes]
+    new = set().union(*(of - again for of, again in zip(varying, repeated, strict=True)))
+    copies = set().union(*varying) - new
+    return [sorted(again & (of | copies)) for again, of in zip(repeated, varying, strict=True)]
+
+
+def _repeated(cube: np.ndarray) -> set[int]:
+    """Runs that have all scores of an earlier one."""
+    first: dict[bytes, int] = {}
+    runs = range(cube.shape[1])
+    return {run for run in runs if first.setdefault(cube[:, run].tobytes(), run) != run}
+
+
+def _varies(scores: np.ndarray) -> bool:
+    known = scores[~np.isnan(scores)]
+    return bool(known.size and known.min() < known.max())
+
+
+def refuse_scales(data: DataSetScores) -> None:
+    """Raises DataError for fractions of one model beside percentages of another."""
+    if metrics.unit_of(data.metric.split("/")[0]) != "fraction":  # error rates may be above 1
+        return
+    largest = {model: float(np.nanmax(of.scores)) for model, of in data.models.items()}
+    above = [model for model, top in largest.items() if top > 1]
+    below = [model for model, top in largest.items() if 0 < top <= 1]
+    if above and below:
+        raise DataError(
+            f"{_of(data.name)}{data.metric} of {above[0]} is above 1, that of {below[0]} is not; "
+            "expected one scale, such as fractions"
+        )
+
+
+def reasons(scores: Scores, counts: Sequence[DataSetCounts]) -> tuple[str, ...]:
+    """Why nothing is said of the first model against the second, a sentence part each."""
+    first, *_ = scores.models
+    absent = scores.absent.get(first, ())
+    lines = [f"{first} has no scores on {name or 'a task'}" for name in absent]
+    lines += [
+        f"{name or 'a task'} is left out, since the models have different metrics of it"
+        for name in scores.without_metric
+        if name not in absent
+    ]
+    for of in counts:
+        on_task = f" on {of.data_set}" if of.data_set else ""
+        lines += [
+            f"{100 * of.missing[model]:.3g} % of {model}'s answers{on_task} failed, have no score "
+            f"or are lacking, more than {100 * MOST_MISSING:g} %"
+            for model in scores.models[:2]
+            if of.missing[model] > MOST_MISSING
+        ]
+    return tuple(lines)
+
+
+def warnings(of: DataSetCounts) -> Iterator[str]:
+    """What was left out of a data set, and runs that are copies of one another."""
+    head = _of(of.data_set)
+    if of.left_out:
+        lacking = [f"{m} lacks {_some(items)}" for m, items in of.lacking.items() if items]
         why = f": {'; '.join(lacking)}" if lacking else ""
-        lines.append(f"{head}{task.left_out} items are left out{why}")
-    for what, counts in (("ended in an error", task.failed), ("have no score", task.unscored)):
-        said = ", ".join(f"{n} of {model}" for model, n in counts.items() if n)
-        if said:
-            lines.append(f"{head}answers that {what}: {said}")
-    for model, cube in task.scores.items():
-        copies, alike = task.copies.get(model, 0), task.alike.get(model, 0)
+        yield f"{head}{of.left_out} items are left out{why}"
+    for what, counts in (("ended in an error", of.failed), ("have no score", of.unscored)):
+        if said := ", ".join(f"{n} of {model}" for model, n in counts.items() if n):
+            yield f"{head}answers that {what}: {said}"
+    for model, runs in of.runs.items():
+        copies, alike = of.copies.get(model, 0), of.alike.get(model, 0)
         if copies or alike:
-            count = f"{copies + alike} of {cube.shape[1] + copies}"
             become = "left out" if copies else "no runs of their own"
-            lines.append(
+            yield (
                 f"{head}runs of {model} that have the same score as another on every item: "
-                f"{count}; decoding that draws nothing gives copies, which are {become}"
+                f"{copies + alike} of {runs + copies}; decoding that draws nothing gives copies, "
+                f"which are {become}"
             )
-    return lines
+
+
+def _of(name: str) -> str:
+    """How a message on a data set begins."""
+    return f"task {name}: " if name else ""
 
 
 def _some(items: Sequence[str]) -> str:

@@ -11,8 +11,8 @@ import functools
 
 import numpy as np
 
-from jaxeval.stats.items import errors_of_means
-from jaxeval.stats.items.errors_of_means import Part, Parts, RunPart
+from jaxeval.stats.items import parts as parts_of
+from jaxeval.stats.items.parts import Part, Parts, RunPart
 
 _POINTS, _GENERATOR = 1_024, 363  # of Korobov's lattice, the best of 19 tried
 _WILSON_HILFERTY = 50.0  # df from which their approximation errs by less than 1e-4
@@ -51,7 +51,7 @@ def over_both(
         )
         for k in (1, 2)
     )
-    part = errors_of_means.total(Parts(of_items, of_models), ("items", "runs"))
+    part = parts_of.total(Parts(of_items, of_models), ("items", "runs"))
     true = items + between - interaction
     limit = _critical(part.df, alpha) * np.sqrt(part.variance / true)
     shift = difference / np.sqrt(true)

@@ -1,4 +1,4 @@
-"""A model's mean over items and runs, and the difference of two models, with honest errors.
+"""A model's mean over items and runs, with an honest error.
 
 Scores are crossed: every run answers every item, x_ir = mean + item + run + rest. What a standard
 error speaks of is named by `over`:
@@ -10,26 +10,175 @@ error speaks of is named by `over`:
 Notation: I items, R runs, C clusters.
 """
 
-import math
+import dataclasses
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from jaxeval.errors import DataError
 from jaxeval.stats import crossed
-from jaxeval.stats.items import errors_of_means, pairs, proportions, results, tables
-from jaxeval.stats.items.errors_of_means import Part, Parts
-from jaxeval.stats.items.results import Estimate, Factor, Sizes
-from jaxeval.stats.items.tables import Groups, Labels, Scores, Table
-from jaxeval.stats.results import Interval, fraction, no_interval
+from jaxeval.stats.items import cells, proportions
+from jaxeval.stats.items import parts as parts_of
+from jaxeval.stats.items.cells import Groups, Labels, Scores, Table
+from jaxeval.stats.items.parts import Part, Parts
+from jaxeval.stats.results import Interval, Wrong, fraction, no_interval
+from jaxeval.stats.rules import Factor
 
-_T = "t, Satterthwaite"
+FACTORS: tuple[Factor, ...] = ("items", "runs")
+FEW_CLUSTERS = 30
+_OFTEN_MISSING = 0.05
+T = "t, Satterthwaite"
 _QUARTER = 0.25  # of an item
-_ROUNDING = 1e-12  # of the largest score
-_UNKNOWN = (
-    "The difference is the same over all {}: its error cannot be told, and nothing is shown."
-)
+ROUNDING = 1e-12  # of the largest score
 _SAME_MEAN = "The score is the same over all {}: its error cannot be told."
+
+
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+    """What an estimate rests on.
+
+    Attributes:
+      items: with a score of every model.
+      dropped: items left out, since a model has no score of them.
+      runs: of each model.
+      samples: most answers to an item in a run.
+      missing: cells (item, run) without a score, of all models.
+    """
+
+    items: int
+    dropped: int
+    clusters: int
+    runs: tuple[int, ...]
+    samples: int
+    missing: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """A mean, or the difference of two means.
+
+    Attributes:
+      over: what the error generalises over: items, runs; over several tasks also tasks.
+      se, df: standard error, and its degrees of freedom by Satterthwaite (1946).
+      interval: of a mean of right and wrong answers Jeffreys', of a difference of such t with two
+        items added; otherwise t.
+      p_value: two-sided, that the difference is 0, of the test that the interval inverts; None of
+        a mean. NaN, as are the ends of the interval, where a difference has no spread at all: an
+        error that is estimated as 0 is not known.
+      unpaired_se: of a difference, had the models been scored on different items; None of a mean.
+      correlation: of the two models' scores over items, each the mean of its runs; None of a mean
+        and where a model's scores are all equal.
+      warnings: what a reader must know, a sentence each.
+      binary: whether it is a difference of right and wrong answers.
+    """
+
+    value: float
+    se: float
+    df: float
+    interval: Interval
+    over: tuple[str, ...]
+    sizes: Sizes
+    p_value: float | None = None
+    unpaired_se: float | None = None
+    correlation: float | None = None
+    warnings: tuple[str, ...] = ()
+    binary: bool = False
+
+    @property
+    def possible(self) -> Interval:
+        """The interval without what differences of right and wrong answers cannot be."""
+        if not self.binary:
+            return self.interval
+        low, high = (min(max(end, -1.0), 1.0) for end in self.interval[:2])
+        return self.interval._replace(low=low, high=high)
+
+    @property
+    def swapped(self) -> "Estimate":
+        """The difference B - A of a difference A - B."""
+        interval = self.interval._replace(low=-self.interval.high, high=-self.interval.low)
+        return dataclasses.replace(self, value=-self.value, interval=interval)
+
+    def p_above(self, margin: float = 0.0) -> float:
+        """One-sided p-value that the true difference is not above `margin`: small says it is.
+
+        NaN where the error is not known. Raises DataError of a mean.
+        """
+        return self._tail(margin, -1)
+
+    def p_below(self, margin: float = 0.0) -> float:
+        """The same of "not below": 1 - `p_above`, to the last digit of a small one."""
+        return self._tail(margin, 1)
+
+    def _tail(self, margin: float, side: int) -> float:
+        """P(T < `side` times the difference's distance from `margin`, in standard errors)."""
+        from scipy import special
+
+        if self.p_value is None:
+            raise DataError("p_above, p_below: expected a difference, found a mean")
+        low, high, confidence, _ = self.interval
+        beyond = side * ((low + high) / 2 - margin)
+        se = (high - low) / 2 / -float(special.stdtrit(self.df, (1 - confidence) / 2))
+        return float(special.stdtr(self.df, beyond / se))
+
+
+def default_over(runs: Sequence[int]) -> tuple[Factor, ...]:
+    """Items, and runs where every model has two or more."""
+    return FACTORS if min(runs) > 1 else ("items",)
+
+
+def sizes_of(of: Sequence[Table], groups: Groups, dropped: int) -> Sizes:
+    """Of one model, or of several on the same items."""
+    return Sizes(
+        len(of[0].kept),
+        dropped,
+        len(groups.sizes),
+        tuple(table.cells.shape[1] for table in of),
+        max(table.samples for table in of),
+        sum(table.missing for table in of),
+    )
+
+
+def named(over: str | Collection[Factor], error: Wrong = DataError) -> tuple[Factor, ...]:
+    """The factors in order, each once, of a collection or "items,runs"; else raises `error`."""
+    words = [word.strip() for word in over.split(",")] if isinstance(over, str) else over
+    factors = tuple(f for f in FACTORS if isinstance(words, Collection) and f in words)
+    if not factors or any(word not in FACTORS for word in words):
+        raise error(f"over: expected items, runs or items,runs, found {over!r}")
+    return factors
+
+
+def factors_of(over: str | Collection[Factor] | None, sizes: Sizes) -> tuple[Factor, ...]:
+    """The factors in order, each once; None: as `default_over`.
+
+    Raises:
+      DataError: none, an unknown one, or runs of which a model has one.
+    """
+    over = default_over(sizes.runs) if over is None else named(over)
+    if "runs" in over and min(sizes.runs) < 2:
+        raise DataError(
+            "over runs: expected two or more runs of every model; one says nothing of others"
+        )
+    return over
+
+
+def warnings_of(sizes: Sizes, over: tuple[Factor, ...], clustered: bool) -> tuple[str, ...]:
+    """What a reader must know, a sentence each."""
+    lines = []
+    if min(sizes.runs) == 1:
+        lines.append("One run of a model: this says nothing of other runs.")
+    if "items" in over and sizes.clusters < FEW_CLUSTERS:
+        what = "clusters" if clustered else "items"
+        lines.append(
+            f"Only {sizes.clusters} {what}: fewer than {FEW_CLUSTERS} tell little of others."
+        )
+    cells = sizes.items * sum(sizes.runs)
+    if sizes.missing > _OFTEN_MISSING * cells:
+        lines.append(
+            f"{sizes.missing} of {cells} scores are missing: filled in by least squares, "
+            "from item and run."
+        )
+    return tuple(lines)
 
 
 def mean(
@@ -54,10 +203,10 @@ def mean(
       DataError: shapes; `over` runs with a single run; a single item or cluster.
     """
     confidence = fraction(confidence, "confidence")
-    table = tables.table(scores)
-    groups = tables.groups(clusters, table, len(scores))
-    sizes = results.sizes_of([table], groups, len(scores) - len(table.kept))
-    factors = results.factors_of(over, sizes)
+    table = cells.table(scores)
+    groups = cells.groups(clusters, table, len(scores))
+    sizes = sizes_of([table], groups, len(scores) - len(table.kept))
+    factors = factors_of(over, sizes)
     level = Level(
         float(table.cells.mean()),
         parts_of_mean(table, groups),
@@ -84,17 +233,17 @@ def of_level(
     level: Level, sizes: Sizes, over: tuple[Factor, ...], confidence: float, clustered: bool
 ) -> Estimate:
     """A mean with its error over the factors named."""
-    part = errors_of_means.total(level.parts, over)
-    value, warnings = np.asarray(level.value), results.warnings_of(sizes, over, clustered)
+    part = parts_of.total(level.parts, over)
+    value, warnings = np.asarray(level.value), warnings_of(sizes, over, clustered)
     if level.binary:
         low, high = map(float, binary_limits(value, level.parts, sizes, over, confidence))
         interval = Interval(low, high, confidence, "Jeffreys, effective number of answers")
-    elif np.sqrt(part.variance) <= _ROUNDING * level.largest:
+    elif np.sqrt(part.variance) <= ROUNDING * level.largest:
         interval = no_interval(confidence, "the scores do not vary")
         warnings = (*warnings, _SAME_MEAN.format(" and ".join(over)))
     else:
         low, high = map(float, t_limits(value, part, confidence))
-        interval = Interval(low, high, confidence, _T)
+        interval = Interval(low, high, confidence, T)
     return Estimate(
         level.value,
         float(np.sqrt(part.variance)),
@@ -106,120 +255,12 @@ def of_level(
     )
 
 
-def difference(
-    a: Scores,
-    b: Scores,
-    *,
-    over: str | Collection[Factor] | None = None,
-    clusters: Labels | None = None,
-    paired_runs: bool = False,
-    confidence: float = 0.95,
-) -> Estimate:
-    """Mean of A less that of B, on the same items.
-
-    Items that one of them has no score of are left out and counted.
-
-    Args:
-      a, b: as of `mean`; row i is the same item in both. Numbers of runs may differ.
-      paired_runs: whether column r of both is one run (the same split and seed of the training):
-        its own effect cancels.
-
-    Raises:
-      DataError: as of `mean`; different items; paired runs of different number.
-    """
-    confidence = fraction(confidence, "confidence")
-    pair = pairs.pair(a, b, clusters, paired_runs)
-    sizes = results.sizes_of([pair.a, pair.b], pair.groups, pair.dropped)
-    factors = results.factors_of(over, sizes)
-    return of_gap(gap_of(pair), sizes, factors, confidence, clusters is not None)
-
-
-def by_over(
-    pair: pairs.Pair, every: Sequence[tuple[Factor, ...]], confidence: float, clustered: bool
-) -> tuple[Estimate, ...]:
-    """The difference of a pair over each of several choices of factors.
-
-    Raises:
-      DataError: runs of which a model has one.
-    """
-    sizes, gap = results.sizes_of([pair.a, pair.b], pair.groups, pair.dropped), gap_of(pair)
-    return tuple(
-        of_gap(gap, sizes, results.factors_of(over, sizes), confidence, clustered)
-        for over in every
-    )
-
-
-class Gap(NamedTuple):
-    """A difference before its error is known.
-
-    Attributes:
-      parts: of its variance.
-      middle, tested: value and parts that interval and test are made of.
-      unpaired: parts, had the models been scored on different items.
-      largest: absolute score, by which rounding is told.
-    """
-
-    value: float
-    parts: Parts
-    middle: float
-    tested: Parts
-    binary: bool
-    unpaired: Parts
-    correlation: float | None
-    largest: float
-
-
-def gap_of(pair: pairs.Pair) -> Gap:
-    """The difference of two models on one task."""
-    parts, value = pair.parts(), float(pair.gaps.mean())
-    middle, tested = value, parts
-    if pair.binary:
-        shrunk, tested = with_two_items(pair.gaps, parts)
-        middle = float(shrunk)
-    unpaired = pair._replace(paired=None)
-    apart = [side.items for side in pair.sides]
-    runs = unpaired.run_parts() if pair.paired else parts.runs
-    of_others = Parts(errors_of_means.added(apart), runs)
-    correlation = _correlation(*(side.means for side in pair.sides))
-    largest = max(side.largest for side in pair.sides)
-    return Gap(value, parts, middle, tested, pair.binary, of_others, correlation, largest)
-
-
-def of_gap(
-    gap: Gap, sizes: Sizes, over: tuple[Factor, ...], confidence: float, clustered: bool
-) -> Estimate:
-    """A difference with its error over the factors named."""
-    part, unpaired = (errors_of_means.total(parts, over) for parts in (gap.parts, gap.unpaired))
-    with_two = gap.binary and "items" in over
-    middle = gap.middle if with_two else gap.value
-    tested = errors_of_means.total(gap.tested, over) if with_two else part
-    unknown = np.sqrt(tested.variance) <= _ROUNDING * gap.largest
-    interval = no_interval(confidence, "the differences do not vary")
-    if not unknown:
-        low, high = map(float, t_limits(np.asarray(middle), tested, confidence))
-        interval = Interval(low, high, confidence, _T + ", two items added" * with_two)
-    warnings = results.warnings_of(sizes, over, clustered)
-    return Estimate(
-        value=gap.value,
-        se=float(np.sqrt(part.variance)),
-        df=float(tested.df),
-        interval=interval,
-        over=over,
-        sizes=sizes,
-        p_value=math.nan if unknown else _two_sided(float(middle), tested),
-        unpaired_se=float(np.sqrt(unpaired.variance)),
-        correlation=gap.correlation,
-        warnings=(*warnings, _UNKNOWN.format(" and ".join(over))) if unknown else warnings,
-        binary=gap.binary,
-    )
-
-
 def parts_of_mean(table: Table, groups: Groups) -> Parts:
     """Of the variance of one model's mean."""
-    items = errors_of_means.items_part(table.cells.mean(1), groups)
+    items = parts_of.items_part(table.cells.mean(1), groups)
     if table.cells.shape[1] == 1:
         return Parts(items, ())
-    return Parts(items, (errors_of_means.run_part(table.cells, groups, table.inflation),))
+    return Parts(items, (parts_of.run_part(table.cells, groups, table.inflation),))
 
 
 def t_limits(value: np.ndarray, part: Part, confidence: float) -> tuple[np.ndarray, np.ndarray]:
@@ -245,7 +286,7 @@ def binary_limits(
         parts = with_quarter(share, parts, sizes.items)
     else:
         units, most = answers, np.inf  # answers to fixed items spread less than a coin's
-    part = errors_of_means.total(parts, over)
+    part = parts_of.total(parts, over)
     n = proportions.effective(share, part.variance, part.df, units, most, confidence)
     return proportions.limits(share, n, confidence)
 
@@ -255,34 +296,3 @@ def with_quarter(share: np.ndarray, parts: Parts, items: int) -> Parts:
     more = _QUARTER / 2 * (share**2 + (1 - share) ** 2)
     variance = (parts.items.variance * items**2 + more) / (items + _QUARTER) ** 2
     return parts._replace(items=Part(variance, parts.items.df))
-
-
-def with_two_items(gaps: np.ndarray, parts: Parts) -> tuple[np.ndarray, Parts]:
-    """[...] mean difference and its parts with two more items, on which each model wins one.
-
-    Bonett & Price (2012), who have one run: without them the interval of models that agree on all
-    items but a few is too short, and has width 0 where they agree on all. Of several runs the two
-    differ by as much as the models do where they differ: sum d^2 / sum |d|.
-
-    Args:
-      gaps: [..., I] differences of items.
-    """
-    items, value = gaps.shape[-1], gaps.mean(-1)
-    size, squares = np.abs(gaps).sum(-1), np.sum(gaps**2, -1)
-    more = np.where(size > 0, squares / np.where(size > 0, size, 1.0), 1.0)
-    centred = parts.items.variance * items * (items - 1)
-    variance = (centred + 2 * items * value**2 / (items + 2) + 2 * more**2) / (items + 2) ** 2
-    part = Part(variance, parts.items.df)
-    return value * items / (items + 2), parts._replace(items=part)
-
-
-def _two_sided(value: float, part: Part) -> float:
-    from scipy import special
-
-    return float(2 * special.stdtr(part.df, -abs(value) / np.sqrt(part.variance)))
-
-
-def _correlation(a: np.ndarray, b: np.ndarray) -> float | None:
-    if np.ptp(a) == 0 or np.ptp(b) == 0:
-        return None
-    return float(np.corrcoef(a, b)[0, 1])

@@ -1,20 +1,19 @@
-"""Models in order on each task and over all: means, ranks, ties, and what could be told apart."""
+"""Models in order on each data set and over all: means, ranks, ties, what could be told apart."""
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.stats import tie_groups
-from jaxeval.stats.items import model_means, places, results, run_names
-from jaxeval.stats.items import study as studies
-from jaxeval.stats.items.places import Compared, Place
-from jaxeval.stats.items.results import Estimate, Factor
-from jaxeval.stats.items.study import ItemStudy
-from jaxeval.stats.items.task_means import Task
+from jaxeval.runs.scores import DataSetScores
+from jaxeval.stats import multiple
+from jaxeval.stats.items import cells, task_means
+from jaxeval.stats.items.estimates import FACTORS, Estimate
+from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import t_test_power
+from jaxeval.stats.rules import Factor, Rules
 
 POWER = 0.8
 _STEP = 1.2  # between degrees of freedom
@@ -26,13 +25,17 @@ class Row(NamedTuple):
     """A model on a board.
 
     Attributes:
+      rank: by its mean, 1 the best; models of equal means share it.
+      low, high: ranks that are left open, for all models at once.
       groups: numbers, from 1, of its tie groups: models that share one were not told apart.
       beaten: whether another model was shown to be better.
     """
 
     model: str
     mean: Estimate
-    place: Place
+    rank: int
+    low: int
+    high: int
     groups: tuple[int, ...]
     beaten: bool
 
@@ -58,12 +61,12 @@ class Board(NamedTuple):
     """Models by their mean, best first.
 
     Attributes:
-      task: None of the mean over tasks; "" where it has no name.
+      data_set: None of the mean over data sets; "" where it has no name.
       told_apart: (better, worse) pairs that were shown to differ, at the corrected level; none
         where too many answers are missing.
     """
 
-    task: str | None
+    data_set: str | None
     metric: str
     higher_is_better: bool
     rows: tuple[Row, ...]
@@ -71,37 +74,33 @@ class Board(NamedTuple):
     detectable: Detectable
 
 
-class Leaderboard(NamedTuple):
-    """All boards.
-
-    Attributes:
-      overall: by the mean over tasks; None of a single task, and of tasks that are not averaged.
-    """
-
-    overall: Board | None
-    tasks: tuple[Board, ...]
-
-
-def of(study: ItemStudy) -> Leaderboard:
-    """The boards of a study."""
-    tasks = run_names.aligned([studies.task_of(task) for task in study.tasks])
+def of(
+    tasks: Sequence[DataSetScores],
+    pairs: Sequence[Pair],
+    overall: Sequence[Pair],
+    rules: Rules,
+    over: Collection[Factor],
+    shared_runs: bool,
+) -> tuple[Board | None, tuple[Board, ...]]:
+    """The board of the mean over data sets, None without one, and that of each data set."""
     boards = []
     for task in tasks:
         compared, means = [], dict[str, Estimate]()
-        for pair in study.pairs:
-            if pair.task.task == task.name:
-                means |= zip((pair.a, pair.b), pair.means, strict=True)
-                compared.append(Compared(pair.a, pair.b, pair.difference, pair.p_adjusted))
-        boards.append(_board(study, [task], means, compared, len(study.pairs)))
-    if len(tasks) == 1 or not study.suite.overall:
-        return Leaderboard(None, tuple(boards))
-    compared = [
-        Compared(pair.a, pair.b, pair.mean_over_tasks, pair.p_adjusted)
-        for pair in study.suite.overall
-    ]
-    means = _means(study, tasks, study.pairs[0].difference.over)
-    overall = _board(study, tasks, means, compared, len(compared))
-    return Leaderboard(overall, tuple(boards))
+        for pair in pairs:
+            if pair.data_set == task.name:
+                means |= zip(pair.names, pair.means, strict=True)
+                compared.append(pair)
+        boards.append(_board([task], means, compared, rules, len(pairs)))
+    if not overall:
+        return None, tuple(boards)
+    means, from_0_to_1 = {}, task_means.from_0_to_1(tasks)
+    for model in tasks[0].models:
+        runs = min(task.models[model].runs for task in tasks)
+        factors = tuple(f for f in FACTORS if f in over and (f == "items" or runs > 1))
+        means[model] = task_means.mean_of_model(
+            *(tasks, model, factors or ("items",), shared_runs, rules.confidence, from_0_to_1)
+        )
+    return _board(tasks, means, overall, rules, len(overall)), tuple(boards)
 
 
 def detectable(difference: Estimate, level: float) -> float | None:
@@ -138,52 +137,43 @@ def _shift(df: float, level: float) -> float:
     )
 
 
-def _means(study: ItemStudy, tasks: Sequence[Task], over: tuple[str, ...]) -> dict[str, Estimate]:
-    """Over all tasks, of each model; of one run what can be said of it."""
-    means, from_0_to_1 = {}, model_means.from_0_to_1(tasks)
-    for model in study.models:
-        runs = min(task.scores[model].shape[1] for task in study.tasks)
-        factors: tuple[Factor, ...] = tuple(
-            f for f in results.FACTORS if f in over and (f == "items" or runs > 1)
-        )
-        means[model] = model_means.of_tasks(
-            tasks,
-            model,
-            factors or ("items",),
-            study.suite.shared_runs,
-            study.rules.confidence,
-            from_0_to_1,
-        )
-    return means
-
-
 def _board(
-    study: ItemStudy,
-    tasks: Sequence[Task],
-    means: Mapping[str, Estimate],
-    compared: Sequence[Compared],
+    tasks: Sequence[DataSetScores],
+    estimated: dict[str, Estimate],
+    compared: Sequence[Pair],
+    rules: Rules,
     tests: int,
 ) -> Board:
-    """Of one task, or over several.
+    """Of one data set, or over several.
+
+    A model's interval of ranks leaves out the places of those that were shown to be better, or
+    worse, than it, and holds its own rank (with items that only some models have, pairs may
+    contradict it). Where the tests of all pairs are wrong on none in 1 - alpha of experiments, as
+    after Holm's correction, all intervals hold in as many (Mogstad et al. 2024).
 
     Args:
       tests: over which p-values are corrected.
     """
-    rules, higher = study.rules, tasks[0].higher_is_better
-    apart = () if study.withheld else places.told_apart(compared, rules.alpha, higher)
-    ranked = places.places(tasks, apart)
-    tied = tie_groups.groups([place.model for place in ranked], {*map(frozenset, apart)})
-    beaten = {worse for _, worse in apart}
-    rows = (
-        Row(
-            place.model,
-            means[place.model],
-            place,
-            tuple(k for k, group in enumerate(tied, 1) if place.model in group),
-            place.model in beaten,
-        )
-        for place in ranked
+    models, higher = list(tasks[0].models), tasks[0].higher_is_better
+    means = (1 if higher else -1) * np.mean([_means(task) for task in tasks], axis=0)
+    apart = tuple(
+        pair.names if pair.better > 0 else pair.names[::-1] for pair in compared if pair.better
     )
+    order = [models[k] for k in np.argsort(-means, kind="stable").tolist()]
+    tied = multiple.tie_groups(order, {*map(frozenset, apart)})
+    rows = []
+    for model in order:
+        rank = 1 + int(np.sum(means > means[models.index(model)]))
+        better, worse = (sum(pair[side] == model for pair in apart) for side in (1, 0))
+        rows.append(
+            Row(
+                *(model, estimated[model], rank),
+                low=min(rank, 1 + better),
+                high=max(rank, len(models) - worse),
+                groups=tuple(k for k, group in enumerate(tied, 1) if model in group),
+                beaten=better > 0,
+            )
+        )
     return Board(
         tasks[0].name if len(tasks) == 1 else None,
         tasks[0].metric,
@@ -194,19 +184,29 @@ def _board(
     )
 
 
-def _detectable(compared: Sequence[Compared], level: float) -> Detectable:
+def _means(task: DataSetScores) -> list[float]:
+    """Of every model, over the items, which all have."""
+    return [float(cells.table(of.scores, m).cells.mean()) for m, of in task.models.items()]
+
+
+def _needed(pair: Pair) -> Estimate:
+    assert pair.difference is not None
+    return pair.difference
+
+
+def _detectable(compared: Sequence[Pair], level: float) -> Detectable:
     """At the level of the first step of Holm's correction.
 
     A pair's difference is found only where it may be the smallest or the largest, which takes a
     search each: more degrees of freedom never make it larger, so that rounded ones bound it.
     """
-    errors = np.array([_error(pair.difference) for pair in compared])
+    errors = np.array([_error(_needed(pair)) for pair in compared])
     known = np.flatnonzero(~np.isnan(errors))
     every = len(known) == len(errors)
     if not len(known):
         return Detectable(None, None, False, True)
     low, high = (
-        np.array([_shift(_rounded(compared[k].difference.df, up), level) for k in known.tolist()])
+        np.array([_shift(_rounded(_needed(compared[k]).df, up), level) for k in known.tolist()])
         * errors[known]
         for up in (True, False)
     )
@@ -214,7 +214,7 @@ def _detectable(compared: Sequence[Compared], level: float) -> Detectable:
     near = low * (1 - _CLOSE) <= high.min()
     if not never:
         near |= high * (1 + _CLOSE) >= low.max()
-    least = [detectable(compared[k].difference, level) for k in known[near].tolist()]
+    least = [detectable(_needed(compared[k]), level) for k in known[near].tolist()]
     finite = [of for of in least if of is not None and of < math.inf]
     never = never or len(finite) < len(least)
     largest = max(finite) if every and not never else None

@@ -1,24 +1,141 @@
-"""What a pilot says of the spread of a difference, and how sure that is.
+"""What spreads the difference of two models' means, as a pilot shows it, and how sure that is.
 
 Notation: I items, R runs and K samples of a model, C clusters.
 """
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
+from jaxeval.errors import DataError
 from jaxeval.stats import mean_squares
-from jaxeval.stats.items import pairs, planning, spreads, variances
-from jaxeval.stats.items.spreads import Size, Spread
-from jaxeval.stats.items.tables import Labels, Scores
+from jaxeval.stats.items import cells, differences, variances
+from jaxeval.stats.items.cells import Labels, Scores
+from jaxeval.stats.items.differences import Matched
 from jaxeval.stats.items.variances import MeanSquares
 from jaxeval.stats.mean_squares import Combination, MeanSquare, Term
 from jaxeval.stats.results import fraction
 
-METHOD = "modified large-sample"  # of the intervals of variances
+_VARIANCES = ("items", "runs", "items_x_runs", "samples")
+_ROUNDING = 1e-12  # of the largest score
 _DRAWS = 100
+
+
+@dataclasses.dataclass(frozen=True)
+class Spread:
+    """Variances of the difference of two models' scores of an item.
+
+    Attributes:
+      items: over items, of the true difference (Miller's omega^2).
+      runs: of a run's mean, both models' summed; 0 also where it is unknown.
+      items_x_runs, samples: both models' summed.
+      cluster_size: items in a cluster, on average; their design effect is in `items`.
+    """
+
+    items: float
+    runs: float = 0.0
+    items_x_runs: float = 0.0
+    samples: float = 0.0
+    cluster_size: float = 1.0
+
+    def __post_init__(self) -> None:
+        values = tuple(self.variances.values())
+        if min(values) < 0 or not all(map(math.isfinite, values)) or not sum(values):
+            raise DataError(
+                f"variances: expected numbers from 0, one of them above 0, found {values}"
+            )
+
+    @property
+    def variances(self) -> dict[str, float]:
+        """By name."""
+        return {name: getattr(self, name) for name in _VARIANCES}
+
+
+class Size(NamedTuple):
+    """Items, and runs and samples of each model."""
+
+    items: int
+    runs: int = 1
+    samples: int = 1
+
+
+def spread(a: Scores, b: Scores, *, clusters: Labels | None = None) -> tuple[Spread, Size]:
+    """The variances that a pilot shows, and its size; arguments and errors as of `difference`.
+
+    Items in clusters count with their design effect: new items are taken to come in such clusters.
+    """
+    a, b = as_many_samples(a, b)
+    pair = differences.pair(a, b, clusters)
+    items, _ = pair.a.cells.shape
+    runs = min(pair.a.cells.shape[1], pair.b.cells.shape[1])
+    variance = items * float(pair.parts().items.variance)
+    kinds = {"run": 0.0, "item x run": 0.0, "sample": 0.0}
+    rest = 0.0
+    for scores, table in ((a, pair.a), (b, pair.b)):
+        of_model = variances.mean_squares_of(scores, table, pair.groups)
+        parts = variances.combinations(of_model)
+        for name in kinds.keys() & parts.keys():
+            kinds[name] += max(0.0, float(parts[name].estimate))
+        within = of_model.interaction or of_model.sample
+        if within is not None:
+            each = of_model.sizes[1] * (1.0 if of_model.interaction else of_model.sizes[2])
+            rest += float(within.value) / each
+    unshared = max(0.0, variance - rest)
+    if runs == 1:  # of both: what one of them alone shows of its runs is in items
+        unshared += kinds["item x run"]
+        kinds |= {"run": 0.0, "item x run": 0.0}
+    largest = max(float(np.abs(table.cells).max()) for table in (pair.a, pair.b))
+    if math.sqrt(variance + sum(kinds.values())) <= _ROUNDING * largest:
+        raise DataError(
+            f"the pilot shows no spread: on all of its {items} items the models differ by the "
+            "same; expected one whose items tell them apart, or known standard deviations"
+        )
+    estimated = Spread(
+        unshared,
+        kinds["run"],
+        kinds["item x run"],
+        kinds["sample"],
+        items / len(pair.groups.sizes),
+    )
+    return estimated, Size(items, runs, min(pair.a.samples, pair.b.samples))
+
+
+def as_many_samples(a: Scores, b: Scores) -> tuple[np.ndarray, np.ndarray]:
+    """Both models' scores; of several samples their means where the other model has one.
+
+    What samples bring is then in items x runs of both: a plan has as many samples of each.
+    """
+    of_models = [cells.array(scores) for scores in (a, b)]
+    if min(scores.shape[2] for scores in of_models) == 1:
+        of_models = [cells.cell_means(scores) for scores in of_models]
+    return of_models[0], of_models[1]
+
+
+def error(of: Spread, size: Size) -> tuple[float, float]:
+    """Variance of the difference, and Satterthwaite's degrees of freedom of its estimate."""
+    crossed, of_items = interaction(of, size), df_items(of, size)
+    by_items = of.items / size.items + crossed
+    if size.runs == 1:
+        return by_items, of_items
+    df, between = size.runs - 1.0, of.runs / size.runs + crossed
+    variance = by_items + of.runs / size.runs
+    squares = by_items**2 / of_items + between**2 / (2 * df)
+    squares += crossed**2 / (2 * df * of_items)
+    return variance, variance**2 / squares if squares else of_items
+
+
+def interaction(of: Spread, size: Size) -> float:
+    """What items x runs, and samples, bring to the variance of the difference."""
+    items, runs, samples = size
+    return (of.items_x_runs + of.samples / samples) / (items * runs)
+
+
+def df_items(of: Spread, size: Size) -> float:
+    """Clusters less one; a pilot's may be cut into fewer items than two whole clusters."""
+    return max(1.0, size.items / of.cluster_size - 1)
 
 
 class Pilot(NamedTuple):
@@ -36,23 +153,6 @@ class Pilot(NamedTuple):
     confidence: float
     draws: tuple[Spread | None, ...]
 
-    def expected_power(self, difference: float, size: Size, *, alpha: float = 0.05) -> float:
-        """The power of a design, averaged over what the pilot leaves open ("assurance").
-
-        A design whose power is .8 at the estimates has less on average: power falls faster where
-        variances are larger than estimated than it rises where they are smaller. Of one run each
-        it is what such designs reach; of several it is up to .08 less
-        (docs/items_and_runs_measured.md).
-        """
-        return float(
-            np.mean(
-                [
-                    1.0 if of is None else planning.power(difference, of, size, alpha=alpha)
-                    for of in self.draws
-                ]
-            )
-        )
-
 
 def pilot(
     a: Scores, b: Scores, *, clusters: Labels | None = None, confidence: float = 0.95
@@ -69,19 +169,19 @@ def pilot(
       DataError: as of `estimates.difference`; no spread at all.
     """
     confidence = fraction(confidence, "confidence")
-    a, b = spreads.as_many_samples(a, b)
-    parts = _parts(a, b, pairs.pair(a, b, clusters))
-    spread, size = spreads.spread(a, b, clusters=clusters)
+    a, b = as_many_samples(a, b)
+    parts = _parts(a, b, differences.pair(a, b, clusters))
+    of_design, size = spread(a, b, clusters=clusters)
     ends = {name: mean_squares.limits(part, confidence) for name, part in parts.items()}
-    low = {name: min(float(end[0]), getattr(spread, name)) for name, end in ends.items()}
-    high = {name: max(float(end[1]), getattr(spread, name)) for name, end in ends.items()}
+    low = {name: min(float(end[0]), getattr(of_design, name)) for name, end in ends.items()}
+    high = {name: max(float(end[1]), getattr(of_design, name)) for name, end in ends.items()}
     return Pilot(
-        spread,
+        of_design,
         size,
-        _spread(spread, low),
-        dataclasses.replace(spread, **high),
+        _spread(of_design, low),
+        dataclasses.replace(of_design, **high),
         confidence,
-        tuple(_spread(spread, of) for of in _drawn(parts)),
+        tuple(_spread(of_design, of) for of in _drawn(parts)),
     )
 
 
@@ -120,7 +220,7 @@ def _drawn(parts: Mapping[str, Combination]) -> list[dict[str, float]]:
     ]
 
 
-def _parts(a: Scores, b: Scores, pair: pairs.Pair) -> dict[str, Combination]:
+def _parts(a: Scores, b: Scores, pair: Matched) -> dict[str, Combination]:
     """Each variance as a combination of mean squares."""
     of_models = [
         variances.mean_squares_of(scores, table, pair.groups)
@@ -132,8 +232,8 @@ def _parts(a: Scores, b: Scores, pair: pairs.Pair) -> dict[str, Combination]:
     else:
         parts = {"items": Combination((Term(1.0, _of_items(pair)),), _within(of_models))}
         items = len(pair.gaps)
-        runs = _added([(1.0, _needed(square.run)) for square in of_models])
-        rest = _added([(1.0, _needed(square.interaction)) for square in of_models])
+        runs = _added([(1.0, of.run) for of in of_models if of.run])  # there are two of each
+        rest = _added([(1.0, of.interaction) for of in of_models if of.interaction])
         parts["runs"] = Combination((Term(1 / items, runs),), Term(1 / items, rest))
         parts["items_x_runs"] = Combination((Term(1.0, rest),), _samples(of_models, True))
     samples = _samples(of_models, False)
@@ -142,7 +242,7 @@ def _parts(a: Scores, b: Scores, pair: pairs.Pair) -> dict[str, Combination]:
     return parts
 
 
-def _of_items(pair: pairs.Pair) -> MeanSquare:
+def _of_items(pair: Matched) -> MeanSquare:
     """I times the variance of the mean difference over items; it expects the rest over R too.
 
     A sum over clusters, with the degrees of freedom that match its spread.
@@ -153,7 +253,7 @@ def _of_items(pair: pairs.Pair) -> MeanSquare:
     return variances.by_items(squares, 1, 1)
 
 
-def _of_items_and_a_run(pair: pairs.Pair, of_models: list[MeanSquares]) -> MeanSquare:
+def _of_items_and_a_run(pair: Matched, of_models: list[MeanSquares]) -> MeanSquare:
     """The same of one run of each, where a model may have several: with its items x runs whole."""
     beyond = [
         (1 - 1 / square.sizes[1], square.interaction)
@@ -194,8 +294,3 @@ def _added(terms: list[tuple[float, MeanSquare]]) -> MeanSquare:
     return MeanSquare(
         whole, np.where(spread > 0, whole**2 / np.where(spread > 0, spread, 1), most)
     )
-
-
-def _needed(square: MeanSquare | None) -> MeanSquare:
-    assert square is not None  # there are two runs
-    return square

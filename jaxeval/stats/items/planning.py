@@ -7,8 +7,8 @@ samples of every answer, is
 
 where one run each is taken as fixed: without v_runs, and other runs are not spoken of. The power
 is that of the test, which estimates this variance: of one run the noncentral t distribution with
-one degree of freedom less than items (clusters), of several `crossed_power`. Miller's (2024,
-section 5) equation takes the variance as known.
+one degree of freedom less than items (clusters), of several `crossed_power`. Miller's equation
+(2024, section 5), which takes the variance as known, has one or two items less.
 """
 
 import dataclasses
@@ -17,11 +17,13 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from jaxeval.errors import DataError
-from jaxeval.stats.items import crossed_power, spreads
-from jaxeval.stats.items.spreads import Size, Spread
+from jaxeval.stats.items import crossed_power, pilots
+from jaxeval.stats.items.pilots import Pilot, Size, Spread
 from jaxeval.stats.power import fewest, t_test_power
-from jaxeval.stats.results import count, fraction
+from jaxeval.stats.results import fraction
 
 MOST_ITEMS, MOST_RUNS = 10_000_000, 1_000
 _SAMPLES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100)
@@ -29,26 +31,16 @@ Way = Literal["items", "samples", "runs"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Costs:
-    """In any unit.
+class Design:
+    """What is to be had in all.
 
     Attributes:
-      answer: one answer to one item by one run of a model.
-      item: a new item (written, annotated).
-      run: a new run of one model (trained).
+      answers: new ones, of both models.
+      power: to show the difference.
     """
 
-    answer: float = 1.0
-    item: float = 0.0
-    run: float = 0.0
-
-
-@dataclasses.dataclass(frozen=True)
-class Design:
-    """What is to be had in all; `cost` of what is new, `power` to show the difference."""
-
     size: Size
-    cost: float
+    answers: int
     power: float
 
 
@@ -58,9 +50,9 @@ class Plan:
 
     Attributes:
       now: what is there.
-      ways: the least of one kind alone that reaches the power; None where none does. Without a
-        pilot there are no items that more samples or runs would be of: None.
-      cheapest: of all designs with at least what is there; None where none reaches the power.
+      ways: the least of one kind alone that reaches the power; None where none does.
+      cheapest: in answers, of all designs with at least what is there; None where none
+        reaches the power.
     """
 
     difference: float
@@ -82,18 +74,18 @@ def power(difference: float, of: Spread, size: Size, *, alpha: float = 0.05) -> 
             "power: expected a finite difference, two or more items and one or more runs and "
             f"samples, found {difference:g} and {', '.join(map(str, size))}"
         )
-    variance, df = spreads.error(of, size)
+    variance, df = pilots.error(of, size)
     if variance == 0:
         return 1.0
     if size.runs == 1:
         return t_test_power(abs(difference) / math.sqrt(variance), df, alpha)
-    crossed = spreads.interaction(of, size)
+    crossed = pilots.interaction(of, size)
     return crossed_power.over_both(
         abs(difference),
         of.items / size.items + crossed,
         of.runs / size.runs + crossed,
         crossed,
-        df_items=spreads.df_items(of, size),
+        df_items=pilots.df_items(of, size),
         runs=size.runs,
         alpha=alpha,
     )
@@ -121,31 +113,22 @@ def required_items(
     return None if size is None else size.items
 
 
-def millers_items(
-    difference: float, of: Spread, *, samples: int = 1, power: float = 0.8, alpha: float = 0.05
-) -> int:
-    """Miller's (2024, section 5) number, of one run each and a variance that is known.
+def expected_power(pilot: Pilot, difference: float, size: Size, *, alpha: float = 0.05) -> float:
+    """The power of a design, averaged over what the pilot leaves open ("assurance").
 
-    The test estimates the variance, and needs one or two more (`required_items`).
-
-    Raises:
-      DataError: a difference of 0, or one that needs more items than can be counted.
+    A design whose power is .8 at the estimates has less on average: power falls faster where
+    variances are larger than estimated than it rises where they are smaller. Of one run each it is
+    what such designs reach; of several it is up to .08 less (docs/items_and_runs_measured.md).
     """
-    samples = count(samples, "samples")
-    target = _target(difference, power, alpha)
-    number = target.by_normal(of, Size(2, 1, samples))
-    if math.isinf(number):
-        raise DataError(f"difference: {difference:g} needs more items than can be counted")
-    return math.ceil(number)
+    each = [1.0 if of is None else power(difference, of, size, alpha=alpha) for of in pilot.draws]
+    return float(np.mean(each))
 
 
 def plan(
     difference: float,
     of: Spread,
     now: Size,
-    costs: Costs = Costs(),
     *,
-    pilot: bool = True,
     power: float = 0.8,
     alpha: float = 0.05,
 ) -> Plan:
@@ -154,18 +137,13 @@ def plan(
     Args:
       difference: that is to be shown, in the unit of the scores.
       now: what is there already.
-      pilot: False: nothing is there, and `now` is the least that is to be had.
 
     Raises:
-      DataError: a difference of 0, or a negative cost.
+      DataError: a difference of 0.
     """
-    if min(dataclasses.astuple(costs)) < 0:
-        raise DataError(f"plan: expected no negative cost, found {costs}")
     target = _target(difference, power, alpha)
-    designs = _Designs(target, of, now if pilot else Size(0, 0, 0), costs)
+    designs = _Designs(target, of, now)
     alone = _alone(target, of, now)
-    if not pilot:
-        alone |= {"samples": None, "runs": None}
     ways = {way: None if size is None else designs.of_size(size) for way, size in alone.items()}
     cheapest = min(filter(None, ways.values()), key=_order, default=None)
     cheapest = designs.cheaper(_with_more(of, now), cheapest)
@@ -207,19 +185,15 @@ def _target(difference: float, power: float, alpha: float) -> _Target:
 
 
 class _Designs(NamedTuple):
-    """What designs cost beside what is paid already, and show."""
+    """What designs cost beside what is there, in answers, and show."""
 
     target: _Target
     spread: Spread
-    paid: Size
-    costs: Costs
+    there: Size
 
-    def cost(self, size: Size) -> float:
-        """Of what is new, of both models."""
-        answers = math.prod(size) - math.prod(self.paid)
-        of_runs = 2 * (size.runs - self.paid.runs) * self.costs.run
-        of_items = (size.items - self.paid.items) * self.costs.item
-        return 2 * answers * self.costs.answer + of_items + of_runs
+    def cost(self, size: Size) -> int:
+        """New answers of both models."""
+        return 2 * (math.prod(size) - math.prod(self.there))
 
     def of_size(self, size: Size) -> Design:
         """With its cost and power."""
@@ -228,7 +202,7 @@ class _Designs(NamedTuple):
     def cheaper(self, sizes: Iterable[Size], cheapest: Design | None) -> Design | None:
         """The cheapest known, or a cheaper one with the runs and samples of some sizes."""
         for least in sorted(sizes, key=self.cost):
-            if cheapest is not None and self.cost(least) > cheapest.cost:
+            if cheapest is not None and self.cost(least) > cheapest.answers:
                 break  # more items cost no less
             size = _items(self.target, self.spread, least)
             other = None if size is None else self.of_size(size)
@@ -251,8 +225,8 @@ def _alone(target: _Target, of: Spread, now: Size) -> dict[Way, Size | None]:
     return {"items": items, "samples": samples, "runs": runs}
 
 
-def _order(design: Design) -> tuple[float, Size]:
-    return design.cost, design.size
+def _order(design: Design) -> tuple[int, Size]:
+    return design.answers, design.size
 
 
 def _with_more(of: Spread, now: Size) -> Iterator[Size]:

@@ -1,121 +1,68 @@
-"""Models compared item by item on several tasks: everything that a report says of them."""
+"""Models compared item by item, on each data set (task) and over all of them.
+
+Two questions are told apart. The mean over these very tasks: its error is that of the items within
+tasks and of runs. The tasks as a sample of such tasks: its error is the spread between tasks.
+"""
 
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import DataError, argument
 from jaxeval.runs import metrics
-from jaxeval.runs.item_scores import Paired, TaskScores
-from jaxeval.stats import failures, multiple
+from jaxeval.runs.scores import DataSetScores, Scores
+from jaxeval.stats import failures
 from jaxeval.stats.failures import Failures
-from jaxeval.stats.items import comparing, completeness, estimates, margins, suites, task_means
-from jaxeval.stats.items.margins import ByMargin, Outcome
-from jaxeval.stats.items.results import Estimate, Factor
-from jaxeval.stats.items.suites import Suite
-from jaxeval.stats.items.task_means import Task
-from jaxeval.stats.results import HypothesisTest, count, fraction
-
-Over = tuple[Factor, ...]
-MOST_TESTED = 12  # pairs on tasks of which tests are made beside their intervals
+from jaxeval.stats.items import comparing, completeness, estimates, leaderboard, task_means
+from jaxeval.stats.items.comparing import Over
+from jaxeval.stats.items.completeness import DataSetCounts
+from jaxeval.stats.items.leaderboard import Board
+from jaxeval.stats.pairs import Outcome, Pair
+from jaxeval.stats.rules import Rules
 
 
-@dataclasses.dataclass(frozen=True)
-class Rules:
-    """How models are compared.
-
-    Attributes:
-      over: what is generalised over; None: items and, where all models have several, runs.
-      alpha: level of the tests, after Holm's correction.
-      margin: difference from which on A counts as better or worse, in the unit of the scores.
-      resamples: of permutations.
-      complete: whether nothing is shown where answers or tasks are missing (`completeness`).
-    """
-
-    over: Over | None = None
-    alpha: float = 0.05
-    margin: float = 0.0
-    resamples: int = 9999
-    seed: int = 0
-    complete: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", fraction(self.alpha, "alpha"))
-        object.__setattr__(self, "resamples", count(self.resamples, "resamples"))
-        if not isinstance(self.margin, int | float) or not 0 <= self.margin < math.inf:
-            raise ConfigError(f"margin: expected a number from 0, got {self.margin!r}")
-
-    @property
-    def confidence(self) -> float:
-        """Of all intervals."""
-        return 1 - self.alpha
-
-
-@dataclasses.dataclass(frozen=True)
-class TaskPair:
-    """Two models on a task.
-
-    Attributes:
-      means: of A and of B.
-      difference: A - B, over what the verdict generalises over.
-      p_adjusted: of the difference, Holm's over all pairs and tasks.
-      by_margin: of A against B, corrected alike.
-      estimates: the same difference over items, over runs and over both, as far as can be said.
-      tests: function name -> test that treats items alone as random.
-      adjusted: "items", "runs" or "items and runs", and function name -> p-value of the difference
-        or test, Holm's over all pairs and tasks that have it.
-    """
-
-    task: TaskScores
-    a: str
-    b: str
-    means: tuple[Estimate, Estimate]
-    difference: Estimate
-    p_adjusted: float
-    by_margin: ByMargin
-    estimates: tuple[Estimate, ...]
-    tests: Mapping[str, HypothesisTest]
-    adjusted: Mapping[str, float]
-
-    @property
-    def p_values(self) -> dict[str, float]:
-        """Before the correction, of all that `adjusted` has."""
-        of_tests = {name: test.p_value for name, test in self.tests.items()}
-        differences = {" and ".join(of.over): of.p_value for of in self.estimates}
-        return of_tests | {name: p for name, p in differences.items() if p is not None}
-
-
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class ItemStudy:
-    """All of it.
+    """Everything that is said of models on the items of data sets.
 
     Attributes:
-      suite: means over tasks, ranks and tie groups.
-      overall: of each of `suite.overall`, by the margin.
+      data_sets: what is compared on each, and what is not.
+      pairs: of models on each data set; p-values are Holm's over all of them.
+      overall: of means over data sets, a family of their own; none of a single data set, and where
+        several have other metrics or scales, which `notes` says.
+      boards: the models in order on each data set; `board` in the mean over them.
+      notes: how data sets were put together.
       warnings: what a reader of the scores should know.
       failures: of items of which an answer ended in an error; None where none did.
-      withheld: whether nothing is shown, since answers or tasks are missing (`Rules.complete`).
+      withheld: whether nothing is shown, since answers or data sets are missing
+        (`Rules.complete`).
+      shared_runs: whether run r of a model was taken as one network on all data sets.
     """
 
     source: str
     models: tuple[str, ...]
-    tasks: tuple[TaskScores, ...]
-    pairs: tuple[TaskPair, ...]
-    suite: Suite
-    overall: tuple[ByMargin, ...]
+    data_sets: tuple[DataSetCounts, ...]
+    pairs: tuple[Pair, ...]
+    overall: tuple[Pair, ...]
+    board: Board | None
+    boards: tuple[Board, ...]
     rules: Rules
+    notes: tuple[str, ...]
     warnings: tuple[str, ...]
-    withheld: bool = False
-    failures: Failures | None = None
+    failures: Failures | None
+    withheld: bool
+    shared_runs: bool
+    incomplete: tuple[str, ...] = dataclasses.field(default=(), repr=False)
+    strict: bool = dataclasses.field(default=True, repr=False)  # missing scores were not accepted
 
 
 class Decision(NamedTuple):
     """What is said of the first model against the second.
 
     Attributes:
-      on: the tasks that decide, None for the mean over tasks.
+      on: the data sets that decide, None for the mean over them.
     """
 
     outcome: Outcome
@@ -123,185 +70,126 @@ class Decision(NamedTuple):
 
 
 def study(
-    paired: Paired,
-    rules: Rules | None = None,
-    source: str = "scores",
-    progress: suites.Progress = lambda share: None,
+    scores: Scores, rules: Rules | None = None, progress: comparing.Progress = lambda share: None
 ) -> ItemStudy:
-    """Compares all pairs of models, task by task and over all tasks.
+    """Compares all pairs of models, data set by data set and over all of them.
 
     Args:
       progress: is called now and then with the share that is done.
 
     Raises:
       ConfigError: a margin of points where scores are fractions.
-      DataError: one model; `over` runs where a model has one; clusters or items too few.
+      DataError: one model; `over` runs where a model has one; clusters or items too few; no item
+        that all models have.
     """
     rules = rules or Rules()
-    _check(paired, rules)
-    suite = _suite(paired.tasks, rules, progress)
-    higher = [paired.tasks[0].higher_is_better] * len(suite.overall)
-    warnings = (
-        *paired.notes,
-        *itertools.chain.from_iterable(map(completeness.warnings, paired.tasks)),
+    if len(scores.models) < 2:
+        named = "NAME=PATH names that of a file or folder of logs"
+        raise DataError(f"one model ({', '.join(scores.models)}); expected two or more: {named}")
+    data_sets, counts = completeness.prepared(scores)
+    for data in data_sets:
+        metrics.refuse_points("margin", rules.margin or 0.0, data.stored_unit)
+    incomplete = completeness.reasons(scores, counts)
+    withheld = rules.complete and bool(incomplete)
+    tasks = task_means.aligned(data_sets)
+    over, notes = _factors(tasks, rules.over)
+    not_averaged = task_means.not_averaged(tasks)
+    means = len(tasks) > 1 and not not_averaged
+    matched = {task.name: comparing.matched_of(task) for task in tasks}
+    steps = comparing.Steps(progress, (1 + means) * len(tasks) * math.comb(len(scores.models), 2))
+    pairs = comparing.on_data_sets(tasks, matched, over, rules, steps)
+    why_own = task_means.why_own(tasks)
+    overall: list[Pair] = []
+    if means:
+        overall = comparing.over_data_sets(tasks, matched, over, not why_own, rules, steps)
+        notes += (why_own,) if why_own and "runs" in over else ()
+    notes += not_averaged
+    if withheld:
+        pairs, overall = ([*map(_nothing_shown, of)] for of in (pairs, overall))
+    lines = itertools.chain.from_iterable(map(completeness.warnings, counts))
+    board, boards = leaderboard.of(tasks, pairs, overall, rules, over, not why_own)
+    whole = ItemStudy(
+        *(scores.source, scores.models, tuple(counts), tuple(pairs), tuple(overall), board),
+        *(boards, rules, notes),
+        warnings=(*scores.warnings, *scores.notes, *lines),
+        failures=_failures(scores.models, counts),
+        withheld=withheld,
+        shared_runs=not why_own and not not_averaged,
+        incomplete=incomplete,
+        strict=scores.missing == "error",
     )
-    compared = ItemStudy(
-        source,
-        paired.models,
-        paired.tasks,
-        _pairs(paired.tasks, suite, rules),
-        suite,
-        margins.by_margin(
-            [pair.mean_over_tasks for pair in suite.overall], higher, rules.margin, rules.alpha
-        ),
-        rules,
-        warnings,
-        failures=_failures(paired.tasks, paired.models),
-    )
-    return decided(compared, paired) if rules.complete else compared
+    return _explained(whole) if withheld else whole
 
 
-def _failures(tasks: Sequence[TaskScores], models: Sequence[str]) -> Failures | None:
-    """Items of which an answer ended in an error; tests of all pairs on all tasks."""
-    counts = {}
-    for task, model in itertools.product(tasks, models):
-        failed, items = task.failed_items.get(model, 0), len(task.items) + task.left_out
-        counts[model, task.task] = failures.Counts(failed, items - failed)
-    return failures.failures(counts)
+def decided(study: ItemStudy) -> ItemStudy:
+    """The study as a gate has it: nothing is shown where answers or data sets are missing."""
+    if study.withheld or not study.incomplete:
+        return study
+    pairs, overall = (tuple(map(_nothing_shown, of)) for of in (study.pairs, study.overall))
+    return _explained(dataclasses.replace(study, pairs=pairs, overall=overall, withheld=True))
 
 
-def _check(paired: Paired, rules: Rules) -> None:
-    if len(paired.models) < 2:
-        raise DataError(
-            f"one model ({', '.join(paired.models)}); expected logs of two or more: --log "
-            "NAME=PATH names those of a folder or file"
-        )
-    for task in paired.tasks:
-        metrics.refuse_points("margin", rules.margin, task.stored_unit)
+def _explained(study: ItemStudy) -> ItemStudy:
+    accepted = "accepted with --missing drop or zero, in tests with missing="
+    why = f"not shown: {'; '.join(study.incomplete)} ({accepted})"
+    return dataclasses.replace(study, warnings=(why, *study.warnings))
 
 
-def decided(study: ItemStudy, paired: Paired) -> ItemStudy:
-    """The study as a gate has it: nothing is shown where answers or tasks are missing.
-
-    Args:
-      paired: what was studied.
-    """
-    reasons = () if study.withheld else completeness.reasons(paired)
-    return _nothing_shown(study, reasons) if reasons else study
-
-
-def _suite(tasks: Sequence[TaskScores], rules: Rules, progress: suites.Progress) -> Suite:
-    """All pairs of models on each task and on average, without margins."""
-    return suites.compare(
-        [task_of(task) for task in tasks],
-        over=rules.over,
-        alpha=rules.alpha,
-        progress=progress,
-    )
-
-
-def task_of(of: TaskScores) -> Task:
-    """The scores of a task as means over tasks take them."""
-    return Task(of.task, of.metric, of.scores, of.clusters, of.higher_is_better, of.runs)
+def _nothing_shown(pair: Pair) -> Pair:
+    assert pair.by_margin is not None
+    beside = pair.by_margin._replace(outcome="not shown", equivalent=False)
+    return dataclasses.replace(pair, shown=0, equivalent=False, by_margin=beside)
 
 
 def decision(study: ItemStudy) -> Decision:
-    """What is said of the first model against the second, on all tasks together.
+    """What is said of the first model against the second, on all data sets together.
 
-    Worse where it is on any task, or on their mean; better where it is on their mean or, of tasks
+    Worse where it is on any, or on their mean; better where it is on their mean or, of data sets
     that have none, on each; not shown otherwise.
     """
-    first = study.models[:2]
-    on_tasks: list[tuple[str | None, Outcome]] = [
-        (pair.task.task, pair.by_margin.outcome)
-        for pair in study.pairs
-        if (pair.a, pair.b) == first
-    ]
-    together: list[tuple[str | None, Outcome]] = [
-        (None, by_margin.outcome)
-        for pair, by_margin in zip(study.suite.overall, study.overall, strict=True)
-        if (pair.a, pair.b) == first and len(study.tasks) > 1
-    ]
-    worse = tuple(where for where, outcome in (*together, *on_tasks) if outcome == "worse")
-    if worse:
+    both = study.models[:2]
+    together, apart = (
+        [(pair.data_set, pair.by_margin.outcome) for pair in of if pair.by_margin]
+        for of in (
+            [pair for pair in study.overall if pair.names == both],
+            [pair for pair in study.pairs if pair.names == both],
+        )
+    )
+    if worse := tuple(where for where, outcome in (*together, *apart) if outcome == "worse"):
         return Decision("worse", worse)
-    decisive = together or on_tasks
+    decisive = together or apart
     lacking = tuple(where for where, outcome in decisive if outcome != "better")
     if lacking:
         return Decision("not shown", lacking)
     return Decision("better", tuple(where for where, _ in decisive))
 
 
-def _nothing_shown(study: ItemStudy, reasons: Sequence[str]) -> ItemStudy:
-    """The same with all outcomes "not shown", and why."""
-    accepted = "accepted with --missing drop or zero, in tests with missing="
-    why = f"not shown: {'; '.join(reasons)} ({accepted})"
-    return dataclasses.replace(
-        study,
-        pairs=tuple(
-            dataclasses.replace(pair, by_margin=margins.nothing_shown(pair.by_margin))
-            for pair in study.pairs
-        ),
-        overall=tuple(map(margins.nothing_shown, study.overall)),
-        warnings=(why, *study.warnings),
-        withheld=True,
-    )
+def _failures(models: Sequence[str], counts: Sequence[DataSetCounts]) -> Failures | None:
+    """Items of which an answer ended in an error; tests of all pairs on all data sets."""
+    found = {}
+    for of, model in itertools.product(counts, models):
+        failed = of.failed_items[model]
+        whole = of.items + of.left_out
+        found[model, of.data_set] = failures.Counts(failed, whole - failed)
+    return failures.failures(found)
 
 
-def _pairs(tasks: Sequence[TaskScores], suite: Suite, rules: Rules) -> tuple[TaskPair, ...]:
-    by_name = {task.task: task for task in tasks}
-    means = {
-        (task.task, model): estimates.mean(
-            scores,
-            over=_possible(rules.over, scores.shape[1]),
-            clusters=task.clusters,
-            confidence=rules.confidence,
-            from_0_to_1=from_0_to_1,
+def _factors(tasks: Sequence[DataSetScores], asked: Over | None) -> tuple[Over, tuple[str, ...]]:
+    """What is generalised over; a note where one data set of several keeps that to items.
+
+    Raises:
+      DataError: an unknown factor, or runs of which a model has one.
+    """
+    runs = {(task.name, model): of.runs for task in tasks for model, of in task.models.items()}
+    over = estimates.default_over([*runs.values()]) if asked is None else estimates.named(asked)
+    single = next((where for where, count in runs.items() if count == 1), None)
+    if single is None or (asked is not None and "runs" not in over):
+        return over, ()
+    has_one = f"{single[1]} has one run" + (f" on {single[0]}" if single[0] else "")
+    if "runs" in over:
+        raise DataError(
+            f"over runs: expected two or more runs of every model; {has_one}, which says nothing "
+            f"of others: {argument('over', 'items')}"
         )
-        for task, from_0_to_1 in ((of, task_means.from_0_to_1(of.scores)) for of in tasks)
-        for model, scores in task.scores.items()
-    }
-    shown = margins.by_margin(
-        [pair.difference for pair in suite.pairs],
-        [by_name[pair.task].higher_is_better for pair in suite.pairs],
-        rules.margin,
-        rules.alpha,
-    )
-    pairs = tuple(
-        TaskPair(
-            task=by_name[pair.task],
-            a=pair.a,
-            b=pair.b,
-            means=(means[pair.task, pair.a], means[pair.task, pair.b]),
-            difference=pair.difference,
-            p_adjusted=pair.p_adjusted,
-            by_margin=by_margin,
-            estimates=pair.estimates,
-            tests=_tests(by_name[pair.task], pair.a, pair.b, rules)
-            if len(suite.pairs) <= MOST_TESTED
-            else {},
-            adjusted={},
-        )
-        for pair, by_margin in zip(suite.pairs, shown, strict=True)
-    )
-    adjusted = multiple.adjust_by_name([pair.p_values for pair in pairs])
-    return tuple(
-        dataclasses.replace(pair, adjusted=of) for pair, of in zip(pairs, adjusted, strict=True)
-    )
-
-
-def _possible(over: Over | None, runs: int) -> Over | None:
-    """What one model's mean can generalise over, of what a difference does."""
-    if over is None or runs > 1:
-        return over
-    return tuple(factor for factor in over if factor != "runs") or None
-
-
-def _tests(task: TaskScores, a: str, b: str, rules: Rules) -> Mapping[str, HypothesisTest]:
-    return comparing.paired_tests(
-        task.scores[a],
-        task.scores[b],
-        clusters=task.clusters,
-        permutations=rules.resamples,
-        seed=rules.seed,
-    )
+    several = any(min(of.runs for of in task.models.values()) > 1 for task in tasks)
+    return over, (f"Over items alone on all tasks, since {has_one}.",) if several else ()

@@ -16,8 +16,8 @@ import numpy as np
 
 from jaxeval.stats import crossed, mean_squares
 from jaxeval.stats.crossed import Component
-from jaxeval.stats.items import tables
-from jaxeval.stats.items.tables import Groups, Labels, Scores, Table
+from jaxeval.stats.items import cells
+from jaxeval.stats.items.cells import Groups, Labels, Scores, Table
 from jaxeval.stats.mean_squares import Combination, MeanSquare, Term
 from jaxeval.stats.results import fraction
 
@@ -74,8 +74,8 @@ def components(
       DataError: as of `estimates.mean`; fewer than two items.
     """
     confidence = fraction(confidence, "confidence")
-    table = tables.table(scores)
-    groups = tables.groups(clusters, table, len(scores))
+    table = cells.table(scores)
+    groups = cells.groups(clusters, table, len(scores))
     squares = mean_squares_of(scores, table, groups)
     parts, whole = combinations(squares), total(squares)
     sizes = {name: float(part.estimate) for name, part in parts.items()}
@@ -103,7 +103,7 @@ def limits(of: Combination, confidence: float) -> tuple[np.ndarray, np.ndarray]:
 def mean_squares_of(scores: Scores, table: Table, groups: Groups) -> MeanSquares:
     """The mean squares of a model's scores, of which `table` is the checked form."""
     squares = of_table(table.cells, groups, table.inflation)
-    return _with_samples(squares, tables.array(scores)[table.kept])
+    return _with_samples(squares, cells.array(scores)[table.kept])
 
 
 def of_table(cells: np.ndarray, groups: Groups, inflation: float = 1.0) -> MeanSquares:
@@ -180,7 +180,7 @@ def _with_samples(squares: MeanSquares, values: np.ndarray) -> MeanSquares:
     df = int(np.sum(counts[counts > 0] - 1))
     if not df:
         return squares
-    apart = np.nansum((values - tables.cell_means(values)[..., np.newaxis]) ** 2, axis=(1, 2))
+    apart = np.nansum((values - cells.cell_means(values)[..., np.newaxis]) ** 2, axis=(1, 2))
     items, runs, _, size = squares.sizes
     samples = 1 / float(np.mean(1 / counts[counts > 0]))  # harmonic mean
     sample = by_items(apart, df)

@@ -9,7 +9,6 @@ import pytest
 
 import jaxeval
 from jaxeval import runs
-from jaxeval.compare import __main__ as compare
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.report import __main__ as verb
 from jaxeval.report.runs import document, figures, summary
@@ -17,6 +16,7 @@ from jaxeval.results import Runs
 from jaxeval.runs import MemberResult, MemberRow, experiments, native
 from jaxeval.runs import __main__ as of_runs
 from jaxeval.runs.layout import Layout
+from tests import comparing
 from tests.runs import test_store
 
 RATES = [json.dumps({"learning_rate": rate}) for rate in (0.1, 0.2, 0.3)]
@@ -63,7 +63,7 @@ def test_kinds_are_told_by_records(folder: Path) -> None:
         "tuning",
     ]
     assert {kind for name, kind in kinds.items() if name.startswith("bag")} == {"seeds"}
-    table = native.score_table(str(folder), Layout())
+    table = native.scores(str(folder), Layout())
     assert {*table.models} == {name for name in kinds if name.startswith("bag")}
     (said,) = [line for line in table.warnings if "not compared" in line]
     assert "repeated (6 runs of f1; repeated runs" in said and "bag" not in said
@@ -127,8 +127,11 @@ def test_each_part_has_its_own_scores(tmp_path: Path) -> None:
     assert (described.best_seed, described.best_test) == (3, None)
     violins = figures.draw([of(tmp_path, "bag")], [])[0]
     assert [row[1] for row in violins.rows] == ["dev"] * 3 + ["test"] * 2
-    table = native.score_table(str(tmp_path), Layout(columns={"score": "dev"}))
-    assert (len(table.score), len(table.failed.rows)) == (2, 1)  # what diverged is no score
+    table = native.scores(str(tmp_path), Layout(columns={"score": "dev"}))
+    assert (table.known.size, table.data_sets[0].models[table.models[0]].runs) == (
+        2,
+        3,
+    )  # what diverged is no score
 
 
 def test_one_lookup_of_experiments(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -151,11 +154,11 @@ def test_one_lookup_of_experiments(tmp_path: Path, capsys: pytest.CaptureFixture
     assert shown["experiment"] == "8fb8bbbb"
     with pytest.raises(ConfigError, match=r"no runs of '8fb8'; .* 8fb8aaaa \(8fb8aaaa\)"):
         verb.main([str(tmp_path), "--experiment", "8fb8"])
-    table = native.score_table(str(tmp_path), Layout(models=["7777", "8fb8bbbb"]))
+    table = native.scores(str(tmp_path), Layout(models=["7777", "8fb8bbbb"]))
     assert table.models == ("77770000", "8fb8bbbb")
     with pytest.raises(DataError, match=r"no model '8fb8'; has 77770000 \(77770000\)"):
-        native.score_table(str(tmp_path), Layout(models=["8fb8", "7777"]))
-    table = native.score_table(str(tmp_path), Layout(models=["7777", "77770000", "8fb8a", "7777"]))
+        native.scores(str(tmp_path), Layout(models=["8fb8", "7777"]))
+    table = native.scores(str(tmp_path), Layout(models=["7777", "77770000", "8fb8a", "7777"]))
     assert table.models == ("77770000", "8fb8aaaa")  # each once
 
 
@@ -164,20 +167,18 @@ def test_a_control_by_its_id(tmp_path: Path, capsys: pytest.CaptureFixture) -> N
     for name in ("8fb8aaaa", "8fb8bbbb", "77770000"):
         fill(tmp_path, name, [test_store.result(k, test=k / 20) for k in (1, 2, 3)])
     for models in ([], ["8fb8a", "8fb8b"], ["8fb8a", "77770000"]):
-        words = ["--runs", str(tmp_path), *models, "--control", "7777", "--json", "-"]
-        assert compare.main(words) == 0
-        pairs = json.loads(capsys.readouterr().out)["pairs"]
+        pairs = comparing.json_of(capsys, tmp_path, *models, "--control", "7777")["pairs"]
         assert pairs and all("77770000" in (pair["a"], pair["b"]) for pair in pairs)
-    of_python = jaxeval.compare(table=tmp_path, control="7777").to_dict()["pairs"]
+    of_python = jaxeval.compare(tmp_path, control="7777").to_dict()["pairs"]
     assert len(of_python) == 2
     with pytest.raises(DataError, match="no control '8fb8'"):
-        compare.main(["--runs", str(tmp_path), "--control", "8fb8"])
+        comparing.main(tmp_path, "--control", "8fb8")
 
 
 def test_repeated_runs_are_no_model(folder: Path) -> None:
     """Dies if repeated runs are offered as a model, or refused by the numbers of their rows."""
     with pytest.raises(DataError, match="no model 'x'; has ") as raised:
-        native.score_table(str(folder), Layout(models=["x"]))
+        native.scores(str(folder), Layout(models=["x"]))
     assert "bag (bag)" in str(raised.value) and "(repeated)" not in str(raised.value)
     with pytest.raises(DataError, match=r"'repe' has repeated runs: python -m jaxeval\.noise"):
-        native.score_table(str(folder), Layout(models=["bag", "repe"]))
+        native.scores(str(folder), Layout(models=["bag", "repe"]))

@@ -189,7 +189,7 @@ def test_members_that_never_learned_are_counted(tmp_path: Path) -> None:
     assert "scored epoch of the others: median 5, 2 to 6" in lines
     assert verb.main([str(folder), "--save", str(tmp_path / "p.html")]) == 0
     assert (tmp_path / "p.html").read_text().count(said) == 2
-    warnings = native.score_table(str(folder), Layout()).warnings
+    warnings = native.scores(str(folder), Layout()).warnings
     assert f"beta: {said.replace('of 6', 'of 5')}" in warnings  # one diverged, without a score
 
 

@@ -1,6 +1,5 @@
-"""Which items of two logs are the same, and what becomes of the others."""
+"""Which items of two logs are the same, which metrics are compared, which runs are one."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,244 +8,258 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import DataError
-from jaxeval.runs.item_scores import Paired
-from jaxeval.runs.logs import finding, pairing
-from jaxeval.runs.logs.records import Keys
+from jaxeval.runs.scores import DataSetScores, Scores
 from tests.runs.logs import writing
+from tests.runs.logs.test_readers import lines, read
 
 NAN = float("nan")
 POINTS = {"points": True}  # no fractions
 
 
-def _paired(*paths: Path | str, cluster: str = "", **rules: Any) -> Paired:
-    table = finding.read([str(path) for path in paths], Keys(cluster))
-    return pairing.paired(table, pairing.Rules(**rules))
+def _one(*paths: Path | str, **layout: Any) -> DataSetScores:
+    """The only task."""
+    (data,) = read(*paths, **layout).data_sets
+    return data
 
 
-def _predictions(folder: Path, scores: Mapping[str, Sequence[Mapping]]) -> Path:
+def _predictions(folder: Path, of: Mapping[str, Sequence[Mapping]]) -> Path:
     """A file a model."""
-    for name, lines in scores.items():
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    folder.mkdir(exist_ok=True)
+    for name, content in of.items():
+        lines(folder / f"{name}.jsonl", content)
     return folder
 
 
 def test_shuffled_documents_are_paired_by_their_content(tmp_path: Path) -> None:
-    """Dies if documents are paired by doc_id where logs count them in another order."""
-    by_document = {"a": [0.0, 0.1, 0.2, 0.3], "b": [1.0, 1.1, 1.2, 1.3]}
-    writing.lm_eval(tmp_path, "a", {"none": by_document["a"]}, metrics=POINTS)
-    writing.lm_eval(tmp_path, "b", {"none": by_document["b"]}, order=(2, 0, 3, 1), metrics=POINTS)
-    (task,) = _paired(tmp_path).tasks
-    assert task.scores["a"].shape == (4, 1, 1)
-    assert np.allclose(task.scores["b"] - task.scores["a"], 1.0)
+    """Dies if documents are paired by doc_id where logs count them in another order, an id that
+    stands for two documents pairs them, or a dropped one is not named; or if a cluster goes to
+    another item."""
+    scores = {"a": [0.0, 0.1, 0.2, 0.3], "b": [1.0, 1.1, 1.2, 1.3]}
+    writing.lm_eval(tmp_path, "a", {"none": scores["a"]}, metrics=POINTS)
+    for order in ((2, 0, 3, 1), (2, 0)):
+        writing.lm_eval(tmp_path, "b", {"none": scores["b"]}, order=order, metrics=POINTS)
+        if len(order) == 2:
+            with pytest.raises(DataError, match=r"not the same in all logs.*--mismatched drop"):
+                read(tmp_path)
+        found = read(tmp_path, mismatched="drop", cluster="passage")
+        (data,) = found.data_sets
+        gaps = data.models["b"].scores - data.models["a"].scores
+        assert np.allclose(gaps[~np.isnan(gaps)], 1.0) and np.sum(~np.isnan(gaps)) == len(order)
+        assert any("are left out" in note for note in found.warnings) is (len(order) == 2)
+        of_a = dict(zip(scores["a"], ["p0", "p0", "p0", "p1"], strict=True))
+        assert data.clusters is not None
+        for score, cluster in zip(data.models["a"].scores.ravel(), data.clusters, strict=True):
+            assert np.isnan(score) or of_a[score] == cluster
 
 
-def test_a_subset_of_shuffled_documents(tmp_path: Path) -> None:
-    """Dies if an id that stands for two documents pairs them, or if a dropped one is not named."""
-    writing.lm_eval(tmp_path, "a", {"none": [0.0, 0.1, 0.2, 0.3]}, metrics=POINTS)
-    writing.lm_eval(tmp_path, "b", {"none": [1.0, 1.1, 1.2, 1.3]}, order=(2, 0), metrics=POINTS)
-    with pytest.raises(DataError, match=r"not the same in all logs.*--mismatched drop"):
-        _paired(tmp_path)
-    paired = _paired(tmp_path, mismatched="drop")
-    (task,) = paired.tasks
-    assert np.allclose(task.scores["b"] - task.scores["a"], 1.0) and len(task.items) == 2
-    assert any("are left out" in note for note in paired.notes)
-
-
-def test_another_prompt_is_refused(tmp_path: Path) -> None:
-    """Dies if items of one id and other prompts are compared without being asked for."""
-    writing.lm_eval(tmp_path, "a", {"none": [0.0, 1.0]})
-    writing.lm_eval(tmp_path, "b", {"none": [1.0, 1.0]}, prompt_hash="other template")
+def test_another_prompt_or_gold_is_refused(tmp_path: Path) -> None:
+    """Dies if items of one id and other prompts or golds are compared without being asked for;
+    or if 1 in one log and "1" in the other, or keys in another order, are two golds."""
+    writing.lm_eval(tmp_path / "p", "a", {"none": [0.0, 1.0]})
+    writing.lm_eval(tmp_path / "p", "b", {"none": [1.0, 1.0]}, prompt_hash="other template")
     with pytest.raises(DataError, match=r"^task arc: 2 of 2 items .*content or prompt \(0, 1\)"):
-        _paired(tmp_path)
-    (task,) = _paired(tmp_path, mismatched="pair").tasks
-    assert task.scores["b"].ravel().tolist() == [1.0, 1.0]
+        read(tmp_path / "p")
+    data = _one(tmp_path / "p", mismatched="pair")
+    assert data.models["b"].scores.ravel().tolist() == [1.0, 1.0]
     with pytest.raises(DataError, match="no item that a, b all have a score of"):
-        _paired(tmp_path, mismatched="drop")
-
-
-def test_another_gold_is_refused(tmp_path: Path) -> None:
-    """Dies if predictions of one id are compared though their gold differs."""
-    lines = [{"item": k, "gold": "x", "predicted": "x"} for k in range(3)]
-    other = [*lines[:2], {"item": 2, "gold": "y", "predicted": "y"}]
-    folder = _predictions(tmp_path, {"a": lines, "b": other})
+        read(tmp_path / "p", mismatched="drop")
+    golds = [1, {"x": 1, "y": 2}, "x"]
+    others = ["1", {"y": 2, "x": 1}, "y"]
+    of = {
+        name: [{"item": k, "gold": g, "predicted": g} for k, g in enumerate(every)]
+        for name, every in (("a", golds), ("b", others))
+    }
     with pytest.raises(DataError, match=r"1 of 3 items .*\(2\)"):
-        _paired(folder)
+        read(_predictions(tmp_path / "g", of))
 
 
-def test_items_that_one_lacks_are_named(tmp_path: Path) -> None:
-    """Dies if an item that a model has no score of stays, or goes without a word."""
-    a = [{"item": f"i{k}", "score": k} for k in range(6)]
-    b = [{"item": f"i{k}", "score": None if k == 1 else k} for k in (5, 1, 0, 9)]
-    (task,) = _paired(_predictions(tmp_path, {"a": a, "b": b})).tasks
-    assert task.items == ("i0", "i5") and task.left_out == 5
-    assert task.scores["a"].ravel().tolist() == task.scores["b"].ravel().tolist() == [0.0, 5.0]
-    assert task.lacking == {"a": ("i9",), "b": ("i2", "i3", "i4")}
-    assert task.failed == {"a": 0, "b": 0} and task.unscored == {"a": 0, "b": 1}  # null: no error
-
-
-def test_failed_items_count_as_0_where_asked(tmp_path: Path) -> None:
-    """Dies if a failed item with --missing zero is left out, or is the best of losses."""
-    a = [{"item": k, "score": 0.5} for k in range(2)]
-    b = [{"item": 0, "score": 0.5}, {"item": 1, "score": None}]
-    folder = _predictions(tmp_path, {"a": a, "b": b})
-    (task,) = _paired(folder, missing="zero").tasks
-    assert task.scores["b"].ravel().tolist() == [0.5, 0.0]
-    with pytest.raises(DataError, match="0 would be the best"):
-        _paired(folder, missing="zero", higher_is_better=False)
-
-
-def test_scores_are_those_of_the_chosen_metric(tmp_path: Path) -> None:
-    """Dies if another metric of the same items is taken, or counts as more answers to them."""
-    both = {"acc": True, "acc_norm": True}
-    for model in "ab":
-        writing.lm_eval(tmp_path, model, {"none": [0.0, 1.0]}, metrics=both, acc_norm=0.25)
-    for metric, expected in (("acc", [0.0, 1.0]), ("acc_norm", [0.25, 0.25])):
-        (task,) = _paired(tmp_path, metrics=(metric,)).tasks
-        assert (task.metric, task.scores["b"].shape) == (metric, (2, 1, 1))
-        assert task.scores["b"].ravel().tolist() == expected
-
-
-def test_scores_that_are_not_finite(tmp_path: Path) -> None:
-    """Dies if NaN without a reason passes for a score, or is dropped in silence."""
-    folder = writing.lm_eval(tmp_path, "a", {"none": [1.0, NAN, 0.5]}).parent
-    writing.lm_eval(tmp_path, "b", {"none": [1.0, 1.0, float("inf")]})
-    with pytest.raises(
-        DataError, match="scores of a that are not finite: 1, the first nan of item 1"
-    ):
-        _paired(folder)
-    (task,) = _paired(folder, missing="drop").tasks
-    assert task.items == ("0",) and task.left_out == 2
-
-
-def test_cells_by_run_and_sample(tmp_path: Path) -> None:
-    """Dies if an answer lands in another item, run or sample; what lacks is NaN."""
-    lines = [
+def test_all_that_a_model_lacks_stays_and_is_marked(tmp_path: Path) -> None:
+    """Dies if an answer lands in another item, run or sample, or what lacks gets a score."""
+    content = [
         {"model": "a", "item": item, "run": run, "sample": sample}
         | {"score": item + run / 4 + sample / 100}
-        for run in (1, 2)
+        for run in (2, 1)
         for item in (2, 0, 1)
         for sample in (7, 3)
         if (run, item, sample) != (2, 0, 7)
     ]
-    b = [{"model": "b", "item": item, "score": item} for item in range(3)]
-    (task,) = _paired(_predictions(tmp_path, {"x": [*lines, *b]}) / "x.jsonl").tasks
-    assert task.items == ("2", "0", "1")
+    b = [{"model": "b", "item": item, "score": None if item else 5.0} for item in range(4)]
+    data = _one(_predictions(tmp_path, {"x": [*content, *b]}) / "x.jsonl")
+    assert data.items == ("2", "0", "1", "3")
     items = np.array([2.0, 0.0, 1.0])[:, None, None]
     expected = items + np.array([0.25, 0.5])[:, None] + np.array([0.03, 0.07])
     expected[1, 1, 1] = NAN
-    assert np.allclose(task.scores["a"], expected, equal_nan=True)
-    assert task.scores["b"].shape == (3, 1, 1)
+    of = data.models["a"]
+    assert np.allclose(of.scores[:3], expected, equal_nan=True)
+    assert of.status[3].tolist() == [[3, 3]] * 2 and of.status[1].tolist() == [[0, 0], [0, 3]]
+    assert of.labels["name"].tolist() == ["1", "2"]
+    assert data.models["b"].status.ravel().tolist() == [1, 0, 1, 1]
+
+
+def test_scores_that_are_not_finite(tmp_path: Path) -> None:
+    """Dies if NaN without a reason is a score, or a failed answer is 0 where 0 is the best."""
+    folder = writing.lm_eval(tmp_path, "a", {"none": [1.0, NAN, 0.5]}).parent
+    writing.lm_eval(tmp_path, "b", {"none": [1.0, 1.0, float("inf")]})
+    with pytest.raises(DataError, match="scores of a that are not finite: 1, the first nan of"):
+        read(folder)
+    known = {
+        m: of.scores.ravel().tolist() for m, of in _one(folder, missing="drop").models.items()
+    }
+    assert repr(known) == repr({"a": [1.0, NAN, 0.5], "b": [1.0, 1.0, NAN]})
+    zero = _one(folder, missing="zero").models["a"].scores.ravel().tolist()
+    assert zero == [1.0, 0.0, 0.5]
+    for scores, better, refused in (
+        ((0.5, None), False, True), ((-0.5, None), None, True), ((-0.5, 1.0, None), None, False)
+    ):  # fmt: skip
+        of = [{"item": k, "score": score} for k, score in enumerate(scores)]
+        path = lines(tmp_path / "a.jsonl", of)
+        if refused:
+            with pytest.raises(DataError, match=r"--missing zero: .* 0 would be the best"):
+                read(path, missing="zero", higher_is_better=better)
+        else:
+            assert 0.0 in read(path, missing="zero").known
 
 
 def test_clusters_go_with_their_items(tmp_path: Path) -> None:
-    """Dies if clusters are in another order than items, or an item may be in two."""
-    writing.lm_eval(tmp_path, "a", {"none": [0.0] * 5})
-    writing.lm_eval(tmp_path, "b", {"none": [1.0] * 5}, order=(4, 3, 2, 1, 0))
-    (task,) = _paired(tmp_path, cluster="passage").tasks
-    assert task.clusters is not None and task.clusters.tolist() == ["p0"] * 3 + ["p1"] * 2
-    with pytest.raises(DataError, match="no 'chapter' to cluster it by; its keys are question, p"):
-        _paired(tmp_path, cluster="chapter")
-    folder = tmp_path / "two"
-    folder.mkdir()
-    lines = [{"item": 1, "score": 1, "cluster": c} for c in "xy"]
-    with pytest.raises(DataError, match=r"item 1 is in two clusters, x \(a\) and y \(b\)"):
-        _paired(_predictions(folder, {"a": lines[:1], "b": lines[1:]}))
-    partly = [{"item": k, "score": 1} | ({"cluster": "x"} if k else {}) for k in range(2)]
+    """Dies if an item may be in two clusters, or no label of a log is a label of its own."""
+
+    def of(*labels: str | None) -> list[dict]:
+        return [{"item": k, "score": k, "cluster": c} for k, c in enumerate(labels)]
+
+    with pytest.raises(DataError, match=r"item 1 is in two clusters, [xy] and [xy]"):
+        read(_predictions(tmp_path, {"a": of("x", "x"), "b": of("x", "y")}))
     with pytest.raises(DataError, match="item 0 is in no cluster"):
-        _paired(_predictions(folder, {"a": partly, "b": partly}))
-    said_once = [{"item": k, "score": 1, "cluster": "x"} for k in range(2)]
-    (task,) = _paired(_predictions(folder, {"a": partly, "b": said_once})).tasks
-    assert task.clusters is not None and task.clusters.tolist() == ["x", "x"]
+        read(_predictions(tmp_path, {"a": of(None, "x"), "b": of(None, "x")}))
+    data = _one(_predictions(tmp_path, {"a": of(None, None), "b": of("x", "y")}))
+    assert data.clusters is not None and data.clusters.tolist() == ["x", "y"]
+    with pytest.raises(DataError, match=r"jsonl:1: item 0: no 'c' to cluster it by; its keys are"):
+        read(tmp_path, cluster="c")
 
 
 def test_metrics_and_tasks_are_chosen(tmp_path: Path) -> None:
-    """Dies if one of several metrics is taken in silence, or a task of one model is compared."""
+    """Dies if one of several metrics is taken in silence, if a task of one model is compared, if a
+    name does not mean the only metric of a filter, or a misspelt one passes."""
     metrics = {"acc": True, "acc_norm": True}
     for model in "ab":
-        writing.lm_eval(tmp_path, model, {"none": [1.0]}, metrics=metrics)
-        writing.lm_eval(tmp_path, model, {"none": [1.0]}, task="gsm", metrics={"em": True})
+        writing.lm_eval(tmp_path, model, {"none": [0.0, 1.0]}, metrics=metrics, acc_norm=0.25)
+        writing.lm_eval(tmp_path, model, {"strict": [1.0]}, task="gsm", metrics={"em": True})
     writing.lm_eval(tmp_path, "a", {"none": [1.0]}, task="own")
     with pytest.raises(DataError, match=r"^task arc: several metrics \(acc, acc_norm\); expected"):
-        _paired(tmp_path)
-    paired = _paired(tmp_path, metrics=("acc_norm", "em"))
-    assert [(task.task, task.metric) for task in paired.tasks] == [
-        ("arc", "acc_norm"),
-        ("gsm", "em"),
+        read(tmp_path)
+    found = read(tmp_path, metric="acc_norm,em")
+    assert [(data.name, data.metric) for data in found.data_sets] == [
+        *(("arc", "acc_norm"), ("gsm", "em/strict")),
     ]
-    assert "task own: no log of b; left out" in paired.notes
-    with pytest.raises(DataError, match=r"no model 'c' in the logs; expected one of a, b"):
-        _paired(tmp_path, models=("a", "c"))
-    with pytest.raises(DataError, match=r"no task has a metric 'ems'; .* you mean 'em'\?"):
-        _paired(tmp_path, metrics=("acc", "ems"))
+    assert found.data_sets[0].known.tolist() == [0.25] * 4
+    assert "task own: no log of b; left out" in found.warnings and found.absent["b"] == ("own",)
+    assert [data.name for data in read(tmp_path, metric="em", tasks=["g*"]).data_sets] == ["gsm"]
+    for layout, said in (
+        ({"models": ["a", "c"]}, r"no model 'c'; expected one of a, b"),
+        ({"metric": "acc,ems"}, "no task has a metric 'ems'; expected one of acc"),
+        ({"tasks": ["gs"]}, r"--task: no task 'gs' in the logs; expected one of arc, gsm, own"),
+    ):
+        with pytest.raises(DataError, match=said):
+            read(tmp_path, **layout)
 
 
-def test_a_metric_is_named_without_its_filter(tmp_path: Path) -> None:
-    """Dies if a name does not mean the only metric of a filter, if it means another than itself,
-    or if one of several filters is taken; and if what is left out is not told apart."""
-    for model in "ab":
-        writing.lm_eval(tmp_path, model, {"none": [0.0, 1.0]}, metrics={"em_x": True})
-        writing.lm_eval(tmp_path, model, {"strict": [0.0, 1.0]}, task="g", metrics={"em": True})
-    paired = _paired(tmp_path, metrics=("em", "em_x"))
-    assert [task.metric for task in paired.tasks] == ["em_x", "em/strict"]
-    assert paired.without_metric == ()
-    assert _paired(tmp_path, metrics=("em",)).without_metric == ()  # arc is not asked for
-    for model in "ab":
-        both = {name: [0.0, 1.0] for name in ("strict", "flexible")}
-        writing.lm_eval(tmp_path, model, both, task="g", metrics={"em": True})
-    with pytest.raises(DataError, match=r"task g: several metrics \(em/strict, em/flexible\)"):
-        _paired(tmp_path, metrics=("em",))
+def test_a_task_without_a_metric_in_common_is_left_out(tmp_path: Path) -> None:
+    """Dies if a metric of one model stands for that of another."""
+    for model, metric in (("a", "acc"), ("b", "em")):
+        writing.lm_eval(tmp_path, model, {"none": [0.0, 1.0]}, metrics={metric: True})
+        writing.lm_eval(tmp_path, model, {"none": [0.0, 1.0]}, task="gsm")
+    found = read(tmp_path)
+    assert [data.name for data in found.data_sets] == ["gsm"] and found.without_metric == ("arc",)
+    assert found.warnings == ("task arc: no metric of all models; left out",)
 
 
-def test_random_ids_of_messages_are_no_content(tmp_path: Path) -> None:
-    """Dies if Inspect's ids of messages, drawn anew in each log, make two items of one."""
-    for model in "ab":
-        message = {"id": f"drawn for {model}", "role": "user", "content": "question"}
-        sample = writing.inspect_sample(1, "C", input=[message])
-        writing.inspect_json(tmp_path / f"{model}.json", writing.inspect_head(model), [sample])
-    (task,) = _paired(tmp_path).tasks
-    assert task.items == ("1",)
-
-
-def test_item_0_with_several_targets(tmp_path: Path) -> None:
-    """Dies if id 0 is taken for none, and the line's number for it."""
-    lines = [{"item": k, "gold": ["x", "y"], "predicted": ["x", "x"]} for k in (1, 0)]
-    (task,) = _paired(_predictions(tmp_path, {"a": lines, "b": lines[::-1]})).tasks
-    assert sorted(task.items) == ["0:0", "0:1", "1:0", "1:1"]
-
-
-def test_a_direction_that_the_log_contradicts(tmp_path: Path) -> None:
-    """Dies if what is asked for is passed over where the log says that higher is."""
-    for name in "ab":
-        writing.lm_eval(tmp_path, name, {"none": [0.0, 1.0]})
-    with pytest.raises(DataError, match="--lower-is-better: the logs say that higher acc is bet"):
-        _paired(tmp_path, higher_is_better=False)
-
-
-def test_a_direction_for_several_metrics_is_of_those_that_are_not_known(tmp_path: Path) -> None:
-    """Dies if --lower-is-better, meant for a regret, turns accuracy round beside it; or if it is
-    passed over where it says nothing."""
+def test_a_direction_is_of_its_metric(tmp_path: Path) -> None:
+    """Dies if --lower-is-better, meant for a regret, turns accuracy round beside it; if it is
+    passed over where it says nothing, or where the log says that higher is."""
 
     def better(names: Sequence[str], asked: bool) -> dict[str, bool]:
-        lines = [
+        of = [
             {"item": k, "task": name, "metric": name, "score": k % 2}
             for k in range(3)
             for name in names
         ]
-        paired = _paired(_predictions(tmp_path, {"a": lines, "b": lines}), higher_is_better=asked)
-        assert not any(task.direction_assumed for task in paired.tasks)
-        return {task.metric: task.higher_is_better for task in paired.tasks}
+        found = read(_predictions(tmp_path / "d", {"a": of, "b": of}), higher_is_better=asked)
+        return {data.metric: data.higher_is_better for data in found.data_sets}
 
     assert better(["acc", "regret"], False) == {"acc": True, "regret": False}
     assert better(["loss", "regret"], True) == {"loss": False, "regret": True}
     assert better(["acc"], False) == {"acc": False}
-    assert better(["acc", "f1"], True) == {"acc": True, "f1": True}
     with pytest.raises(DataError, match=r"^--lower-is-better: of several .* acc, f1 is; --metric"):
         better(["acc", "f1"], False)
+    writing.lm_eval(tmp_path / "l", "a", {"none": [0.0, 1.0]})
+    with pytest.raises(DataError, match="--lower-is-better: the logs say that higher acc is bet"):
+        read(tmp_path / "l", higher_is_better=False)
 
 
-def test_clusters_that_one_log_names(tmp_path: Path) -> None:
-    """Dies if no label of a log is a label other than that of the other log."""
-    plain = [{"item": k, "score": k} for k in range(3)]
-    named = [line | {"cluster": c} for line, c in zip(plain, "xxy", strict=True)]
-    (task,) = _paired(_predictions(tmp_path, {"a": plain, "b": named})).tasks
-    assert task.clusters is not None and task.clusters.tolist() == ["x", "x", "y"]
+def test_fractions_are_not_compared_with_percentages(tmp_path: Path) -> None:
+    """Dies if a model is a hundred times better for its unit, or if losses and error rates, which
+    may be above 1, are refused; or percentages of a model that is always wrong."""
+
+    def found(metric: str, a: float, b: float) -> Scores:
+        for name, top in (("a", a), ("b", b)):
+            of = [{"item": k, "metric": metric, "score": top * k / 3} for k in range(4)]
+            lines(tmp_path / f"{name}.jsonl", of)
+        return read(tmp_path)
+
+    with pytest.raises(
+        DataError, match=r"scores of b look like fractions .*, those of a like per"
+    ):
+        found("f1", 96.0, 0.8)
+    for metric, a, b in (
+        ("wer", 96.0, 0.8),
+        ("nll", 96.0, 0.8),
+        ("f1", 0.6, 0.005),
+        ("f1", 50, 0),
+    ):
+        assert found(metric, a, b).data_sets
+
+
+def _of_a(path: Path, items: range, **keys: Any) -> Path:
+    return lines(
+        path, [{"item": f"i{k}", "score": k % 3 / 2, "model": "a", **keys} for k in items]
+    )
+
+
+def test_parts_of_a_run_are_one_run(tmp_path: Path) -> None:
+    """Dies if two files with one id of a run and no item in common are two runs, if two with an
+    item in common, such as seed 0 of two checkpoints, are one, or if halves pass for two runs."""
+    first = _of_a(tmp_path / "a1.jsonl", range(3), run="r")
+    second = _of_a(tmp_path / "a2.jsonl", range(3, 6), run="r")
+    assert _one(first, second).models["a"].scores.shape == (6, 1, 1)
+    _of_a(second, range(2, 6), run="r")
+    assert _one(first, second).models["a"].runs == 2
+    for keys in ({}, {"run": "r"}):
+        _of_a(first, range(3), **keys)
+        _of_a(second, range(3, 6))
+        with pytest.raises(DataError, match="a run of a has no item in common with its other"):
+            read(f"a={first}", f"a={second}")
+
+
+def test_scores_twice_name_their_log(tmp_path: Path) -> None:
+    """Dies if the file is not named, or another one is, or what has no name takes its place."""
+    of = [{"item": k, "task": task, "score": 1} for task in "st" for k in range(3)]
+    lines(tmp_path / "a.jsonl", of)
+    lines(tmp_path / "b.jsonl", [*of, of[4]])
+    for tasks in ((), ("t",)):
+        with pytest.raises(
+            DataError, match=r"b\.jsonl: a score is there twice: model b, task t, "
+        ):
+            read(tmp_path, tasks=tasks)
+
+
+def test_runs_with_names_stand_in_their_order(tmp_path: Path) -> None:
+    """Dies if runs with names stand in the order of a file, and so in another on each task."""
+    of = [
+        {"task": t, "run": run, "item": k, "score": ord(run) + k}
+        for t, order in (("s", "xyz"), ("t", "zyx"))
+        for run in order
+        for k in range(2)
+    ]
+    found = read(lines(tmp_path / "a.jsonl", of))
+    for data in found.data_sets:
+        assert data.models["a"].labels["name"].tolist() == [*"xyz"]
+        assert data.models["a"].scores[0, :, 0].tolist() == [ord(run) for run in "xyz"]

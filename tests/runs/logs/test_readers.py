@@ -3,7 +3,7 @@
 import json
 import sys
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +11,37 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import DataError
+from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import finding
-from jaxeval.runs.logs.records import STATUSES, Keys
-from jaxeval.runs.logs.tables import LogTable
+from jaxeval.runs.scores import Scores, Status
 from tests.runs.logs import writing
 
 Row = tuple[Any, ...]
+LATER = "2026-04-01T00-00-00.1"
 
 
-def _rows(table: LogTable, *columns: str) -> list[Row]:
-    """Columns of a table by name, sorted."""
-    named = {name: [table.names[name][k] for k in getattr(table, name)] for name in table.names}
-    named |= {name: getattr(table, name).tolist() for name in ("sample", "run", "score")}
-    named["status"] = [STATUSES[code] for code in table.status]
-    return sorted(zip(*(named[column] for column in columns), strict=True), key=repr)
+def read(*paths: Path | str, **layout: Any) -> Scores:
+    """The scores of logs."""
+    return finding.read([*map(str, paths)], Layout(**layout))
 
 
-def _read(*paths: Path | str, cluster: str = "", **columns: str) -> LogTable:
-    return finding.read([str(path) for path in paths], Keys(cluster, columns))
+def rows(scores: Scores) -> list[Row]:
+    """Model, task, metric, item, cluster, run, answer, status and score of each answer, sorted."""
+    found = []
+    for data in scores.data_sets:
+        for model, of in data.models.items():
+            for i, r, k in np.argwhere(of.status != Status.ABSENT).tolist():
+                cluster = "" if data.clusters is None else data.clusters[i]
+                said = Status(of.status[i, r, k]).name.lower()
+                where = (model, data.name, data.metric, data.items[i], cluster, r, k)
+                found.append((*where, said, of.scores[i, r, k].item()))
+    return sorted(found, key=repr)
+
+
+def lines(path: Path, of: Sequence[Mapping]) -> Path:
+    """A file of JSON lines."""
+    path.write_text("".join(json.dumps(line) + "\n" for line in of))
+    return path
 
 
 def test_lm_evaluation_harness(tmp_path: Path) -> None:
@@ -36,63 +49,102 @@ def test_lm_evaluation_harness(tmp_path: Path) -> None:
     direction is lost, or if what is no number of an item becomes a score."""
     scores = {"strict-match": [1.0, 0.0, 1.0], "none": [0.0, 0.0, 1.0]}
     metrics = {"exact_match": True, "loss": False}
-    writing.lm_eval(tmp_path, "org/model-1b", scores, metrics=metrics)
-    writing.lm_eval(tmp_path, "org/model-1b", {"none": [0.5]}, task="lamb_ada", pair=[1, 2])
-    for path in tmp_path.rglob("samples_lamb*"):  # perplexity: a log-likelihood and a weight
-        path.write_text(path.read_text().replace('["acc"]', '["acc", "pair"]'))
-    table = _read(tmp_path, cluster="passage")
-    assert _rows(table, "model", "task", "metric", "item", "cluster", "score") == sorted(
-        [
-            ("org/model-1b", "arc", metric + ending, str(k), "p0", float(score))
-            for name, ending in (("strict-match", "/strict-match"), ("none", ""))
-            for metric in metrics
-            for k, score in enumerate(scores[name])
-        ]
-        + [("org/model-1b", "lamb_ada", "acc", "0", "p0", 0.5)],
-        key=repr,
-    )
-    assert table.higher_is_better["arc", "loss/strict-match"] is False
-    assert table.higher_is_better["lamb_ada", "acc"] is True
-    assert dict(table.notes) == {
-        "task lamb_ada: pair is no number of each item, and is left out": 1
-    }
+    writing.lm_eval(tmp_path, "org/model-1b", scores, metrics=metrics, pair=[1, 2])
+    for path in tmp_path.rglob("samples_*"):
+        path.write_text(path.read_text().replace('"loss"]', '"loss", "pair"]'))
+    for filtered, ending in (("strict-match", "/strict-match"), ("none", "")):
+        for metric, higher in metrics.items():
+            table = read(tmp_path, metric=metric + ending, cluster="passage")
+            assert rows(table) == [
+                ("org/model-1b", "arc", metric + ending, str(k), "p0", 0, 0, "scored", score)
+                for k, score in enumerate(scores[filtered])
+            ]
+            assert table.higher_is_better is higher and table.direction == "recorded"
+    assert "task arc: pair is no number of each item, and is left out (3 times)" in table.warnings
+    (samples,) = tmp_path.rglob("samples_*")
+    samples.write_text('{"doc_id": 1, "acc": 1.0}\n')
+    with pytest.raises(DataError, match=r":1: metrics: expected a list .* from 0\.4\.7 on"):
+        read(tmp_path)
+
+
+def test_a_perplexity_of_an_item_is_a_log_likelihood(tmp_path: Path) -> None:
+    """Dies if the likelier text is the worse one, since the perplexity of all is lower; or if
+    what is no log-likelihood changes its sign."""
+    metrics = {"perplexity": False}
+    writing.lm_eval(tmp_path / "a", "a", {"none": [-0.5, 0.0, -1.0]}, metrics=metrics)
+    (data,) = read(tmp_path / "a").data_sets
+    assert (data.metric, data.higher_is_better, data.stored_unit) == ("nll", False, "nats")
+    assert data.known.tolist() == [0.5, 0, 1]
+    with pytest.raises(DataError, match=r"no task has .*nll \(task arc: perplexity of an item is"):
+        read(tmp_path / "a", metric="perplexity")
+    writing.lm_eval(tmp_path / "b", "b", {"none": [2.0, 9.0]}, metrics=metrics)
+    assert read(tmp_path / "b").metric == "perplexity"
 
 
 def test_logs_of_one_name_are_runs(tmp_path: Path) -> None:
-    """Dies if two logs of a model become one run, if checkpoints that --log NAME= puts together
-    keep their own names, or if a log that is named twice counts twice."""
+    """Dies if two logs of a model become one run, if checkpoints that NAME= puts together keep
+    their own names, or if a log that is named twice counts twice, or under two names."""
     first = writing.lm_eval(tmp_path / "1", "seed1", {"none": [1.0, 0.0]})
     writing.lm_eval(tmp_path / "2", "seed2", {"none": [0.0, 0.0]})
-    writing.lm_eval(tmp_path / "2", "seed2", {"none": [1.0, 1.0]}, date="2026-03-02T10-00-00.1")
-    table = _read(f"ours={tmp_path}", first, tmp_path / "1")
-    assert _rows(table, "model", "run", "item", "score") == [
-        *(("ours", 0, "0", 1.0), ("ours", 0, "1", 0.0), ("ours", 1, "0", 0.0)),
-        *(("ours", 1, "1", 0.0), ("ours", 2, "0", 1.0), ("ours", 2, "1", 1.0)),
+    writing.lm_eval(tmp_path / "2", "seed2", {"none": [1.0, 1.0]}, date=LATER)
+    table = read(f"ours={tmp_path}", first, tmp_path / "1")
+    assert [(row[0], row[3], row[5], row[-1]) for row in rows(table)] == [
+        *(("ours", "0", 0, 1.0), ("ours", "0", 1, 0.0), ("ours", "0", 2, 1.0)),
+        *(("ours", "1", 0, 0.0), ("ours", "1", 1, 0.0), ("ours", "1", 2, 1.0)),
     ]
-    assert table.logs == 3
+    assert table.source.startswith("3 logs: ours=")
+    with pytest.raises(DataError, match="named as a run of x and of y"):
+        read(f"x={first}", f"y={first}")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ("revision=step1", "revision=step9", "(revision=step1; revision=step9)"),
+        ("a=1,seed=1", "seed=2,a=1", ""),
+        ("", "dtype=float16", "(none; dtype=float16)"),
+        ({"seed": 1, "k": 5}, {"seed": 2, "k": 5}, ""),
+        ({"stop": ["a", "b"]}, {"stop": ["a", "c"]}, "(stop=['a', 'b']; stop=['a', 'c'])"),
+    ],
+)
+def test_networks_of_one_name_are_told(tmp_path: Path, first: Any, second: Any, said: str) -> None:
+    """Dies if two checkpoints of a name become runs in silence, or if seeds, the device or names
+    of a user are warned of."""
+    for given, date in ((first, writing.DATE), (second, LATER)):
+        folder = writing.lm_eval(tmp_path / "h", "m", {"none": [0.0, 1.0]}, date=date)
+        path = folder / f"results_{date}.json"
+        path.write_text(
+            json.dumps(json.loads(path.read_text()) | {"config": {"model_args": given}})
+        )
+        if not isinstance(given, str):
+            head = writing.inspect_head(task_id=date, model_generate_config=given)
+            path = tmp_path / "i" / f"{date}.json"
+            path.parent.mkdir(exist_ok=True)
+            writing.inspect_json(path, head, [writing.inspect_sample(1, "C")])
+    for folder in tmp_path.iterdir():
+        warnings = read(folder).warnings
+        assert [said in line and "in their settings" in line for line in warnings] == [
+            True
+        ] * bool(said)
+        assert not read(f"ours={folder}").warnings
 
 
 SAMPLES = [
     writing.inspect_sample(1, "C"),
-    writing.inspect_sample(2, "P", epoch=2),
+    writing.inspect_sample(2, "P", epoch=1),
+    writing.inspect_sample(2, "I", epoch=2),
     writing.inspect_sample("x", True),
-    writing.inspect_sample(3, {"f1": 0.25, "exact": "yes", "all": [1, 2]}),
     writing.inspect_sample(4, float("nan")),
     writing.inspect_sample(5, None, scores=None, error="timed out"),
 ]
-EXPECTED = sorted(
-    [
-        ("openai/a", "popularity", "match", "1", "p1", 1, 1.0, "scored"),
-        ("openai/a", "popularity", "match", "2", "p2", 2, 0.5, "scored"),
-        ("openai/a", "popularity", "match", "x", "px", 1, 1.0, "scored"),
-        ("openai/a", "popularity", "match/f1", "3", "p3", 1, 0.25, "scored"),
-        ("openai/a", "popularity", "match/exact", "3", "p3", 1, 1.0, "scored"),
-        ("openai/a", "popularity", "match", "4", "p4", 1, float("nan"), "unscored"),
-        ("openai/a", "popularity", "", "5", "p5", 1, float("nan"), "failed"),
-    ],
-    key=repr,
-)
-COLUMNS = ("model", "task", "metric", "item", "cluster", "sample", "score", "status")
+EXPECTED = [
+    ("openai/a", "popularity", "match", "1", "p1", 0, 0, "scored", 1.0),
+    ("openai/a", "popularity", "match", "2", "p2", 0, 0, "scored", 0.5),
+    ("openai/a", "popularity", "match", "2", "p2", 0, 1, "scored", 0.0),
+    ("openai/a", "popularity", "match", "4", "p4", 0, 0, "unscored", float("nan")),
+    ("openai/a", "popularity", "match", "5", "p5", 0, 0, "failed", float("nan")),
+    ("openai/a", "popularity", "match", "x", "px", 0, 0, "scored", 1.0),
+]
 
 
 @pytest.mark.parametrize("ending", ["json", "eval"])
@@ -101,34 +153,50 @@ def test_inspect(tmp_path: Path, ending: str) -> None:
     that ended in an error has a score or goes uncounted."""
     write = writing.inspect_eval if ending == "eval" else writing.inspect_json
     path = write(tmp_path / f"log.{ending}", writing.inspect_head(), SAMPLES)
-    table = _read(path, cluster="passage")
-    assert repr(_rows(table, *COLUMNS)) == repr(EXPECTED)
-    assert [*table.notes] == ["task popularity: match/all is a list, and is left out"]
+    table = read(path, cluster="passage")
+    assert repr(rows(table)) == repr(EXPECTED) and not table.warnings
+    parts = writing.inspect_sample(3, {"f1": 0.25, "exact": "yes", "all": [1, 2]})
+    write(path, writing.inspect_head(), [parts])
+    assert [read(path, metric=f"match/{m}").known.tolist() for m in ("f1", "exact")] == [
+        [0.25],
+        [1],
+    ]
+    assert read(path, metric="match/f1").warnings == (
+        "task popularity: match/all is a list, and is left out",
+    )
 
 
-def test_inspect_that_goes_on(tmp_path: Path) -> None:
-    """Dies if a running log is refused, or counts an answer that a later one replaced; parts of
-    the journal are ordered by number."""
+def test_inspect_that_goes_on_or_was_tried_again(tmp_path: Path) -> None:
+    """Dies if a running log is refused, or counts an answer that a later one replaced (parts of
+    the journal are ordered by number); or if a log that eval-retry has replaced is a run."""
     parts = {10: [writing.inspect_sample(1, "C")], 9: [writing.inspect_sample(1, "I")]}
     members = {f"_journal/summaries/{k}.json": json.dumps(part) for k, part in parts.items()}
     start = {"version": 2, "eval": writing.inspect_head(task_args={"cot": False}), "plan": {}}
-    path = writing.zipped(
-        tmp_path / "a.eval", {"_journal/start.json": json.dumps(start)} | members
-    )
-    table = _read(path)
-    assert _rows(table, "task", "item", "score") == [("popularity (cot=False)", "1", 1.0)]
-    assert [*table.notes] == ["a.eval: status started: other samples may be missing"]
-
-
-def test_inspect_that_was_tried_again(tmp_path: Path) -> None:
-    """Dies if a log that eval-retry has replaced counts as a run of its own."""
+    path = tmp_path / "a.eval"
+    table = read(writing.zipped(path, {"_journal/start.json": json.dumps(start)} | members))
+    assert (table.data_sets[0].name, table.known.tolist()) == ("popularity (cot=False)", [1.0])
+    assert table.warnings == ("a.eval: status started: other samples may be missing",)
+    folder = tmp_path / "again"
+    folder.mkdir()
     late = writing.inspect_head(created="2026-03-02T10:00:00+00:00")
-    writing.inspect_json(tmp_path / "a.json", late, [writing.inspect_sample(1, "C")])
+    writing.inspect_json(folder / "a.json", late, [writing.inspect_sample(1, "C")])
     first = writing.inspect_head()
-    writing.inspect_json(tmp_path / "b.json", first, [writing.inspect_sample(1, "I")], "error")
-    table = _read(tmp_path)
-    assert _rows(table, "run", "score") == [(0, 1.0)]
-    assert [*table.notes] == ["a log of an evaluation that was tried again is left out"]
+    writing.inspect_json(folder / "b.json", first, [writing.inspect_sample(1, "I")], "error")
+    table = read(folder)
+    assert table.known.tolist() == [1.0]
+    assert table.warnings == ("a log of an evaluation that was tried again is left out",)
+
+
+def test_random_ids_of_messages_are_no_content(tmp_path: Path) -> None:
+    """Dies if Inspect's ids of messages, drawn anew in each log, make two items of one."""
+    for model, question in (("a", "q"), ("b", "q"), ("b", "other")):
+        message = {"id": f"drawn for {model}", "role": "user", "content": question}
+        sample = writing.inspect_sample(1, "C", input=[message])
+        writing.inspect_json(tmp_path / f"{model}.json", writing.inspect_head(model), [sample])
+        if (model, question) == ("b", "q"):
+            assert read(tmp_path).data_sets[0].items == ("1",)
+    with pytest.raises(DataError, match="1 of 1 items are not the same"):
+        read(tmp_path)
 
 
 @pytest.mark.parametrize("extra", ["zstandard", ""])
@@ -143,7 +211,7 @@ def test_inspect_compressed_by_zstd(
         path = _method_93(stored, lambda raw: raw)
         monkeypatch.setitem(sys.modules, "zstandard", None)
         with pytest.raises(DataError, match=r"method 93.*pip install 'jaxeval\[zstd\]'"):
-            _read(path)
+            read(path)
         return
     zstandard = pytest.importorskip("zstandard")
 
@@ -152,8 +220,7 @@ def test_inspect_compressed_by_zstd(
         compress = zstandard.ZstdCompressor().compress
         return compress(raw[:half]) + compress(raw[half:])
 
-    table = _read(_method_93(stored, frames), cluster="passage")
-    assert _rows(table, *COLUMNS) == [row for row in EXPECTED if row[3] in "12x"]
+    assert rows(read(_method_93(stored, frames), cluster="passage")) == EXPECTED[:3]
 
 
 def _method_93(stored: Path, compress: Any) -> Path:
@@ -182,21 +249,27 @@ def _method_93(stored: Path, compress: Any) -> Path:
 
 
 def test_helm(tmp_path: Path) -> None:
-    """Dies if a statistic is not its mean, if trials are one run, or if perturbed instances are
-    taken for items."""
+    """Dies if a statistic is not its mean, if trials are one run, if perturbed instances, those of
+    other splits, or the number of prompt tokens count."""
     scores = {("id1", 0): 1.0, ("id2", 0): 0.5, ("id1", 1): 0.0, ("id2", 1): 1.0}
-    writing.helm(tmp_path, "openai/gpt2", scores, "mmlu:subject=anatomy")
-    table = _read(tmp_path)
-    assert _rows(table, "model", "task", "metric", "run", "item", "score") == sorted(
-        ("openai/gpt2", "mmlu:subject=anatomy", "exact_match", trial, item, score)
-        for (item, trial), score in scores.items()
+    run = writing.helm(tmp_path, "openai/gpt2", scores, "mmlu:subject=anatomy")
+    path = run / "per_instance_stats.json"
+    instances = json.loads(path.read_text())
+    instances[0]["stats"].append({"name": {"name": "num_prompt_tokens"}, "count": 1, "sum": 3})
+    path.write_text(json.dumps(instances))
+    table = read(tmp_path)
+    task = ("openai/gpt2", "mmlu:subject=anatomy", "exact_match")
+    assert rows(table) == sorted(
+        (*task, item, "", trial, 0, "scored", score) for (item, trial), score in scores.items()
     )
-    assert [*table.notes.values()] == [4]
+    assert table.warnings == (f"task {task[1]}: perturbed instances are left out (4 times)",)
+    path.write_text(path.read_text().replace('"test"', '"valid"', 8))
+    assert [data.name for data in read(tmp_path).data_sets] == [f"{task[1]} (valid)", task[1]]
 
 
 def test_openai_evals(tmp_path: Path) -> None:
-    """Dies if an event is lost, if a sample with an error alone goes uncounted, or if a log that
-    was cut off passes for a whole one."""
+    """Dies if an event is lost, if a sample with an error alone goes uncounted, if a log that was
+    cut off passes for a whole one, or if parts of a run are two runs."""
     events: list[tuple[str, str, dict]] = [
         ("dev.0", "sampling", {"prompt": "q0", "sampled": "a"}),
         ("dev.0", "match", {"correct": True, "expected": "a", "picked": "a"}),
@@ -206,45 +279,28 @@ def test_openai_evals(tmp_path: Path) -> None:
         ("dev.3", "match", {"expected": "c"}),
     ]
     path = writing.evals(tmp_path / "log.jsonl", "gpt-4", events)
-    rows = [
-        ("gpt-4", "coqa.dev.v0", "", "dev.2", "failed"),
-        ("gpt-4", "coqa.dev.v0", "accuracy", "dev.0", "scored"),
-        ("gpt-4", "coqa.dev.v0", "accuracy", "dev.1", "scored"),
-        ("gpt-4", "coqa.dev.v0", "accuracy", "dev.3", "unscored"),
-        ("gpt-4", "coqa.dev.v0", "f1", "dev.1", "scored"),
+    assert [(row[3], row[-2]) for row in rows(read(path, metric="accuracy"))] == [
+        *(("dev.0", "scored"), ("dev.1", "scored"), ("dev.2", "failed"), ("dev.3", "unscored")),
     ]
-    table = _read(path)
-    assert _rows(table, "model", "task", "metric", "item", "status") == rows
-    assert np.nansum(table.score) == 1.25 and not table.notes
-    assert _read(writing.evals(path, "gpt-4", events, done=False)).notes
+    assert read(path, metric="f1").known.tolist() == [0.25]
+    writing.evals(path, "gpt-4", events[:3], done=False)
+    assert read(path).warnings == ("log.jsonl: no final report: other samples may be missing",)
+    writing.evals(tmp_path / "more.jsonl", "gpt-4", [("dev.9", "match", {"correct": True})])
+    (data,) = read(tmp_path).data_sets
+    assert data.models["gpt-4"].scores.shape == (3, 1, 1)
 
 
 @pytest.mark.parametrize(
-    ("lines", "columns", "rows"),
+    ("content", "columns", "expected"),
     [
-        (  # runs in a list, models by a pattern, several items in a line
-            [
-                {
-                    "id": "s1",
-                    "gold": ["p", "n"],
-                    "target": ["t1", "t2"],
-                    "said_A": [["p", "n"], ["n", "n"]],
-                }
-                | {"said_B": [["p", "p"]]}
-            ],
-            {"predicted": "said_*", "item": "target", "cluster": "id"},
-            [
-                *(("A", "", "t1", "s1", 0, 1.0), ("A", "", "t1", "s1", 1, 0.0)),
-                *(("A", "", "t2", "s1", 0, 1.0), ("A", "", "t2", "s1", 1, 1.0)),
-                *(("B", "", "t1", "s1", 0, 1.0), ("B", "", "t2", "s1", 0, 0.0)),
-            ],
+        (  # runs in a list
+            [{"id": "s1", "gold": "p", "target": "t1", "said": ["p", "n"]}],
+            {"predicted": "said", "item": "target", "cluster": "id"},
+            [("log", "", "t1", "s1", 0, 1.0), ("log", "", "t1", "s1", 1, 0.0)],
         ),
         (  # a line an item of a run
-            [
-                {"model": "A", "task": "x", "run": seed, "item": k, "score": k + seed / 4}
-                for seed in (1, 2)
-                for k in (0, 1)
-            ],
+            [{"model": "A", "task": "x", "run": seed, "item": k, "score": k + seed / 4}
+             for seed in (1, 2) for k in (0, 1)],
             {},
             [
                 *(("A", "x", "0", "", 0, 0.25), ("A", "x", "0", "", 1, 0.5)),
@@ -256,16 +312,67 @@ def test_openai_evals(tmp_path: Path) -> None:
             {},
             [("log", "", "1", "", 0, 1.0), ("log", "", "2", "", 0, 0.0)],
         ),
+        (  # id 0 is an id
+            [{"item": 0, "gold": "x", "predicted": "x"}],
+            {},
+            [("log", "", "0", "", 0, 1.0)],
+        ),
     ],
-)
+)  # fmt: skip
 def test_predictions(
-    tmp_path: Path, lines: Sequence[dict], columns: dict[str, str], rows: list[Row]
+    tmp_path: Path, content: list[dict], columns: dict[str, str], expected: list[Row]
 ) -> None:
     """Dies if runs, models or the items of a line are mixed up."""
-    path = tmp_path / "log.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    table = _read(path, **columns)
-    assert _rows(table, "model", "task", "item", "cluster", "run", "score") == rows
+    table = read(lines(tmp_path / "log.jsonl", content), columns=columns)
+    assert [(*row[:2], *row[3:6], row[-1]) for row in rows(table)] == expected
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "right"),
+    [
+        *((1, "1", 1.0), ("1", 1.0, 1.0), (True, "true", 1.0), (True, True, 1.0)),
+        *(({"x": 1, "y": [2]}, {"y": [2.0], "x": 1}, 1.0), ({"x": [1]}, {"x": [2]}, 0.0)),
+        *((True, 1, None), (0.0, True, None)),
+    ],
+)
+def test_labels_of_several_types(tmp_path: Path, gold: Any, predicted: Any, right: Any) -> None:
+    """Dies if a label that JSON writes as another type is wrong, or true against 1 is counted."""
+    path = lines(tmp_path / "a.jsonl", [{"item": 1, "gold": gold, "predicted": predicted}])
+    if right is None:
+        with pytest.raises(DataError, match=r"a\.jsonl:1: gold .*; expected both as true or"):
+            read(path)
+    else:
+        assert read(path).known.tolist() == [right]
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {"score": [0.1, 0.2, 0.3, 0.4]},
+        {"correct": [True, False, True, True]},
+        {"gold": ["01", "1", "NA", "x"], "predicted": ["1", "1", "NA", "y"]},
+    ],
+)
+def test_a_table_is_read_as_the_same_lines(tmp_path: Path, answers: dict[str, list]) -> None:
+    """Dies if a column is another role, text becomes a number, or true is none; or if the rows of
+    a table of runs are taken for items."""
+    every = [
+        {"model": model, "run": run, "item": k, "task": "t"}
+        | {r: of[k] for r, of in answers.items()}
+        for model in "AB"
+        for run in ("x", "yy")
+        for k in range(4)
+    ]
+    same = rows(read(lines(tmp_path / "a.jsonl", every)))
+    for renamed in ({}, {"item": "doc_id", "run": "seed", "task": "dataset"}):
+        head = [renamed.get(name, name) for name in every[0]]
+        text = "\n".join(",".join(map(str, of)) for of in [head, *(row.values() for row in every)])
+        (tmp_path / "b.csv").write_text(text)
+        assert rows(read(tmp_path / "b.csv")) == same
+    (tmp_path / "runs.csv").write_text("model,seed,score\nA,1,.5\n")
+    with pytest.raises(DataError, match="no column 'item'; expected one of model, seed"):
+        read(tmp_path / "runs.csv")
+    assert [path.name for path in finding.files([str(tmp_path)])] == ["a.jsonl", "b.csv"]
 
 
 def test_folders_are_searched(tmp_path: Path) -> None:
@@ -276,7 +383,27 @@ def test_folders_are_searched(tmp_path: Path) -> None:
     writing.evals(tmp_path / "d.jsonl", "d", [("1", "match", {"correct": True})])
     (tmp_path / "e.jsonl").write_text('{"item": 1, "correct": true}\n')
     (tmp_path / "notes.jsonl").write_text('{"remark": "none of ours"}\n')
-    (tmp_path / "notes.json").write_text('{"version": 2}')
+    (tmp_path / "samples_10.json").write_text('{"batch": 10}')
     (tmp_path / ".hidden").mkdir()
     writing.lm_eval(tmp_path / ".hidden", "z", {"none": [1.0]})
-    assert set(_read(tmp_path).names["model"]) == {*"abcde"}
+    assert len(finding.files([str(tmp_path)])) == 5
+    assert {path.name for path in finding.files([str(tmp_path)])} >= {
+        "c.eval",
+        "d.jsonl",
+        "e.jsonl",
+    }
+
+
+def test_files_of_one_model_say_what_they_are(tmp_path: Path) -> None:
+    """Dies if two tasks pass for two runs, or files of two models for two tasks."""
+    of = {m: [{"item": k, "score": k, "model": m} for k in range(3)] for m in ("good", "bad")}
+    for model, content in of.items():
+        lines(tmp_path / f"{model}.jsonl", content)
+    (data,) = read(tmp_path).data_sets
+    assert data.name == "" and {*data.models} == {"good", "bad"}
+    lines(tmp_path / "z.jsonl", of["good"])
+    with pytest.raises(
+        DataError, match=r"z\.jsonl: model good is in good\.jsonl too; expected a key"
+    ):
+        read(tmp_path)
+    assert read(f"a={tmp_path}").data_sets[0].models["a"].runs == 3

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxeval.runs.item_scores import Paired
-from jaxeval.runs.logs import finding, pairing
+from jaxeval.runs.logs import finding
 from jaxeval.stats.items import study
-from jaxeval.stats.items.study import ItemStudy, Rules
+from jaxeval.stats.items.study import ItemStudy
+from jaxeval.stats.rules import Rules
 from tests.runs.logs import writing
 
 LATER = "2026-04-01T00-00-00.1"
@@ -36,12 +36,8 @@ def _task(folder: Path, task: str, by_model: Mapping[str, Runs], named: bool = T
     (folder / f"{task}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def _paired(*paths: Path | str) -> Paired:
-    return pairing.paired(finding.read([*map(str, paths)]))
-
-
-def _studied(folder: Path) -> ItemStudy:
-    return study.study(_paired(folder), Rules(resamples=9))
+def _studied(*paths: Path | str) -> ItemStudy:
+    return study.study(finding.read([*map(str, paths)]), Rules(resamples=9))
 
 
 def _of_networks(order: str, draw: np.random.Generator) -> dict[str, dict[str, list[float]]]:
@@ -61,9 +57,9 @@ def test_runs_are_one_on_all_tasks_by_their_names(tmp_path: Path) -> None:
             turned = order if task == "t" else "vwxyz"
             in_order = {m: {run: runs[run] for run in turned} for m, runs in by_model.items()}
             _task(tmp_path / folder, task, in_order)
-        found.append(_studied(tmp_path / folder).suite)
-    assert found[0].shared_runs and found[0].overall == found[1].overall
-    assert found[0].overall[0].mean_over_tasks.se > 1  # that of networks: 2 sqrt(2 2.5 / 5) = 2.8
+        found.append(_studied(tmp_path / folder).overall[0].difference)
+    assert found[0] is not None and found[0] == found[1]
+    assert found[0].se > 1  # that of networks: 2 sqrt(2 2.5 / 5) = 2.8
 
 
 def test_other_runs_on_another_task_are_not_shared(tmp_path: Path) -> None:
@@ -71,8 +67,7 @@ def test_other_runs_on_another_task_are_not_shared(tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     _task(tmp_path, "s", _of_networks("vw", draw))
     _task(tmp_path, "t", _of_networks("xy", draw))
-    suite = _studied(tmp_path).suite
-    assert not suite.shared_runs and suite.notes == (
+    assert _studied(tmp_path).notes == (
         "Runs differ between tasks: they are taken as a task's own.",
     )
 
@@ -83,9 +78,9 @@ def test_runs_that_are_all_right_are_no_copies(tmp_path: Path) -> None:
     right = {str(k): [1.0] * 20 for k in range(3)} | {"3": [0.0, 1.0] * 10}
     other = {str(k): draw.integers(2, size=20).astype(float).tolist() for k in range(4)}
     _task(tmp_path, "t", {"a": right, "b": other}, named=False)
-    paired = _paired(tmp_path)
-    assert paired.tasks[0].scores["a"].shape == (20, 4, 1)
-    assert not any("copies" in line for line in _studied(tmp_path).warnings)
+    found = _studied(tmp_path)
+    assert found.data_sets[0].runs["a"] == 4
+    assert not any("copies" in line for line in found.warnings)
 
 
 def test_copies_are_told_task_by_task(tmp_path: Path) -> None:
@@ -100,12 +95,12 @@ def test_copies_are_told_task_by_task(tmp_path: Path) -> None:
     ):
         for task, of_a in tasks.items():
             _task(tmp_path / folder, task, {"a": of_a, "b": drawn}, named=False)
-        found = _paired(tmp_path / folder).tasks
-        assert [task.scores["a"].shape[1] for task in found] == kept
-        assert [task.copies["a"] for task in found] == [4 - count for count in kept]
+        found = _studied(tmp_path / folder).data_sets
+        assert [of.runs["a"] for of in found] == kept
+        assert [of.copies["a"] for of in found] == [4 - count for count in kept]
     result = _studied(tmp_path / "sampled")
     assert "of a that have the same score as another on every item: 3 of 4;" in result.warnings[0]
-    assert result.suite.notes[0] == "Over items alone on all tasks, since a has one run on s."
+    assert result.notes[0] == "Over items alone on all tasks, since a has one run on s."
 
 
 def test_copies_of_a_task_that_was_evaluated_again(tmp_path: Path) -> None:
@@ -116,7 +111,7 @@ def test_copies_of_a_task_that_was_evaluated_again(tmp_path: Path) -> None:
             scores = {"none": draw.integers(2, size=20).astype(float).tolist()}
             for date in dates:
                 writing.lm_eval(tmp_path, model, scores, task=task, date=date)
-    assert [task.copies["a"] for task in _paired(tmp_path).tasks] == [1, 0]
+    assert [of.copies["a"] for of in _studied(tmp_path).data_sets] == [1, 0]
 
 
 def test_runs_that_a_user_names_stay_where_they_differ(tmp_path: Path) -> None:
@@ -124,9 +119,10 @@ def test_runs_that_a_user_names_stay_where_they_differ(tmp_path: Path) -> None:
     same, other = [0.0, 1.0, 1.0], [1.0, 0.0, 0.0]
     by_model = {"a": {"x": same, "y": same, "z": other}, "b": {"x": same, "y": other, "z": other}}
     _task(tmp_path, "t", by_model)
-    (task,) = _paired(tmp_path).tasks
-    assert task.scores["a"].shape[1] == 3 and task.alike["a"] == 1
-    said = _studied(tmp_path).warnings[0]
+    found = _studied(tmp_path)
+    (of,) = found.data_sets
+    assert of.runs["a"] == 3 and of.alike["a"] == 1
+    said = found.warnings[0]
     assert said.endswith(
         "1 of 3; decoding that draws nothing gives copies, which are no runs of their own"
     )
@@ -141,12 +137,9 @@ def test_runs_that_never_differ_make_no_claim_on_others(tmp_path: Path, named: b
         for task in "st":
             runs = dict.fromkeys("xy", draw.integers(2, size=20).astype(float).tolist())
             _task(tmp_path / model, task, {"m": runs}, named)
-    paired = _paired(f"a={tmp_path / 'a'}", f"b={tmp_path / 'b'}")
-    assert [task.copies for task in paired.tasks] == [{"a": 1, "b": 1}] * 2
-    assert [task.runs.get("a", ()) for task in paired.tasks] == [("x",) if named else ()] * 2
-    assert study.study(paired, Rules(resamples=9)).suite.overall[0].mean_over_tasks.over == (
-        "items",
-    )
+    found = _studied(f"a={tmp_path / 'a'}", f"b={tmp_path / 'b'}")
+    assert [of.copies for of in found.data_sets] == [{"a": 1, "b": 1}] * 2
+    assert found.overall[0].difference and found.overall[0].difference.over == ("items",)
 
 
 def test_a_task_of_one_run_that_changes_the_claim_is_said(tmp_path: Path) -> None:
@@ -154,9 +147,9 @@ def test_a_task_of_one_run_that_changes_the_claim_is_said(tmp_path: Path) -> Non
     draw = np.random.default_rng(3)
     _task(tmp_path, "s", _of_networks("vwx", draw))
     _task(tmp_path, "t", _of_networks("v", draw))
-    assert _studied(tmp_path).suite.notes[0] == (
+    assert _studied(tmp_path).notes[0] == (
         "Over items alone on all tasks, since a has one run on t."
     )
     one = tmp_path / "one"
     _task(one, "t", _of_networks("v", draw))
-    assert _studied(one).suite.notes == ()
+    assert _studied(one).notes == ()

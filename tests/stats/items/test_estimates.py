@@ -6,7 +6,8 @@ from scipy import linalg, stats
 
 from jaxeval.errors import DataError
 from jaxeval.stats import crossed, items
-from jaxeval.stats.items import errors_of_means, estimates, pairs, tables
+from jaxeval.stats.items import cells, estimates, parts
+from jaxeval.stats.items import parts as parts_of
 
 SCORES, PASSAGES = [1, 1, 0, 0, 1, 0], list("aabbcc")
 BOTH = ("items", "runs")
@@ -25,20 +26,6 @@ def test_standard_errors_of_one_run_are_the_published_ones() -> None:
     assert items.mean(SCORES, clusters=PASSAGES).se == pytest.approx(0.288675, abs=5e-7)
 
 
-def test_clustered_error_is_millers_but_for_the_number_of_clusters() -> None:
-    """Dies if deviations of a cluster's items are not multiplied with one another (Miller 2024,
-    section 2.2, written out here for 50 clusters of 4)."""
-    scores, clusters = _draw(0, 200, 1)[:, 0], np.repeat(np.arange(50), 4)
-    scores += np.repeat(np.random.default_rng(1).normal(size=50), 4)
-    centred = scores - scores.mean()
-    together = clusters[:, None] == clusters
-    np.fill_diagonal(together, False)
-    miller = np.mean(centred**2) / 200 + centred @ together @ centred / 200**2
-    estimate = items.mean(scores, clusters=clusters)
-    assert estimate.se == pytest.approx(np.sqrt(miller * 50 / 49))
-    assert estimate.df == 49
-
-
 def test_unequal_clusters_are_bell_and_mccaffreys() -> None:
     """Dies if the error or its degrees of freedom differ from CR2 by explicit matrices."""
     generator, sizes = np.random.default_rng(2), [1, 3, 3, 9, 14]
@@ -52,9 +39,9 @@ def test_unequal_clusters_are_bell_and_mccaffreys() -> None:
         weights = annihilator[:, inside] @ root @ np.ones(sizes[cluster]) / count
         columns.append(weights)
         variance += float(weights @ scores) ** 2
-    table = tables.table(scores)
-    groups = tables.groups(clusters, table, count)
-    rho = float(errors_of_means._intraclass(scores, groups))
+    table = cells.table(scores)
+    groups = cells.groups(clusters, table, count)
+    rho = float(parts._intraclass(scores, groups))
     working = np.where(clusters[:, None] == clusters, rho, 0.0) + (1 - rho) * np.eye(count)
     b = np.array(columns) @ working @ np.array(columns).T
     estimate = items.mean(scores, clusters=clusters)
@@ -103,26 +90,6 @@ def test_difference_over_both_by_brute_force() -> None:
     assert items.difference(a, b).se == pytest.approx(np.sqrt(variance))
 
 
-def test_runs_alike_on_every_item_leave_the_runs_only() -> None:
-    """Dies if items without a spread of their own widen the error over both."""
-    runs = np.random.default_rng(7).normal(size=5)
-    scores = np.broadcast_to(runs, (30, 5))
-    assert items.mean(scores).se == pytest.approx(runs.std(ddof=1) / np.sqrt(5))
-
-
-def test_equal_runs_leave_the_items_only() -> None:
-    """Dies if runs that are all the same count as more items."""
-    scores = _draw(8, runs=1)
-    repeated = np.repeat(scores, 4, axis=1)
-    assert items.mean(repeated).se == pytest.approx(items.mean(scores).se)
-
-
-def test_samples_are_averaged_within_an_item() -> None:
-    """Dies if answers to an item count as items."""
-    scores = np.random.default_rng(9).normal(size=(30, 1, 5))
-    assert items.mean(scores).se == pytest.approx(items.mean(scores[:, 0].mean(-1)).se)
-
-
 @pytest.mark.parametrize("over", [["items"], ["runs"], BOTH])
 def test_exchanging_the_models_mirrors_everything(over: list[str]) -> None:
     """Dies if A and B are treated differently."""
@@ -169,16 +136,6 @@ def test_paired_runs_cancel_what_they_share() -> None:
     assert paired.se < 0.5 * items.difference(a, b).se
     assert paired.se == pytest.approx(items.mean(a - b).se)
     assert paired.df == pytest.approx(items.mean(a - b).df)
-
-
-def test_pairing_is_told_beside_what_it_saves() -> None:
-    """Dies if the error of models on different items, or the correlation, is not that of both."""
-    a, b = _draw(20, runs=1), _draw(20, runs=1) + 0.1 * _draw(21, runs=1)
-    estimate = items.difference(a, b)
-    assert estimate.correlation == pytest.approx(np.corrcoef(a[:, 0], b[:, 0])[0, 1])
-    expected = np.hypot(items.mean(a).se, items.mean(b).se)
-    assert estimate.unpaired_se == pytest.approx(expected)
-    assert estimate.se < 0.2 * expected
 
 
 def test_one_sided_p_value_against_a_margin() -> None:
@@ -236,23 +193,12 @@ def test_intervals_hold_what_they_say() -> None:
     """Dies if an error is too small by a tenth, over each of the factors: 1,000 tables at once."""
     generator, count = np.random.default_rng(24), 1_000
     item, run = generator.normal(size=(count, 40, 1)), 0.4 * generator.normal(size=(count, 1, 5))
-    cells = item + run + generator.normal(size=(count, 40, 5))
-    groups = tables.groups(None, tables.table(cells[0]), 40)
-    parts = errors_of_means.Parts(
-        errors_of_means.items_part(cells.mean(-1), groups),
-        (errors_of_means.run_part(cells, groups),),
-    )
+    scores = item + run + generator.normal(size=(count, 40, 5))
+    groups = cells.groups(None, cells.table(scores[0]), 40)
+    of_runs = parts_of.run_part(scores, groups)
+    parts = parts_of.Parts(parts_of.items_part(scores.mean(-1), groups), (of_runs,))
     truths = {("items",): run.mean((1, 2)), ("runs",): item.mean((1, 2)), BOTH: 0.0}
     for over, truth in truths.items():
-        part = errors_of_means.total(parts, over)
-        low, high = estimates.t_limits(cells.mean((1, 2)), part, 0.95)
+        part = parts_of.total(parts, over)
+        low, high = estimates.t_limits(scores.mean((1, 2)), part, 0.95)
         assert np.mean((low <= truth) & (truth <= high)) == pytest.approx(0.95, abs=0.02)
-
-
-def test_pair_keeps_the_items_of_both() -> None:
-    """Dies if the tables of a pair stand for different items."""
-    a, b = _draw(25), _draw(26)
-    a[3] = np.nan
-    pair = pairs.pair(a, b, list(range(40)))
-    assert np.array_equal(pair.a.kept, pair.b.kept) and 3 not in pair.a.kept
-    assert pair.gaps == pytest.approx(np.delete(a.mean(1) - b.mean(1), 3))

@@ -1,6 +1,5 @@
 """Intervals of proportions against scipy's and the published ones."""
 
-import numpy as np
 import pytest
 from scipy import stats
 
@@ -24,14 +23,6 @@ def test_beta_intervals_are_quantiles_of_the_posterior() -> None:
         expected = stats.beta.ppf([0.05, 0.95], 7 + prior, 13 + prior)
         interval = items.proportion(7, 20, method=method, confidence=0.9)
         assert interval[:2] == pytest.approx(tuple(expected))
-
-
-def test_effective_number_is_the_number_of_independent_answers() -> None:
-    """Dies if the variance of n answers is not worth about n of them, or more than there are."""
-    share, df = np.array([0.7, 1.0, 0.7]), np.array([499.0, 499.0, 499.0])
-    variance = np.array([0.7 * 0.3 / 500, 0.0, 1e-9])
-    effective = proportions.effective(share, variance, df, 40, 500, 0.95)
-    assert effective == pytest.approx([498, 40, 500], abs=1)
 
 
 @pytest.mark.parametrize(

@@ -30,14 +30,6 @@ def test_two_items_are_added_to_right_and_wrong_answers() -> None:
     assert half == pytest.approx(stats.t.ppf(0.975, 49) * wald)
 
 
-def test_p_value_is_near_mcnemars() -> None:
-    """Dies if the correction of few discordant items is lost: 0 against 5 and 6 of 100."""
-    for discordant, exact in ((5, 0.0625), (6, 0.03125), (7, 0.015625)):
-        a, b = np.ones(100), np.ones(100)
-        b[:discordant] = 0
-        assert items.difference(a, b).p_value == pytest.approx(exact, rel=0.25)
-
-
 def test_one_run_of_right_and_wrong_answers_is_jeffreys() -> None:
     """Dies if the effective number of answers is not that of the items."""
     answers = np.array([1.0] * 27 + [0.0] * 3)
@@ -45,17 +37,3 @@ def test_one_run_of_right_and_wrong_answers_is_jeffreys() -> None:
     assert items.mean(answers).interval[:2] == pytest.approx(tuple(expected))
     low, high, *_ = items.mean(np.ones(30)).interval
     assert high == 1 and 0.9 < low < 0.94
-
-
-def test_added_items_differ_as_much_as_the_models_do() -> None:
-    """Dies if runs that are averaged are met by whole items: sum d^2 / sum |d| of three runs."""
-    generator = np.random.default_rng(27)
-    a, b = (generator.random((60, 3)) < 0.8 for _ in range(2))
-    gaps = a.mean(1) - b.mean(1)
-    size = np.sum(gaps**2) / np.abs(gaps).sum()
-    more = np.array([*gaps, size, -size])
-    assert 0.3 < size < 0.8
-    estimate = items.difference(a, b, over=["items"])
-    assert (estimate.interval.low + estimate.interval.high) / 2 == pytest.approx(more.mean())
-    half = (estimate.interval.high - estimate.interval.low) / 2
-    assert half == pytest.approx(stats.t.ppf(0.975, 59) * np.sqrt(more.var() / 62))

@@ -1,5 +1,6 @@
-"""Outcomes by a margin: against the two-sided test, mirrored, and equivalence."""
+"""Studies of items: outcomes by a margin, corrections, boards, sentences."""
 
+import dataclasses
 import math
 from collections.abc import Sequence
 
@@ -8,23 +9,24 @@ import pytest
 import scipy.stats
 
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.report.items import ci, verdict
-from jaxeval.runs.item_scores import Paired, TaskScores
-from jaxeval.stats import multiple
-from jaxeval.stats.items import estimates, leaderboard, margins, study
-from jaxeval.stats.items.results import Estimate
-from jaxeval.stats.items.study import Rules
+from jaxeval.report.comparison import item_claims, words
+from jaxeval.stats import items, multiple
+from jaxeval.stats.items import completeness, differences, leaderboard, study
+from jaxeval.stats.items.estimates import Estimate
+from jaxeval.stats.pairs import by_margin
+from jaxeval.stats.rules import Rules
+from tests.stats.cubes import studied, task
 
 DRAW = np.random.default_rng(11)
 B = DRAW.normal(size=(60, 90))
 A = B + DRAW.normal(size=(60, 90)) + np.linspace(-0.7, 0.7, 90)
-DIFFERENCES = [estimates.difference(A[:, [k]], B[:, [k]]) for k in range(90)]
+DIFFERENCES = [items.difference(A[:, [k]], B[:, [k]]) for k in range(90)]
 
 
 def _outcomes(
     differences: Sequence[Estimate], higher: Sequence[bool], margin: float = 0.0
 ) -> list[str]:
-    return [of.outcome for of in margins.by_margin(differences, higher, margin, 0.05)]
+    return [of.outcome for of in by_margin(differences, higher, margin, 0.05)]
 
 
 def test_without_a_margin_an_outcome_is_the_two_sided_test() -> None:
@@ -36,38 +38,24 @@ def test_without_a_margin_an_outcome_is_the_two_sided_test() -> None:
             "not shown" if p > 0.05 else "better" if d.value > 0 else "worse"
             for p, d in zip(adjusted, DIFFERENCES[few], strict=True)
         ]
-        higher = [True] * len(expected)
-        assert _outcomes(DIFFERENCES[few], higher) == expected
-    alone = [_outcomes([d], [True]) != ["not shown"] for d in DIFFERENCES]
-    assert alone == [p <= 0.05 for p in p_values]
-    assert any(0.05 < p < 0.1 for p in p_values)
-
-
-def test_losses_mirror_and_margins_move_the_border() -> None:
-    """Dies if lower is not better for losses, or if a margin is no part of the test."""
-    higher, lower = (_outcomes(DIFFERENCES, [is_higher] * 90) for is_higher in (True, False))
+        assert _outcomes(DIFFERENCES[few], [True] * len(expected)) == expected
     other = {"better": "worse", "worse": "better", "not shown": "not shown"}
+    higher, lower = (_outcomes(DIFFERENCES, [is_higher] * 90) for is_higher in (True, False))
     assert [other[outcome] for outcome in lower] == higher
-    difference = DIFFERENCES[-1]
-    low = difference.interval.low
-    assert low > 0
+
+
+def test_margins_move_the_border_and_equivalence_takes_both_sides() -> None:
+    """Dies if a margin is no part of the test, or a difference is called small for one end of its
+    interval, at another level than that interval's, or without Holm's correction."""
+    low = DIFFERENCES[-1].interval.low
     for margin, expected in ((low - 0.01, "better"), (low + 0.01, "not shown")):
-        assert _outcomes([difference], [True], margin) == [expected]
-
-
-def test_equivalence_takes_both_sides() -> None:
-    """Dies if a difference is called small for one end of its interval, at another level than that
-    of the interval beside it, or without Holm's correction."""
+        assert _outcomes([DIFFERENCES[-1]], [True], margin) == [expected]
     for level, others in ((0.05, ()), (0.05 / 3, (DIFFERENCES[0], DIFFERENCES[-1]))):
-        difference = estimates.difference(A[:, [44]], B[:, [44]], confidence=1 - level)
+        difference = items.difference(A[:, [44]], B[:, [44]], confidence=1 - level)
         low, high, *_ = difference.interval
-        least = max(-low, high)
-        for margin, expected in ((least + 0.01, True), (least - 0.01, False)):
-            every = [difference, *others]
-            shown = margins.by_margin(every, [True] * len(every), margin, 0.05)
-            assert shown[0].equivalent is expected
-    shown = margins.by_margin(DIFFERENCES, [True] * 90, 0.0, 0.05)
-    assert not any(of.equivalent for of in shown)
+        for margin, equal in ((max(-low, high) + 0.01, True), (max(-low, high) - 0.01, False)):
+            shown = by_margin([difference, *others], [True] * (1 + len(others)), margin, 0.05)
+            assert shown[0].equivalent is equal
 
 
 def test_p_values_beside_the_margin() -> None:
@@ -77,7 +65,7 @@ def test_p_values_beside_the_margin() -> None:
     value, df = np.mean(difference.interval[:2]), difference.df
     se = (difference.interval.high - value) / scipy.stats.t.ppf(0.975, df)
     for margin in (0.01, 0.3):
-        (shown,) = margins.by_margin([difference], [True], margin, 0.05)
+        (shown,) = by_margin([difference], [True], margin, 0.05)
         tail = scipy.stats.t.cdf((value - margin) / se, df)
         lower = scipy.stats.t.sf((value + margin) / se, df)
         assert shown.p_outcome == pytest.approx(2 * min(1 - tail, 1 - lower, 0.5))
@@ -87,143 +75,172 @@ def test_p_values_beside_the_margin() -> None:
 def test_all_p_values_are_corrected_over_pairs_and_tasks() -> None:
     """Dies if a difference or a test beside the verdict's is told as if it were the only one."""
     draw = np.random.default_rng(2)
-    tasks = tuple(
-        TaskScores(
+    tasks = [
+        task(
             name,
             "accuracy",
-            True,
-            tuple(map(str, range(60))),
-            {
-                model: (draw.random((60, 1, 1)) < 0.5 + k / 9).astype(float)
-                for k, model in enumerate("abc")
-            },
+            {m: (draw.random((60, 1)) < 0.5 + k / 9).astype(float) for k, m in enumerate("abc")},
         )
         for name in ("x", "y")
-    )
-    pairs = study.study(Paired(("a", "b", "c"), tasks), Rules(resamples=199)).pairs
+    ]
+    pairs = studied(tasks).pairs
     assert len(pairs) == 6 and {*pairs[0].adjusted} == {"items", "sign_flips", "mcnemar"}
     for name in pairs[0].adjusted:
-        p_values = [pair.p_values[name] for pair in pairs]
+        p_values = [of.p_value if name == "items" else of.tests[name].p_value for of in pairs]
         expected = multiple.adjust_p_values(p_values, "holm")
         assert [pair.adjusted[name] for pair in pairs] == pytest.approx(expected.tolist())
-        assert max(pair.adjusted[name] for pair in pairs) > min(p_values)
-    assert pairs[0].p_values["mcnemar"] == pairs[0].tests["mcnemar"].p_value
     assert pairs[0].adjusted["items"] == pairs[0].p_adjusted
 
 
-def test_far_tails_mirror() -> None:
-    """Dies if a p-value is 1 less another: 0 one way round, and 5e-49 the other."""
-    x = 0.09 + 0.1 * np.random.default_rng(9).normal(size=(400, 1))
-    forward, backward = (estimates.difference(*of) for of in ((x, 0 * x), (0 * x, x)))
-    for margin in (0.0, 0.001):
-        shown, turned = (
-            margins.by_margin([of], [True], margin, 0.05)[0] for of in (forward, backward)
-        )
-        assert shown.p_outcome == pytest.approx(turned.p_outcome, rel=1e-9, abs=0)
-        assert 0 < shown.p_outcome < 1e-30 and (shown.outcome, turned.outcome) == (
-            "better",
-            "worse",
-        )
-    small = [margins.by_margin([of], [True], 0.15, 0.05)[0] for of in (forward, backward)]
-    assert 0 < small[0].p_equivalent == pytest.approx(small[1].p_equivalent, rel=1e-9, abs=0)
+def test_tests_of_items_are_scipys_and_of_whole_clusters() -> None:
+    """Dies if items of a cluster are exchanged one by one (four clusters have 16 exchanges), or
+    McNemar's test is left out of single runs, or made of means."""
+    a = np.repeat(DRAW.normal(size=4), 25) + 3
+    clusters = np.repeat(np.arange(4), 25).astype(object)
+    (pair,) = studied([task("", "x", {"a": a, "b": 0 * a}, clusters=clusters)]).pairs
+    assert pair.tests["sign_flips"].p_value == 2 / 16 and "mcnemar" not in pair.tests
+    a = np.array([1] * 2 + [0] * 9 + [1] * 30, float)
+    b = np.array([0] * 2 + [1] * 9 + [1] * 30, float)
+    (pair,) = studied([task("", "acc", {"a": a, "b": b})], resamples=5000).pairs
+    assert pair.tests["mcnemar"].p_value == pytest.approx(scipy.stats.binomtest(2, 11).pvalue)
+    assert pair.tests["sign_flips"].p_value == pytest.approx(pair.tests["mcnemar"].p_value)
 
 
 def test_what_cannot_be_studied() -> None:
     """Dies if a rule that no test has passes."""
-    with pytest.raises(ConfigError, match="margin"):
-        Rules(margin=float("nan"))
-    with pytest.raises(DataError, match="alpha"):
-        Rules(alpha=1.0)
-    task = TaskScores("t", "m", True, ("1", "2"), {"a": np.zeros((2, 1, 1))})
+    for wrong in ({"margin": math.nan}, {"alpha": 1.0}):
+        with pytest.raises(ConfigError, match=next(iter(wrong))):
+            Rules(**wrong)
     with pytest.raises(DataError, match=r"one model \(a\)"):
-        study.study(Paired(("a",), (task,)))
+        studied([task("t", "m", {"a": np.zeros(2)})])
 
 
 @pytest.mark.parametrize("higher", [True, False])
 def test_equal_scores_are_neither_better_nor_worse(higher: bool) -> None:
     """Dies if a difference of 0 without spread is on one side of 0, or within a margin: its error
     is not known, as that of any difference without spread."""
-    copies = {name: np.linspace(0.1, 0.9, 50)[:, np.newaxis, np.newaxis] for name in "ab"}
-    task = TaskScores("t", "f1", higher, tuple(map(str, range(50))), copies)
-    result = study.study(Paired(("a", "b"), (task,)), Rules(resamples=99))
-    assert study.decision(result) == ("not shown", ("t",))
-    assert result.overall[0].outcome == "not shown"
-    assert math.isnan(result.pairs[0].p_adjusted)
-    within = study.study(Paired(("a", "b"), (task,)), Rules(resamples=99, margin=0.01))
-    assert not within.pairs[0].by_margin.equivalent
-    assert math.isnan(within.pairs[0].difference.p_above(0.01))
+    copies = {name: np.linspace(0.1, 0.9, 50) for name in "ab"}
+    one = task("t", "f1", copies, higher_is_better=higher)
+    found = studied([one], margin=0.01)
+    assert study.decision(found) == ("not shown", ("t",))
+    assert math.isnan(found.pairs[0].p_adjusted) and not found.pairs[0].equivalent
 
 
-def test_losses_that_are_all_1_are_no_right_answers() -> None:
-    """Dies if a model's losses that are all 1 get the interval of right and wrong answers beside
-    those of other models, which are above 1; of fractions they keep it."""
-    other = np.linspace(0.0, 1.0, 50)[:, np.newaxis, np.newaxis]
-    for scores, known in ((5 * other, False), (other, True)):
-        of_models = {"a": np.ones((50, 1, 1)), "b": scores}
-        task = TaskScores("t", "loss", False, tuple(map(str, range(50))), of_models)
-        result = study.study(Paired(("a", "b"), (task,)), Rules(resamples=99))
-        mean, _ = result.pairs[0].means
-        assert bool(mean.interval.low < 1 <= mean.interval.high) is known
-        assert any("cannot be told" in line for line in mean.warnings) is not known
+def test_copies_are_one_run_unless_another_task_tells_them_apart() -> None:
+    """Dies if runs of greedy decoding count as several, or runs that are right on all items of an
+    easy task are dropped there."""
+    varied = DRAW.normal(size=(20, 1, 1))
+    copies = np.concatenate([varied, varied], axis=1)
+    own = DRAW.normal(size=(20, 2, 1))
+    for first, second, left in ((copies, copies, (1, 1)), (np.ones((9, 2, 1)), own, (0, 0))):
+        tasks = [task("s", "m", {"a": first}), task("t", "m", {"a": second})]
+        whole, found, alike = completeness.without_copies(tasks)
+        assert tuple(of["a"] for of in found) == left and not any(of["a"] for of in alike if of)
+        assert whole[0].models["a"].runs == 2 - left[0]
+    named = [
+        task(n, "m", {"a": of}, runs={"a": ("x", "y")}) for n, of in (("s", copies), ("t", own))
+    ]
+    _, found, alike = completeness.without_copies(named)
+    assert not any(found[0].values()) and alike[0] == {"a": 1}
 
 
-_SAID = {
-    "better": ("a is better than b", "{0} scores higher than {1}"),
-    "worse": ("a is worse than b", "{1} scores higher than {0}"),
-    "not shown": ("a was not shown to be better or worse", "No difference between a and b"),
-    "withheld": ("a was not shown to be better or worse", "Nothing is said of a against b"),
-}
+def test_items_that_a_model_lacks_are_left_out_and_counted() -> None:
+    """Dies if means are of other items, or the share of missing answers is of those compared."""
+    a, b = DRAW.normal(size=(2, 60))
+    b[:9] = np.nan
+    found = studied([task("t", "m", {"a": a, "b": b})], complete=True)
+    (counts,) = found.data_sets
+    assert (counts.items, counts.left_out, counts.unscored["b"]) == (51, 9, 9)
+    assert counts.missing["b"] == pytest.approx(9 / 60) and found.withheld
+    assert found.pairs[0].means[0].value == pytest.approx(a[9:].mean())
+    assert "15 % of b's answers on t failed" in found.warnings[0]
 
 
 @pytest.mark.parametrize("tasks", [1, 2])
 @pytest.mark.parametrize("higher", [True, False])
 @pytest.mark.parametrize(
     ("shift", "missing", "expected"),
-    [
-        (1.0, 0, "better"),
-        (-1.0, 0, "worse"),
-        (0.0, 0, "not shown"),
-        (1.0, 9, "withheld"),
-        (-1.0, 9, "withheld"),
-    ],
+    [(1.0, 0, "better"), (-1.0, 0, "worse"), (0.0, 0, "not shown"), (1.0, 9, "withheld")],
 )
 def test_sentences_say_what_the_outcome_says(
     shift: float, missing: int, expected: str, higher: bool, tasks: int
 ) -> None:
-    """Dies if a sentence or board speaks from p where too many answers are missing, or if outcome,
-    sentence and the line for a pull request differ in what they say, in either order."""
+    """Dies if a sentence or board speaks from p where too many answers are missing, or outcome and
+    sentence differ in what they say, in either order."""
+    said = {
+        "better": ("a is better than b", "{0} scores higher than {1}"),
+        "worse": ("a is worse than b", "{1} scores higher than {0}"),
+        "not shown": ("a was not shown to be better or worse", "No difference between a and b"),
+        "withheld": ("a was not shown to be better or worse", "Nothing is said of a against b"),
+    }
     noise = 0.1 * (A[:, [1]] - A[:, 1].mean())
-    scores = {"a": B[:, [0]] + noise + (shift if higher else -shift), "b": B[:, [0]]}
-    mirrored = {"a": "b", "b": "a"}
-    for names in (mirrored.values(), mirrored):
-        by_model = {
-            name: scores[of][..., np.newaxis] for name, of in zip("ab", names, strict=True)
-        }
+    a, b = B[:, [0]] + noise + (shift if higher else -shift), B[:, [0]].copy()
+    a[:missing] = np.nan
+    turned = {"better": "worse", "worse": "better"}.get(expected, expected)
+    for (first, second), of in (((a, b), expected), ((b, a), turned)):
         each = [
-            TaskScores(
-                f"t{k}",
-                "score",
-                higher,
-                tuple(map(str, range(60))),
-                by_model,
-                unscored={"a": missing, "b": 0},
-                answered={"a": np.arange(60)[:, None] >= missing, "b": np.ones((60, 1))},
-            )
+            task(f"t{k}", "score", {"a": first, "b": second}, higher_is_better=higher)
             for k in range(tasks)
         ]
-        result = study.study(Paired(("a", "b"), tuple(each)), Rules(resamples=9, complete=True))
-        swapped = [*names] == ["b", "a"]
-        said = {"better": "worse", "worse": "better"}.get(expected, expected)
-        outcome, sentence = _SAID[said if swapped else expected]
+        found = studied(each, complete=True)
+        outcome, sentence = said[of]
         sentence = sentence.format(*("ab" if higher else "ba"))
-        assert verdict.outcome(result).startswith(outcome)
-        assert outcome in ci.markdown(result)
-        scale = verdict.scale_of(result)
-        assert next(verdict.of_pair(result.pairs[0], result, scale)).startswith(sentence)
-        assert all(sentence in line for line in verdict.headline(result))
-        assert ("skipped" in ci.junit(result).splitlines()[1]) and result.withheld is (missing > 0)
-        board = leaderboard.of(result).tasks[0]
-        assert bool(board.told_apart) is (expected in ("better", "worse"))
-        assert missing == 0 or {(r.place.low, r.place.high, r.beaten) for r in board.rows} == {
-            (1, 2, False)
-        }
+        assert item_claims.outcome(found).startswith(outcome)
+        scale = words.scale_on(found, None)
+        assert next(item_claims.of_pair(found.pairs[0], found, scale)).startswith(sentence)
+        assert all(sentence in line for line in item_claims.headline(found))
+        assert found.withheld is (missing > 0)
+        board = found.boards[0]
+        assert bool(board.told_apart) is (of in ("better", "worse"))
+        if missing:
+            assert {(r.low, r.high, r.beaten) for r in board.rows} == {(1, 2, False)}
+
+
+@pytest.mark.parametrize("runs", [1, 2, 4])
+def test_smallest_and_largest_detectable_differences(runs: int) -> None:
+    """Dies if the pair of the smallest or largest is taken for another, since only a few are
+    looked at; or if one that no difference is large enough for is passed over."""
+    draw, tasks = np.random.default_rng(4), []
+    for name in "st":
+        hard = draw.normal(size=(30, 1))
+        noise = ((k, draw.normal(size=runs), draw.normal(size=(30, runs))) for k in range(8))
+        tasks.append(task(name, "score", {f"m{k}": hard + k * r + n for k, r, n in noise}))
+    found = studied(tasks)
+    assert found.board is not None
+    by_task = [[p for p in found.pairs if p.data_set == name] for name in "st"]
+    every = [(found.boards[k], of, len(found.pairs)) for k, of in enumerate(by_task)]
+    for shown, compared, tests in [*every, (found.board, found.overall, len(found.overall))]:
+        alone = [leaderboard.detectable(p.difference, 0.05 / tests) for p in compared]  # type: ignore[arg-type]
+        known = [of for of in alone if of is not None]
+        finite = [of for of in known if of < math.inf]
+        never = len(finite) < len(known)
+        largest = None if never else max(finite)
+        assert shown.detectable == (min(finite, default=None), largest, never, False)
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_a_tasks_pairs_are_those_of_two_models(holes: bool) -> None:
+    """Dies if what is computed once for a model is not what each pair computes: no bit differs."""
+    draw = np.random.default_rng(5)
+    scores = {name: draw.normal(size=(40, 3)) for name in "abc"}
+    if holes:
+        scores["b"][7] = np.nan
+        scores["c"][3, 1] = np.nan
+    clusters = np.arange(40) // 3
+    find = differences.of_models(scores, clusters)
+    for a, b in ("ab", "ac", "bc"):
+        found, alone = find(a, b), differences.pair(scores[a], scores[b], clusters)
+        assert (found.dropped, found.parts()) == (alone.dropped, alone.parts())
+        for of in differences.by_over(found, [("items",), ("items", "runs")], 0.95, True):
+            expected = items.difference(scores[a], scores[b], over=of.over, clusters=clusters)
+            assert of == expected
+
+
+def test_progress_ends_at_the_whole() -> None:
+    """Dies if a step is counted twice, or means over tasks are forgotten."""
+    draw = np.random.default_rng(3)
+    tasks = [task(n, "m", {f"m{k}": draw.normal(size=(30, 2)) for k in range(4)}) for n in "st"]
+    for few in (tasks, tasks[:1], [tasks[0], dataclasses.replace(tasks[1], metric="f1")]):
+        told: list[float] = []
+        studied(few, progress=told.append)
+        assert told[-1] == 1.0 and told == sorted(told) and len(told) >= 6

@@ -1,12 +1,9 @@
 """Variance components of items, runs, clusters and samples."""
 
-import itertools
-
 import numpy as np
 import pytest
 
 from jaxeval.stats import crossed, items
-from jaxeval.stats.items import variances
 
 
 def _scores(seed: int, shape: tuple[int, int, int] = (60, 4, 3)) -> np.ndarray:
@@ -30,29 +27,6 @@ def test_components_are_those_of_the_crossed_design(samples: int) -> None:
         assert part.sd == pytest.approx(other.sd)
         assert part.sd_interval[:2] == pytest.approx(other.sd_interval[:2], rel=0.25)
     assert actual.total.sd == pytest.approx(expected.total.sd)
-
-
-def test_clusters_are_told_from_items() -> None:
-    """Dies if the variance of unequal clusters, 4, is in that of items: mean of 150 tables."""
-    generator, sizes = np.random.default_rng(1), 1 + np.arange(30) % 5
-    clusters = np.repeat(np.arange(30), sizes)
-    estimates = []
-    for _ in range(150):
-        item = 2 * generator.normal(size=30)[clusters] + generator.normal(size=len(clusters))
-        scores = item[:, None] + generator.normal(size=(len(clusters), 2))
-        parts = items.components(scores, clusters=clusters).parts
-        estimates.append([parts[name].sd ** 2 for name in ("cluster", "item", "item x run")])
-    assert np.mean(estimates, axis=0) == pytest.approx([4, 1, 1], rel=0.1)
-
-
-def test_one_run_leaves_items_and_samples() -> None:
-    """Dies if the items' variance contains that of the mean of their samples."""
-    generator = np.random.default_rng(2)
-    scores = generator.normal(size=(4_000, 1, 1)) + 2 * generator.normal(size=(4_000, 1, 3))
-    parts = items.components(scores).parts
-    assert {name: part.sd for name, part in parts.items()} == pytest.approx(
-        {"item": 1, "sample": 2}, rel=0.05
-    )
 
 
 def test_missing_cells_leave_the_residual_variance_unbiased() -> None:
@@ -103,14 +77,3 @@ def test_answers_that_are_all_right_leave_spread_open() -> None:
     one_wrong[4, 1] = 0
     for part in items.components(one_wrong).parts.values():
         assert part.sd_interval.high < np.inf
-
-
-@pytest.mark.parametrize("count", [2, 4, 6])
-def test_few_items_do_not_show_their_spread_exactly(count: int) -> None:
-    """Dies if items as far from their mean as each other leave nothing open: over all samples of
-    `count` scores of -1 or 1 the variance s^2 has as many degrees of freedom."""
-    samples = np.array([*itertools.product((-1.0, 1.0), repeat=count)])
-    spread = samples.var(1, ddof=1)
-    balanced = np.where(np.arange(count) % 2, 1.0, -1.0)
-    square = variances.by_items(balanced**2, count - 1, 1)
-    assert square.df == pytest.approx(2 * spread.mean() ** 2 / spread.var())

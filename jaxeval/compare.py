@@ -1,0 +1,299 @@
+"""`jaxeval compare`: is model A really better than B?"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from jaxeval import parameters, parsers
+from jaxeval.comparisons import Comparison, ItemComparison
+from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.options import compare_options
+from jaxeval.parameters import Count, Natural, Positive, Probability, Quiet
+from jaxeval.runs.layout import Layout, Mismatched, Missing
+from jaxeval.stats.multiple import Method
+from jaxeval.stats.samples import Unit
+
+if TYPE_CHECKING:
+    from jaxeval.runs.scores import Scores
+    from jaxeval.stats.rules import Rules
+
+
+@parameters.verb
+def compare(
+    source: "str | Path | Any",
+    *models: "str | Any",
+    score: str | None = None,
+    column: Mapping[str, str] | None = None,
+    metric: str | None = None,
+    missing: Missing = "error",
+    lower_is_better: bool | None = None,
+    unit: Unit | None = None,
+    alpha: Probability = 0.05,
+    correction: Method = "holm",
+    margin: Positive | None = None,
+    control: str | None = None,
+    resamples: Count = 9999,
+    seed: Natural = 0,
+    paired: Quiet = False,
+) -> Comparison | ItemComparison:
+    """Compares the score distributions of two or more models, of any program.
+
+    Args:
+      source: a table of scores (CSV, TSV, JSON, JSON lines, Parquet), a runs folder or a database
+        URL; in Python also records, a data frame, runs, a sequence of scores or a dict of them.
+      models: two or more, all for none; in Python also further runs or sequences.
+      score: column of scores (score; test of a runs folder).
+      column: ROLE=NAME, which column is model, seed, split, dataset, metric, status or dev;
+        last=EPOCH or best=DEV: which row of a run counts.
+      metric: only rows of this metric.
+      missing: what to do with a score that is missing, no number or infinite.
+      lower_is_better: lower scores are better (as the metric's name says, else higher).
+      unit: what one independent repetition is; scores within it are averaged (data set where each
+        has one score of a model, else split where there are several, else seed, else row).
+      alpha: level, after the correction.
+      correction: over all tests looked at.
+      margin: smallest difference that matters, in the unit of the scores.
+      control: compare all others with this model only, not all pairs.
+      resamples: permutations, bootstraps.
+      seed: of the resamples.
+      paired: the k-th scores of all sequences belong together.
+
+    Examples:
+      python -m jaxeval.compare scores.csv lstm transformer
+      python -m jaxeval.compare runs --save figures --save tables.tex
+      python -m jaxeval.compare scores.json A B --column split=number
+      python -m jaxeval.compare one_score_a_data_set.csv --control baseline
+
+    Raises:
+      ConfigError, DataError, RunError: no such model, or scores that cannot be compared.
+    """
+    from jaxeval import cli, sources
+
+    named = [*models]
+    if control is not None and named and control not in named:
+        named.append(control)
+    layout = sources.layout(column, score, metric, missing, lower_is_better)
+    with cli.waiting("reading the scores"):
+        scores, items = sources.scores([source, *named], layout, paired)
+    if not models and control is None:
+        scores = _without_single(scores, items)
+    rules = _rules(alpha, margin, resamples, seed, correction)
+    return _compared(scores, items, rules, unit, control)
+
+
+def _rules(
+    alpha: float,
+    margin: float | None,
+    resamples: int,
+    seed: int,
+    correction: Method = "holm",
+) -> "Rules":
+    from jaxeval.stats.rules import Rules
+
+    return Rules(alpha, correction, margin, resamples=resamples, seed=seed)
+
+
+def _without_single(scores: "Scores", items: "Scores | None") -> "Scores":
+    """Without models of one run on one data set, where two others are left, or have items."""
+    alone = _single(scores)
+    left = [m for m in alone if not (items and items.data_sets) or _failed(scores, m)]
+    if not left or len(scores.models) - len(alone) < 2 or len(scores.data_sets) > 1:
+        return scores
+    kept = scores.only([model for model in scores.models if model not in left])
+    note = f"left out, as they have one score each: {', '.join(left)}"
+    return dataclasses.replace(kept, warnings=(*kept.warnings, note))
+
+
+def _single(scores: "Scores") -> list[str]:
+    return [model for model in scores.models if len(scores.scores_of(model)) == 1]
+
+
+def _failed(scores: "Scores", model: str) -> bool:
+    from jaxeval.stats import failures
+
+    return model in failures.failed_of(scores)
+
+
+def _compared(
+    scores: "Scores",
+    items: "Scores | None",
+    rules: "Rules",
+    unit: Unit | None = None,
+    control: str | None = None,
+) -> Comparison | ItemComparison:
+    """By the scores of runs; over items alone where a model has a single run."""
+    from jaxeval.report.comparison import progress
+    from jaxeval.runs import experiments
+    from jaxeval.stats import study
+
+    alone = _single(scores)
+    known = items is not None and len(items.data_sets) == 1 == len(scores.data_sets)
+    if alone and known and items is not None and [*items.data_sets[0].models] == [*scores.models]:
+        return _over_items(scores, items, alone, rules, unit, control)
+    if control is not None:  # an id may name it, as it names the models of our own runs
+        control = experiments.model_of(scores.ids, scores.models, control) or control
+    shown = progress.shown(all_pairs=control is None)
+    return Comparison(
+        study.study(scores, rules, unit, control=control, items=items, progress=shown)
+    )
+
+
+def _over_items(
+    scores: "Scores",
+    items: "Scores",
+    alone: Sequence[str],
+    rules: "Rules",
+    unit: Unit | None,
+    control: str | None,
+) -> ItemComparison:
+    """What is known of the scores of runs is in its warnings.
+
+    Raises:
+      ConfigError: an argument that only a comparison of scores of runs has.
+      DataError: the one run of a model is what failed ones left of several.
+    """
+    from jaxeval.report import text
+    from jaxeval.stats.items.study import study
+
+    for model in alone:
+        if _failed(scores, model):
+            raise DataError(
+                f"{model}: 1 score, of runs of which others failed "
+                f"({text.statuses(scores.statuses[model])}), which is no fair sample of them; "
+                "expected at least 2, better 5 or more (other seeds, splits)",
+                scores.source,
+            )
+    others = {"unit": unit, "control": control}
+    others |= {"correction": None if rules.correction == "holm" else rules.correction}
+    for name, value in others.items():
+        if value is not None:
+            asked = argument(name, value)
+            raise ConfigError(
+                f"{asked}: of scores of runs, and a model has one; items are compared"
+            )
+    known = [*scores.warnings, *scores.notes]
+    known += [
+        f"{m}: {text.statuses(scores.statuses[m])}" for m in scores.models if _failed(scores, m)
+    ]
+    if len(alone) < len(scores.models):
+        have = "has" if len(alone) == 1 else "have"
+        known.append(
+            f"{text.listed(alone)} {have} one run: all models are compared over items alone"
+        )
+    whole = dataclasses.replace(items, warnings=tuple(known), notes=())
+    return ItemComparison(study(whole, dataclasses.replace(rules, confidence=1 - rules.alpha)))
+
+
+@parameters.verb
+def compare_items(
+    file: str | Path,
+    *models: str,
+    column: Mapping[str, str] | None = None,
+    metric: str | None = None,
+    alpha: Probability = 0.05,
+    margin: Positive | None = None,
+    control: str | None = None,
+    resamples: Count = 9999,
+    seed: Natural = 0,
+) -> Comparison | ItemComparison:
+    """Compares models by their predictions: the scores of their runs, and item by item.
+
+    Args:
+      file: a row an item of a run: columns model, seed or run, item (and dataset), and correct, or
+        gold and predicted.
+      models: two or more, all for none.
+      column: ROLE=NAME of columns with other names.
+      metric: accuracy (the default) or macro_f1.
+      alpha: level, after the correction.
+      margin: smallest difference that matters, in the unit of the scores.
+      control: compare all others with this model only, not all pairs.
+      resamples: permutations, bootstraps.
+      seed: of the resamples.
+
+    Examples:
+      python -m jaxeval.compare items predictions.csv --metric macro_f1
+    """
+    from jaxeval.runs import items as predictions
+
+    scores, items = predictions.read(file, models, metric, column)
+    if not models and control is None:
+        scores = _without_single(scores, items)
+    return _compared(scores, items, _rules(alpha, margin, resamples, seed), None, control)
+
+
+@parameters.verb
+def compare_logs(
+    *logs: str,
+    task: Sequence[str] = (),
+    metric: str | None = None,
+    column: Mapping[str, str] | None = None,
+    cluster: str | None = None,
+    missing: Missing = "error",
+    mismatched: Mismatched = "error",
+    lower_is_better: bool | None = None,
+    over: Literal["items", "runs", "items,runs"] | None = None,
+    alpha: Probability = 0.05,
+    margin: Positive | None = None,
+    resamples: Count = 9999,
+    seed: Natural = 0,
+    gate: bool = False,
+) -> ItemComparison:
+    """Compares language models item by item, from logs of their evaluations.
+
+    Args:
+      logs: of lm-evaluation-harness, Inspect, HELM or openai/evals, or JSON lines or CSV of
+        predictions: files or folders; NAME=PATH: all are runs of the model NAME.
+      task: only these, or those of a pattern such as 'mmlu_*'.
+      metric: of tasks with several.
+      column: ROLE=KEY of predictions.
+      cluster: items with the same value of this key in their data belong together.
+      missing: what to do with answers that have no score.
+      mismatched: what to do with items that have one id and differ in content or prompt.
+      lower_is_better: lower scores are better (as the logs or the metric's name say, else higher).
+      over: what is generalised over (all that the logs can say).
+      alpha: level, after the correction.
+      margin: smallest difference that matters, in the unit of the scores.
+      resamples: permutations.
+      seed: of the permutations.
+      gate: exit with 0 if the first model is better than the second (by more than the margin),
+        with 1 if neither was shown, with 3 if it is worse.
+
+    Examples:
+      python -m jaxeval.compare logs lm_eval_output --metric acc
+      python -m jaxeval.compare logs new=new.eval old=old.eval --gate --margin 0.01
+    """
+    from jaxeval import cli
+    from jaxeval.report.comparison import progress
+    from jaxeval.runs.logs import finding
+    from jaxeval.stats.items import estimates
+    from jaxeval.stats.items.study import study
+
+    factors = None if over is None else estimates.named(over, ConfigError)
+    rules = dataclasses.replace(
+        _rules(alpha, margin, resamples, seed),
+        over=factors,
+        complete=gate and missing == "error",
+        confidence=1 - alpha,
+    )
+    higher = None if lower_is_better is None else not lower_is_better
+    asked = Layout(column or {}, (), metric, missing, higher, cluster or "", task, mismatched)
+    with cli.waiting("reading the logs"):
+        scores = finding.read(logs, asked)
+    if gate and len(scores.models) != 2:
+        raise ConfigError(
+            f"{argument('gate', True)}: expected two models, found {len(scores.models)}"
+        )
+    found = study(scores, rules, progress.shown(all_pairs=False))
+    return ItemComparison(found, gate)
+
+
+COMMANDS: parsers.Commands = {
+    "": compare,
+    "items": compare_items,
+    "logs": compare_logs,
+    "options": compare_options,
+}
+
+if __name__ == "__main__":
+    parsers.start("compare", COMMANDS)

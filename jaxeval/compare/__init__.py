@@ -1,1 +1,0 @@
-"""The verb `python -m jaxeval.compare`."""

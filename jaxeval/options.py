@@ -1,0 +1,112 @@
+"""Compares the values of one option of networks: the verb `jaxeval compare options`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxeval import parameters
+from jaxeval.comparisons import OptionsCompared
+from jaxeval.errors import DataError, argument
+from jaxeval.runs.layout import Missing
+from jaxeval.stats.configurations import Repeats
+
+
+@parameters.verb
+def compare_options(
+    source: "str | Path | Any",
+    *,
+    option: str,
+    score: str,
+    group: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    key: Sequence[str] = (),
+    values: Sequence[str] = (),
+    repeats: Repeats = "first",
+    missing: Missing = "error",
+    lower_is_better: bool | None = None,
+) -> OptionsCompared:
+    """Compares the values of one option within configurations that are equal in all else.
+
+    As Reimers & Gurevych (2017) do; and shows what the seed alone does to configurations that were
+    trained more than once. The key of a configuration is every column but the option, the score,
+    the groups and those left out: leave out what a run measures (other scores, epochs, ids) and
+    what depends on the option.
+
+    Args:
+      source: a table with a row a trained network, or a runs folder.
+      option: the column that is studied.
+      score: the column of scores.
+      group: columns whose values are reported apart.
+      ignore: columns that are not part of the key.
+      key: the columns of the key.
+      values: compare only these values of the option.
+      repeats: which score stands for several of one configuration.
+      missing: what to do with a score that is missing.
+      lower_is_better: lower scores are better (as the metric's name says, else higher).
+
+    Examples:
+      python -m jaxeval.compare options results.csv.gz --option miniBatchSize --score Test_F1 \\
+          --group Dataset --ignore ID,Epochs,OptimalEpoch,Dev_F1
+    """
+    from jaxeval import stats
+
+    table, unusable, direction = _networks(source, option, score, missing, lower_is_better)
+    for name in (option, *group, *ignore, *key):
+        if name not in table:
+            raise DataError(f"no column {name}; there are {', '.join(table)}", str(source))
+    taken = {option, score, *group, *ignore}
+    whole = [*key] or [name for name in table if name not in taken]
+    higher = direction is not False
+    compared = stats.paired_options(
+        *(table, option, score),
+        by=group,
+        key=whole,
+        options=[*values] or _ordered(table[option]),
+        repeats=repeats,
+        higher_is_better=higher,
+    )
+    try:
+        effect = stats.seed_effect(table, score, key=[*whole, option], by=group)
+    except DataError:  # no configuration was trained twice
+        effect = []
+    rows = len(table[score])
+    return OptionsCompared(
+        *(option, score, tuple(whole), rows, higher, direction is None, missing),
+        *(tuple(unusable), tuple(compared), tuple(effect)),
+    )
+
+
+def _networks(
+    source: Any, option: str, score: str, missing: Missing, lower_is_better: bool | None
+) -> tuple[dict[str, Sequence], Sequence, bool | None]:
+    """The columns as text, scores as numbers; what was unusable; whether higher is better.
+
+    What a runs folder records of its metric is about dev and test only; what is studied as an
+    option is no metric.
+    """
+    from jaxeval import sources
+    from jaxeval.runs import checks, database, directions, imported
+
+    table = sources.columns(source)
+    scores, keep, unusable = checks.usable(table, score, missing)
+    kept = imported.pick(table, keep.tolist()).values
+    values = {name: [str(value) for value in of] for name, of in kept.items()}
+    recorded = database.is_url(source) or Path(str(source)).is_dir()
+    of_others = recorded and score not in ("dev", "test")
+    said = {} if of_others else {n: of for n, of in values.items() if n != option}
+    who = "the runs say" if recorded else "the table says"
+    asked = None if lower_is_better is None else not lower_is_better
+    direction = directions.of_columns(said, score, str(source), asked, who)
+    if missing == "zero" and direction is False:
+        zero, drop = argument("missing", "zero"), argument("missing", "drop")
+        raise DataError(f"{zero}: 0 would be the best loss; expected {drop}")
+    return {**values, score: scores[keep]}, unusable, direction
+
+
+def _ordered(values: Sequence) -> list:
+    """Distinct values: numbers by size, all others as they appear."""
+    distinct = list(dict.fromkeys(values))
+    try:
+        return sorted(distinct, key=lambda value: float(str(value)))
+    except ValueError:
+        return distinct

@@ -1,1 +1,0 @@
-"""Models compared item by item: terminal, JSON, JUnit XML and a line of Markdown."""

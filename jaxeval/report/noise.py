@@ -1,0 +1,208 @@
+"""Where the variance of scores comes from, and what to train for a precision, in words."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from jaxeval.report import scores, text
+from jaxeval.report.document import Block, Document, Table
+from jaxeval.report.result import Result
+from jaxeval.report.scores import ScoreFormat
+from jaxeval.stats import nested
+from jaxeval.stats.crossed import Crossed
+from jaxeval.stats.designs import MOST, TrainingDesign, TrainingPlan
+from jaxeval.stats.results import Interval
+
+_TITLE = "Where the variance comes from"
+_PARTS = {"interaction": "split x seed"}
+_WHOSE = {
+    "split": "the split's",
+    "seed": "the seed's",
+    "interaction": "of both together",
+    "error": "the error's",
+}
+_KINDS = {
+    "independent": "each run its own split and seed",
+    "nested": "each split its own seeds",
+    "crossed": "every seed on every split",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Study:
+    """Splits and seeds of a part of the data, or of a table.
+
+    Attributes:
+      dropped: a line for each split and seed that was left out.
+      plan: None where no precision is known, or all scores are equal.
+    """
+
+    components: Crossed
+    dropped: Sequence[str]
+    plan: TrainingPlan | None
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Noise(Result):
+    """Where the variance of scores comes from.
+
+    Attributes:
+      parts: dev and test, or the scores of a table: of seeds and repeats, or of splits and seeds.
+    """
+
+    metric: str
+    unit: str
+    parts: Mapping[str, nested.Noise | Study]
+    warnings: Sequence[str] = ()
+
+    def document(self) -> Document:
+        """Whose the variance is, by the last part of the data; its table, then the others'."""
+        repeats = {name: of for name, of in self.parts.items() if isinstance(of, nested.Noise)}
+        if repeats:
+            return _of_repeats(self.metric, self.unit, repeats)
+        studies = {name: of for name, of in self.parts.items() if isinstance(of, Study)}
+        sds = [part.sd for of in studies.values() for part in of.components.components.values()]
+        largest = max(abs(of.components.mean) for of in studies.values())
+        scale = scores.scale(self.unit, sds, largest)
+        of_part = {n: self.metric if len(studies) == 1 else f"{n} {self.metric}" for n in studies}
+        *others, (name, last) = studies.items()
+        answer = [_sentence(last.components, of_part[name])]
+        plan: list[Block] = []
+        if last.plan:
+            answer.append(_advice(last.components, last.plan, of_part[name], scale))
+            plan = [_designs(last.plan, scale)] if last.plan.designs else []
+        return Document(
+            answer=answer,
+            blocks=[*_blocks(last, of_part[name], scale), *plan],
+            notes=self.warnings,
+            details=[block for n, of in others for block in _blocks(of, of_part[n], scale)],
+            title=_TITLE,
+            signature=text.versions(),
+        )
+
+
+def _of_repeats(metric: str, unit: str, parts: Mapping[str, nested.Noise]) -> Document:
+    factor = scores.factor(unit)
+    head = (
+        scores.label(metric, unit),
+        *("mean", "sd of any run", "sd of one seed repeated", "sd between seeds"),
+    )
+    rows = [
+        (
+            part,
+            scores.shown(of.mean, unit),
+            f"{factor * of.sd:.3g}",
+            _with_interval(of.sd_repeat, of.sd_repeat_interval, factor),
+            _with_interval(of.sd_seed, of.sd_seed_interval, factor),
+        )
+        for part, of in parts.items()
+    ]
+    first = parts["dev"]
+    said = f"{first.seeds} seeds, {first.repeats} runs each; 95 % intervals for normal scores"
+    answer = [of_seeds(parts["test"], metric)]
+    return Document(answer, [Table(head, rows), said], title=_TITLE, signature=text.versions())
+
+
+def of_seeds(noise: nested.Noise, metric: str) -> str:
+    """Whether runs of one seed differ, and whether by less than seeds do."""
+    if noise.sd == 0:
+        return f"All runs have the same test {metric}: nothing is known of what varies it."
+    if noise.sd_repeat == 0:
+        return (
+            f"The same seed gave the same test {metric}, to the last bit: all of it is the seed's."
+        )
+    repeat, seed = noise.sd_repeat_interval, noise.sd_seed_interval
+    if repeat.high < seed.low:
+        return f"Seeds differ by more in test {metric} than runs of one seed do."
+    if seed.high < repeat.low:
+        return f"Runs of one seed differ by more in test {metric} than seeds do."
+    return f"Whether seeds differ by more in test {metric} than runs of one seed was not shown."
+
+
+def _with_interval(sd: float, interval: Interval, factor: float) -> str:
+    ends = f"{factor * interval.low:.3g} to {factor * interval.high:.3g}"
+    return f"{factor * sd:.3g} ({f'no interval: {interval.absent}' if interval.absent else ends})"
+
+
+def _blocks(study: Study, metric: str, scale: ScoreFormat) -> list[Block]:
+    """The mean, a row a component and one of any run, and what was left out."""
+    of = study.components
+    runs = "" if of.repeats == 1 else f" x {of.repeats} runs"
+    mean = (
+        f"{scale.label(metric)}, {of.splits} splits x {of.seeds} seeds{runs}: mean "
+        f"{scale(of.mean)}, standard error {scale(of.mean_se)} over other splits and seeds, "
+        f"{scale.ci(of.mean_interval)}"
+    )
+    rows = []
+    for name, part in [*of.components.items(), ("any run", of.total)]:
+        share = "-" if part.share is None else f"{100 * part.share:.0f}"
+        both = name == "interaction" and of.repeats == 1  # one run a cell does not tell them apart
+        named = _PARTS.get(name, name) + (", error" if both else "")
+        rows.append((named, scale(part.sd), scale.interval(part.sd_interval), share))
+    negative = [_PARTS.get(name, name) for name, part in of.components.items() if part.negative]
+    notes = [*study.dropped]
+    if of.total.sd == 0:
+        notes.append("all runs have the same score")
+    elif negative:
+        notes.append(
+            f"{text.listed(negative)}: the variance is estimated as below 0, shown as 0; the "
+            "interval says what it may be"
+        )
+    return [mean, Table(("part", "sd", "95 % interval", "% of variance"), rows), *notes]
+
+
+def _sentence(of: Crossed, metric: str) -> str:
+    """Whose the variance is; which part is the largest, where the intervals show it."""
+    if of.total.sd == 0:
+        return f"All runs have the same {metric}: nothing is known of what varies it."
+    named = {name: _WHOSE[name] for name in of.components}
+    if of.repeats == 1:
+        named["interaction"] += " (and the error's)"  # one run a cell does not tell them apart
+    shares = [
+        f"{100 * (part.share or 0):.0f} % is {named[k]}" for k, part in of.components.items()
+    ]
+    largest = max(of.components, key=lambda name: of.components[name].sd)
+    others = [part.sd_interval.high for name, part in of.components.items() if name != largest]
+    shown = of.components[largest].sd_interval.low > max(others)
+    which = f"what is {named[largest]} is the largest part" if shown else "no part is shown to be"
+    ending = "" if shown else " the largest"
+    return f"Of the variance of {metric} {text.listed(shares)}; {which}{ending}."
+
+
+def _designs(plan: TrainingPlan, scale: ScoreFormat) -> Table:
+    """A row a design, the cheapest first."""
+    rows: list[Sequence[str]] = []
+    for of in plan.designs:
+        counts = (str(count) for count in (of.splits, of.seeds, of.runs))
+        rows.append((_KINDS[of.kind], *counts, scale(of.half_width)))
+    return Table(("design", "splits", "seeds", "runs", "half-width"), rows)
+
+
+def _advice(of: Crossed, plan: TrainingPlan, metric: str, scale: ScoreFormat) -> str:
+    """What to train, in sentences."""
+    within = scores.difference(plan.precision, scale.unit)
+    half = of.mean_interval.high - of.mean
+    enough = ""
+    if half <= plan.precision:
+        runs = of.splits * of.seeds * of.repeats
+        enough = f" The {runs} runs of this study reach {scale.difference(half)} already."
+    aim = f"For a mean {metric} within {within} (half of a 95 % interval)"
+    if not plan.designs:
+        return f"{aim} no design of up to {MOST:,} runs is enough.{enough}"
+    best = plan.designs[0]
+    crossed = next((design for design in plan.designs if design.kind == "crossed"), None)
+    other = _bought(crossed) if crossed else f"more than {MOST:,} runs"
+    beside = "" if best == crossed else f"; crossed it would be {other}"
+    cautious = f"over {MOST:,}" if plan.cautious_runs is None else str(plan.cautious_runs)
+    return (
+        f"{aim}, train {_bought(best)}{beside}. Should the sd of a run be at the upper end of its "
+        f"interval, {cautious} runs, each with its own split and seed, are needed.{enough}"
+    )
+
+
+def _bought(design: TrainingDesign) -> str:
+    each = design.runs // design.splits
+    return {
+        "independent": f"{design.runs} runs, each with its own split and seed",
+        "nested": f"{design.splits} splits with {each} new seeds each, {design.runs} runs",
+        "crossed": f"{design.splits} splits x {design.seeds} seeds, {design.runs} runs",
+    }[design.kind]

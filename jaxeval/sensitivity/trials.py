@@ -1,0 +1,299 @@
+"""Sweeps as tables of trials, a row a trained setting: from files of any program, and our runs.
+
+The config of a recorded sweep has a key more than others, `"sweep": {"space": .., "seed": ..}`.
+Each run is a member, whose `hparams` are its drawn values.
+"""
+
+import dataclasses
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxeval.errors import ConfigError, DataError, RunError, argument
+from jaxeval.runs import checks, directions, experiments, imported, names, steps, store
+from jaxeval.runs.layout import Missing
+from jaxeval.runs.records import MemberRow
+from jaxeval.sensitivity import analysis, hyperparameters
+from jaxeval.sensitivity.hyperparameters import Axis
+from jaxeval.space import space as spaces
+from jaxeval.space.space import Space
+
+
+@dataclasses.dataclass(frozen=True)
+class Sweep:
+    """One sweep of one architecture.
+
+    Attributes:
+      scores: [n], one a run.
+      lost: runs that ended without a score and were left out.
+      labels: what it may be grouped by.
+      details: tell it from another of the same name, the shortest first.
+      seed, unended: of a recorded sweep's draws, and its runs that have not ended.
+    """
+
+    name: str
+    scores: np.ndarray
+    axes: Sequence[Axis]
+    metric: str = "score"
+    unit: str = "fraction"
+    higher_is_better: bool = True
+    lost: int = 0
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    details: Sequence[str] = ()
+    seed: object = None
+    unended: int = 0
+    notes: Sequence[str] = ()
+
+    @property
+    def gain(self) -> np.ndarray:
+        """[n] scores of which higher is better."""
+        return self.scores if self.higher_is_better else -self.scores
+
+
+class Request(NamedTuple):
+    """What is read of each table or runs folder; `chosen` are hyperparameters."""
+
+    score: str | None = None
+    chosen: Sequence[str] = ()
+    space: Space | None = None
+    log_scale: Sequence[str] = ()
+    missing: Missing = "error"
+    experiments: Sequence[str] = ()
+
+
+def read(locations: Sequence[str], request: Request) -> list[Sweep]:
+    """All sweeps of some tables and runs folders, under names that tell them apart.
+
+    Raises:
+      ConfigError, DataError, RunError: naming the argument, or file, row and column.
+    """
+    twice = [location for k, location in enumerate(locations) if location in locations[:k]]
+    if twice:
+        raise ConfigError(f"{twice[0]}: expected once, got twice")
+    runs = {of: store.load(of) for of in locations if Path(of).is_dir() or "://" in of}
+    datasets = experiments.dataset_names([row for members in runs.values() for row in members])
+    sweeps: list[Sweep] = []
+    for location in locations:
+        if location in runs:
+            sweeps += _of_runs(location, runs[location], datasets, request)
+        else:
+            sweeps.append(_of_table(location, request))
+    known = dict.fromkeys(axis.name for sweep in sweeps for axis in sweep.axes)
+    for name in (*request.chosen, *request.log_scale):
+        if name not in known:
+            raise ConfigError(f"{name}: no such hyperparameter; there are {', '.join(known)}")
+    for sweep in (sweep for sweep in sweeps if len(sweep.scores) < analysis.LEAST):
+        least = f"expected at least {analysis.LEAST} scores, found {len(sweep.scores)}"
+        raise DataError(f"{sweep.name}: {least}", sweep.details[-1])
+    return _told_apart(sweeps)
+
+
+def _told_apart(sweeps: Sequence[Sweep]) -> list[Sweep]:
+    """The sweeps under different names."""
+    shown = [sweep.name for sweep in sweeps]
+    for k in range(max((len(sweep.details) for sweep in sweeps), default=0)):
+        shown = [
+            f"{name} ({sweep.details[k]})" if shown.count(name) > 1 else name
+            for name, sweep in zip(shown, sweeps, strict=True)
+        ]
+    return [dataclasses.replace(of, name=name) for of, name in zip(sweeps, shown, strict=True)]
+
+
+def _of_table(location: str, request: Request) -> Sweep:
+    if request.experiments:
+        asked = argument("experiment")
+        raise ConfigError(f"{asked}: expected runs folders, got the table {location}")
+    table, column = imported.read(location), request.score or "score"
+    steps.refuse_history(table)
+    if directions.of_columns(table.values, column, table.source) is False:
+        metric = directions.metric_of(table.values, column) or column
+        raise _lower(location, metric if metric == column else f"{column} is {metric}")
+    if column in request.chosen:
+        raise ConfigError(f"{argument('hyperparameters', column)}: these are the scores")
+    scores, keep, unusable = checks.usable(table, column, request.missing)
+    for k in keep.tolist():
+        place = f"row {table.rows[k]}, column {column}"
+        analysis.refuse_beyond(scores[k : k + 1], place, table.source)
+    cut = imported.pick(table, keep.tolist())
+    drawn = [of.name for of in request.space.parameters] if request.space else []
+    values = {n: cut[n] for n in request.chosen or [n for n in drawn if n in cut.values]}
+    logs = [name for name in request.log_scale if name in values]
+    constant = {name: of[0] for name, of in table.values.items() if len({*of}) == 1}
+    labels = {name: str(value) for name, value in constant.items() if value not in ("", None)}
+    notes = [_unusable(len(unusable), request.missing)] if unusable else []
+    if unusable:
+        notes[0] += f", the first in row {unusable[0].row}, column {column} ({unusable[0].what})"
+    others = [n for n, of in cut.values.items() if n not in {column, *values} and len({*of}) > 1]
+    unread = [name for name in others if not values or names.role(name) == "model"]
+    if unread:
+        notes.append(
+            f"its {len(keep)} runs are taken for one sweep; not read: {imported.listed(unread)} "
+            f"({argument('hyperparameters')} names those that were drawn)"
+        )
+    return Sweep(
+        name=_stem(location),
+        scores=scores[keep],
+        axes=hyperparameters.axes(values, len(keep), request.space, logs, cut.values),
+        lost=len(unusable) if request.missing == "drop" else 0,
+        labels={**labels, **_parts(location)},
+        details=[location],
+        notes=notes,
+    )
+
+
+def _unusable(count: int, missing: Missing) -> str:
+    return f"{count} unusable scores {'counted as 0' if missing == 'zero' else 'left out'}"
+
+
+def _lower(what: str, metric: str) -> ConfigError:
+    expected = "a fraction of which higher is better, such as accuracy or f1"
+    return ConfigError(f"{what}: {metric}, of which lower is better; expected {expected}")
+
+
+def _stem(location: str) -> str:
+    name = Path(location).name.removesuffix(".gz")
+    return name.rpartition(".")[0] or name
+
+
+def _parts(location: str) -> dict[str, str]:
+    """Labels part1, part2 ..: the parts of a name between dashes."""
+    return {f"part{number}": part for number, part in enumerate(_stem(location).split("-"), 1)}
+
+
+def _of_runs(
+    location: str, members: Sequence[MemberRow], datasets: Mapping[str, str], request: Request
+) -> list[Sweep]:
+    """The sweeps of a runs folder; `datasets` has the names of data by their hashes."""
+    groups = {group[0].experiment: group for group in experiments.by_experiment(members)}
+    ids = {id_: group[0].name for id_, group in groups.items()}
+    named = {asked: experiments.ids_of(ids, asked) for asked in request.experiments}
+    for asked in (asked for asked, found in named.items() if not found):
+        has = f"{location}; expected one of {experiments.with_ids(ids)}"
+        name = argument("experiment", asked)
+        raise ConfigError(f"{name}: no experiment of this name or id in {has}")
+    chosen = [groups[id_] for found in named.values() for id_ in found] or [*groups.values()]
+    plain = [of[0].name for of in chosen if space_of(of[0].config, of[0].name) is None]
+    if len(plain) == len(chosen) or (plain and named):
+        listed = experiments.listed(members) if members else "no runs"
+        raise RunError(f"{location}: expected random sweeps, found {listed}")
+    found, score = list[Sweep](), request.score or "dev"
+    for group in chosen:
+        first = group[0]
+        sweep = of_members(group, score, request.missing, request.chosen, request.log_scale)
+        if sweep is None:
+            continue
+        if not first.higher_is_better:
+            raise _lower(first.name, f"{score} is {first.metric}")
+        where = f"{first.name} ({first.experiment}), {score}"
+        analysis.refuse_beyond(sweep.scores, where, location)
+        beside = [] if found or not plain else [f"left out beside it: {', '.join(plain)}"]
+        data = {"dataset": datasets[first.data_hash], **_parts(location)}
+        unended = max(0, (planned(location, first.experiment) or 0) - len(group))
+        labels, details = {**sweep.labels, **data}, [*sweep.details, location]
+        notes = [*sweep.notes, *beside]
+        found.append(
+            dataclasses.replace(
+                sweep, labels=labels, details=details, unended=unended, notes=notes
+            )
+        )
+    return found
+
+
+def of_members(
+    members: Sequence[MemberRow],
+    score: str = "dev",
+    missing: Missing = "drop",
+    chosen: Sequence[str] = (),
+    log_scale: Sequence[str] = (),
+) -> Sweep | None:
+    """A recorded sweep; None of another experiment.
+
+    Labels are name, task, metric, and the keys of the config, by their whole names
+    (`model.architecture`), and by the last part (`architecture`) where no other key ends so.
+
+    Args:
+      members: at least one, all of one experiment.
+      score: dev or test.
+      missing: what becomes of runs without one.
+      chosen: hyperparameters; none: all.
+
+    Raises:
+      ConfigError: a recorded space that this version does not read, or no such score.
+      DataError: a run has no score, and `missing` is "error".
+    """
+    first = members[0]
+    space = space_of(first.config, first.name)
+    if space is None:
+        return None
+    if score not in ("dev", "test"):
+        raise ConfigError(f"{argument('score', score)}: expected dev or test of recorded runs")
+    scored = [row for row in members if getattr(row, score) is not None]
+    kept, lost = members if missing == "zero" else scored, len(members) - len(scored)
+    if lost and missing == "error":
+        drop, zero = (argument("missing", how) for how in ("drop", "zero"))
+        raise DataError(
+            f"{first.name}: {lost} of {len(members)} runs have no {score} score; {drop} leaves "
+            f"them out, {zero} counts them as 0"
+        )
+    drawn = [json.loads(row.hparams) for row in kept]
+    occurring = [of.name for of in space.parameters if any(of.name in run for run in drawn)]
+    values = {name: [run.get(name, "") for run in drawn] for name in occurring}
+    own = {name: values[name] for name in chosen or values if name in values}
+    logs = [name for name in log_scale if name in own]
+    config = {
+        key: str(value)
+        for key, value in experiments.leaves(json.loads(first.config))
+        if isinstance(value, str | int | float) and not key.startswith("sweep.")
+    }
+    last = Counter(key.rpartition(".")[2] for key in config)
+    short = {k: of for key, of in config.items() if last[k := key.rpartition(".")[2]] == 1}
+    return Sweep(
+        name=first.name,
+        scores=np.array([getattr(row, score) or 0.0 for row in kept], float),
+        axes=hyperparameters.axes(own, len(kept), space, logs, values),
+        metric=f"{score} {first.metric}",
+        unit=first.unit,
+        higher_is_better=first.higher_is_better,
+        lost=lost if missing == "drop" else 0,
+        labels={**short, **config, **{k: getattr(first, k) for k in ("name", "task", "metric")}},
+        details=[first.experiment[:8]],
+        seed=_recorded(first.config).get("seed"),
+        notes=[_unusable(lost, missing)] if lost else [],
+    )
+
+
+def of_experiments(groups: Sequence[Sequence[MemberRow]]) -> list[Sweep]:
+    """The sweeps among experiments, under names that tell them apart."""
+    sweeps = [of_members(group) for group in groups]
+    return _told_apart([sweep for sweep in sweeps if sweep is not None])
+
+
+def space_of(config: str, name: str) -> Space | None:
+    """The space that an experiment's config (JSON) records; None for one that is no sweep.
+
+    Raises:
+      ConfigError: the recorded space is none that this version reads; it names the experiment.
+    """
+    tree = _recorded(config).get("space")
+    if not isinstance(tree, Mapping):
+        return None
+    return spaces.from_dict(tree, f"{name}: the recorded space")
+
+
+def _recorded(config: str) -> Mapping[str, Any]:
+    tree = json.loads(config)
+    said = tree.get("sweep") if isinstance(tree, Mapping) else None
+    return said if isinstance(said, Mapping) else {}
+
+
+def planned(folder: str, experiment: str) -> int | None:
+    """Runs that a sweep of a runs folder has in all, ended or not; None where nothing says so."""
+    path = Path(folder) / "sweeps" / f"{experiment}.json"
+    try:
+        return len(json.loads(path.read_text(encoding="utf-8"))["runs"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None

@@ -1,0 +1,148 @@
+"""Scores of all that a verb or a function of Python may be called with."""
+
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxeval import parameters
+from jaxeval.errors import ConfigError, DataError
+from jaxeval.results import Runs
+from jaxeval.runs import database, imported, native, outcomes, tables
+from jaxeval.runs import sources as recorded
+from jaxeval.runs.imported import Columns, listed
+from jaxeval.runs.layout import Layout, Missing
+from jaxeval.runs.scores import Scores
+from jaxeval.stats import results
+
+
+@parameters.verb
+def read_scores(
+    source: "str | Path | Any",
+    *models: str,
+    score: str | None = None,
+    column: Mapping[str, str] | None = None,
+    metric: str | None = None,
+    missing: Missing = "error",
+    lower_is_better: bool | None = None,
+) -> Scores:
+    """The scores in a table, a runs folder, a database, records or a data frame, for `compare`.
+
+    Args:
+      source: a path, a URL, records or a data frame.
+      models: only these.
+      score, column, metric, missing, lower_is_better: as of `compare`.
+
+    Raises:
+      DataError, RunError: naming file, row and column.
+    """
+    asked = layout(column, score, metric, missing, lower_is_better)
+    return recorded.scores(source, replace(asked, models=models))
+
+
+def layout(
+    column: Mapping[str, str] | None = None,
+    score: str | None = None,
+    metric: str | None = None,
+    missing: Missing = "error",
+    lower_is_better: bool | None = None,
+) -> Layout:
+    """How a table is read, by the arguments of a verb."""
+    roles = {**(column or {}), **({"score": score} if score else {})}
+    higher = None if lower_is_better is None else not lower_is_better
+    return Layout(roles, (), metric, missing, higher)
+
+
+def scores(
+    given: Sequence[Any], layout: Layout, paired: bool = False
+) -> tuple[Scores, Scores | None]:
+    """Scores of whole runs, and of their items where a runs folder has these.
+
+    Args:
+      given: sequences of scores, or one dict of them by name; `Runs`; one table (a path, a URL,
+        records, a data frame, `Scores`) and names of its models.
+      paired: the k-th scores of all sequences belong together.
+
+    Raises:
+      ConfigError: of different sorts, or none.
+      DataError, RunError: naming file, row and column.
+    """
+    runs = [of for of in given if isinstance(of, Runs)]
+    first = given[0] if given else None
+    is_table = isinstance(first, str | PathLike | Scores) or recorded.is_table(first)
+    if not (runs or is_table):
+        return _of_sequences(given, paired, layout), None
+    if paired:
+        raise ConfigError("paired: expected with sequences; tables and runs say what is paired")
+    if runs and len(runs) == len(given):
+        rows = [row for of in runs for row in of.rows]
+        locations = ", ".join(dict.fromkeys(of.location for of in runs))
+        return native.scores_of(rows, locations, layout), None
+    names = [name for name in given[1:] if isinstance(name, str)]
+    if len(names) < len(given) - 1:
+        raise ConfigError(
+            "compare: expected sequences of scores, runs, or one table and names of its models, "
+            "and not several of these; runs.scores() is a sequence"
+        )
+    layout = replace(layout, models=[*dict.fromkeys(names)])
+    if isinstance(first, Runs):
+        return native.scores_of(first.rows, first.location, layout), None
+    found = recorded.scores(first, layout)
+    if _is_recorded(first):
+        return found, outcomes.scores(str(first), found, layout)
+    return found, None
+
+
+def _is_recorded(source: object) -> bool:
+    """Whether it is a runs folder or a database."""
+    if not isinstance(source, str | PathLike):
+        return False
+    path = str(source)
+    return database.is_url(path) or Path(path).is_dir() or Path(path).suffix == ".sqlite"
+
+
+def columns(source: Any) -> Columns:
+    """The columns of a table, as they are."""
+    if recorded.is_table(source):
+        return imported.of_python(source)
+    return native.columns(str(source)) if _is_recorded(source) else imported.read(source)
+
+
+def _of_sequences(given: Sequence[Any], paired: bool, layout: Layout) -> Scores:
+    """Scores by name, else A, B ...; paired ones are of splits 1, 2 ..."""
+    if any(isinstance(of, str | Runs | Scores) for of in given):
+        raise ConfigError("compare: expected sequences of scores, runs, or a table first")
+    named = given[0] if len(given) == 1 and isinstance(given[0], Mapping) else None
+    by_name = named or dict(zip(string.ascii_uppercase, given, strict=False))
+    arrays = {str(name): _numbers(str(name), values) for name, values in by_name.items()}
+    sizes = {name: len(values) for name, values in arrays.items()}
+    if paired and len({*sizes.values()}) > 1:
+        shown = listed([f"{name} has {size}" for name, size in sizes.items()])
+        raise DataError(f"paired=True: expected as many scores of each model, {shown}")
+    rows: dict[str, Sequence[object]] = {
+        "model": [name for name, values in arrays.items() for _ in values],
+        "score": [score for values in arrays.values() for score in values.tolist()],
+    }
+    if paired:
+        rows["split"] = [k for values in arrays.values() for k in range(1, len(values) + 1)]
+    whole = Columns("scores", rows, range(1, len(rows["score"]) + 1))
+    return tables.of_columns(whole, Layout(higher_is_better=layout.higher_is_better))
+
+
+def _numbers(name: str, values: object) -> np.ndarray:
+    try:
+        numbers = results.floats(values, "expected numbers")
+    except DataError:
+        numbers = np.zeros(())
+    if numbers.ndim != 1 or not len(numbers):
+        raise DataError(f"{name}: expected a sequence of numbers, got {values!r:.60}", "scores")
+    wrong = np.flatnonzero(~np.isfinite(numbers))
+    if len(wrong):
+        what = "missing" if np.isnan(numbers[wrong[0]]) else "infinite"
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        raise DataError(f"{name}: score {wrong[0] + 1} is {what}{more}; expected finite numbers")
+    return numbers

@@ -1,0 +1,247 @@
+"""The first sentences of a comparison, of whole runs and of items, for designs of all sizes."""
+
+import dataclasses
+import re
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+import jaxeval
+from jaxeval.report.comparison import answers
+from jaxeval.stats import study as studies
+from jaxeval.stats.items.study import ItemStudy
+from jaxeval.stats.rules import Rules
+from jaxeval.stats.study import RunStudy
+from tests.stats import cubes
+
+
+def _runs(
+    means: Mapping[str, float],
+    data_sets: int = 1,
+    n: int = 6,
+    sd: float = 0.01,
+    failed: Mapping[str, int] | None = None,
+    metric: str = "",
+    higher: bool = True,
+    control: str | None = None,
+    **rules: float,
+) -> RunStudy:
+    """Normal scores, the same for a model wherever it stands."""
+    draws = {model: np.random.default_rng(sum(map(ord, model))) for model in means}
+    cells: dict[str, dict[str, list[float]]] = {}
+    for k in range(data_sets):
+        name = f"d{k}" if data_sets > 1 else ""
+        for model, mean in means.items():
+            scores = mean + draws[model].normal(scale=sd, size=n)
+            scores[: (failed or {}).get(model, 0)] = np.nan
+            cells.setdefault(name, {})[model] = scores.tolist()
+    read = cubes.runs(cells, higher, metric)
+    ended = {m: {"diverged": k, "finished": n - k} for m, k in (failed or {}).items()}
+    read = dataclasses.replace(read, missing="drop", statuses=ended)
+    how = Rules(resamples=99, **rules)  # type: ignore[arg-type]
+    return studies.study(read, how, control=control)
+
+
+@pytest.mark.parametrize("higher", [True, False])
+@pytest.mark.parametrize("data_sets", [1, 2, 6])
+@pytest.mark.parametrize("models", [2, 3, 5])
+def test_the_best_is_named_whichever_comes_first(
+    models: int, data_sets: int, higher: bool
+) -> None:
+    """Dies if a direction is turned round, of losses too, or depends on the order of models."""
+    means = {f"m{k}": 0.5 + 0.1 * k for k in range(models)}
+    best, *others = sorted(means, key=lambda m: means[m], reverse=higher)
+    where = {1: "", 2: " on both data sets", 6: " on all 6 data sets"}[data_sets]
+    for given in (means, dict(reversed(means.items()))):
+        study = _runs(given, data_sets, higher=higher)
+        first, *rest = answers.of_runs(study)
+        if models > 2:
+            named = re.match(r"(m\d) is best: it is better than (m\d)", first)
+            assert named and named.groups() == (best, others[0])
+            assert first.endswith(f"{where}.") and not rest
+            continue
+        assert first.startswith(f"{best} is better than {others[0]}{where}: score 0.")
+        side = "higher" if higher else "lower"
+        assert f" {side}, " in first and "(Welch's t, 6 runs each)" in first
+        if data_sets == 1:
+            size, low, high = map(float, re.findall(r"0\.\d+", first)[:3])
+            assert 0 < low < size < high
+            assert size == pytest.approx(abs(study.pairs[0].value), abs=1e-4)
+            assert rest[0].startswith(f"A run of {best} is better than one of {others[0]} with ")
+        else:
+            assert "corrected p < .001" in first
+
+
+def test_a_model_that_is_not_told_from_the_best_is_not_called_worse() -> None:
+    """Dies if the sentence rests on means, or on p-values before the correction."""
+    study = _runs({"a": 0.5, "b": 0.6, "c": 0.6})
+    assert {p.names: p.shown for p in study.pairs} == {
+        ("a", "b"): -1,
+        ("a", "c"): -1,
+        ("b", "c"): 0,
+    }
+    first, second, third = answers.order(study)
+    said = f"{first} scores best; {second} cannot be told from it; a is worse."
+    assert answers.of_runs(study) == [said] and third == "a"
+
+
+@pytest.mark.parametrize(("models", "data_sets"), [(2, 1), (2, 2), (3, 1), (5, 2)])
+def test_nothing_shown_says_what_would_have_been_detected(models: int, data_sets: int) -> None:
+    """Dies if absence of a difference is called equality, or has no power beside it."""
+    study = _runs({f"m{k}": 0.5 for k in range(models)}, data_sets, n=5)
+    assert not any(pair.shown for pair in study.pairs)
+    first = answers.of_runs(study)[0]
+    who = "m0 and m1" if models == 2 else f"the {models} models"
+    assert re.match(f"No difference between ({who}|m1 and m0) was shown", first)
+    found = re.search(r"; a difference of ([\d.]+)(?: to ([\d.]+))? is detected \(power", first)
+    assert found
+    ends = [float(end) for end in found.groups() if end]
+    sizes = [p.plan.detectable_difference for p in study.pairs if p.plan]
+    known = [size for size in sizes if size is not None]
+    assert ends == pytest.approx([min(known), max(known)][: len(ends)], rel=0.02)
+
+
+@pytest.mark.parametrize("models", [2, 5])
+def test_a_design_that_can_show_nothing_says_so_first(models: int) -> None:
+    """Dies if models wholly apart are called alike where two runs show nothing, or if the number
+    of runs that would show something does not."""
+    means = {f"m{k}": 0.1 * (k + 1) for k in range(models)}
+    first = answers.of_runs(_runs(means, n=2, sd=1e-4))[0]
+    who = "m0 and m1" if models == 2 else "5 models"
+    found = re.fullmatch(
+        rf"{who} with 2 runs each cannot show any difference at level \.05; (\d+) runs each would "
+        r"show one of 3 sds\.",
+        first,
+    )
+    assert found
+    assert "cannot show" not in answers.of_runs(_runs(means, n=int(found[1]), sd=1e-4))[0]
+    four = _runs({"a": 0.5, "b": 0.6, "c": 0.7}, data_sets=4, n=1)
+    assert answers.of_runs(four)[0].startswith("3 models with 4 data sets cannot show any")
+
+
+@pytest.mark.parametrize(("gap", "shown"), [(0.0, True), (0.1, False)])
+def test_equivalence_is_said_of_whom_it_was_shown(gap: float, shown: bool) -> None:
+    """Dies if models beyond the margin are equivalent, or others are not named."""
+    said = answers.of_runs(_runs({"a": 0.5, "b": 0.5 + gap}, margin=0.05))
+    start = "Equivalent within 0.05" if shown else "Equivalence within 0.05 was n"
+    assert said[-1].startswith(start)
+    three = answers.of_runs(_runs({"a": 0.5, "b": 0.5 + gap, "c": 0.9}, margin=0.05))
+    assert three[1] == (
+        "Equivalent within 0.05 (TOST): a and b."
+        if shown
+        else "Equivalence within 0.05 was not shown of any pair (TOST)."
+    )
+
+
+def test_failed_runs_are_in_the_answer() -> None:
+    """Dies if five failures in ten leave the sentence as it was, or are not counted."""
+    said = answers.of_runs(_runs({"a": 0.5, "b": 0.6}, n=10, failed={"b": 5}))
+    assert said[0].startswith("Of the runs that finished, b is better than a: ")
+    assert "5 of 10 runs of b failed (5 diverged), none of 10 of a; " in said[-1]
+    assert "b fails more often than a (p = .033, Fisher's exact test)." in said[-1]
+    assert "probability 0.50" in said[1] and said[1].endswith("; failed runs count as the worst.")
+    whole = answers.of_runs(_runs({"a": 0.5, "b": 0.6}, n=10))
+    assert whole[0].startswith("b is better than a: ") and len(whole) == 2
+
+
+def test_points_controls_and_copies() -> None:
+    """Dies if a difference of fractions is not in points, if one of percentages is multiplied, if
+    models are ordered that were not compared, or if copies of one score are tested."""
+    (first, *_) = answers.of_runs(_runs({"a": 0.5, "b": 0.6}, metric="f1"))
+    assert re.match(r"b is better than a: f1 (9|10)\.\d+ points higher, 95 % CI \[\d", first)
+    (first, *_) = answers.of_runs(_runs({"a": 50.0, "b": 60.0}, metric="f1", sd=1.0))
+    assert re.match(r"b is better than a: f1 (9|10)\.\d+ higher, 95 % CI \[\d", first)
+    means = {"base": 0.5, "good": 0.6, "bad": 0.4, "same": 0.5}
+    said = "Against base, better: good; worse: bad; no difference was shown: same."
+    assert answers.of_runs(_runs(means, control="base")) == [said]
+    copies = answers.of_runs(_runs({"a": 0.9, "b": 0.8}, sd=0.0))
+    assert [line.split(" at every")[0] for line in copies] == ["a gives 0.9000", "b gives 0.8000"]
+
+
+def test_measures_that_disagree_are_no_win() -> None:
+    """Dies if a model of the lower mean is called better since most of its runs are."""
+    k = np.arange(40)
+    y = 0.7 + k * 1e-4
+    x = y + np.where(k < 21, -5e-4 - k * 1e-5, 0.03 + k * 1e-3)
+    first = jaxeval.compare(x, y, paired=True).document().answer[0]
+    assert first.startswith("Measures of location disagree: Wilcoxon signed-rank finds A's scores")
+    assert "is better than" not in first
+
+
+def _items(
+    skills: Mapping[str, float],
+    tasks: int = 1,
+    runs: int = 3,
+    higher: bool = True,
+    **rules: object,
+) -> ItemStudy:
+    """Models whose scores are what items make them, and a little noise."""
+    draw = np.random.default_rng(7)
+    every = []
+    for number in range(tasks):
+        hard = draw.normal(size=(80, 1, 1))
+        noise = {m: draw.normal(scale=0.3, size=(80, runs, 1)) for m in sorted(skills)}
+        scores = {model: skill + hard + noise[model] for model, skill in skills.items()}
+        name = f"t{number}" if tasks > 1 else ""
+        every.append(cubes.task(name, "score", scores, higher_is_better=higher))
+    return cubes.studied(every, **rules)
+
+
+@pytest.mark.parametrize("higher", [True, False])
+@pytest.mark.parametrize("tasks", [1, 2])
+@pytest.mark.parametrize("models", [2, 5])
+def test_items_name_the_best_whichever_comes_first(models: int, tasks: int, higher: bool) -> None:
+    """Dies if a direction is turned round, of losses too, or depends on the order of models."""
+    skills = {f"m{k}": 1.0 * k for k in range(models)}
+    best, *others = sorted(skills, key=lambda m: skills[m], reverse=higher)
+    for given in (skills, dict(reversed(skills.items()))):
+        first, *rest = answers.of_items(_items(given, tasks, higher=higher))
+        where = f" in the mean over {tasks} tasks" if tasks > 1 else ""
+        if models == 2:
+            assert first.startswith(f"{best} is better than {others[0]}{where}: score ")
+            size = re.search(
+                r"score ([\d.]+) (higher|lower), 95 % CI \[([\d.]+), ([\d.]+)\]", first
+            )
+            assert size and size[2] == ("higher" if higher else "lower")
+            assert 0 < float(size[3]) < float(size[1]) == pytest.approx(1, abs=0.1)
+        else:
+            assert first.startswith(f"{best} is best{where}: it is better than {others[0]}")
+        assert len(rest) == (tasks > 1)
+        assert all(line.startswith(f"Task by task, {best} is be") for line in rest)
+
+
+def test_items_show_what_the_corrected_tests_show() -> None:
+    """Dies if p-values are not those after the correction, if absence of a difference is called
+    equality, or if a model that is not told from the best is called worse."""
+    study = _items({"a": 0.0, "b": 0.5, "c": 0.5})
+    assert {p.names: p.shown for p in study.pairs} == {
+        ("a", "b"): -1,
+        ("a", "c"): -1,
+        ("b", "c"): 0,
+    }
+    order = [row.model for row in study.boards[0].rows]
+    said = f"{order[0]} scores best; {order[1]} cannot be told from it; a is worse."
+    assert answers.of_items(study) == [said]
+    for names in ("ab", "ba"):
+        (pair,) = (study := _items(dict.fromkeys(names, 0.0))).pairs
+        (first,) = answers.of_items(study)
+        a, b = names
+        assert first.startswith(f"No difference between {a} and {b} was shown: score ")
+        assert np.sign(float(re.findall(r"score (-?[\d.]+)", first)[0])) == np.sign(pair.value)
+        assert f" ({a} - {b}), 95 % CI [" in first and first.endswith(" is detected (power 80 %).")
+
+
+def test_designs_margins_and_missing_answers_of_items() -> None:
+    """Dies if runs that can show nothing are blamed on models, if equivalence is not said or said
+    beyond the margin, or if a model is best though a third of its answers is not there."""
+    never = _items({"a": 0.0, "b": 0.0}, runs=2, over=("runs",), alpha=1e-7)
+    (first,) = answers.of_items(never)
+    assert first.endswith("; no difference, however large, could be shown at level 1e-07.")
+    for skill, said in ((0.0, "Equivalent within 0.5: "), (1.0, "a is worse than b by more than")):
+        _, second = answers.of_items(_items({"a": 0.0, "b": skill}, margin=0.5))
+        assert second.startswith(said)
+    withheld = dataclasses.replace(never, withheld=True)
+    assert answers.of_items(withheld) == [
+        "Nothing is said of a and b, since too many answers or tasks are missing."
+    ]

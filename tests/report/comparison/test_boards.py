@@ -1,0 +1,118 @@
+"""The leaderboard's page and its boards."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from jaxeval.report import render
+from jaxeval.report.comparison import boards, documents
+from jaxeval.stats.items.study import ItemStudy
+from jaxeval.stats.power import t_test_power
+from tests.stats import cubes
+
+SKILLS = {"good": 1.5, "fair": 1.4, "poor": -1.0}
+HOSTILE = "<script>alert(1)</script>$x$"
+
+
+def _study(*metrics: str, names: tuple[str, ...] = tuple(SKILLS), **rules: object) -> ItemStudy:
+    """Three models in three runs on 60 items of a task for each metric."""
+    draw = np.random.default_rng(0)
+    tasks = []
+    for number, metric in enumerate(metrics):
+        hard = draw.normal(size=(60, 1, 1))
+        scores = {
+            name: (hard + draw.normal(size=(60, 3, 1)) < skill).astype(float)
+            for name, skill in zip(names, SKILLS.values(), strict=True)
+        }
+        tasks.append(cubes.task(f"task{number}", metric, scores))
+    return cubes.studied(tasks, **rules)
+
+
+def _page(study: ItemStudy) -> str:
+    return render.to_page(documents.of_items(study))
+
+
+def test_boards_are_those_of_the_study() -> None:
+    """Dies if a board's mean, order or pairs are of other models, if ties contradict the pairs, or
+    if a beaten model counts as unbeaten."""
+    study = _study("acc", "acc")
+    assert study.board is not None and [each.data_set for each in study.boards] == [
+        "task0",
+        "task1",
+    ]
+    for each in (study.board, *study.boards):
+        assert each.rows[-1].model == "poor" and each.rows[-1].beaten
+        assert not each.rows[0].beaten and (each.rows[-1].low, each.rows[-1].high) == (3, 3)
+        assert set(each.told_apart) == {("good", "poor"), ("fair", "poor")}
+        for row in each.rows:
+            assert row.mean.interval.low < row.mean.value < row.mean.interval.high
+            sides = [sum(pair[side] == row.model for pair in each.told_apart) for side in (1, 0)]
+            assert (row.low, row.high) == (1 + sides[0], 3 - sides[1])
+        of = {row.model: set(row.groups) for row in each.rows}
+        assert of["good"] & of["fair"] and not of["good"] & of["poor"]
+
+
+def test_detectable_difference_has_the_power_that_is_said() -> None:
+    """Dies if the level is not corrected, or the pair of the narrowest interval counts as that
+    known best whatever its degrees of freedom: at the ends the power of t tests of all pairs is at
+    most, and at least, .8."""
+    study = _study("acc", "acc")
+    board, level = study.boards[0], 0.05 / len(study.pairs)
+    of_pairs = [p.difference for p in study.pairs if p.data_set == "task0" and p.difference]
+    for end, extreme in zip(board.detectable[:2], (max, min), strict=True):
+        assert end is not None
+        powers = []
+        for of in of_pairs:
+            error = (of.interval.high - of.interval.low) / 2 / scipy_stats.t.ppf(0.975, of.df)
+            powers.append(t_test_power(end / error, of.df, level))
+        assert extreme(powers) == pytest.approx(0.8, abs=1e-4)
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.5])
+def test_models_that_always_differ_by_the_same_hide_nothing(gap: float) -> None:
+    """Dies if a pair without spread, two names of one model, says that nothing can be shown."""
+    draw = np.random.default_rng(0)
+    item = np.round(draw.normal(size=(60, 1, 1)), 1)
+    study = cubes.studied([cubes.task("t", "score", {"a": item, "b": item + gap})])
+    assert boards.detectable(study.boards[0], study) == (
+        "t, score: what difference is shown is not known, as the scores of two models always "
+        "differ by the same."
+    )
+    scores = {"a": item, "copy": item, "b": item + 0.3 * draw.normal(size=(60, 1, 1))}
+    study = cubes.studied([cubes.task("t", "score", scores)])
+    assert study.boards[0].detectable.smallest is not None
+    said = boards.detectable(study.boards[0], study)
+    assert "known best a difference of" in said and "however large" not in said
+
+
+def test_too_few_runs_are_the_reason_where_none_can_be_shown() -> None:
+    """Dies if scores that vary are called scores without spread, where two runs of each
+    leave too few degrees of freedom."""
+    draw = np.random.default_rng(0)
+    scores = {f"m{k}": draw.normal(size=(40, 2, 1)) + draw.normal(size=2)[:, None] for k in "ab"}
+    study = cubes.studied([cubes.task("t", "score", scores)], over=("runs",), alpha=1e-5)
+    assert study.boards[0].detectable == (None, None, True, False)
+    assert boards.detectable(study.boards[0], study) == (
+        "t, score: no difference, however large, is shown with so few runs or items."
+    )
+
+
+def test_unequal_metrics_have_no_common_order() -> None:
+    """Dies if tasks of two metrics are averaged, or models ordered over them."""
+    study = _study("acc", "bleu")
+    assert study.board is None and not study.overall
+    html = _page(study)
+    assert "No mean over tasks" in html and "Mean over tasks, " not in html
+    assert "Mean over tasks" in _page(_study("acc", "acc"))
+
+
+def test_the_page_opens_offline_and_escapes_names() -> None:
+    """Dies if a name is markup, if the page asks for anything outside, or lacks a warning."""
+    html = _page(_study("acc", names=(HOSTILE, "fair", "poor"), over=("items",)))
+    assert "<script" not in html and "&lt;script&gt;alert(1)" in html
+    assert not re.search(r"(?:src|href)=\"(?!#|data:)", html)
+    answers = (np.random.default_rng(1).random((20, 1)) < 0.5).astype(float)
+    said = _page(cubes.studied([cubes.task("t", "acc", {"a": answers, "b": 1 - answers})]))
+    assert "says nothing of other runs" in said and "Only 20 items" in said

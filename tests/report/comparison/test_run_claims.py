@@ -1,0 +1,243 @@
+"""Sentences on pairs of models: they name the model that the test names, from whichever side."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from jaxeval import stats
+from jaxeval.report.comparison import run_claims
+from jaxeval.report.scores import ScoreFormat
+from jaxeval.stats.pairs import Pair
+from jaxeval.stats.rules import Rules
+from jaxeval.stats.run_pairs import RunScores
+from tests.stats import cubes
+
+# far scores, ties and shifts: where mean, median and ranks part
+score = st.integers(-3, 3) | st.sampled_from([-90, 40])
+both = st.sampled_from([5, 6, 7, 10, 11]).flatmap(  # by means, and by ranks
+    lambda n: st.tuples(st.lists(score, min_size=n, max_size=n), st.integers(-4, 4), st.just(n))
+)
+RULES = Rules(resamples=99)
+
+
+def _of(a: str, b: str, x: object, y: object, by_pairs: bool) -> RunScores:
+    first, second = np.array(x, float), np.array(y, float)
+    paired = (first, second) if by_pairs else None
+    return RunScores(a, b, "", first, second, paired, by_pairs, "split" if by_pairs else "run")
+
+
+def _compared(of: RunScores, rules: Rules = RULES, higher: bool = True) -> Pair:
+    pair: Pair = cubes.compare([of], rules, higher).pairs[0]
+    return pair
+
+
+def _lines(pair: Pair, rules: Rules = RULES) -> list[str]:
+    return [*run_claims.of_pair(pair, rules, ScoreFormat("number", 6))]
+
+
+def _claims(sentence: str) -> list[str]:
+    """Everything that a sentence says of a named model or withholds, without numbers."""
+    named = r"(\w)'s (?:distribution|scores|are|is wider)|by the ([\w ,]+), \w's|but (\w)'s by"
+    claims = ["".join(groups) for groups in re.findall(named, sentence)]
+    return [sentence.split(":")[0] if sentence.startswith("No ") else "", *claims]
+
+
+@settings(max_examples=25, deadline=None)
+@given(both, st.data(), st.booleans(), st.booleans())
+def test_swapped_models_give_mirrored_sentences(
+    drawn: tuple[list[int], int, int], data: st.DataObject, by_pairs: bool, higher: bool
+) -> None:
+    """Dies if a sentence depends on which model is called A: all four sentences, both senses."""
+    x, shift, n = drawn
+    y = np.array(data.draw(st.lists(score, min_size=n, max_size=n))) + shift
+    rules = Rules(alpha=0.3, margin=2.0, resamples=9)
+    ab = _compared(_of("A", "B", x, y, by_pairs), rules, higher)
+    ba = _compared(_of("B", "A", y, x, by_pairs), rules, higher)
+    for here, other in zip(_lines(ab, rules), _lines(ba, rules), strict=True):
+        assert _claims(here) == _claims(other)
+        if here.startswith(("With", "Equivalent", "Equivalence")):
+            assert here == other
+    won, lost = (p.effects["probability_of_improvement"] for p in (ab, ba))
+    assert won.estimate == pytest.approx(1 - lost.estimate)
+    assert won.interval.low == pytest.approx(1 - lost.interval.high, abs=1e-9)
+    turned = _compared(_of("A", "B", -np.array(x), -y, by_pairs), rules, not higher)
+    assert ab.shown == -ba.shown == -turned.shown and turned.wider == ab.wider
+    assert turned.effects["probability_of_improvement"] == won
+
+
+@settings(max_examples=40, deadline=None)
+@given(both, st.data(), st.booleans())
+def test_the_sentence_names_the_model_of_the_one_sided_test(
+    drawn: tuple[list[int], int, int], data: st.DataObject, by_pairs: bool
+) -> None:
+    """Dies if median, mean or sd decides who is called higher or wider, and not the test."""
+    x, shift, n = drawn
+    y = np.array(data.draw(st.lists(score, min_size=n, max_size=n))) + shift
+    a, rules = np.array(x), Rules(alpha=0.4, resamples=9)
+    pair = _compared(_of("A", "B", a, y, by_pairs), rules)
+    location, spread = _lines(pair, rules)[:2]
+    named = re.search(r"(\w)'s (?:distribution is higher|scores higher)", location)
+    if named:
+        assert pair.scores is not None
+        if not pair.scores.by_ranks:
+            a_higher = np.mean(a) > np.mean(y)
+        elif by_pairs:
+            greater, less = (
+                scipy_stats.wilcoxon(a - y, zero_method="pratt", alternative=side, method="approx")
+                for side in ("greater", "less")
+            )
+            a_higher = greater.pvalue < less.pvalue
+        else:
+            a_higher = np.mean(np.sign(a[:, None] - y[None])) > 0
+        assert named[1] == ("A" if a_higher else "B")
+    wide = re.search(r"(\w)'s is wider", spread)
+    if wide:
+        away = [np.mean(np.abs(v - np.median(v))) for v in (a, y)]
+        rho = scipy_stats.spearmanr(a + y, a - y).statistic
+        assert wide[1] == ("A" if (rho > 0 if by_pairs else away[0] > away[1]) else "B")
+
+
+def test_measures_that_disagree_are_said_to() -> None:
+    """Dies if few large gains of A or many small ones of B are called a clean win of either."""
+    k = np.arange(40)
+    y = 0.7 + k * 1e-4
+    x = y + np.where(k < 21, -5e-4 - k * 1e-5, 0.03 + k * 1e-3)
+    pair = _compared(_of("A", "B", x, y, True))
+    assert scipy_stats.wilcoxon(x, y, alternative="greater").pvalue < 0.01
+    assert pair.shown == 1 and pair.better == 0
+    assert pair.against == ("median of the differences", "probability")
+    sentence = _lines(pair)[0]
+    assert "location disagree: Wilcoxon signed-rank finds A's scores higher" in sentence
+    assert "better one" not in sentence and "probability that A is better on a split" in sentence
+
+
+@pytest.mark.parametrize("by_pairs", [False, True])
+def test_spread_that_the_sd_measures_otherwise(by_pairs: bool) -> None:
+    """Dies if one far score of B makes B's spread the wider one."""
+    if by_pairs:
+        split = np.linspace(-1, 1, 20)
+        a = 1.5 * split
+        b = np.where(np.arange(20) == 10, -9.0, split + 1e-3 * split**2)
+        by = "rank correlation of sums and differences"
+    else:
+        k = np.arange(100)
+        a, b = 0.5 + (-1.0) ** k * 0.01 + k * 1e-6, np.where(k == 0, 0.7, 0.5 + k * 1e-6)
+        by = "mean absolute"
+    pair = _compared(_of("A", "B", a, b, by_pairs))
+    assert np.std(b) > np.std(a) and pair.wider == 1
+    sentence = _lines(pair)[1]
+    assert sentence.startswith(f"Measures of spread disagree: A's is wider by the {by}")
+    assert "but B's by the sd" in sentence
+
+
+@pytest.mark.parametrize("corrected_away", [True, False])
+def test_no_difference_beside_an_interval_that_excludes_zero_is_explained(
+    corrected_away: bool,
+) -> None:
+    """Dies if "no difference" stands beside such an interval without a word."""
+    draw = np.random.default_rng(0)
+    if corrected_away:  # significant before the correction for two comparisons, not after it
+        a, b = np.random.default_rng(12).normal([[1.1], [0.0]], 1, (2, 10))
+        others = [_of("A", "C", a, a + draw.normal(0, 1, 10), False)]
+    else:  # three runs of B failed, half of the others are as good as A's
+        a = np.concatenate([draw.normal(0, 0.1, 30)])
+        b, others = np.concatenate([draw.normal(0, 0.1, 24), np.full(6, -9.0)]), []
+    pair = cubes.compare([_of("A", "B", a, b, False), *others], RULES).pairs[0]
+    assert pair.scores.by_ranks != corrected_away and pair.excludes_zero
+    why = "after the correction (p" if corrected_away else "by the ranks of the scores"
+    assert _lines(pair)[0].startswith(f"No difference in location was shown {why}")
+    assert "though the CI of the difference of means excludes 0" in _lines(pair)[0]
+
+
+def test_two_pairs_show_no_equivalence_and_a_small_difference_is_one() -> None:
+    """Dies if enough scores, but too few pairs, are called equivalent, or if a difference that was
+    shown is followed by equivalence alone."""
+    x = np.arange(6.0)
+    few = RunScores("A", "B", "", x, x, (x[:2] + np.array([1e-5, 2e-5]), x[:2]), by_pairs=True)
+    rules = Rules(resamples=99, margin=1.0)
+    lines = _lines(_compared(few, rules), rules)
+    assert lines[0].endswith("however small p is: 2 pairs, where 3 are needed.")
+    assert lines[-1].startswith("No conclusion on equivalence within 1, by rule, which takes 3")
+    k = np.arange(20)
+    y, rules = 0.7 + k * 1e-3, Rules(resamples=99, margin=0.01)
+    for x, though in ((y - 0.002 - k * 1e-5, True), (y + (-1.0) ** k * 1e-3, False)):
+        last = _lines(_compared(_of("A", "B", x, y, True), rules), rules)[-1]
+        assert last.startswith("Equivalent within 0.01")
+        assert ("though B's distribution is higher" in last) == though
+
+
+def test_pairs_are_judged_by_pairs() -> None:
+    """Dies if the marginal medians contradict a win on eight of nine splits, or if the probability
+    of pairs is that of all against all."""
+    x = np.array([0.10, 0.20, 0.30, 0.40, 0.52, 0.53, 0.60, 0.70, 0.80])
+    y = x + np.array([0.02, 0.02, 0.02, 0.02, -0.005, 0.02, 0.02, 0.02, 0.02])
+    assert np.median(y) < np.median(x)
+    pair = _compared(_of("A", "B", x, y, True))
+    assert pair.shown == -1 and not pair.against
+    assert _lines(pair)[0].startswith("B's distribution is higher")
+    split = np.arange(10.0)
+    pair = _compared(_of("A", "B", split + 0.2 + split / 100, split, True))
+    won = pair.effects["probability_of_improvement"]
+    assert (won.estimate, won.interval.high, won.n) == (1.0, 1.0, (10,))
+    assert won.interval.low == pytest.approx(0.025 ** (1 / 10))  # 10 of 10 (Clopper & Pearson)
+    assert pair.effects["a12"].estimate == 0.55
+
+
+def test_what_could_have_been_seen() -> None:
+    """Dies if nothing is said of what five scores could not show, if five data sets are promised
+    a power, or if pairs that correlate by .9999 "detect" a ratio of 1.0."""
+    draw = np.random.default_rng(2)
+    for n, by_pairs, said in (
+        (5, False, "; no ratio of sds, however large, is detected with a power of 80 %."),
+        (12, False, "; a ratio of sds of 3.1 is detected with a power of 80 %."),
+        (12, True, "; a ratio of sds of 2."),
+    ):
+        x, y = draw.normal(size=(2, n))
+        assert said in _lines(_compared(_of("A", "B", x, y, by_pairs)))[1]
+    few = dataclasses.replace(_of("A", "B", x[:3], y[:3], True), unit="data set")
+    (line, *_) = _lines(_compared(few))
+    assert line == "No conclusion: 3 pairs are too few to test location by their ranks."
+    x = np.arange(5.0)
+    splits = _of("A", "B", x, x + np.array([1, -1, 2, -2, 3]), True)
+    for scores, said in (
+        (dataclasses.replace(splits, unit="data set"), "no difference, however large, could"),
+        (splits, "a difference of "),
+    ):
+        pair = _compared(scores)
+        assert pair.plan and (pair.plan.least_p > 0.05) == (scores.unit == "data set")
+        assert _lines(pair)[-1].startswith(f"With 5 pairs {said}")
+    x = np.random.default_rng(5).normal(size=20)
+    pair = _compared(_of("A", "B", x, x + np.random.default_rng(6).normal(0, 0.01, 20), True))
+    ratio = pair.plan.detectable_ratio if pair.plan else None
+    assert ratio is not None and 1.005 < ratio < 1.05
+    assert f"; a ratio of sds of {1 + float(f'{ratio - 1:.1e}')} is detected" in _lines(pair)[1]
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.7, 1.5])
+def test_a_plan_from_a_difference_that_was_seen_names_its_range(shift: float) -> None:
+    """Dies if an estimate of few scores is planned from as if it were the truth."""
+    x, y = np.random.default_rng(4).normal(size=(2, 12)) + np.array([[shift], [0.0]])
+    pair = _compared(_of("A", "B", x, y, False))
+    low, high, *_ = pair.effects["difference"].interval
+    sds = {"sd": np.std(x, ddof=1), "sd_other": np.std(y, ddof=1)}
+    at_ends = [
+        max(4, stats.required_seeds(end, comparisons=1, test="brunner_munzel", **sds))
+        for end in (max(-low, high), min(-low if low < 0 else low, high))
+    ]
+    assert pair.plan and pair.plan.required_range is not None
+    assert pair.plan.required_seeds is not None
+    fewest, most = pair.plan.required_range
+    assert fewest == pytest.approx(at_ends[0], abs=3) and fewest <= pair.plan.required_seeds
+    assert (most is None) == (low < 0 < high or at_ends[1] > 10_000)
+    if most is not None:
+        assert most == pytest.approx(at_ends[1], abs=3) and most >= pair.plan.required_seeds
+    last = _lines(pair)[-1]
+    over = f"{fewest} to " + ("more than 10,000" if most is None else f"{most:,}")
+    over = f" ({over} at the ends of the 95 % CI)" if fewest != most else ""
+    advice = "" if pair.shown else ": choose their number beforehand"
+    assert last.endswith(f"would need {pair.plan.required_seeds:,} scores each{over}{advice}.")

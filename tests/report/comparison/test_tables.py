@@ -1,0 +1,66 @@
+"""The table for a paper: bold only where a model was shown to be better than all others."""
+
+import numpy as np
+import pytest
+
+from jaxeval.report import render
+from jaxeval.report.comparison import documents, tables
+from jaxeval.report.document import Bold
+from jaxeval.stats import study
+from jaxeval.stats.rules import Rules
+from jaxeval.stats.study import RunStudy
+from tests.stats import cubes
+
+
+def _study(means: dict[str, list[float]], seeds: int, higher: bool = True) -> RunStudy:
+    """Models with means on data sets d0, d1 ...; the same noise in all cells."""
+    noise = np.random.default_rng(1).normal(0, 0.01, seeds)
+    count = len(next(iter(means.values())))
+    cells = {f"d{d}": {m: of[d] + noise for m, of in means.items()} for d in range(count)}
+    return study.study(cubes.runs(cells, higher, "f1"), Rules(resamples=99))  # type: ignore[arg-type]
+
+
+def _bold(of: RunStudy) -> set[tuple[str, str]]:
+    table = tables.paper(of)
+    cells = [
+        (row[0], name, cell)
+        for row in table.rows
+        for name, cell in zip(table.columns, row, strict=True)
+    ]
+    return {(row, name) for row, name, cell in cells if isinstance(cell, Bold)}
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_the_best_is_bold_where_it_was_shown(higher: bool) -> None:
+    """Dies if the highest mean alone makes a cell bold, or ties are, or losses are turned."""
+    means = {"a": [0.5, 0.5, 0.5], "b": [0.7, 0.5, 0.7], "c": [0.6, 0.501, 0.7001]}
+    of = _study(means, 10, higher)
+    assert _bold(of) == ({("b", "d0")} if higher else {("a", "d0"), ("a", "d2")})
+    caption = tables.paper(of).title
+    assert f"({'higher' if higher else 'lower'} is better) over 10 runs" in caption
+    assert "(Welch's t, Bergmann-Hommel over 9 comparisons, level .05, two-sided)" in caption
+    assert not _bold(_study({"a": [0.5, 0.501], "b": [0.501, 0.5]}, 5))
+
+
+def test_many_data_sets_go_down_and_single_scores_have_no_sd() -> None:
+    """Dies if a table of eight data sets is wider than a page, or single scores have an sd or are
+    bold without a test."""
+    of = _study({"a": [0.5] * 8, "b": [0.7] * 8}, 10)
+    table = tables.paper(of)
+    assert (len(table.columns), len(table.rows)) == (3, 8)
+    assert _bold(of) == {(f"d{d}", "b") for d in range(8)}
+    single = _study({"a": [0.5] * 8, "b": [0.7] * 8}, 1)
+    table = tables.paper(single)
+    assert "±" not in "".join(map("".join, table.rows)) and "none is tested" in table.title
+    assert not _bold(single)
+
+
+def test_latex_and_markdown_hold_the_same_cells() -> None:
+    """Dies if bold, the caption or the sign is lost in one of them."""
+    of = _study({"a&b": [0.5], "c": [0.7]}, 10)
+    (cell,) = (c for row in tables.paper(of).rows for c in row if isinstance(c, Bold))
+    document = documents.of_runs(of)
+    latex, markdown = render.to_latex(document), render.to_markdown(document)
+    assert rf"\textbf{{{cell.replace('±', '$' + chr(92) + 'pm$')}}}" in latex
+    assert latex.startswith("\\begin{table}\n\\centering\n\\caption{Mean $\\pm$ sd of f1")
+    assert f"**{cell}**" in markdown and "Bold: shown to be better" in markdown

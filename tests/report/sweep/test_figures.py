@@ -1,0 +1,136 @@
+"""Figures of sweeps: numbers behind them, marks, and scales that the space gives."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.markers import MarkerStyle
+
+from jaxeval import runs
+from jaxeval.report import plots
+from jaxeval.report.sweep import figures, panels
+from jaxeval.sensitivity import hyperparameters, metrics, trials
+from jaxeval.sensitivity.trials import Sweep
+from jaxeval.space import space
+from tests.space import fabricated
+
+SPACE = {
+    "rate": {"log_uniform": [1e-6, 1e-2]},
+    "factor": {"uniform": [0.1, 0.9]},
+    "layers": {"integer": [1, 5]},
+    "heads": {"choices": [2, 4, 8]},
+    "kind": {"choices": ["b", "a"], "ordered": True},
+}
+
+
+def _recorded(folder: Path, **how: int) -> tuple[Sweep, list[tuple[float | None, dict]]]:
+    """A sweep, and the dev scores and settings of its runs."""
+    rows = runs.load(fabricated.fill(folder, ("transformer",), **how))
+    sweep = trials.of_members(rows)
+    assert sweep is not None
+    return sweep, [(row.dev, json.loads(row.hparams)) for row in rows]
+
+
+def _sweep(scores: list[float], **values: list) -> Sweep:
+    axes = hyperparameters.axes(values, len(scores), space.from_dict(SPACE))
+    return Sweep("s", np.array(scores), axes)
+
+
+def test_near_the_best() -> None:
+    """Dies if a border is lost to single precision, or losses are ranked the wrong way round."""
+    scores = np.array([0.9, np.float32(0.89), 0.8899, 0.5])
+    assert metrics.near_best(scores, 0.01).tolist() == [True, True, False, False]
+    losses = np.array([100.0, 103.0, 103.5, 90.0 + 12.5])
+    assert metrics.near_best(losses, 3.0, False).tolist() == [True, True, False, True]
+    assert metrics.near_best(np.zeros(0), 0.01).tolist() == []
+
+
+def test_near_best_holds_their_numbers(tmp_path: Path) -> None:
+    """Dies if values of a run that is not among the best, or not active, are counted, or a run
+    without a score vanishes unsaid."""
+    sweep, drawn = _recorded(tmp_path, count=60)
+    scored = [(dev, values) for dev, values in drawn if dev is not None]
+    top = max(dev for dev, _ in scored)
+    near = [values for dev, values in scored if top - dev <= 0.1]
+    assert len(near) > 3
+    figure = figures.near_best([sweep], 0.1)
+    shown_by = {(name, part): (n, values) for _, name, part, n, values in figure.rows}
+    counts = {k: sum(values["heads"] == k for values in near) for k in (2, 4, 8)}
+    shown = ", ".join(f"{k}: {n}" for k, n in counts.items())
+    assert shown_by["heads", "near best"] == (len(near), shown)
+    rates = np.quantile([values["learning_rate"] for values in near], [0, 0.25, 0.5, 0.75, 1])
+    assert shown_by["learning_rate", "near best"][1] == " / ".join(f"{v:.4g}" for v in rates)
+    warm = [values["warmup_samples"] for values in near if values["scheduler"] == "warmup"]
+    assert shown_by["warmup_samples", "near best"][0] == len(warm)
+    assert shown_by["warmup_samples", "all"][0] == sum("warmup_samples" in v for _, v in scored)
+    assert sweep.lost == len(drawn) - len(scored) > 0
+    said = (
+        f"{sweep.lost} of 60 runs of transformer, sweep ended without a score and are not shown."
+    )
+    for of in (figures.ranks([sweep]), figures.marginals([sweep]), figure):
+        assert said in of.caption
+
+
+def test_near_best_has_the_marks_of_its_legend(tmp_path: Path) -> None:
+    """Dies if all sweeps have the same dots where the legend tells them apart."""
+    sweep, _ = _recorded(tmp_path)
+    drawn = figures.near_best([sweep, sweep], 0.1).drawing
+    marks = [c for axes in drawn.axes for c in axes.collections if c.get_offsets().size]
+    for number in (0, 1):
+        mark = MarkerStyle(plots.marker(number))
+        path = mark.get_path().transformed(mark.get_transform()).vertices
+        found = [c for c in marks if np.array_equal(c.get_paths()[0].vertices, path)]
+        assert len(found) == len(marks) // 2 > 0
+
+
+def test_ranks_of_losses_begin_with_the_least(tmp_path: Path) -> None:
+    """Dies if the worst loss is the first, or percent are made of perplexities."""
+    scores = np.array([30.0, 10.0, 20.0])
+    sweep = Sweep("s", scores, [], "dev perplexity", "perplexity", higher_is_better=False)
+    assert [row[2] for row in figures.ranks([sweep]).rows] == ["10.00", "20.00", "30.00"]
+
+
+def test_panels_take_their_scale_from_the_space() -> None:
+    """Dies if kind, range or logarithm of a hyperparameter is guessed from its values."""
+    sweep = _sweep(
+        [0.1, 0.2, 0.3],
+        rate=[1.1e-3, 1.2e-3, 1.3e-3],  # of so narrow a range nobody would guess a logarithm
+        factor=[0.123456789012345678, 0.5, 0.3],  # three values only, but no categories
+        layers=[1, 2, 2],
+        heads=[8, 2, 2],
+        kind=["a", "b", "b"],
+    )
+    drawn = dict(zip(SPACE, figures.marginals([sweep]).drawing.axes, strict=False))
+    assert [drawn[name].get_xscale() for name in SPACE] == ["log", *["linear"] * 4]
+    low, high = drawn["rate"].get_xlim()
+    assert low < 1e-6 and 1e-2 < high < 1e-1
+    low, high = drawn["factor"].get_xlim()
+    assert 0 < low < 0.1 and 0.9 < high < 1
+    assert all(tick == int(tick) for tick in drawn["layers"].get_xticks())
+    labels = {n: [t.get_text() for t in drawn[n].get_xticklabels()] for n in ("heads", "kind")}
+    assert labels == {"heads": ["2", "4", "8"], "kind": ["b", "a"]}  # 4 was never drawn
+    boxes = dict(zip(SPACE, figures.near_best([sweep], 0.01).drawing.axes, strict=False))
+    assert boxes["rate"].get_yscale() == "log" and boxes["layers"].get_ylim()[1] > 5
+
+
+def test_numbers_without_a_space_are_numbers() -> None:
+    """Dies if few different numbers of a table are drawn as categories, or on a logarithm."""
+    axes = hyperparameters.axes({"x": ["0.123456789012345678", "900", "1"]}, 3)
+    (panel,) = figures.marginals([Sweep("s", np.array([0.1, 0.2, 0.3]), axes)]).drawing.axes
+    assert panel.get_xscale() == "linear" and len(panel.get_xticks()) > 3
+    marks = panel.collections[0].get_offsets()
+    assert marks[:, 0].tolist() == pytest.approx([0.123456789012345678, 900, 1])
+
+
+@pytest.mark.parametrize(
+    ("scores", "low", "high"), [([0.0] * 3, 0.0, 5.0), ([0.2, 0.3, 0.9], 20.0, 90.0)]
+)
+def test_panels_share_their_scores(scores: list[float], low: float, high: float) -> None:
+    """Dies if panels have y axes of their own, or scores that are all 0 get one from -.04."""
+    sweep = _sweep(scores, rate=[1e-3, 1e-4, 1e-5], heads=[2, 4, 8])
+    for figure in (figures.marginals([sweep]), figures.ranks([sweep])):
+        (limits,) = {panel.get_ylim() for panel in figure.drawing.axes}
+        margin = 0.04 * (high - low)
+        assert limits == pytest.approx((low - margin, high + margin))
+        assert limits == panels.score_limits([sweep])

@@ -1,0 +1,90 @@
+"""What a study of splits and seeds says, in words."""
+
+import numpy as np
+import pytest
+
+from jaxeval.report.document import Document, Table
+from jaxeval.report.noise import Noise, Study
+from jaxeval.stats import crossed
+from jaxeval.stats.designs import TrainingDesign, TrainingPlan
+
+SCORES = 0.75 + np.array([[0.00, 0.04], [0.04, 0.04], [0.08, 0.10]])
+OWN = TrainingDesign("independent", 74, 74, 74, 74.0, 0.00994)
+NESTED = TrainingDesign("nested", 20, 80, 80, 120.0, 0.00999)
+CROSSED = TrainingDesign("crossed", 43, 58, 2494, 2494.0, 0.00999)
+
+
+def _said(scores: object, plan: TrainingPlan | None = None) -> Document:
+    study = Study(crossed.components(np.asarray(scores, float)), (), plan)
+    return Noise("f1", "fraction", {"test": study}).document()
+
+
+def test_a_study_in_words() -> None:
+    """Dies if a number is not in percent, or is another component's; the table of test_crossed.
+
+    The sds are the roots of 12, 4 / 3 and 2, the standard error that of 5, all in points.
+    """
+    found = _said(SCORES)
+    mean, table, *notes = found.blocks
+    assert str(mean).startswith(
+        "f1 (%), 3 splits x 2 seeds: mean 80.00, standard error 2.24 over other splits and "
+        "seeds, 95 % CI ["
+    )
+    assert isinstance(table, Table) and not notes
+    assert [(name, sd, share) for name, sd, _, share in table.rows] == [
+        ("split", "3.46", "78"),
+        ("seed", "1.15", "9"),
+        ("split x seed, error", "1.41", "13"),
+        ("any run", "3.92", "100"),
+    ]
+    low, high = crossed.components(SCORES).components["split"].sd_interval[:2]
+    assert table.rows[0][2] == f"[{100 * low:.2f}, {100 * high:.2f}]"
+    assert found.answer == [
+        "Of the variance of f1 78 % is the split's, 9 % is the seed's and 13 % is of both "
+        "together (and the error's); no part is shown to be the largest."
+    ]
+
+
+def test_whose_the_variance_is_mirrors() -> None:
+    """Dies if shares change places, or a negative estimate is shown as 0 without a word."""
+    draw = np.random.default_rng(0)
+    table = draw.normal(size=(12, 1)) + 0.05 * draw.normal(size=(12, 12))
+    for scores, whose in ((table, "split"), (table.T, "seed")):
+        (said,) = _said(scores).answer
+        share = 100 * (crossed.components(scores).components[whose].share or 0)
+        assert f"{share:.0f} % is the {whose}'s" in said and share > 95
+        assert said.endswith(f"; what is the {whose}'s is the largest part.")
+    note = _said([[1, 2, 3], [3, 1, 2], [2, 3, 1.1]]).blocks[-1]
+    assert str(note).startswith("split and seed: the variance is estimated as below 0, shown as 0")
+    equal = _said(np.full((2, 2), 0.5))
+    assert equal.blocks[-1] == "all runs have the same score"
+    assert str(equal.blocks[0]).endswith(", no 95 % CI as the scores do not vary")
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        (
+            TrainingPlan(0.01, 0.0, (OWN, CROSSED), 275),
+            "within 1 point (half of a 95 % interval), train 74 runs, each with its own split and "
+            "seed; crossed it would be 43 splits x 58 seeds, 2494 runs. Should the sd of a run be "
+            "at the upper end of its interval, 275 runs, each with its own split and seed, are "
+            "needed.",
+        ),
+        (
+            TrainingPlan(0.01, 0.0, (NESTED, OWN), None),
+            "train 20 splits with 4 new seeds each, 80 runs; crossed it would be more than 10,000 "
+            "runs. Should the sd of a run be at the upper end of its interval, over 10,000 runs,",
+        ),
+        (TrainingPlan(0.2, 0.0, (OWN,), 80), "The 6 runs of this study reach 20."),
+        (TrainingPlan(1e-6, 0.0, (), None), "no design of up to 10,000 runs is enough."),
+    ],
+)
+def test_what_to_train(plan: TrainingPlan, said: str) -> None:
+    """Dies if another design than the cheapest is named, or runs are sold to who has enough."""
+    if "6 runs" in said:
+        interval = crossed.components(SCORES).mean_interval
+        half = 100 * (interval.high - interval.low) / 2
+        said = f"The 6 runs of this study reach {half:.2f} points already."
+        plan = TrainingPlan(half / 50, 0.0, plan.designs, 80)
+    assert said in _said(SCORES, plan).answer[1]

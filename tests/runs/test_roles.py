@@ -1,0 +1,269 @@
+"""Roles of columns: by name, else one error; epochs and items of a run are no runs."""
+
+from pathlib import Path
+
+import pytest
+
+from jaxeval import __main__ as command
+from jaxeval.errors import DataError
+from jaxeval.runs import names
+from jaxeval.select import __main__ as select
+from tests import comparing
+from tests.runs.reading import by_model, labels, read, written
+
+SCORES = (".81,.83", ".82,.84", ".80,.85", ".83,.86", ".82,.85", ".84,.87")
+
+
+def _wide(name: str, values: list[str]) -> str:
+    lines = [f"{value},{pair}" for value, pair in zip(values, SCORES, strict=False)]
+    return "\n".join([f"{name},bert,roberta", *lines])
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "axis"),
+    [
+        ("fold", list("012345"), "split"),
+        ("CV fold", list("abcdef"), "split"),
+        ("cvFold", list("021453"), "split"),
+        ("Run", list("123456"), "seed"),
+        ("random_seed", ["13.0", "42.0", "7.0", "99.0", "1.0", "2.0"], "seed"),
+    ],
+)
+def test_names_that_mean_one_thing_are_axes(
+    tmp_path: Path, name: str, values: list[str], axis: str
+) -> None:
+    """Dies if a column of folds is a model, or is dropped without a note."""
+    table = read(tmp_path, _wide(name, values))
+    assert table.models == ("bert", "roberta") and labels(table, axis) == values * 2
+    assert f"column {name} is read as the {axis}" in table.warnings[0]
+    assert table.folds is (axis == "split")
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("epoch", ["7", "3", "7", "9", "2", "2"]),
+        ("things", list("012345")),
+        ("words", ["100", "200", "500", "1000", "2000", "9000"]),
+        ("date", [f"2024-01-0{k}" for k in range(1, 7)]),
+        ("share", ["5%", "6%", "5%", "6%", "5%", "6%"]),
+        ("wall seconds", ["1.5", "2.25", "1.75", "1.5", "2", "2"]),
+        ("run", [".81", ".82", ".8", ".83", ".82", ".84"]),
+        ("", ["adult", "breast", "wine", "iris", "vote", "rheum"]),
+        *((name, [".5"] * 6) for name in ("k", "job1", "learning_rate", "batch_size", "n_layers")),
+        *((name, [".5"] * 6) for name in ("tokens", "hidden_dim", "experiments", "trial", "gpu")),
+    ],
+)
+def test_other_columns_are_asked_about(tmp_path: Path, name: str, values: list[str]) -> None:
+    """Dies if an id, a date or a size is compared as a model, or the remedy does not work."""
+    with pytest.raises(DataError, match=f"column {name!r} looks like .*--column ROLE={name}"):
+        read(tmp_path, _wide(name, values))
+    named = read(tmp_path, _wide(name, values), models=["bert", "roberta"])
+    assert named.models == ("bert", "roberta") and not named.labels
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "bert,roberta\n41,44\n38,45\n40,45\n41,43\n39,47\n",  # counts of correct answers
+        "bert,roberta\n1,0\n0,0\n1,1\n0,1\n1,1\n0,0\n",  # right or wrong, item by item
+        "lstm,lstm_dropout,cnn_k5\n.81,.82,.7\n.83,.85,.8\n.80,.86,.8\n",  # what models add
+    ],
+)
+def test_whole_numbers_may_be_scores(tmp_path: Path, content: str) -> None:
+    """Dies if whole numbers alone make a column suspect."""
+    table = read(tmp_path, content)
+    assert table.models == tuple(content.split("\n")[0].split(",")) and not table.labels
+
+
+@pytest.mark.parametrize(
+    ("header", "best"),
+    [
+        ("seed,accuracy,f1,loss", "accuracy"),
+        ("seed,dev_f1,test_acc,cnn", "test_acc"),
+        ("seed,train/loss,dev_f1,cnn", "dev_f1"),
+        ("seed,rouge1,rougeL,macro-F1", "rouge1"),
+    ],
+)
+def test_metrics_are_not_compared_as_models(tmp_path: Path, header: str, best: str) -> None:
+    """Dies if accuracy is said to be better than F1, or the advice is not that of test scores."""
+    content = header + "\n1,.8,.7,.6\n2,.82,.71,.61\n3,.83,.74,.63\n"
+    advice = f"look like metrics of one model.*--column score={best} --column model="
+    with pytest.raises(DataError, match=advice):
+        read(tmp_path, content)
+
+
+@pytest.mark.parametrize(
+    ("header", "roles"),
+    [
+        ("system,seed,f1", {"model": "system", "score": "f1"}),
+        ("model,seed,points", {"score": "points"}),
+        ("method,fold,macro_f1", {"model": "method", "score": "macro_f1"}),
+    ],
+)
+def test_one_column_of_models_and_one_of_numbers_need_no_names(
+    tmp_path: Path, header: str, roles: dict[str, str]
+) -> None:
+    """Dies if the only column that can be the score must be named, or is read without a note."""
+    rows = ",lr,train_loss\nA,1,80,.1,2\nA,2,9,.1,3\nB,1,7,.2,3\nB,2,6,.2,2\n"
+    table = read(tmp_path, header + rows)
+    assert by_model(table) == {"A": [80, 9], "B": [7, 6]}
+    for role, column in roles.items():
+        assert any(f"column {column} is read as the {role}" in line for line in table.warnings)
+    assert table.warnings[-1].startswith("not read: lr, train_loss; where one holds data sets")
+
+
+def test_of_several_scores_the_advice_is_of_test_data(tmp_path: Path) -> None:
+    """Dies if a training loss, a time or a step is compared or advised, or one of two is taken."""
+    content = "model,seed,loss,val_loss,test_f1,_runtime\nA,1,3,.4,.5,9\nB,1,2,.4,.6,8\n"
+    with pytest.raises(DataError, match=r"no column score; the columns are .*score=test_f1$"):
+        read(tmp_path, content)
+    assert read(tmp_path, content, columns={"score": "test_f1"}).metric == "test_f1"
+    assert read(tmp_path, content.replace("test_f1", "step")).metric == "val_loss"
+
+
+def test_a_model_that_is_named_holds_scores_whatever_its_name(tmp_path: Path) -> None:
+    """Dies if a count named on the command line is refused or made an axis."""
+    table = read(tmp_path, _wide("fold", list("012345")), models=["fold", "bert"])
+    assert table.models == ("fold", "bert") and not table.labels
+    with pytest.raises(DataError, match="column 'run' looks like an index"):
+        read(tmp_path, "seed,run,bert,roberta\n1,9,.8,.9\n2,4,.7,.8\n3,6,.6,.8\n")
+
+
+def test_no_verb_compares_or_selects_a_fold(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Dies if a verb reads tables past this check (select chose the fold in 50 of 50)."""
+    fold = written(tmp_path, _wide("fold", list("012345")))
+    found = comparing.json_of(capsys, fold)["models"]
+    assert [of["model"] for of in found] == ["bert", "roberta"]
+    assert select.main(["table", fold, "--budget", "40", "--json", "-"]) == 0
+    assert '"fold"' not in capsys.readouterr().out
+
+
+# epochs
+EPOCHS = ("1", "2", "3", "10")  # as text 10 would be before 2
+DEV = {"A": (0.1, 0.9, 0.2, 0.3), "B": (0.1, 0.2, 0.9, 0.3)}
+
+
+def _history(dev: str = "val_acc") -> str:
+    """Two models, three seeds, four epochs; the test score is its epoch and seed."""
+    rows = [
+        f"{model},{seed},{epoch},{of},{k + seed / 10},{9 - k}"
+        for model in "AB"
+        for seed in (1, 2, 3)
+        for k, (epoch, of) in enumerate(zip(EPOCHS, DEV[model], strict=True))
+    ]
+    return "\n".join([f"model,seed,epoch,{dev},test_acc,train_loss", *rows])
+
+
+@pytest.mark.parametrize(
+    ("words", "are"),
+    [
+        ("epoch Epochs _step global_step trainer/global_step iter tokens_seen batch_idx", True),
+        ("trained_tokens update checkpoint timesteps_total episode iteration", True),
+        ("batch_size seed fold lstm test_acc steps/s", False),
+    ],
+)
+def test_steps_are_known_by_name(words: str, are: bool) -> None:
+    """Dies if a name of the list in docs/compare.md is no step, or another is one."""
+    assert {names.is_step(name) for name in words.split()} == {are}
+
+
+def test_a_history_is_refused_with_the_two_ways_to_read_it(tmp_path: Path) -> None:
+    """Dies if epochs are compared as runs, the advice is to make them units, or does not work."""
+    last = {"score": "test_acc", "last": "epoch"}
+    best = {"score": "test_acc", "best": "val_acc"}
+    with pytest.raises(DataError, match="column epoch: rows of one run") as caught:
+        read(tmp_path, _history())
+    for advice in (last, best):
+        words = " ".join(f"--column {role}={name}" for role, name in advice.items())
+        assert words in str(caught.value)
+    of_last = read(tmp_path, _history(), columns=last)
+    assert by_model(of_last) == {"A": [3.1, 3.2, 3.3], "B": [3.1, 3.2, 3.3]}
+    assert labels(of_last, "seed") == ["1", "2", "3"] * 2 and "6 of 24 rows" in of_last.warnings[0]
+    of_best = read(tmp_path, _history(), columns=best)
+    assert by_model(of_best) == {"A": [1.1, 1.2, 1.3], "B": [2.1, 2.2, 2.3]}
+    losses = read(tmp_path, _history("val_loss"), columns={**best, "best": "val_loss"})
+    assert by_model(losses)["A"] == [0.1, 0.2, 0.3] and "lowest val_loss" in losses.warnings[0]
+    for axis in ("seed", "split", "dataset"):
+        with pytest.raises(DataError, match=f"--column {axis}=epoch: .*--column last=epoch"):
+            read(tmp_path, _history(), columns={"score": "test_acc", axis: "epoch"})
+    for score, by in (("val_acc", "val_acc"), ("val_acc", "test_acc")):
+        with pytest.raises(DataError, match="too good; expected a column of dev scores"):
+            read(tmp_path, _history(), columns={"score": score, "best": by})
+
+
+def test_the_last_epoch_is_that_with_a_score_and_a_run_that_diverged_stays_failed(
+    tmp_path: Path,
+) -> None:
+    """Dies if rows between evaluations are read, or a run of NaN by its last good epoch."""
+    content = (
+        "model,seed,_step,acc\nA,1,5,.5\nA,1,10,.6\nA,1,11,\nA,2,10,nan\nA,2,5,.7\nB,1,1,.2\n"
+        "B,1,2,.3\nB,2,1,.3\n"
+    )
+    with pytest.raises(DataError, match="row 5, column acc: missing"):
+        read(tmp_path, content, columns={"last": "_step"})
+    table = read(tmp_path, content, columns={"last": "_step"}, missing="drop")
+    assert by_model(table) == {"A": [0.6], "B": [0.3, 0.3]}
+    assert "runs end at different values of _step (10, 2, 1)" in table.warnings[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "layout"),
+    [
+        ("model,epoch,acc\n" + "".join(f"A,{k},.{k}\n" for k in (1, 2, 3, 1, 2, 3)), {}),
+        ("epoch,A,B\n" + "".join(f"{k},.{k},.{k + 1}\n" for k in range(1, 9)), {}),
+        ("epoch,A,B\n" + "".join(f"{k},.{k},.{k + 1}\n" for k in range(1, 9)), {"models": "AB"}),
+    ],
+)
+def test_histories_without_seeds_are_refused(tmp_path: Path, content: str, layout: dict) -> None:
+    """Dies if naming the models makes their epochs runs, or of two runs in one a row is read."""
+    layout = {name: [*of] for name, of in layout.items()}
+    with pytest.raises(DataError, match="column epoch: rows of one run"):
+        read(tmp_path, content, **layout)
+    if content.startswith("model"):
+        with pytest.raises(DataError, match="rows 4 and 7 are of one run: expected numbers that"):
+            read(tmp_path, content, columns={"last": "epoch"})
+
+
+def test_how_long_runs_took_is_no_history(tmp_path: Path) -> None:
+    """Dies if a table with a row a run and its last epoch is refused."""
+    rows = "model,epoch,acc\nA,12,.5\nA,9,.6\nA,15,.7\nB,12,.4\nB,8,.8\nB,3,.9\n"
+    assert len(read(tmp_path, rows).known) == 6
+    content = "model,seed,epoch,acc\nA,1,3,.5\nA,2,4,.6\nB,1,7,.4\nB,2,9,.8\n"
+    assert len(read(tmp_path, content).known) == 4
+    with pytest.raises(DataError, match="--column split=epoch: steps and times are no units"):
+        read(tmp_path, content, columns={"split": "epoch"})
+
+
+def test_epochs_are_no_runs_of_a_sweep(tmp_path: Path) -> None:
+    """Dies if sensitivity takes each epoch for a run, or refuses the last epochs of runs."""
+    words = ["--score", "test_acc", "--hyperparameters", "lr"]
+    rows = [f"{k % 3 / 10},{epoch},.{k}{epoch}" for k in range(12) for epoch in range(1, 9)]
+    path = written(tmp_path, "\n".join(["lr,epoch,test_acc", *rows]))
+    with pytest.raises(DataError, match=r"column epoch: rows of one run.*expected one row of"):
+        command.main(["sensitivity", path, *words])
+    path = written(tmp_path, "\n".join(["lr,epoch,test_acc", *rows[::5]]))
+    assert command.main(["sensitivity", path, *words]) == 0
+
+
+@pytest.mark.parametrize(
+    ("header", "verb"),
+    [
+        ("model,seed,item_id,gold,prediction", "items"),
+        ("model,item,group,label,correct", "items"),
+        ("model,seed,doc_id,points,score", "logs"),
+        ("model,seed,gold,predicted,loss", "items"),
+    ],
+)
+def test_items_are_no_runs(tmp_path: Path, header: str, verb: str) -> None:
+    """Dies if items are compared as if they were runs."""
+    rows = [
+        f"{m},{k if 'item,' in header else 1},{k},{k % 2},{k % 3}" for m in "AB" for k in (1, 2)
+    ]
+    content = "\n".join([header, *rows])
+    with pytest.raises(DataError, match=rf"rows are items of a run, .* compare {verb} .*t\.csv"):
+        read(tmp_path, content)
+    if "item" in header or "doc" in header:
+        column = header.split(",")[1 if "item," in header else 2]
+        with pytest.raises(DataError, match=f"--column split={column}: rows are items of a run"):
+            read(tmp_path, content, columns={"split": column})

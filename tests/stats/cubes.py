@@ -1,0 +1,58 @@
+"""Scores of whole runs and of items, made in memory."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from jaxeval.runs import scores
+from jaxeval.runs.scores import DataSetScores, ModelScores, Scores
+from jaxeval.stats import run_plans, study
+from jaxeval.stats.items import cells
+from jaxeval.stats.items import study as items
+from jaxeval.stats.items.study import ItemStudy
+from jaxeval.stats.rules import Rules
+from jaxeval.stats.run_pairs import RunScores
+
+
+def compare(of: Sequence[RunScores], rules: Rules, higher: bool = True) -> SimpleNamespace:
+    """Pairs of whole runs, as `study.study` compares them."""
+    chosen = [dataclasses.replace(pair, by_ranks=run_plans.by_ranks(of)) for pair in of]
+    data = DataSetScores("", "", higher, "recorded", {})
+    pairs, families = study.compared(chosen, rules, Scores("scores", (), (data,)))
+    return SimpleNamespace(
+        pairs=pairs, families=families, primary=run_plans.primary(chosen, rules)
+    )
+
+
+def runs(
+    of: Mapping[str, Mapping[str, Sequence[float]]], higher: bool = True, metric: str = ""
+) -> Scores:
+    """Data set -> model -> scores of seeds 1, 2 ...; NaN: the run failed."""
+    data_sets, row = [], 0
+    for name, models in of.items():
+        found = {}
+        for model, values in models.items():
+            score = np.array(values, float)[None, :, None]
+            seeds = np.array([str(k + 1) for k in range(len(values))], object)
+            rows = np.arange(row + 1, row + 1 + len(values))
+            row += len(values)
+            status = np.where(np.isnan(score), 2, 0).astype(np.uint8)
+            found[model] = ModelScores(score, status, {"seed": seeds}, rows)
+        data_sets.append(DataSetScores(name, metric, higher, "recorded", found))
+    names = tuple(dict.fromkeys(model for models in of.values() for model in models))
+    return Scores("scores", names, tuple(data_sets))
+
+
+def task(name: str, metric: str, of: Mapping[str, Any], **how: Any) -> DataSetScores:
+    """Scores of items, [I], [I, R] or [I, R, K] of each model."""
+    return scores.of_arrays({m: cells.array(v) for m, v in of.items()}, name, metric, **how)
+
+
+def studied(tasks: Sequence[DataSetScores], progress: Any = None, **rules: Any) -> ItemStudy:
+    """Models compared item by item."""
+    how = Rules(**{"resamples": 99, **rules})
+    whole = Scores("scores", tuple(tasks[0].models), tuple(tasks))
+    return items.study(whole, how, progress or (lambda share: None))
