@@ -125,7 +125,7 @@ def _read_text(into: _Collection) -> int:
                 promised, size = header
                 _check_size(size, into.path, 1)
                 lines, number = lines[1:], 2
-        if not (1 <= size <= _WIDEST and _at_once(lines, size, into)):
+        if lines and not (1 <= size <= _WIDEST and _at_once(lines, size, into)):
             _line_by_line(lines, number, size, into)
         number += len(lines)
     count = number - (1 if promised is None else 2)

@@ -134,8 +134,8 @@ def test_lookup_of_other_texts(rows: Any, tmp_path: Path) -> None:
     for numbers, columns in zip(encoded.numbers, encoded.columns, strict=True):
         assert "labels" not in columns
         for at, number in enumerate(numbers):
-            sentence, targets = rows_of[number]
-            expected = [known.get(word.lower(), words.UNKNOWN) for word in sentence.words]
+            spelt, targets = rows_of[number]
+            expected = [known.get(word.lower(), words.UNKNOWN) for word in spelt]
             row = encoded.shared["row"][columns["forms"][at, : columns["length"][at]]]
             assert row.tolist() == expected
             places = [(t.start, t.end) for t in targets]

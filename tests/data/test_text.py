@@ -37,7 +37,7 @@ def test_decompression_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     path.write_bytes(gzip.compress(b"0123456\n" * 125))
     assert len(list(text.iterate_lines(path))) == 125
     path.write_bytes(gzip.compress(b"0123456\n" * 126))
-    with pytest.raises(DataError, match=":126: too large"):
+    with pytest.raises(DataError, match="too large"):
         list(text.iterate_lines(path))
 
 
@@ -146,8 +146,7 @@ def test_truncated_gzip(reader: Reader, tmp_path: Path) -> None:
     whole = gzip.compress(reader.good.encode())
     assert _read(reader, tmp_path / "whole", whole)
     for cut in (4, 12, len(whole) - 1):
-        line, message = _refused(reader, tmp_path / "f", whole[:cut])
-        assert line is not None and "damaged gzip" in message
+        assert "damaged gzip" in _refused(reader, tmp_path / "f", whole[:cut])[1]
 
 
 @CASES
