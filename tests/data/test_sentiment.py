@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from jaxeval.config import reading
-from jaxeval.data import buckets, sentiment, sentiment_files, splits, words
-from jaxeval.data.buckets import Shape
+from jaxeval.data import sentiment, sentiment_files, splits
 from jaxeval.data.labelled_text import LabelledText, Target
 from jaxeval.data.sentiment_files import Sentence
 from jaxeval.errors import ConfigError, DataError
@@ -58,32 +57,6 @@ def test_equal_texts_have_equal_words() -> None:
     train, test = _text("barfoodpub", ("food", "x")), _text("barfoodpub", ("bar", "y"))
     read = sentiment_files.in_words({"train": [train], "test": [test]}, False)
     assert read["train"][0].words == read["test"][0].words == ("bar", "food", "pub")
-
-
-SENTENCES = [
-    Sentence(("a", "b", "c"), (Target(0, 1, "x"), Target(1, 3, "y"))),
-    Sentence(("b",), (Target(0, 1, "y"),)),
-]
-
-
-def test_arrays_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if padding is no 0, a target takes another's place or label, or K is not kept."""
-    monkeypatch.setattr(buckets, "choose_shapes", lambda *_: [Shape(4, 3)])
-    settings = sentiment.SentimentData(rows="sentences")
-    (arrays,), _, _ = sentiment._lay_out(settings, SENTENCES, ["", "a", "b", "c"], ["x", "y"], 2)
-    expected = {
-        "forms": [[1, 2, 3, 0], [2, 0, 0, 0]],
-        "length": [3, 1],
-        "start": [[0, 1, 0], [0, 0, 0]],
-        "end": [[1, 3, 0], [1, 0, 0]],
-        "targets": [2, 1],
-        "labels": [[0, 1, 0], [1, 0, 0]],
-    }
-    assert {name: array.tolist() for name, array in arrays.items()} == expected
-    assert all(array.dtype == np.int32 for array in arrays.values())
-
-
-VECTORS = "pub 1 2\ngood 3 4\n<unk> 5 6\n"
 
 
 @pytest.mark.parametrize("rows", ["targets", "sentences"])
@@ -232,18 +205,6 @@ def test_a_text_that_stands_in_two_parts_is_dealt_as_one(tmp_path: Path) -> None
         ]
         whole = [items for items in together if any(item[0] == ("odd", "pub") for item in items)]
         assert len(whole) == 1 and sum(map(Counter.total, together)) == 8
-
-
-def test_known_and_once_count_a_text_once(tmp_path: Path) -> None:
-    """Dies if a word counts for every target of its text, or words of dev do."""
-    classified = hand_sentiment.build(tmp_path / "c")
-    names = {row: word for word, row in classified.table.folded.items()}
-    tables = classified.split(0).tables
-    once = {names[row] for row in np.flatnonzero(tables["once"]).tolist()}
-    known = {names[row] for row in np.flatnonzero(tables["known"]).tolist() if row > words.UNKNOWN}
-    assert once == {",", "bad", "food", ".", "the"} and known == once | {"good", "bar"}
-    two = hand_sentiment.build(tmp_path / "c", min_count=2).split(0).tables["known"]
-    assert two.sum() == words.UNKNOWN + 1 + 2
 
 
 def test_known_of_random_splits() -> None:

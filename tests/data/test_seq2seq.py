@@ -62,18 +62,6 @@ def test_numbers_of_a_hand_made_corpus(tmp_path: Path) -> None:
     }
 
 
-def test_a_tied_symbol_is_known_on_both_sides(tmp_path: Path) -> None:
-    """Dies if tying changes nothing, or ties sides that are apart."""
-    parts = {
-        **hand_seq2seq.HAND,
-        "dev": "b \tcd\tN\n",
-    }  # train's sources have no space, its targets do
-    expected = {True: ([1, 6, 4, 2, 12], [1, 7, 3, 2]), False: ([1, 5, 3, 2, 11], [1, 7, 3, 2])}
-    for tied, pair in expected.items():
-        loaded = hand_seq2seq.inflection(tmp_path / "c", parts, tied=tied)
-        assert _rows(loaded, loaded.split(0).dev) == [pair]
-
-
 def test_texts_for_people(tmp_path: Path) -> None:
     """Dies if a feature reads like letters, what follows END counts, or a missing END raises."""
     vocabularies = hand_seq2seq.inflection(tmp_path / "c").vocabularies
