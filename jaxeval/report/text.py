@@ -74,6 +74,16 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
 
 
+def ranging(counts: Iterable[int]) -> str:
+    """3, or 3 to 5."""
+    return " to ".join(map(str, dict.fromkeys((min(every := [*counts]), max(every)))))
+
+
+def level(alpha: float) -> str:
+    """.05."""
+    return f"{alpha:g}".removeprefix("0")
+
+
 def statuses(counts: Mapping[str, int]) -> str:
     """How runs ended: 2 diverged, 22 early stopped."""
     return ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in counts.items())
