@@ -4,6 +4,7 @@ import csv
 import gzip
 import itertools
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -392,6 +393,7 @@ def _sweeps(folder: Path) -> None:
 
 def _corpora(folder: Path) -> None:
     """Tiny corpora of all tasks, as tests have them; word vectors; what configs read."""
+    from jaxeval.vectors import svd
     from tests import tiny_corpora
     from tests.data.test_word_tables import vectors
     from tests.golden import commands, corpora
@@ -421,6 +423,11 @@ def _corpora(folder: Path) -> None:
     ]
     vectors(folder / "a.txt", words, 1, 4)
     vectors(folder / "b.txt", [*words[3:], "on"], 2, 4)
+    data = Path(
+        os.environ.get("JAXEVAL_DATA", Path(__file__).resolve().parents[2] / "shared/data")
+    )
+    corpus = data / "wikitext2" / "valid.txt"
+    svd.make(corpus, folder / "svd.txt", dimension=30, min_count=40, lower_case=True)
 
 
 if __name__ == "__main__":

@@ -101,6 +101,7 @@ _OF_PLANS: list[tuple[str, str, str]] = [
     *((f"intervals.cheapest_{end}", f"{end}.cheapest", "a plan") for end in ("low", "high")),
     ("runs_of_models", "runs", "shorter"),
 ]
+_NAMES = ("name", "differences.*.a", "differences.*.b")
 # (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
 _KEYS = "keys of words stand before those of a task's data"
 RENAMED: list[tuple] = [
@@ -156,6 +157,32 @@ RENAMED: list[tuple] = [
             (".rule.epsilon", None, "no indifference any more"),
             (".rule.min_evaluations", None, "what the prior needs"),
             (".guarded", None, "no logits any more"),
+        )
+    ),
+    ("exit.4", None, "one svd less", "vectors: svd*"),
+    *(
+        (f"json.{old}", f"json.{new}" if new else None, why, "vectors: svd*")
+        for old, new, why in (
+            ("*.signature", None, "nobody reads it"),
+            ("*.files.svd_txt", None, "it is in another folder"),
+            ("*.rules.lower_case", "*.lower_case", "no object of rules"),
+            ("*.rules.missing", "*.unknown", "missing are scores elsewhere"),
+            ("*.rules.resampling.resamples", "*.resamples", "no object of rules"),
+            ("*.rules.resampling.seed", "*.seed", "no object of rules"),
+            ("*.rules", None, "no --most; the level is fixed"),
+            ("*.results.*.pairs", "*.results.*.total", "one type for both"),
+            ("*.options", None, "two thirds of them are gone"),
+            *(
+                (f"*.{place}.{name}_txt", f"*.{place}.{name}", "names without endings")
+                for place in ("files", "zero_vectors", "results.*.scores")
+                for name in ("glove_6B_100d_head", "svd")
+            ),
+            *((f"*.results.*.{name}", None, "names without endings") for name in _NAMES),
+            ("*.results.*.compared_on", None, "n of each difference, on what both cover"),
+            ("*.results.*.left_out", None, "two files are compared on what both cover"),
+            ("svd.seconds", None, "clocks"),
+            ("svd.*", "svd.counted.*", "settings beside what was counted"),
+            ("svd2", None, "its options are gone; what it wrote then is in/svd.txt"),
         )
     ),
     *(
@@ -277,8 +304,62 @@ RENAMED: list[tuple] = [
     *((f"json.*.{name}", None, "in the document", _RUNS) for name in ("headline", "verdict")),
     ("json.*.across_datasets.wilcoxon_signed_rank.higher", None, "direction", _RUNS),
 ]
+_JUDGE = "vectors: judge"
+_COMPARED = "compared by the engine of compare, with its resamples (9999, were 200)"
+RENAMED += [
+    ("exit.2", None, "no table as CSV that compare reads", _JUDGE),
+    ("json.compared", None, "no table as CSV that compare reads", _JUDGE),
+    ("files.*", None, "tables of documents", _JUDGE),
+    ("figures.*", None, "those of compare", _JUDGE),
+    *(
+        (f"json.j.{then}", now and f"json.j.{now}", why, _JUDGE)
+        for then, now, why in (
+            ("members", "trainings", "what they are"),
+            ("vectors", "files", "as of similarity"),
+            ("coverage", None, "by file and task"),
+            ("modes.*.relative_error_reduction", "modes.*.reductions", "shorter"),
+            *((f"modes.*.{name}", None, _COMPARED) for name in ("order", "failed", "notes")),
+            *(
+                (f"modes.*.{name}", None, _COMPARED)
+                for name in ("tie_groups", "detectable_difference")
+            ),
+            *((name, None, "not kept") for name in ("cost_seconds", "rules", "same", "signature")),
+            *(
+                (f"modes.*.comparison_{of}.{name}", None, _COMPARED)
+                for of in ("of_means", "by_task")
+                for name in (
+                    *("source", "signature", "metric", "metric_unit", "higher_is_better"),
+                    *("missing", "unusable", "statuses", "notes", "answer", "headline", "verdict"),
+                    *("rules.resamples", "direction_assumed"),
+                    *("pairs.*.permutation_test", "pairs.*.kolmogorov_smirnov.p_adjusted"),
+                    *("pairs.*.wilcoxon_signed_rank.p_adjusted", "pairs.*.sign_test.p_adjusted"),
+                    *("across_datasets.interquartile_mean", "across_datasets.optimality_gap"),
+                    "across_datasets.average_probability_of_improvement",
+                    *("across_datasets.performance_profile", "across_datasets.friedman"),
+                    *(
+                        "across_datasets.wilcoxon_signed_rank.higher",
+                        "across_datasets.against_control",
+                    ),
+                )
+            ),
+        )
+    ),
+    *(
+        (f"json.j.modes.*.{then}{old[6:]}", new and f"json.j.modes.*.{now}{new[6:]}", why, _JUDGE)
+        for then, now in (("comparison_of_means", "overall"), ("comparison_by_task", "by_task"))
+        for old, new, why, *commands in RENAMED
+        if commands == [_RUNS] and old.startswith("json.*.")
+    ),
+    ("json.j.modes.*.comparison_of_means", "json.j.modes.*.overall", "shorter", _JUDGE),
+    ("json.j.modes.*.comparison_by_task", "json.j.modes.*.by_task", "shorter", _JUDGE),
+]
 # (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
 ADDED: list[tuple] = [
+    *((f"json.j.{name}.*", _COMPARED, _JUDGE) for name in ("coverage", "modes.*.overall")),
+    *(
+        (f"{name}*", _COMPARED, _JUDGE)
+        for name in ("json.j.modes.*.by_task.", "files.", "figures.")
+    ),
     ("json.*.location", "an object", "trained: *"),
     ("figures.page*", "a page only with --save", "trained: bags, whole life"),
     ("figures.page*", "a page beside the figures", "trained: tagging, softmax, map"),
@@ -292,6 +373,14 @@ ADDED: list[tuple] = [
     ("json.*", "every selection has all keys", "select: *"),
     ("json.*", "every selection has all keys", "trained: bags, selected"),
     ("json.selected.*", "every selection has all keys", "trained: bags, whole life"),
+    *(
+        (f"json.{new}", "one type for both, settings beside what was counted", "vectors: svd*")
+        for new in (
+            *("*.results.*.method", "*.results.*.total", "*.headers*", "*.unknown", "svd*"),
+            *(f"*.results.*.{name}" for name in _NAMES),
+            "*.files.svd",
+        )
+    ),
     *(
         (f"json.*.pairs.*.{name}*", "one pair of runs and of items", _RUNS)
         for name in (
@@ -754,25 +843,22 @@ tune: command, halving
     $HALVED --method gp --state gp.json --json out/gp.json --details
     $HALVED --method random --state random.json --json out/random.json --details
 vectors: svd, similarity, analogies
-    vectors svd data/wikitext2/valid.txt --out out/svd.txt.gz --lower-case --min-count 60
-        --dimension 25 --processes 1 --json out/svd.json
-    vectors svd data/wikitext2/valid.txt --out svd.txt --lower-case --min-count 40 --dimension
-        30 --processes 1 --dynamic --subsample 1e-3 --delete --smoothing 1 --shift 2
-        --exponent 0 --add-contexts --seed 2 --json out/svd2.json
-    vectors similarity svd.txt data/wordsim/EN-WS-353-ALL.txt data/wordsim/EN-SIMLEX-999.txt
+    vectors svd data/wikitext2/valid.txt --output out/svd.txt.gz --lower-case --min-count 60
+        --dimension 25 --json out/svd.json
+    vectors similarity in/svd.txt data/wordsim/EN-WS-353-ALL.txt data/wordsim/EN-SIMLEX-999.txt
         data/wordsim/EN-MEN-TR-3k.txt --against $GLOVE --resamples 999 --json
         out/similarity.json
-    vectors similarity $GLOVE data/wordsim/EN-MEN-TR-3k.txt --missing zero --keep-case
+    vectors similarity $GLOVE data/wordsim/EN-MEN-TR-3k.txt --unknown zero --keep-case
         --resamples 99 --json out/zero.json
-    vectors analogies $GLOVE data/analogies/questions-words.txt --against svd.txt --resamples
+    vectors analogies $GLOVE data/analogies/questions-words.txt --against in/svd.txt --resamples
         499 --json out/analogies.json --details
 vectors: judge
     vectors judge in/a.txt in/b.txt training.epochs=2 data.max_widths=1
-        training.evaluation_batch_size=16 training.lanes=4 --data in/judged --seeds 5
-        --baseline in/b.txt --resamples 200 --json out/j.json --csv out/scores.csv --latex
-        out/t.tex --html out/page.html
-    compare out/scores.csv --json out/compared.json
-    vectors judge in/a.txt in/b.txt --data in/judged --modes fixed --dry-run
+        training.evaluation_batch_size=16 training.lanes=4 --data ner=in/judged/ner --data
+        sentiment=in/judged/sentiment --seeds 5 --baseline in/b.txt --json out/j.json --save
+        out/t.tex --save out/page.html
+    vectors judge in/a.txt in/b.txt --data ner=in/judged/ner --data
+        sentiment=in/judged/sentiment --modes fixed --dry-run
 about: configs
     configs --json out/configs.json
     configs moss2019/atae_small > out/atae.toml

@@ -1,7 +1,7 @@
 """How long does a PPMI-SVD baseline of 17 million tokens take, and in how much memory?
 
 Without --corpus, Zipf's law gives one: words k = 1, 2, ... of probability 1 / (k + 2.7), in lines
-of 25. Seconds by step, peak memory of the process and of the largest of its children, and the
+of 25. Seconds, peak memory of the process and of the largest of its children, and the
 size of the counts. The options are those of the verb, with its defaults otherwise.
 
     python benchmarks/vectors_svd.py --tokens 17000000 --window 2 --dimension 100
@@ -20,8 +20,7 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from jaxeval.vectors import baseline
-from jaxeval.vectors.counts import Windows
+from jaxeval.vectors import svd
 
 _LINE = 25  # tokens
 _TYPES = 300_000
@@ -30,13 +29,17 @@ _TYPES = 300_000
 def main() -> None:
     """Makes the vectors, prints one JSON line."""
     args = _arguments()
-    options = baseline.Options(
-        Windows(args.window), min_count=args.min_count, dimension=args.dimension
-    )
     with tempfile.TemporaryDirectory() as folder:
         path = args.corpus or _zipf(Path(folder, "corpus.txt"), args.tokens)
         begin = time.perf_counter()
-        summary = baseline.make(path, Path(folder, "v.txt"), options, args.processes)
+        summary = svd.make(
+            path,
+            Path(folder, "v.txt"),
+            window=args.window,
+            dimension=args.dimension,
+            min_count=args.min_count,
+            processes=args.processes,
+        )
         wall = time.perf_counter() - begin
     own, children = (
         resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
@@ -47,7 +50,6 @@ def main() -> None:
             {
                 "benchmark": "vectors_svd",
                 **summary._asdict(),
-                "seconds": {step: round(value, 1) for step, value in summary.seconds.items()},
                 "wall_seconds": round(wall, 1),
                 "cpu_seconds_with_corpus": round(cpu, 1),
                 "peak_mib": round(own.ru_maxrss / 1024),

@@ -38,10 +38,10 @@ def lap(last=[None]):
 _OURS = {
     "read": "from jaxeval.data import vectors\nlap()\nread = vectors.read(path)\nlap()\n",
     "analogies": """\
-from jaxeval.vectors import accuracy, lookup, questions as asking
-read, asked = lookup.read(path), asking.read(questions)
-for method in ("3CosAdd", "3CosMul"):
-    lap(); accuracy.answer(asked, read, method); lap(); lap.__defaults__[0][0] = None
+from jaxeval.vectors import analogies, scored
+read, asked = scored.read(path), analogies.read(questions)
+for method in analogies.METHODS:
+    lap(); analogies.answer(asked, read, method); lap(); lap.__defaults__[0][0] = None
 """,
 }
 _GENSIMS = {

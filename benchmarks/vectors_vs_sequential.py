@@ -37,10 +37,9 @@ import torch
 import vectors_agreement
 import vectors_pytorch
 
-from jaxeval import studies
-from jaxeval.judge import judging
+from jaxeval import judge, studies
 from jaxeval.population import host
-from jaxeval.vectors import judge_options
+from jaxeval.studies import cohorts
 
 FILES, DIMENSION = 4, 100
 
@@ -48,7 +47,7 @@ FILES, DIMENSION = 4, 100
 def main() -> None:
     """Measures and prints, a line a task and one of all."""
     arguments = _parser().parse_args()
-    data = judge_options.data_of(arguments.data, None)
+    data = dict(word.split("=", 1) for word in arguments.data)
     with tempfile.TemporaryDirectory() as folder:
         files = _vectors(Path(folder), data, arguments.changes, arguments.words)
         if arguments.commands:
@@ -89,7 +88,7 @@ def _vectors(folder: Path, data: dict[str, str], changes: Sequence[str], most: i
     """Files of drawn vectors of the words that most of the corpora have."""
     counts: collections.Counter[str] = collections.Counter()
     for task, path in data.items():
-        own = [*judge_options.changes_of(task, changes), "data.without_vector=own"]
+        own = [*judge.changes_of(changes, data)[task], "data.without_vector=own"]
         config: Any = studies.read(f"nayak2016/{task}_fixed", own, path)
         prepared = studies.prepare(config)
         counts.update(dict.fromkeys(prepared.data.table.folded, 1))
@@ -110,15 +109,15 @@ def _task(
 ) -> dict[str, float]:
     """Seconds of a member's epoch over its whole train set: ours, and each peer's."""
     seeds = [*range(1, arguments.seeds + 1)]
-    changes = judge_options.changes_of(task, arguments.changes)
-    plan = judging.plan(files, data, ["fixed"], seeds, changes)
-    (cohort,) = plan.cohorts()
+    changes = judge.changes_of(arguments.changes, data)
+    (entries,) = judge.plan({file: file for file in files}, data, ["fixed"], seeds, changes)
+    (cohort,) = cohorts.by_program(entries)
     whole = _steps(cohort.problem, cohort.members)
     count = whole if arguments.steps is None else min(arguments.steps, whole)
     population, compile_seconds = sentiment_vs_pytorch.cut_population(
         cohort.problem, cohort.members, count
     )
-    prepared = plan.entries[0].prepared
+    prepared = entries[0].prepared
     cores = jax.device_count()
     params = sentiment_vs_pytorch.params_of(population, cores)
     batches = [sentiment_vs_pytorch.batches_of(prepared, population, n) for n in range(cores)]
@@ -177,8 +176,8 @@ def _commands(
 ) -> None:
     """CPU seconds of whole commands; the compilation caches of both ways are empty at first."""
     data_flags = [f"--data={task}={path}" for task, path in data.items()]
-    judge = ["vectors", "judge", *files, *data_flags, "--modes", "fixed", *arguments.changes]
-    judged = _cpu_seconds([*judge, "--seeds", str(arguments.seeds)], folder / "judge")
+    words = ["vectors", "judge", *files, *data_flags, "--modes", "fixed", *arguments.changes]
+    judged = _cpu_seconds([*words, "--seeds", str(arguments.seeds)], folder / "judge")
     train_seconds = [
         _cpu_seconds(call, folder / "train") for call in _train_calls(files, data, arguments)
     ]
@@ -200,7 +199,7 @@ def _train_calls(
 ) -> Iterator[list[str]]:
     """So many calls a task, with other seeds."""
     for task, path in data.items():
-        changes = judge_options.changes_of(task, arguments.changes)
+        changes = judge.changes_of(arguments.changes, data)[task]
         for seed in range(1, arguments.commands + 1):
             flags = ["--data", path, "--seeds", f"{seed},", f"data.vectors={files[0]}"]
             yield ["train", f"nayak2016/{task}_fixed", *flags, *changes]

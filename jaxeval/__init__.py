@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jaxeval.comparisons import Comparison, ItemComparison
     from jaxeval.errors import JaxevalError
     from jaxeval.evaluate import evaluate
+    from jaxeval.judge import vectors_judge
     from jaxeval.neighbourhood import neighbourhood
     from jaxeval.noise import noise, noise_table
     from jaxeval.plan import plan, plan_items, plan_logs
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from jaxeval.sources import read_scores
     from jaxeval.sweep import sweep
     from jaxeval.train import train
+    from jaxeval.vectors.__main__ import vectors_analogies, vectors_similarity, vectors_svd
 
 __version__ = VERSION
 __all__ = [
@@ -69,6 +71,10 @@ __all__ = [
     "train",
     "tune",
     "tuning",
+    "vectors_analogies",
+    "vectors_judge",
+    "vectors_similarity",
+    "vectors_svd",
 ]
 _ROOMS = ("tuning",)
 _MODULES = {  # name -> where it is defined
@@ -87,6 +93,10 @@ _MODULES = {  # name -> where it is defined
     "Selection": "jaxeval.report.selection",
     "read_scores": "jaxeval.sources",
     "tune": "jaxeval.api.searching",
+    **dict.fromkeys(
+        ("vectors_analogies", "vectors_similarity", "vectors_svd"), "jaxeval.vectors.__main__"
+    ),
+    "vectors_judge": "jaxeval.judge",
     "JaxevalError": "jaxeval.errors",
 }
 

@@ -62,7 +62,7 @@ def ablation(
       quiet: without progress.
 
     Examples:
-      python -m jaxeval.ablation melis2018/enwik8_lstm_small \\\\
+      python -m jaxeval.ablation melis2018/enwik8_lstm_small \\
           --variants melis2018/ablations/small --data FILE --seeds 8
 
     Raises:

@@ -45,7 +45,7 @@ def noise(
     Args:
       config: TOML file or shipped name; absent: the embedded default.
       changes: change a config's key; key= unsets it.
-      by: the parts of the variance.
+      by: the parts of the variance: seed,repeat or split,seed.
       seeds: N for seeds 1 .. N, or a list such as 3,5,8.
       splits: random splits 1 .. N, by split,seed (6).
       repeats: runs of each seed (4; by split,seed 1, of each on each split).

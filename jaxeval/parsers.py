@@ -155,7 +155,8 @@ def _add(parser: argparse.ArgumentParser, of: Parameter, about: str) -> None:
             default=None if of.required else of.default,
             required=of.required,
             choices=of.choices or None,
-            metavar=None if of.choices else _METAVARS.get(of.kind, of.name.upper()),
+            # not {a,b}: a choice may hold a comma
+            metavar="|".join(of.choices) or _METAVARS.get(of.kind, of.name.upper()),
             help=about,
         )
 

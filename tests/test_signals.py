@@ -60,11 +60,11 @@ def test_a_hangup_that_is_ignored_ends_nothing() -> None:
 _COUNTING = """
 import itertools, time
 from jaxeval import cli
-from jaxeval.vectors import corpus
+from jaxeval.vectors import svd
 
 def main():
     try:
-        for _ in corpus.in_order(time.sleep, itertools.repeat(.02), 2):
+        for _ in svd.in_order(time.sleep, itertools.repeat(.02), 2):
             print("working", flush=True)
     finally:
         print("ended in order")

@@ -41,7 +41,9 @@ def _parser(verb: str) -> argparse.ArgumentParser:
     module = importlib.import_module(command.VERBS[verb][0])
     if not hasattr(module, "COMMANDS"):
         return module.parser()  # type: ignore[no-any-return]
-    return parsers.of_function(verb, module.COMMANDS[""], module.COMMANDS)
+    commands = module.COMMANDS
+    first = next(iter(commands))
+    return parsers.of_function(f"{verb} {first}".rstrip(), commands[first], commands)
 
 
 def test_the_table_names_every_verb() -> None:

@@ -1,24 +1,174 @@
-"""Answers to analogy questions: the word whose vector is nearest to b - a + c.
+"""Analogy questions: a is to b as c is to the word whose vector is nearest to b - a + c.
+
+A question is covered if a, b, c and one of its answers have a vector. Shares of the questions
+covered and of all can differ many times over, so both are given.
 
 Notation: Q questions, V candidate words, W words in questions, D vector size. Most questions share
 their words: with the cosines of W words to a block of candidates at hand [W, block], a question
 costs three rows of it, not a product of its own.
 """
 
-from collections.abc import Callable
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
 from concurrent import futures
-from typing import Literal
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from jaxeval import machine
+from jaxeval.data import text
+from jaxeval.errors import DataError
+from jaxeval.stats import resampled
+from jaxeval.stats.results import Interval
+from jaxeval.vectors import scored
+from jaxeval.vectors.scored import Lookup, Resampling, Scored
 
 Method = Literal["3CosAdd", "3CosMul"]
 METHODS: tuple[Method, ...] = ("3CosAdd", "3CosMul")
 _SMALL = 0.001  # of 3CosMul's denominator (Levy & Goldberg 2014, eq. 4)
+_SYNTACTIC = "gram"  # how names of Google's syntactic sections begin
 _CANDIDATES = 1024  # at a time
 _QUESTIONS = 128
 _MOST_COSINES = 1 << 22  # at a time
+
+
+class Unit(NamedTuple):
+    """A word and the words that answer it; the first of them is b where the word is a."""
+
+    section: int
+    word: str
+    answers: tuple[str, ...]
+
+
+class Questions(NamedTuple):
+    """Analogy questions, each of two units of one section: a is to b as c is to what?
+
+    Attributes:
+      groups: of each section: semantic or syntactic, or the folder.
+      units: sorted by section; fewer than questions.
+      first, second: [Q] unit of a and b, and of c and its answers.
+    """
+
+    name: str
+    sections: tuple[str, ...]
+    groups: tuple[str, ...]
+    units: tuple[Unit, ...]
+    first: np.ndarray
+    second: np.ndarray
+
+    @property
+    def strata(self) -> np.ndarray:
+        """The section of each unit."""
+        return np.array([unit.section for unit in self.units], np.int64)
+
+
+class Answered(NamedTuple):
+    """What one file covers and answers: [Q] bool each."""
+
+    covered: np.ndarray
+    right: np.ndarray
+
+
+class Accuracy(NamedTuple):
+    """Counts of questions."""
+
+    right: int
+    covered: int
+    total: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Score:
+    """Of one file; the interval is of the share of the questions covered."""
+
+    overall: Accuracy
+    interval: Interval | None
+    groups: Mapping[str, Accuracy]
+    sections: Mapping[str, Accuracy]
+
+    @property
+    def covered(self) -> int:
+        """Questions."""
+        return self.overall.covered
+
+
+def read(path: str | Path) -> Questions:
+    """The questions of a file like Google's (": section" lines, four words a line) or of BATS.
+
+    BATS is a folder of folders of files, each a section, a word, a tab and its answers, separated
+    by /, a line. Any two of its lines make two questions.
+
+    Raises:
+      DataError: a line that is neither, no question.
+    """
+    path = Path(path)
+    sections, groups, units, asked = (_bats if path.is_dir() else _google)(path)
+    if not asked:
+        raise DataError("no analogy question found; expected four words a line, or BATS", path)
+    order = sorted(range(len(units)), key=lambda unit: units[unit].section)
+    rank = np.argsort(order)
+    first, second = rank[np.array(asked, np.int64)].T
+    return Questions(
+        path.name, tuple(sections), tuple(groups), tuple(units[k] for k in order), first, second
+    )
+
+
+_Read = tuple[Sequence[str], Sequence[str], Sequence[Unit], Sequence[tuple[int, int]]]
+
+
+def _google(path: Path) -> _Read:
+    sections, units = dict[str, int](), dict[Unit, int]()  # a section may go on later
+    asked, now = [], -1
+    for number, line in enumerate(text.iterate_lines(path), 1):
+        fields = line.split()
+        if fields and fields[0].startswith(":"):
+            now = sections.setdefault(" ".join(fields).lstrip(": "), len(sections))
+        elif fields:
+            if len(fields) != 4 or now < 0:
+                message = f"expected ': section' or four words, found {len(fields)} words"
+                raise DataError(message, path, number)
+            a, b, c, d = fields
+            first, second = Unit(now, a, (b,)), Unit(now, c, (d,))
+            asked.append(
+                (units.setdefault(first, len(units)), units.setdefault(second, len(units)))
+            )
+    groups = ["syntactic" if name.startswith(_SYNTACTIC) else "semantic" for name in sections]
+    return [*sections], groups, [*units], asked
+
+
+def _bats(path: Path) -> _Read:
+    units, asked = list[Unit](), list[tuple[int, int]]()
+    files = sorted(path.glob("*/*.txt"))
+    for section, file in enumerate(files):
+        before = len(units)
+        for number, line in enumerate(text.iterate_lines(file), 1):
+            fields = line.split()
+            answers = tuple(answer for answer in fields[-1].split("/") if answer) if fields else ()
+            if fields and (len(fields) != 2 or not answers):
+                raise DataError("expected a word, a tab and answers separated by /", file, number)
+            if fields:
+                units.append(Unit(section, fields[0], answers))
+        asked += itertools.permutations(range(before, len(units)), 2)
+    return [f.stem for f in files], [f.parent.name for f in files], units, asked
+
+
+def answer(questions: Questions, vectors: Lookup, method: Method) -> Answered:
+    """Which questions a file covers and answers; all its words are candidates."""
+    words = vectors.rows(unit.word for unit in questions.units)
+    most = max(len(unit.answers) for unit in questions.units)
+    gold = np.full((len(words), most), -1)  # [units, most]
+    for row, unit in zip(gold, questions.units, strict=True):
+        row[: len(unit.answers)] = vectors.rows(unit.answers)
+    first, second = questions.first, questions.second
+    rows = np.stack([words[first], gold[first, 0], words[second]], axis=1)
+    covered = np.all(rows >= 0, axis=1) & np.any(gold[second] >= 0, axis=1)
+    right = np.zeros(covered.shape, bool)
+    if covered.any():
+        predicted = solve(vectors.unit, rows[covered], method)
+        right[covered] = (gold[second[covered]] == predicted[:, None]).any(axis=1)
+    return Answered(covered, right)
 
 
 def solve(unit: np.ndarray, triples: np.ndarray, method: Method) -> np.ndarray:
@@ -40,11 +190,16 @@ def solve(unit: np.ndarray, triples: np.ndarray, method: Method) -> np.ndarray:
     parts = [slice(k, k + _QUESTIONS) for k in range(0, len(triples), _QUESTIONS)]
     with futures.ThreadPoolExecutor(machine.cores()) as pool:
         for start in range(0, len(unit), width):
-            score = _scorer(unit[words] @ unit[start : start + width].T, method)
+            near = unit[words] @ unit[start : start + width].T
+            far = near
+            if method == "3CosMul":
+                near = (1 + near) / 2
+                far = 1 / (near + np.float32(_SMALL))
 
-            def improve(part: slice, start: int = start, score: Score = score) -> None:
-                scores = score(*where[part].T)
-                _exclude(scores, triples[part] - start)
+            def improve(
+                part: slice, start: int = start, near: np.ndarray = near, far: np.ndarray = far
+            ) -> None:
+                scores = _scores(near, far, method, where[part], triples[part] - start)
                 column = scores.argmax(axis=1)
                 highest = scores[np.arange(len(column)), column]
                 better = highest > best[part]
@@ -55,34 +210,62 @@ def solve(unit: np.ndarray, triples: np.ndarray, method: Method) -> np.ndarray:
     return answer
 
 
-Score = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+def _scores(
+    near: np.ndarray, far: np.ndarray, method: Method, asked: np.ndarray, columns: np.ndarray
+) -> np.ndarray:
+    """The scores [q, block] of candidates, -inf of a question's own words.
 
-
-def _scorer(cosines: np.ndarray, method: Method) -> Score:
-    """The scores [q, block] of questions with these a, b and c [q], rows of cosines [W, block]."""
+    Args:
+      near, far: [W, block] of what b and c add, and what a takes.
+      asked, columns: [q, 3] rows of a, b and c in these, and their columns, maybe outside.
+    """
+    a, b, c = asked.T
+    scores = near[b]
     if method == "3CosAdd":
-
-        def add(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-            scores = cosines[b]
-            scores -= cosines[a]
-            scores += cosines[c]
-            return scores
-
-        return add
-    similar = (1 + cosines) / 2
-    inverse = 1 / (similar + np.float32(_SMALL))
-
-    def multiply(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-        scores = similar[b]
-        scores *= similar[c]
-        scores *= inverse[a]
-        return scores
-
-    return multiply
-
-
-def _exclude(scores: np.ndarray, columns: np.ndarray) -> None:
-    """Takes the words of the questions [q, 3] out of the candidates [q, block]."""
+        scores -= far[a]
+        scores += near[c]
+    else:
+        scores *= near[c]
+        scores *= far[a]
     for column in columns.T:
         inside = np.flatnonzero((column >= 0) & (column < scores.shape[1]))
         scores[inside, column[inside]] = -np.inf
+    return np.asarray(scores)
+
+
+def evaluate(
+    questions: Questions,
+    method: Method,
+    answered: Mapping[str, Answered],
+    resampling: Resampling = Resampling(),  # noqa: B008 (a NamedTuple does not change)
+) -> Scored[Score]:
+    """Accuracies of every file, and differences of any two on questions that all files cover."""
+    first, second = questions.first, questions.second
+
+    def draws(names: Sequence[str], chosen: np.ndarray) -> np.ndarray:
+        right = np.stack([answered[name].right[chosen] for name in names])
+        units = np.concatenate([first[chosen], second[chosen]])
+        used, where = np.unique(units, return_inverse=True)
+        sides = np.split(where, 2)
+        return resampled.crossed_draws(
+            right, sides[0], sides[1], questions.strata[used], **resampling._asdict()
+        )
+
+    def share(name: str, chosen: np.ndarray) -> float | None:
+        return float(answered[name].right[chosen].mean()) if chosen.any() else None
+
+    def score(name: str, interval: Interval | None) -> Score:
+        def accuracy(part: np.ndarray) -> Accuracy:
+            right, covered = answered[name].right[part], answered[name].covered[part]
+            return Accuracy(int(right.sum()), int(covered.sum()), int(part.sum()))
+
+        section = questions.strata[first]
+        group = np.array(questions.groups)[section]
+        groups = {of: accuracy(group == of) for of in dict.fromkeys(questions.groups)}
+        sections = {of: accuracy(section == k) for k, of in enumerate(questions.sections)}
+        return Score(accuracy(section >= 0), interval, groups, sections)
+
+    covered = {name: of.covered for name, of in answered.items()}
+    resamples, seed = resampling
+    items = f"pairs of words within sections (pigeonhole), {resamples} resamples, seed {seed}"
+    return scored.compare(questions.name, method, covered, share, draws, score, items)

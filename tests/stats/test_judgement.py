@@ -1,192 +1,175 @@
-"""Vectors judged by scores that were made up: order, groups, reductions, what is left out."""
+"""Vectors judged by scores: relative error reduction, its limits and intervals; who is better."""
 
 import csv
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from jaxeval import stats
 from jaxeval.errors import DataError
-from jaxeval.report.judgement import data
 from jaxeval.stats import judgement
+from jaxeval.stats.judgement import Judgement
 from jaxeval.stats.rules import Rules
 
 RULES = Rules(resamples=200)
 MEANS = {"good": [0.9, 0.8], "like": [0.9, 0.8], "poor": [0.7, 0.4]}
 
 
-def _scores(seeds: int = 8, sd: float = 0.005) -> dict[str, dict[str, dict[int, float | None]]]:
+def test_limits_of_the_reduction() -> None:
+    """Dies if numerator or denominator is another: (s - b) / (1 - b)."""
+    s, b = np.array([[0.7], [1.0], [0.85], [0.0]]), np.array([[0.7], [0.7], [0.7], [0.9]])
+    estimates = [effect.estimate for effect in judgement.reductions(s, b)]
+    np.testing.assert_allclose(estimates, [0, 1, 0.5, -9, -7.5 / 4], atol=1e-12)
+    for scores, baseline, said in (
+        (s, b + (b == 0.9) * 0.1, r"the baseline makes no error \(score 1\)"),
+        (100 * s, b, "scores from 0 to 1"),
+        (s, b[:2], "as many tasks and seeds"),
+    ):
+        with pytest.raises(DataError, match=said):
+            judgement.reductions(scores, baseline)
+
+
+def test_the_mean_over_tasks_has_no_weights() -> None:
+    """Dies if tasks are weighted, or means over seeds are taken of reductions of single seeds."""
+    scores = np.array([[0.8, 0.9, 0.85, 0.83, 0.87], [0.5, 0.6, 0.7, 0.55, 0.65]])
+    baseline = np.array([[0.7, 0.8, 0.75, 0.76, 0.74], [0.6, 0.6, 0.6, 0.6, 0.6]])
+    *each, mean = judgement.reductions(scores, baseline)
+    expected = [(0.85 - 0.75) / 0.25, 0.0]
+    np.testing.assert_allclose([effect.estimate for effect in each], expected, atol=1e-12)
+    assert mean.estimate == pytest.approx(0.2)
+    for effect in (*each, mean):
+        assert effect.interval.low < effect.estimate < effect.interval.high
+    with pytest.raises(DataError, match="makes no error"):
+        judgement.reductions(scores, np.ones_like(scores))
+
+
+@pytest.mark.parametrize("seeds", [1, 4])
+def test_few_seeds_have_no_interval(seeds: int) -> None:
+    """Dies if so few seeds get an interval: of width zero, or one that covers too seldom."""
+    scores = np.random.default_rng(0).uniform(0.6, 0.9, (2, 2, seeds))
+    *each, mean = judgement.reductions(*scores)
+    for effect in (*each, mean):
+        assert np.isnan(effect.interval[:2]).all() and np.isfinite(effect.estimate)
+        assert effect.interval.method == "none: fewer than 5 seeds"
+
+
+def test_no_interval_goes_beyond_all_errors() -> None:
+    """Dies if the interval is of RER itself (to 1.05 here) rather than of the logarithm of what is
+    left, or a task without errors breaks the mean, or has an interval of width zero."""
+    baseline = np.full((2, 8), 0.7) + np.linspace(-0.1, 0.1, 8)
+    scores = np.array([[1.0, 1.0, 1.0, 1.0, 1.0, 0.95, 1.0, 0.8], [1.0] * 8])
+    *each, mean = judgement.reductions(scores, baseline)
+    for effect in (each[0], mean):
+        assert effect.interval.low < effect.estimate < effect.interval.high < 1
+    assert each[1].estimate == 1 and np.isnan(each[1].interval[:2]).all()
+    assert each[1].interval.absent == "no error is left"
+
+
+def test_standard_errors_are_those_of_leaving_seeds_out() -> None:
+    """Dies if an influence has another sign or scale: against the jackknife of many seeds."""
+    generator = np.random.default_rng(4)
+    common = generator.normal(size=400)
+    s = np.array([[0.8], [0.95]]) + 0.01 * (generator.normal(size=(2, 400)) + common)
+    b = np.array([[0.7], [0.9]]) + 0.02 * (generator.normal(size=(2, 400)) + common)
+
+    def logarithms(s: np.ndarray, b: np.ndarray) -> np.ndarray:
+        left = (1 - s.mean(axis=1)) / (1 - b.mean(axis=1))
+        return np.log([*left, left.mean()])
+
+    without = np.array(
+        [logarithms(np.delete(s, k, axis=1), np.delete(b, k, axis=1)) for k in range(400)]
+    )
+    jackknife = np.sqrt(399 / 400 * np.sum((without - without.mean(axis=0)) ** 2, axis=0))
+    *each, mean = judgement.reductions(s, b)
+    ends = np.array([effect.interval[:2] for effect in (*each, mean)])
+    halves = np.log((1 - ends[:, 0]) / (1 - ends[:, 1])) / 2
+    np.testing.assert_allclose(halves / stats.t.ppf(0.975, 399), jackknife, rtol=0.01)
+
+
+def _judge(changes: dict[str, np.ndarray] | None = None, perfect: int | None = None) -> Judgement:
+    """Three files on two tasks with eight seeds, against "poor".
+
+    Args:
+      changes: file -> what is added to its scores, [2, 8] or such.
+      perfect: task in which the baseline makes no error.
+    """
     draw = np.random.default_rng(3)
-    return {
-        name: {
-            task: {seed: float(mean + sd * draw.normal()) for seed in range(1, seeds + 1)}
-            for task, mean in zip(("ner", "pos"), means, strict=True)
-        }
+    scores = {
+        name: np.array([[of + 0.005 * draw.normal() for _ in range(8)] for of in means])
         for name, means in MEANS.items()
     }
+    for name, change in (changes or {}).items():
+        scores[name] = scores[name] + change
+    if perfect is not None:
+        scores["poor"][perfect] = 1.0
+    return judgement.judge("fixed", ["ner", "pos"], range(1, 9), scores, "poor", RULES)
 
 
-def test_what_differs_is_told_apart_and_the_rest_tied() -> None:
-    """Dies if files are ranked by noise, a verdict points the wrong way, or a task's verdict is
-    that of the mean."""
-    scores = _scores()
-    scores["like"]["pos"] = {seed: value - 0.05 for seed, value in scores["like"]["pos"].items()}
-    scores["like"]["ner"] = {seed: value + 0.05 for seed, value in scores["like"]["ner"].items()}
-    judged = judgement.judge("fixed", scores, RULES, "poor")
-    assert judged.vectors[2] == "poor" and judged.tasks == ("ner", "pos")
-    mean, ner, pos = judged.placed
-    assert mean.task == judgement.MEAN and {*map(frozenset, mean.groups)} == {
-        frozenset({"good", "like"}),
-        frozenset({"poor"}),
-    }
-    assert {*judgement.told_apart(judged)} == {("good", "poor"), ("like", "poor")}
-    assert ("like", "good") in judgement.told_apart(judged, "ner")
-    assert ("good", "like") in judgement.told_apart(judged, "pos")
-    assert (ner.groups[0], pos.groups[0]) == (("like",), ("good",))
-    assert mean.detectable is not None and 0 < mean.detectable < 0.05
-    np.testing.assert_allclose(
-        [effect.estimate for effect in judged.reductions["good"]],
-        [2 / 3, 2 / 3, 2 / 3],
-        atol=0.05,
-    )
-    assert {*judged.reductions} == {"good", "like"}
+def _better(judged: Judgement, task: str) -> set[tuple[str, str]]:
+    study = judged.overall if task == judgement.MEAN else judged.by_task
+    assert study is not None
+    pairs = [pair for pair in study.pairs if pair.data_set == task and pair.better]
+    return {pair.names if pair.better > 0 else pair.names[::-1] for pair in pairs}
 
 
-def test_no_file_is_better_by_a_mean_that_is_lower() -> None:
-    """Dies if nine of ten seeds call a file better whose mean one failed seed puts below."""
-    failed = [0.801 + 0.002 * k for k in range(9)] + [0.3]
-    steady = [0.790 + 0.001 * k for k in range(10)]
-    scores = {name: {"ner": dict(enumerate(of))} for name, of in (("f", failed), ("s", steady))}
-    judged = judgement.judge("fixed", scores, RULES)
-    assert judged.vectors == ("s", "f") and np.mean(failed) < np.mean(steady)
-    assert stats.brunner_munzel(failed, steady).p_value < 0.01
-    assert judgement.told_apart(judged) == judgement.told_apart(judged, "ner") == []
-    assert judgement.disagreeing(judged) == [("f", "s", ("mean",))]
-    assert judged.placed[0].groups == (("s", "f"),)
-    lines = " ".join(data.sentences(judged, RULES))
-    assert "Brunner-Munzel finds f's scores higher, but by the mean, s's are" in lines
-    assert "is better than" not in lines
+def test_who_is_better_by_the_mean_and_by_each_task() -> None:
+    """Dies if a verdict points the wrong way, or a task's verdict is that of the mean."""
+    judged = _judge({"like": np.array([[0.05], [-0.05]])})
+    assert [*judged.scores][2] == "poor" and judged.tasks == ("ner", "pos")
+    assert _better(judged, judgement.MEAN) == {("good", "poor"), ("like", "poor")}
+    assert ("like", "good") in _better(judged, "ner")
+    assert ("good", "like") in _better(judged, "pos")
+    reduced = judged.reductions["good"]
+    assert [*reduced] == ["ner", "pos", "mean"] and {*judged.reductions} == {"good", "like"}
+    estimates = [effect.estimate for effect in reduced.values()]
+    np.testing.assert_allclose(estimates, [2 / 3, 2 / 3, 2 / 3], atol=0.05)
+    assert estimates[2] == pytest.approx((estimates[0] + estimates[1]) / 2)
 
 
-def test_seeds_without_all_scores_are_left_out() -> None:
-    """Dies if a mean over tasks is of other seeds for one file than for another."""
-    scores = _scores()
-    del scores["poor"]["pos"][3]
-    judged = judgement.judge("fixed", scores, RULES)
-    assert judged.seeds == (1, 2, 4, 5, 6, 7, 8) and judged.reductions == {}
-    assert judged.scores["good"].shape == (2, 7)
-    assert judged.notes[1] == "seeds left out of all files, as one has no score: 3"
+def test_trainings_that_failed_are_counted() -> None:
+    """Dies if a failure goes unsaid, a mean over tasks is of fewer of them, or a reduction is of
+    other seeds for a file than for the baseline."""
+    failed = np.zeros((2, 8))
+    failed[1, 2:5] = np.nan
+    judged, whole = _judge({"good": failed}), _judge()
+    assert judged.overall is not None and judged.by_task is not None
+    for study, task in ((judged.overall, judgement.MEAN), (judged.by_task, "pos")):
+        assert study.failures is not None
+        assert study.failures.of("good", task) == (3, 5)
+        assert len(study.samples.by_data_set[task]["good"].scores) == 5
+    assert judged.reductions["like"]["ner"].n == (5,)
+    b, like = (whole.scores[name][0, [0, 1, 5, 6, 7]].mean() for name in ("poor", "like"))
+    assert judged.reductions["like"]["ner"].estimate == pytest.approx((like - b) / (1 - b))
+    every = _judge({"good": np.full((2, 8), np.nan)})
+    assert every.overall is None and every.reductions == {} and [*every.scores][2] == "good"
 
 
-def test_a_file_that_failed_is_not_called_better() -> None:
-    """Dies if the seeds that did not diverge make a file the better one, a failure is not told, or
-    what is better than a file that failed is no longer called so."""
-    scores = {name: dict(tasks) for name, tasks in _scores(12).items()}
-    whole = judgement.judge("fixed", scores, RULES)
-    assert {("good", "poor"), ("like", "poor")} == {*judgement.told_apart(whole)}
-    scores["good"]["pos"] = scores["good"]["pos"] | dict.fromkeys(range(1, 7))
-    judged = judgement.judge("fixed", scores, RULES)
-    assert judged.failed == {"good": {"pos": 6}} and judged.seeds == tuple(range(7, 13))
-    assert judged.notes[0].startswith(
-        "good: trainings without a score, as they diverged or failed"
-    )
-    assert "6 of 12 on pos; it is not called better there or by" in judged.notes[0]
-    assert judgement.told_apart(judged) == [("like", "poor")]
-    assert ("good", "poor") not in judgement.told_apart(judged, "pos")
-    assert ("good", "poor") in judgement.told_apart(judged, "ner")
-    assert any({"good", "poor"} <= {*group} for group in judged.placed[0].groups)
-    scores["poor"]["ner"] = scores["poor"]["ner"] | {12: None}
-    assert ("like", "poor") in judgement.told_apart(judgement.judge("fixed", scores, RULES))
+def test_a_task_without_errors_has_no_reduction() -> None:
+    """Dies if one task without errors takes the reductions of the others."""
+    reduced = _judge(perfect=1).reductions["good"]
+    assert [*reduced] == ["ner", "mean"] and reduced["ner"] == _judge().reductions["good"]["ner"]
+    assert reduced["mean"].estimate == reduced["ner"].estimate
 
 
-def test_a_seed_with_which_all_fail_is_told() -> None:
-    """Dies if a failure that all share goes unsaid, or that of every seed is not explained."""
-    alone = {"good": {"pos": {1: 0.8, 2: None}}}
-    judged = judgement.judge("fixed", alone, RULES)
-    assert judged.failed == {"good": {"pos": 1}} and judged.seeds == (1,)
-    assert judged.notes[0].endswith("1 of 2 on pos")  # nothing else could be called better
-    said = (
-        r"no seed .*; good: .*diverged or failed: 2 of 2 on pos; leave out the file, or the task "
-    )
-    with pytest.raises(DataError, match=f"{said}with --tasks$"):
-        judgement.judge("fixed", {"good": {"pos": {1: None, 2: None}}}, RULES)
-
-
-def test_documented_flags_undo_the_first_two_differences() -> None:
-    """Dies if the command that scores and pads as the original follows other differences."""
-    page = (Path(__file__).parents[2] / "docs/judging_vectors.md").read_text()
-    listed = page.split("Other than published, on purpose:")[1].split("The first two can be had")[
-        0
-    ]
-    first, second, *_ = [item.strip() for item in listed.split("\n* ")[1:]]
-    assert "last epoch" in first and second.startswith("padding is masked; entities are scored")
-
-
-def test_one_file_or_one_seed_is_shown_without_a_verdict() -> None:
-    """Dies if nothing to compare is an error, or a verdict comes from one score."""
-    alone = {"good": _scores()["good"]}
-    assert judgement.judge("fixed", alone, RULES).placed == ()
-    few = judgement.judge("fixed", _scores(seeds=1), RULES, "poor")
-    assert few.placed == () and np.isnan(few.reductions["good"][0].interval.low)
-    assert few.notes == ("fewer than 5 seeds: no interval of the error reductions",)
-    two = judgement.judge("fixed", _scores(seeds=2), RULES)
-    assert two.placed[0].groups == (two.vectors,)  # too few for a conclusion
-    assert two.placed[0].detectable is None
-
-
-def test_a_task_without_an_interval_is_named() -> None:
-    """Dies if a missing interval is not explained, or the other reductions lack theirs."""
-    scores = _scores()
-    for seed in scores["good"]["pos"]:
-        scores["good"]["pos"][seed] = 1.0
-    judged = judgement.judge("fixed", scores, RULES, "poor")
-    assert judged.notes == ("no error is left: no interval of the error reduction of good (pos)",)
-    missing = [np.isnan(effect.interval.low) for effect in judged.reductions["good"]]
-    assert missing == [task == "pos" for task in (*judged.reduced, "mean")]
-
-
-def test_what_cannot_be_judged_is_refused() -> None:
-    """Dies if a baseline that is not there, or without errors, gives a number, or one task without
-    errors takes the reductions of the others."""
-    with pytest.raises(DataError, match="no baseline 'svd' among good, like, poor"):
-        judgement.judge("fixed", _scores(), RULES, "svd")
-    scores = _scores()
-    for seed in scores["poor"]["pos"]:
-        scores["poor"]["pos"][seed] = 1.0
-    judged = judgement.judge("fixed", scores, RULES, "poor")
-    without = {name: {"ner": tasks["ner"]} for name, tasks in scores.items()}
-    expected = judgement.judge("fixed", without, RULES, "poor").reductions
-    assert judged.reduced == ("ner",) and judged.reductions == expected
-    assert judged.notes[-1] == (
-        "poor makes no error in pos: there is none to reduce; means of reductions are over ner"
-    )
-    scores["poor"]["ner"] = scores["poor"]["pos"]
-    judged = judgement.judge("fixed", scores, RULES, "poor")
-    assert judged.reductions == {} and judged.notes[-1].endswith("there is none to reduce")
-    for by_task in scores.values():
-        by_task["ner"] = {}
-    with pytest.raises(DataError, match="no seed with which all"):
-        judgement.judge("fixed", scores, RULES)
-
-
-@pytest.mark.parametrize(("mode", "head"), [("fixed", "Vectors fixed"), ("tuned", "Fine-tuned")])
-def test_documented_ties_are_those_of_the_scores(mode: str, head: str) -> None:
-    """Dies if a table of docs/judging_vectors.md has other tie groups than its scores."""
-    folder = Path(__file__).parents[2]
-    scores: dict[str, dict[str, dict[int, float | None]]] = {}
-    with (folder / "benchmarks/results/vectors_judged.csv").open() as table:
-        for row in csv.DictReader(table):
-            if row["mode"] == mode:
-                tasks = scores.setdefault(row["vectors"], {})
-                tasks.setdefault(row["dataset"], {})[int(row["seed"])] = float(row["score"])
-    page = (folder / "docs/judging_vectors.md").read_text().split(f"**{head}.**")[1]
-    rows = (line.strip("| ").split(" | ") for line in page.split("\n\n")[1].split("\n")[2:])
-    documented = {
-        row[0].split("`")[1] if "`" in row[0] else judgement.MEAN: {
-            frozenset(group.split(" = ")) for group in row[-1].split("; ")
-        }
-        for row in rows
-    }
-    placed = judgement.judge(mode, scores, RULES).placed
-    assert documented == {of.task: {*map(frozenset, of.groups)} for of in placed}
+@pytest.mark.parametrize(
+    ("mode", "reduced", "better"),
+    [
+        ("fixed", [-7.6, -25.8], {("svd", "glove"), ("svd", "random"), ("glove", "random")}),
+        ("tuned", [-0.5, -0.3], {("svd", "glove"), ("random", "glove")}),
+    ],
+)
+def test_documented_means(mode: str, reduced: list[float], better: set[tuple[str, str]]) -> None:
+    """Dies if the tables of docs/judging_vectors.md are not those of the scores."""
+    scores: dict[str, dict[str, list[float]]] = {}
+    path = Path(__file__).parents[2] / "benchmarks/results/vectors_judged.csv"
+    for row in csv.DictReader(path.read_text().splitlines()):
+        if row["mode"] == mode:
+            of_file = scores.setdefault(row["vectors"], {})
+            of_file.setdefault(row["dataset"], []).append(float(row["score"]))
+    arrays = {name: np.array([*of.values()]) for name, of in scores.items()}
+    tasks = [*next(iter(scores.values()))]
+    judged = judgement.judge(mode, tasks, range(1, 9), arrays, "svd", RULES)
+    found = [judged.reductions[name]["mean"].estimate for name in ("glove", "random")]
+    np.testing.assert_allclose(100 * np.array(found), reduced, atol=0.05)
+    assert _better(judged, judgement.MEAN) == better

@@ -1,16 +1,73 @@
-"""Analogies against a loop over all candidates."""
+"""Analogy questions read, and answered as a loop over all candidates answers them."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from jaxeval.vectors import accuracy, analogies
-from jaxeval.vectors.differences import Resampling
-from jaxeval.vectors.lookup import Lookup
-from jaxeval.vectors.questions import Questions
+from jaxeval.errors import DataError
+from jaxeval.vectors import analogies
+from jaxeval.vectors.analogies import Questions, Unit
+from jaxeval.vectors.scored import Lookup, Resampling
+
+GOOGLE = """\
+: capitals
+Athens Greece Oslo Norway
+Oslo Norway Athens Greece
+: gram1-plural
+cat cats dog dogs
+: capitals
+Paris France Oslo Norway
+"""
+WORDS = [f"{letter}{k}" for k in range(8) for letter in "ab"]
 
 
-def _unit(words: int, size: int, seed: int = 0) -> np.ndarray:
-    table = np.random.default_rng(seed).normal(size=(words, size))
+def _asked(of: Questions) -> list[tuple[str, str, str, tuple[str, ...]]]:
+    pairs = ((of.units[i], of.units[j]) for i, j in zip(of.first, of.second, strict=True))
+    return [(a.word, a.answers[0], c.word, c.answers) for a, c in pairs]
+
+
+def test_google_questions(tmp_path: Path) -> None:
+    """Dies if a section that goes on is a new one, or units are not sorted by their section."""
+    (tmp_path / "q").write_text(GOOGLE)
+    read = analogies.read(tmp_path / "q")
+    assert _asked(read)[1] == ("Oslo", "Norway", "Athens", ("Greece",))
+    assert _asked(read)[2:] == [
+        ("cat", "cats", "dog", ("dogs",)),
+        ("Paris", "France", "Oslo", ("Norway",)),
+    ]
+    assert read.sections == ("capitals", "gram1-plural") and len(read.units) == 5
+    assert read.groups == ("semantic", "syntactic")
+    assert read.second[3] == read.first[1] == read.second[0]  # Oslo, Norway
+    assert read.strata[read.first].tolist() == [0, 0, 1, 0] and (np.diff(read.strata) >= 0).all()
+
+
+def test_bats(tmp_path: Path) -> None:
+    """Dies if a line is asked of itself, or only the first answer is right."""
+    folder = tmp_path / "BATS" / "1_Inflectional"
+    folder.mkdir(parents=True)
+    (folder / "I01 [plural].txt").write_text("album\talbums\napp\tapps/applications\n\n")
+    (folder / "I02 [plural].txt").write_text("cat\tcats\r\ndog\tdogs\r\n")
+    (folder.parent / "metadata.json").write_text("{}")
+    read = analogies.read(tmp_path / "BATS")
+    assert _asked(read)[:2] == [
+        ("album", "albums", "app", ("apps", "applications")),
+        ("app", "apps", "album", ("albums",)),
+    ]
+    assert read.sections == ("I01 [plural]", "I02 [plural]") and len(read.first) == 4
+    assert read.groups == ("1_Inflectional",) * 2 and read.strata.tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("content", [": s\na b c\n", "a b c d\n", ": s\n"])
+def test_questions_refused(content: str, tmp_path: Path) -> None:
+    """Dies if three words, words before a section or no question at all are taken."""
+    (tmp_path / "q").write_text(content)
+    with pytest.raises(DataError, match="expected"):
+        analogies.read(tmp_path / "q")
+
+
+def _unit(words: int, size: int) -> np.ndarray:
+    table = np.random.default_rng(0).normal(size=(words, size))
     return (table / np.linalg.norm(table, axis=1, keepdims=True)).astype(np.float32)
 
 
@@ -34,45 +91,25 @@ def _loop(unit: np.ndarray, question: np.ndarray, method: str) -> int:
 def test_every_answer_is_the_loops(
     method: analogies.Method, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dies if a block's answer is not numbered from its start, or query words are candidates."""
+    """Dies if a block's answer is not numbered from its start, query words are candidates, or a
+    later block replaces an equal score."""
     monkeypatch.setattr(analogies, "_CANDIDATES", at_once)
     monkeypatch.setattr(analogies, "_QUESTIONS", 9)
     unit = _unit(60, 4)
     triples = np.random.default_rng(1).integers(0, 60, (50, 3))
     solved = analogies.solve(unit, triples, method)
     assert solved.tolist() == [_loop(unit, question, method) for question in triples]
+    twice = analogies.solve(np.concatenate([unit, unit]), triples, method)
+    same = twice == solved  # others answer with the second copy of a word of the question
+    assert same.any() and np.isin(twice[~same] - 60, triples[~same]).all()
 
 
-@pytest.mark.parametrize("method", analogies.METHODS)
-def test_the_first_of_equal_candidates(
-    method: analogies.Method, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a later block replaces an equal score: answers would depend on the block's size."""
-    unit = np.concatenate([_unit(6, 3)] * 3)
-    triples = np.array([[0, 1, 2], [3, 4, 5]])
-    whole = analogies.solve(unit, triples, method)
-    monkeypatch.setattr(analogies, "_CANDIDATES", 1)
-    np.testing.assert_array_equal(analogies.solve(unit, triples, method), whole)
-
-
-def _questions() -> Questions:
+def _questions(answers: str = "b{} other") -> Questions:
     """Four units a section, each with each; the words of unit k are ak and bk."""
-    triples, answers, section, first, second = [], [], [], [], []
-    for s in range(2):
-        for i in range(4 * s, 4 * s + 4):
-            for j in range(4 * s, 4 * s + 4):
-                if i != j:
-                    triples.append((f"a{i}", f"B{i}", f"a{j}"))
-                    answers.append((f"b{j}", "other"))
-                    section.append(s)
-                    first.append(i)
-                    second.append(j)
-    numbers = (np.array(values) for values in (section, first, second))
-    section, first, second = numbers
-    groups = ("semantic", "syntactic")
-    return Questions(
-        "q", triples, answers, section, ("s", "gram"), groups, first, second, section[::3]
-    )
+    units = [Unit(k // 4, f"a{k}", (*answers.format(k).split(),)) for k in range(8)]
+    pairs = [(i, j) for i in range(8) for j in range(8) if i != j and i // 4 == j // 4]
+    first, second = np.array(pairs).T
+    return Questions("q", ("s", "gram"), ("semantic", "syntactic"), tuple(units), first, second)
 
 
 def _lookup(words: list[str], seed: int) -> Lookup:
@@ -85,69 +122,49 @@ def _lookup(words: list[str], seed: int) -> Lookup:
     return Lookup({word: row for row, word in enumerate(words)}, unit)
 
 
-WORDS = [f"{letter}{k}" for k in range(8) for letter in "ab"]
-
-
 def test_accuracy_of_covered_and_of_all() -> None:
-    """Dies if questions without a vector count as covered, or answers but the first as wrong."""
-    questions = _questions()
-    words = [word for word in WORDS if word != "b2"]
-    answered = accuracy.answer(questions, _lookup(words, 0), "3CosAdd")
-    missing = [
-        ("b2" in (b.lower(), *d))
-        for (_, b, _), d in zip(questions.asked, questions.answers, strict=True)
-    ]
-    np.testing.assert_array_equal(answered.covered, ~np.array(missing))
-    result = accuracy.evaluate(questions, "3CosAdd", {"v": answered}, Resampling(99))
-    score = result.scores["v"]
+    """Dies if questions without a vector count as covered, or of a section as another's."""
+    questions = _questions("B{} other")
+    answered = analogies.answer(
+        questions, _lookup([word for word in WORDS if word != "b2"], 0), "3CosAdd"
+    )
+    missing = (questions.first == 2) | (questions.second == 2)
+    np.testing.assert_array_equal(answered.covered, ~missing)
+    score = analogies.evaluate(questions, "3CosAdd", {"v": answered}, Resampling(99)).scores["v"]
     assert score.overall == (answered.right.sum(), 24 - 6, 24)
     assert score.groups["syntactic"] == score.sections["gram"]
-    assert sum(part.right for part in score.sections.values()) == score.overall.right > 6
-    assert score.overall.of_covered == score.overall.right / 18
+    assert score.sections["s"] == (answered.right[:12].sum(), 6, 12)
+    assert score.sections["gram"].right == score.overall.right - score.sections["s"].right > 3
     assert score.interval is not None
-    assert score.interval.low <= score.overall.of_covered <= score.interval.high
+    assert score.interval.low <= score.overall.right / 18 <= score.interval.high
 
 
 def test_any_answer_is_right() -> None:
     """Dies if only the first of several answers counts."""
-    questions, vectors = _questions(), _lookup(WORDS, 0)
-    right = accuracy.answer(questions, vectors, "3CosAdd").right
-    swapped = questions._replace(answers=[("other", *words) for words in questions.answers])
-    np.testing.assert_array_equal(accuracy.answer(swapped, vectors, "3CosAdd").right, right)
+    vectors = _lookup(WORDS, 0)
+    right = analogies.answer(_questions(), vectors, "3CosAdd").right
+    only = [unit._replace(answers=unit.answers[:1]) for unit in _questions().units]
+    np.testing.assert_array_equal(
+        analogies.answer(_questions()._replace(units=tuple(only)), vectors, "3CosAdd").right, right
+    )
+    more = [unit._replace(answers=(unit.answers[0], *WORDS)) for unit in _questions().units]
+    assert analogies.answer(
+        _questions()._replace(units=tuple(more)), vectors, "3CosAdd"
+    ).right.all()
 
 
 def test_files_are_compared_on_what_all_cover() -> None:
-    """Dies if shares of different questions are subtracted."""
+    """Dies if shares of different questions are subtracted, or a file without any question takes
+    the others' differences away."""
     questions = _questions()
-    files = {"a": _lookup(WORDS[:-1], 0), "b": _lookup(WORDS[2:], 1)}
-    answered = {name: accuracy.answer(questions, file, "3CosMul") for name, file in files.items()}
-    result = accuracy.evaluate(questions, "3CosMul", answered, Resampling(99))
+    files = {"none": Lookup({}, np.ones((0, 1), np.float32))}
+    files |= {"a": _lookup(WORDS[:-1], 0), "b": _lookup(WORDS[2:], 1)}
+    answered = {name: analogies.answer(questions, of, "3CosMul") for name, of in files.items()}
+    result = analogies.evaluate(questions, "3CosMul", answered, Resampling(99))
     common = answered["a"].covered & answered["b"].covered
     shares = [answered[name].right[common].mean() for name in "ab"]
     [difference] = result.differences
     assert difference.effect.estimate == pytest.approx(shares[0] - shares[1])
-    assert difference.effect.n == (common.sum(),) and common.sum() == result.compared_on < 18
-
-
-def test_nothing_covered() -> None:
-    """Dies if a file without any of the words is an error."""
-    answered = accuracy.answer(_questions(), _lookup(["a90", "b90"], 0), "3CosAdd")
-    result = accuracy.evaluate(_questions(), "3CosAdd", {"v": answered, "w": answered})
-    assert result.scores["v"].overall == (0, 0, 24)
-    assert result.scores["v"].overall.of_covered is None and result.differences == ()
-
-
-def test_a_file_that_covers_nothing_is_left_out_of_the_differences() -> None:
-    """Dies if it takes the others' differences away, or goes unnamed."""
-    questions = _questions()
-    total = len(questions.asked)
-    right = np.random.default_rng(0).random((2, total)) < 0.5
-    answered = {
-        "none": accuracy.Answered(np.zeros(total, bool), np.zeros(total, bool)),
-        **{f"v{k}": accuracy.Answered(np.ones(total, bool), right[k]) for k in range(2)},
-    }
-    result = accuracy.evaluate(questions, "3CosAdd", answered, Resampling(99))
-    assert result.left_out == (("none", 0),) and result.compared_on == total
-    [difference] = result.differences
-    assert (difference.a, difference.b) == ("v0", "v1")
-    assert difference.effect.estimate == pytest.approx(right[0].mean() - right[1].mean())
+    assert difference.effect.n == (common.sum(),) and common.sum() < 18
+    assert result.scores["none"].overall == (0, 0, 24)
+    assert result.scores["none"].interval is None

@@ -1,17 +1,86 @@
-"""Correlations of cosines with people's scores."""
+"""Pairs of words read, words looked up, correlations of cosines with people's scores."""
+
+from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval.vectors import similarity
-from jaxeval.vectors.differences import Resampling
-from jaxeval.vectors.lookup import Lookup
-from jaxeval.vectors.pairs import Pairs
+from jaxeval.errors import DataError
+from jaxeval.vectors import scored, similarity
+from jaxeval.vectors.scored import Lookup, Resampling
+from jaxeval.vectors.similarity import Pairs, Unknown
 
 WORDS = [f"w{k}" for k in range(20)]
 GENERATOR = np.random.default_rng(0)
 QUICK = Resampling(99)
+
+
+@pytest.mark.parametrize(
+    ("content", "header"),
+    [
+        ("tiger\tcat\t7.35\nbook paper\tink\t7\nking\tqueen\t8.5\n", ""),
+        ("word1,word2,score\ntiger,cat,7.35\nbook paper,ink,7\nking,queen,8.5\n", "score"),
+        ("\t\t1-10 mean\ntiger\tcat\t7.35\nbook paper\tink\t7\nking\tqueen\t8.5\n", "mean"),
+        ("# M\n\ntiger\tcat\t7.35\tx\nbook paper\tink\t7\tx\nking\tqueen\t8.5\tx\n", ""),
+    ],
+)
+def test_pairs(content: str, header: str, tmp_path: Path) -> None:
+    """Dies if a header becomes a pair, or words with blanks are split where tabs separate."""
+    (tmp_path / "f.txt").write_text(content)
+    read = similarity.read(tmp_path / "f.txt")
+    assert read.name == "f.txt" and read.header.endswith(header)
+    assert read.first == ("tiger", "book paper", "king") and read.second == ("cat", "ink", "queen")
+    assert read.gold.tolist() == [7.35, 7, 8.5] and bool(read.header) == bool(header)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a b 1\nc d\n", ":2: .*and a score in column 3, found 2 columns"),
+        ("a b 1\nc d x\n", ":2: .*and a score in column 3, found 'x'"),
+        ("a b nan\nc d 1\n", ":1: .*found 'nan'"),
+        ("a\tb\t1,5\nc\td\t1\n", ":1: .*found '1,5'"),
+        ("a b 1_0\n", ":1: .*found '1_0'"),
+        ("king\tqueen\tO.5\nc\td\t1\n", r":1: .*'O\.5'; begin it with # if it is a header"),
+        ("king\tqueen\t%\n", ":1: .*found '%'; begin it with #"),
+        ("a,b,1\n,d,2\n", ":2: .*found an empty word"),
+        ("a b 1\nc d 2\n", "at least 3 pairs of words, found 2"),
+    ],
+)
+def test_pairs_refused(content: str, message: str, tmp_path: Path) -> None:
+    """Dies if damaged lines are skipped, or read as something else."""
+    (tmp_path / "f").write_text(content)
+    with pytest.raises(DataError, match=message):
+        similarity.read(tmp_path / "f")
+
+
+def test_the_score_may_stand_in_another_column(tmp_path: Path) -> None:
+    """Dies if SimLex-999 as published cannot be read."""
+    (tmp_path / "f").write_text("word1 word2 POS SimLex999\na b A 1\nc d N 2\ne f V 3\n")
+    assert similarity.read(tmp_path / "f", 4).gold.tolist() == [1, 2, 3]
+
+
+def test_words_are_looked_up_in_lower_case(tmp_path: Path) -> None:
+    """Dies if the later of two words that are equal in lower case counts, or stays a candidate."""
+    (tmp_path / "v").write_text("The 3 4\ncat 0 2\nTHE 1 0\nDog 5 12\n")
+    read = scored.read(tmp_path / "v")
+    assert read.index == {"the": 0, "cat": 1, "dog": 2}
+    np.testing.assert_allclose(read.unit, [[0.6, 0.8], [0, 1], [5 / 13, 12 / 13]], rtol=1e-6)
+    assert read.rows(["dog", "The", "x"]).tolist() == [2, 0, -1]
+    assert scored.read(tmp_path / "v", ["DOG", "cat"]).index == {"cat": 0, "dog": 1}
+    cased = scored.read(tmp_path / "v", ["THE", "dog"], lower_case=False)
+    assert cased.index == {"THE": 0} and cased.rows(["the"]).tolist() == [-1]
+
+
+def test_a_word_with_a_vector_of_zeros_has_none(tmp_path: Path) -> None:
+    """Dies if zeros become nan, hide the same word in another case, are not counted, or numbers
+    whose squares float32 does not hold count as zeros."""
+    (tmp_path / "v").write_text("A 0 0\nb 0 2\nc 0 0\na 3 0\nd 3e-25 4e-25\n")
+    read = scored.read(tmp_path / "v")
+    np.testing.assert_allclose(read.unit, [[0, 1], [1, 0], [0.6, 0.8]], rtol=1e-6)
+    assert read.zeros == 2 and read.rows(["a", "b", "c", "d"]).tolist() == [1, 0, -1, 2]
 
 
 def _vectors(words: list[str], seed: int) -> Lookup:
@@ -25,91 +94,65 @@ def _pairs(count: int = 40) -> Pairs:
     return Pairs("set", tuple(w.upper() for w in first), second, GENERATOR.normal(size=count))
 
 
-def _by_hand(pairs: Pairs, vectors: Lookup, missing: str) -> tuple[float, int]:
+def _by_hand(pairs: Pairs, vectors: Lookup, unknown: str) -> tuple[float, int]:
     values = []
     for a, b, gold in zip(pairs.first, pairs.second, pairs.gold, strict=True):
         rows = [vectors.index.get(word.lower()) for word in (a, b)]
         if None not in rows:
             values.append((float(vectors.unit[rows[0]] @ vectors.unit[rows[1]]), gold))
-        elif missing == "zero":
+        elif unknown == "zero":
             values.append((0.0, gold))
     return stats.spearmanr(*zip(*values, strict=True)).statistic, len(values)
 
 
-def test_both_rules_for_missing_words() -> None:
-    """Dies if the rules are swapped, or a missing word takes another word's vector."""
-    pairs, vectors = _pairs(), _vectors(WORDS[:15], 1)
-    rules = similarity.Rules(resampling=QUICK)
-    [result] = similarity.evaluate([pairs], {"v": vectors}, rules)
-    score = result.scores["v"]
-    skip, covered = _by_hand(pairs, vectors, "skip")
-    assert score.skip == pytest.approx(skip, abs=1e-6) and score.covered == covered < 40
-    assert score.zero == pytest.approx(_by_hand(pairs, vectors, "zero")[0], abs=1e-6)
-    assert result.differences == ()
-
-
-@pytest.mark.parametrize("missing", ["skip", "zero"])
-def test_differences_are_of_the_same_pairs(missing: similarity.Missing) -> None:
-    """Dies if each file is scored on the pairs that it covers itself."""
+@pytest.mark.parametrize("unknown", get_args(Unknown))
+def test_differences_are_of_the_same_pairs(unknown: Unknown) -> None:
+    """Dies if the rules are swapped, a missing word takes another's vector, each file is scored on
+    the pairs that it covers itself, or A - B is B - A."""
     pairs = _pairs()
     files = {"a": _vectors(WORDS[:17], 1), "b": _vectors(WORDS[3:], 2)}
-    rules = similarity.Rules(missing, resampling=QUICK)
-    [result] = similarity.evaluate([pairs], files, rules)
+    [result] = similarity.evaluate([pairs], files, unknown, QUICK)
+    for name, file in files.items():
+        skip, covered = _by_hand(pairs, file, "skip")
+        score = result.scores[name]
+        assert score.skip == pytest.approx(skip, abs=1e-6) and score.covered == covered < 40
+        assert score.zero == pytest.approx(_by_hand(pairs, file, "zero")[0], abs=1e-6)
+        rho = getattr(score, unknown)
+        assert score.interval is not None and score.interval.low < rho < score.interval.high
     both = {*WORDS[3:17]}
     keep = [
-        missing == "zero" or {a.lower(), b} <= both
+        unknown == "zero" or {a.lower(), b} <= both
         for a, b in zip(pairs.first, pairs.second, strict=True)
     ]
-    same = Pairs(
-        "same",
-        *(tuple(np.array(words)[keep]) for words in (pairs.first, pairs.second)),
-        pairs.gold[keep],
-    )
-    expected = _by_hand(same, files["a"], missing)[0] - _by_hand(same, files["b"], missing)[0]
+    words = (tuple(np.array(of)[keep]) for of in (pairs.first, pairs.second))
+    same = Pairs("same", *words, pairs.gold[keep])
+    expected = _by_hand(same, files["a"], unknown)[0] - _by_hand(same, files["b"], unknown)[0]
     [difference] = result.differences
     assert difference.effect.estimate == pytest.approx(expected, abs=1e-6)
-    assert result.compared_on == difference.effect.n[0] == sum(keep)
+    assert difference.effect.n[0] == sum(keep)
 
 
 def test_p_values_are_adjusted_over_all_sets() -> None:
     """Dies if each set is adjusted by itself."""
     files = {name: _vectors(WORDS, seed) for seed, name in enumerate("abc")}
-    results = similarity.evaluate([_pairs(), _pairs()], files, similarity.Rules(resampling=QUICK))
+    results = similarity.evaluate([_pairs(), _pairs()], files, resampling=QUICK)
     differences = [d for result in results for d in result.differences]
     assert len(differences) == 6
     least = min(differences, key=lambda d: d.test.p_value)
     assert least.p_adjusted == pytest.approx(min(1, 6 * least.test.p_value))
 
 
-def test_too_few_pairs_have_no_correlation() -> None:
-    """Dies if nothing in common is an error, or a correlation of nan."""
-    [result] = similarity.evaluate([_pairs()], {"v": _vectors(["x"], 1)})
-    assert result.scores["v"] == similarity.Score(0, None, None, None)
-
-
-@pytest.mark.parametrize("others", ["ab", "ba"])
-def test_a_badly_covered_file_is_left_out_of_the_differences(others: str) -> None:
-    """Dies if it takes the others' differences away, goes unnamed, or another is left out."""
-    pairs = _pairs()
-    files = {name: _vectors(WORDS[:15], seed) for seed, name in enumerate(others)}
-    [expected] = similarity.evaluate([pairs], files, similarity.Rules(resampling=QUICK))
-    bad = {"bad": _vectors(WORDS[:1], 3)}
-    [result] = similarity.evaluate([pairs], bad | files, similarity.Rules(resampling=QUICK))
+@pytest.mark.parametrize("unknown", get_args(Unknown))
+def test_a_file_without_a_score_is_not_compared(unknown: Unknown) -> None:
+    """Dies if it takes the others' differences away, or has one: too few pairs, equal cosines."""
+    pairs, files = _pairs(), {name: _vectors(WORDS[:15], seed) for seed, name in enumerate("ab")}
+    [expected] = similarity.evaluate([pairs], files, unknown, QUICK)
+    bad = {"none": Lookup({}, np.ones((0, 1), np.float32))}
+    if unknown == "skip":
+        bad["few"] = _vectors(WORDS[:1], 3)
+        bad["equal"] = Lookup(dict.fromkeys(WORDS, 0), np.ones((1, 1), np.float32))
+    [result] = similarity.evaluate([pairs], bad | files, unknown, QUICK)
     assert result.differences == expected.differences and len(result.differences) == 1
-    assert result.compared_on == expected.compared_on and not expected.left_out
-    [(file, compared_on)] = result.left_out
-    assert file == "bad" and compared_on == result.scores["bad"].covered < 3
-    [alone] = similarity.evaluate([pairs], {"a": files["a"]} | bad)
-    assert not alone.differences and alone.left_out[0].file == "bad"
-
-
-@pytest.mark.parametrize("missing", ["skip", "zero"])
-def test_a_file_of_equal_vectors_is_left_out(missing: similarity.Missing) -> None:
-    """Dies if the one that covers fewest is left out though it has a correlation."""
-    files = {name: _vectors(WORDS[:15], seed) for seed, name in enumerate("ab")}
-    equal = Lookup(dict.fromkeys(WORDS, 0), np.ones((1, 1), np.float32))
-    if missing == "zero":
-        equal = Lookup({}, np.ones((0, 1), np.float32))
-    rules = similarity.Rules(missing, resampling=QUICK)
-    [result] = similarity.evaluate([_pairs()], {"equal": equal} | files, rules)
-    assert [file for file, _ in result.left_out] == ["equal"] and len(result.differences) == 1
+    for name in bad:
+        score = result.scores[name]
+        assert getattr(score, unknown) is None and score.interval is None

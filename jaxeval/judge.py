@@ -1,0 +1,209 @@
+"""`jaxeval vectors judge`: what do small models make of word vectors?"""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from jaxeval import backend, parameters
+from jaxeval.errors import ConfigError, argument
+from jaxeval.parameters import Changes, Quiet, Seeds
+
+if TYPE_CHECKING:
+    from jaxeval import runs
+    from jaxeval.report.judgement import JudgedVectors, JudgePlan
+    from jaxeval.studies.cohorts import Entry
+
+TASKS = ("pos", "chunk", "ner", "sentiment", "questions", "nli")
+MODES = ("fixed", "tuned")
+_SET_BY = {
+    "name": "the file and the mode",
+    "data.vectors": "the files",
+    "model.words.trained": "the modes",
+}
+
+
+_RECORDED = ("experiment", "seed", "status", "epochs", "best_epoch", "dev", "test", "wall_seconds")
+
+
+@parameters.verb
+def vectors_judge(
+    *files: str | Path,
+    changes: Changes = (),
+    data: Mapping[str, str | Path] | None = None,
+    modes: Literal["both", "fixed", "tuned"] = "both",
+    baseline: str | Path | None = None,
+    seeds: Seeds = 8,
+    out: str | Path = "runs",
+    store: str | None = None,
+    dry_run: bool = False,
+    quiet: Quiet = False,
+) -> "JudgedVectors | JudgePlan":
+    """Judges files of word vectors by six tasks (Nayak, Angeli & Manning 2016).
+
+    Small models that read the vectors are trained with many seeds, vectors fixed and fine-tuned,
+    those of all files in one program: perceptrons over five words (pos, chunk, ner), LSTMs
+    (sentiment, questions), two LSTMs (nli); their configs are nayak2016/TASK_MODE. The same
+    command continues what was interrupted; further files train only what is new.
+
+    Args:
+      files: of vectors; key=value changes all configs, TASK:key=value those of a task.
+      changes: key -> value, of all configs, or TASK:key -> value.
+      data: TASK=PATH, the corpus of a task; may be repeated. These tasks are judged.
+      modes: vectors fixed, or fine-tuned.
+      baseline: one of the files, against which errors are reduced.
+      seeds: N for seeds 1 .. N, or a list such as 3,5,8.
+      out: the runs folder.
+      store: URL of a database instead of the folder's.
+      dry_run: say what would be trained, and stop.
+      quiet: without progress; signals are left alone.
+
+    Raises:
+      ConfigError, DataError, RunError: of a file, a corpus, a change, the folder.
+
+    Examples:
+      python -m jaxeval.vectors judge glove.txt svd.txt --data pos=EWT --data sentiment=SST
+      python -m jaxeval.vectors judge a.txt b.txt --data ner=DIR --baseline b.txt --modes fixed
+      python -m jaxeval.vectors judge a.txt --data nli=SNLI nli:data.source.format=auto
+    """
+    from jaxeval.vectors import scored
+
+    named, corpora = scored.named(files, "vectors"), _corpora(data)
+    against = None if baseline is None else _baseline(str(baseline), named)
+    own = changes_of(changes, corpora)
+    backend.prepare()
+    from jaxeval import observe
+    from jaxeval.report.judgement import JudgePlan
+    from jaxeval.studies import cohorts
+
+    each = parameters.numbers(seeds)
+    chosen = MODES if modes == "both" else (modes,)
+    groups = plan(named, corpora, chosen, each, own)
+    if dry_run:
+        return JudgePlan(named, [*_programs(groups)])
+    rows: list[runs.MemberRow] = []
+    for group in groups:  # the word tables of all files in a group lie on the device together
+        planned = cohorts.by_program(group)
+        rows += observe.train_cohorts(planned, Path(out), store, quiet=quiet)
+        del planned  # before the next ones are stacked
+    return _judged(named, [*itertools.chain(*groups)], rows, each, against)
+
+
+def _corpora(data: Mapping[str, str | Path] | None) -> dict[str, str]:
+    """Task -> where its corpus is, in the order of tasks."""
+    known = {task: str(path) for task, path in (data or {}).items()}
+    if not known or {*known} - {*TASKS}:
+        expected = f"expected TASK=PATH with one of {', '.join(TASKS)}"
+        found = f", got {', '.join(known)}" if known else ""
+        raise ConfigError(f"{argument('data')}: {expected}{found}")
+    return {task: known[task] for task in TASKS if task in known}
+
+
+def _baseline(baseline: str, named: Mapping[str, str]) -> str:
+    """The name of a baseline that is given by name or path."""
+    for name, path in named.items():
+        if baseline == name or Path(path).resolve() == Path(baseline).resolve():
+            return name
+    expected = f"expected one of {', '.join(named.values())}"
+    raise ConfigError(f"{argument('baseline', baseline)}: {expected}")
+
+
+def changes_of(changes: Changes, tasks: Mapping[str, str]) -> dict[str, list[str]]:
+    """Task -> the changes of its configs; ConfigError where one would make names untrue."""
+    found: dict[str, list[str]] = {task: [] for task in tasks}
+    for change in parameters.changed_keys(changes):
+        task, _, own = change.partition(":")
+        own = own if task in tasks else change
+        _refuse_set(own.partition("=")[0].strip())
+        for other in [task] if task in tasks else tasks:
+            found[other].append(own)
+    return found
+
+
+def _refuse_set(key: str) -> None:
+    if key in _SET_BY:
+        raise ConfigError(f"{key} cannot be changed: it is set by {_SET_BY[key]}")
+
+
+def plan(
+    named: Mapping[str, str],
+    corpora: Mapping[str, str],
+    modes: Sequence[str],
+    seeds: Sequence[int],
+    changes: Mapping[str, Sequence[str]],
+) -> "list[list[Entry]]":
+    """Members of each task in each mode, with all data and vectors read; nothing is trained.
+
+    Args:
+      named: files of vectors by name.
+      corpora: task -> path.
+      changes: task -> `key=value` each, of its configs.
+
+    Raises:
+      ConfigError, DataError: a file or corpus cannot be read, or a config not be trained.
+    """
+    from jaxeval import studies
+    from jaxeval.config import reading
+    from jaxeval.studies import cohorts, proposers, running
+
+    loader, groups = studies.Session().loader, []
+    for (task, corpus), mode in itertools.product(corpora.items(), modes):
+        trials = []
+        for name, path in named.items():
+            fixed = {"name": f"{name} {mode}", "data.vectors": path}
+            own = [f"{key}={reading.canonical(value)}" for key, value in fixed.items()]
+            config: Any = studies.read(f"nayak2016/{task}_{mode}", [*changes[task], *own], corpus)
+            if config.model.words.trained != (mode == "tuned"):  # by a change of the whole table
+                _refuse_set("model.words.trained")
+            trials += proposers.seeds_by_splits(config, seeds, vectors=name, task=task, mode=mode)
+        groups.append(cohorts.entries(trials, loader))
+        running.refuse_impossible(cohorts.by_program(groups[-1]))
+    return groups
+
+
+def _programs(groups: "Sequence[Sequence[Entry]]") -> Iterator[dict[str, object]]:
+    """What each compiled program would train; files with equal vectors are one."""
+    from jaxeval.studies import cohorts
+
+    for group in groups:
+        for cohort in cohorts.by_program(group):
+            labels = [entry.trial.labels for entry in cohort.entries]
+            yield {
+                "task": labels[0]["task"],
+                "mode": labels[0]["mode"],
+                "vectors": ", ".join(dict.fromkeys(label["vectors"] for label in labels)),
+                "members": len(cohort.members),
+                "word_tables_bytes": int(cohort.problem.corpus.shared["vectors"].nbytes),
+            }
+
+
+def _judged(
+    named: Mapping[str, str],
+    entries: "Sequence[Entry]",
+    rows: "Sequence[runs.MemberRow]",
+    seeds: Sequence[int],
+    baseline: str | None,
+) -> "JudgedVectors":
+    """Scores by file, task and seed, compared mode by mode."""
+    import numpy as np
+
+    from jaxeval.report.judgement import JudgedVectors
+    from jaxeval.stats import judgement
+
+    by_key = {(of.experiment, of.seed, of.split, of.repeat, of.hparams): of for of in rows}
+    metrics, coverage, trainings = dict[str, str](), dict[tuple[str, str], Any](), []
+    scores: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for entry in entries:
+        row, labels = by_key[entry.key], entry.trial.labels
+        mode, task, name = (labels[key] for key in ("mode", "task", "vectors"))
+        metrics[task] = entry.record.metric
+        coverage[name, task] = entry.prepared.source.findings.facts["vectors"]
+        fields = {field: getattr(row, field) for field in _RECORDED}
+        trainings.append({"mode": mode, "task": task, "vectors": name, **fields})
+        of_file = scores.setdefault(mode, {}).setdefault(name, {})
+        of_file.setdefault(task, []).append(np.nan if row.test is None else row.test)
+    judged = []
+    for mode, by_file in scores.items():
+        arrays = {name: np.array([*of.values()]) for name, of in by_file.items()}
+        judged.append(judgement.judge(mode, [*metrics], seeds, arrays, baseline))
+    return JudgedVectors(named, metrics, coverage, judged, trainings)

@@ -1,1 +1,0 @@
-"""`jaxeval vectors judge`: the part of the verb that trains."""

@@ -1,1 +1,0 @@
-"""A judgement of word vectors: terminal, JSON, tables to paste, figures, page."""

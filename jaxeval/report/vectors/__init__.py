@@ -1,1 +1,0 @@
-"""Word vectors judged by themselves: similarity and analogies in the terminal."""

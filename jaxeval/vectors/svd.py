@@ -1,0 +1,271 @@
+"""Word vectors of counts: positive pointwise mutual information, then a truncated SVD.
+
+As hyperwords has it (Levy, Goldberg & Dagan 2015, "Improving Distributional Similarity with
+Lessons Learned from Word Embeddings", TACL 3, sections 2 and 3), with the smoothing and the
+exponent that its authors recommend: rare words leave gaps, windows end with the line. A corpus is
+read in blocks of lines, which several processes count. Notation: V words, D dimensions.
+"""
+
+import functools
+import gzip
+import itertools
+import signal
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent import futures
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
+
+from jaxeval import files
+from jaxeval.data import text
+from jaxeval.errors import ConfigError, DataError, RunError, argument
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+_SMOOTHING = 0.75  # of the contexts' distribution (cds)
+_EXPONENT = 0.5  # of the singular values (eig)
+_EPSILON = np.finfo(np.float64).eps
+_BLOCK = 1 << 21  # bytes
+_LONGEST_WORD = 1 << 16  # bytes
+_AHEAD = 2  # blocks waiting for each process
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+class Counted(NamedTuple):
+    """What was counted: distinct pairs of word and context, those with positive association."""
+
+    tokens: int
+    words: int
+    pairs: int
+    positive: int
+
+
+def make(
+    corpus: str | Path,
+    output: str | Path,
+    *,
+    window: int = 2,
+    dimension: int = 100,
+    min_count: int = 100,
+    lower_case: bool = False,
+    processes: int = 1,
+) -> Counted:
+    """Writes the vectors of a corpus as word2vec's text, gzip where the name ends with .gz.
+
+    Raises:
+      DataError: the corpus cannot be read, or holds too little.
+      ConfigError: as many dimensions as words, or more.
+      RunError: the file cannot be written, or the SVD fails.
+    """
+    words, tokens = count_words(corpus, min_count, lower_case=lower_case, processes=processes)
+    if dimension >= len(words):
+        expected = f"fewer than the {len(words)} words that stand in {corpus} {min_count} times"
+        raise ConfigError(f"{argument('dimension', dimension)}: expected {expected}")
+    matrix = count_pairs(corpus, words, window, lower_case=lower_case, processes=processes)
+    associated = ppmi(matrix)
+    if not associated.nnz:
+        raise DataError("no pair has positive association; expected a larger corpus", corpus)
+    table = embed(associated, dimension)
+    _write(Path(output), words, table)
+    return Counted(tokens, len(words), matrix.nnz, associated.nnz)
+
+
+def blocks(path: str | Path, lower_case: bool = False) -> Iterator[str]:
+    """About two megabytes of a corpus at a time, plain or gzip.
+
+    Blocks end with a line; where a line is longer than a block (text8 is one line), with a word.
+
+    Raises:
+      DataError: no such file, damaged, not UTF-8, a word longer than 65,536 bytes.
+    """
+    left, ended = b"", False
+    with text.opened(path) as stream:
+        while not ended:
+            block = stream.read(_BLOCK)
+            left, ended = left + block, not block
+            end = len(left) if ended else left.rfind(b"\n") + 1 or left.rfind(b" ") + 1
+            if not end and len(left) > _LONGEST_WORD:
+                message = f"expected words of at most {_LONGEST_WORD} bytes; is this text?"
+                raise DataError(message, path)
+            decoded, left = text.decode_block(left[:end], path), left[end:]
+            yield decoded.lower() if lower_case else decoded
+
+
+def count_words(
+    path: str | Path, min_count: int, *, lower_case: bool = False, processes: int = 1
+) -> tuple[list[str], int]:
+    """Words, between blanks, that stand in a corpus `min_count` times or more, and its tokens.
+
+    The most frequent words come first, equal ones in code-point order.
+
+    Raises:
+      DataError: it cannot be read, or has no two such words.
+    """
+    totals: Counter[str] = Counter()
+    for counts in in_order(_counted, blocks(path, lower_case), processes):
+        totals.update(counts)
+    frequent = (word for word, n in totals.items() if n >= min_count)
+    words = sorted(frequent, key=lambda word: (-totals[word], word))
+    if len(words) < 2:
+        message = f"expected two words or more that stand in it {min_count} times, found "
+        raise DataError(f"{message}{len(words)}; give a lower {argument('min_count')}", path)
+    return words, totals.total()
+
+
+def _counted(block: str) -> Counter[str]:
+    return Counter(block.split())
+
+
+def count_pairs(
+    path: str | Path,
+    words: Sequence[str],
+    window: int,
+    *,
+    lower_case: bool = False,
+    processes: int = 1,
+) -> "sparse.csr_array":
+    """Counts [V, V] float64 of a word (row) with a context (column), `window` words away or less.
+
+    Raises:
+      DataError: the corpus cannot be read, or no two words are near one another.
+    """
+    index = {word: number for number, word in enumerate(words)}
+    task = functools.partial(_pairs, index=index, window=window)
+    sums: list[tuple[int, sparse.csr_array]] = []  # of 2^k blocks: few additions of large ones
+    for counts in in_order(task, blocks(path, lower_case), processes):
+        sums.append((1, counts))
+        while len(sums) > 1 and sums[-1][0] == sums[-2][0]:
+            (size, later), (_, earlier) = sums.pop(), sums.pop()
+            sums.append((2 * size, earlier + later))
+    whole = sums.pop()[1]
+    while sums:
+        whole = sums.pop()[1] + whole
+    if not whole.nnz:
+        raise DataError("no two words of the vocabulary stand near one another", path)
+    return whole
+
+
+def _pairs(block: str, index: Mapping[str, int], window: int) -> "sparse.csr_array":
+    """The counts [V, V] of a block."""
+    from scipy import sparse
+
+    lines = [line.split() for line in block.split("\n")]
+    total, size = sum(map(len, lines)), len(index)
+    tokens = np.fromiter((index.get(w, -1) for line in lines for w in line), np.int64, total)
+    line_of = np.repeat(np.arange(len(lines)), [len(line) for line in lines])
+    keys = [np.zeros(0, np.int64)]
+    for distance in range(1, window + 1):
+        left, right = tokens[:-distance], tokens[distance:]
+        near = (line_of[:-distance] == line_of[distance:]) & (left >= 0) & (right >= 0)
+        left, right = left[near], right[near]
+        keys += [left * size + right, right * size + left]
+    pairs, counts = np.unique(np.concatenate(keys), return_counts=True)
+    places = np.divmod(pairs, size)
+    return sparse.csr_array((counts.astype(np.float64), places), shape=(size, size))
+
+
+def in_order(function: Callable[[In], Out], items: Iterable[In], processes: int) -> Iterator[Out]:
+    """What a function gives for each item, in order, computed ahead in some processes."""
+    items = iter(items)
+    first = list(itertools.islice(items, 2))
+    items = itertools.chain(first, items)
+    if processes == 1 or len(first) < 2:
+        yield from map(function, items)
+        return
+    waiting: deque[futures.Future[Out]] = deque()
+    with _pool(processes) as pool:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > _AHEAD * processes:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _pool(processes: int) -> futures.ProcessPoolExecutor:
+    """Processes that SIGHUP does not reach: a terminal that is closed sends it to all of them, and
+    it is this one that ends the others."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
+    try:
+        pool = futures.ProcessPoolExecutor(processes, get_context("spawn"))
+        pool.submit(int)  # starts them, and multiprocessing's own, with this mask
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return pool
+
+
+def ppmi(counts: "sparse.csr_array") -> "sparse.csr_array":
+    """max(0, log[n_wc sum_c' n_c'^a / (n_w n_c^a)]) of the pairs that were counted, a = .75.
+
+    Args:
+      counts: [V, V] n_wc.
+    """
+    of_words, of_contexts = counts.sum(axis=1), counts.sum(axis=0) ** _SMOOTHING
+    matrix = counts.tocoo()
+    ratio = matrix.data / of_words[matrix.row] / of_contexts[matrix.col]
+    matrix.data = np.maximum(0, np.log(ratio * of_contexts[of_contexts > 0].sum()))
+    positive = matrix.tocsr()
+    positive.eliminate_zeros()
+    return positive
+
+
+def embed(matrix: "sparse.csr_array", dimension: int) -> np.ndarray:
+    """Vectors [V, D] float32 of length 1: U S^.5 of the truncated SVD of a matrix, by ARPACK.
+
+    A word without any positive association, or with words alone that these dimensions leave out,
+    gets a vector of zeros: what there is of it is rounding error, which has no direction. Each
+    column's largest number is positive.
+
+    Args:
+      matrix: [V, V], of no negative values.
+
+    Raises:
+      ConfigError: more dimensions than the rank of the matrix.
+      RunError: ARPACK fails.
+    """
+    from scipy.sparse import linalg
+
+    start = np.random.default_rng(0).standard_normal(min(matrix.shape))
+    try:
+        left, values, _ = linalg.svds(matrix, k=dimension, v0=start, solver="arpack")
+    except linalg.ArpackError as error:
+        reason = str(error).partition("\n")[0]
+        message = f"truncated SVD with {dimension} dimensions failed ({reason})"
+        raise RunError(f"{message}; expected a lower {argument('dimension')}") from None
+    # vectors of values that are 0 but for rounding are arbitrary (as numpy.linalg.matrix_rank)
+    rank = int(np.sum(values > _EPSILON * max(matrix.shape) * values.max()))
+    if rank < dimension:
+        expected = f"expected at most {rank}, the rank of the matrix, or a larger corpus"
+        raise ConfigError(f"{argument('dimension', dimension)}: {expected}")
+    order = np.argsort(-values, kind="stable")
+    left, values = left[:, order], values[order]
+    largest = np.take_along_axis(left, np.abs(left).argmax(axis=0)[None], axis=0)
+    left = left * np.where(largest < 0, -1.0, 1.0)
+    left[matrix.sum(axis=1) == 0] = 0  # of zeros but for rounding, which small values enlarge
+    table = left * values**_EXPONENT
+    rounding = _EPSILON * len(left) * values[0] / values  # of unit vectors
+    table[np.all(np.abs(left) <= rounding, axis=1)] = 0
+    length = np.linalg.norm(table, axis=1, keepdims=True)
+    return np.asarray(table / np.where(length > 0, length, 1), np.float32)
+
+
+def _write(path: Path, words: Sequence[str], table: np.ndarray) -> None:
+    """A header, then a word and its numbers a line: nine digits give back every float32."""
+
+    def lines() -> Iterator[bytes]:
+        yield f"{len(words)} {table.shape[1]}\n".encode()
+        form = " ".join(["%.9g"] * table.shape[1])
+        for word, row in zip(words, table.tolist(), strict=True):
+            yield f"{word} {form % tuple(row)}\n".encode()
+
+    with files.replacing(path, "wb") as raw:
+        if path.suffix == ".gz":
+            with gzip.GzipFile("", "wb", 6, raw, mtime=0) as stream:
+                stream.writelines(lines())
+        else:
+            raw.writelines(lines())
