@@ -99,9 +99,7 @@ def detected_on(board: Board, study: ItemStudy) -> str:
     if smallest is None:
         none = f"no difference, however large, could be shown at level {study.rules.alpha:g}"
         why = f"{none}, with so few runs or items" if never else ""
-        alike = (
-            "what is detected is not known, as two models differ by the same on all items"
-        )
+        alike = "what is detected is not known, as two models differ by the same on all items"
         return f"; {why or alike}" if never or unknown else ""
     scale = words.scale(study, board.data_set)
     seen = scale.difference(smallest) + " of the pair known best"

@@ -103,7 +103,8 @@ def _details_of_items(study: ItemStudy) -> Iterator[Block]:
     for board in [*([study.board] if study.board else []), *study.boards]:
         yield Heading(tables.title(board))
         yield tables.ranked(board, study)
-        yield from filter(None, [claims.detected_on(board, study).removeprefix("; ")])
+        seen = claims.detected_on(board, study).removeprefix("; ")
+        yield from [f"In this design {seen}."] if seen else []
     yield tables.sizes(study)
     yield tables.differences(study)
     for pair in study.overall:

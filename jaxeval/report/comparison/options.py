@@ -51,9 +51,9 @@ def blocks(
         yield "What the seed alone does: largest minus smallest score of a configuration."
         names = ("group", "configurations", "scores", "median", "95th percentile", "max")
         seeds = []
-        for of in effect:
-            numbers = (f"{value:.4f}" for value in (of.median, of.percentile_95, of.max))
-            seeds.append((_name(of), str(of.configurations), str(of.repeats), *numbers))
+        for seed in effect:
+            ends = (f"{value:.4f}" for value in (seed.median, seed.percentile_95, seed.max))
+            seeds.append((_name(seed), str(seed.configurations), str(seed.repeats), *ends))
         yield Table(names, seeds)
 
 

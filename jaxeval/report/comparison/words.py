@@ -139,9 +139,6 @@ def sizes(pairs: Sequence[Pair]) -> str:
     """8 runs each, 3 to 5 runs each, 10 splits: what the tests of pairs of whole runs rest on."""
     every = [pair.scores for pair in pairs if pair.scores]
     unit, by_pairs = every[0].unit, [of.by_pairs for of in every]
-    if len(every) == 1 and not by_pairs[0] and len({*every[0].n}) > 1:
-        few, most = sorted(every[0].n)
-        return f"{few} and {text.counted(most, unit)}"
     many = text.ranging(len(values) for of in every for values in of.compared)
     return f"{many} {unit}{'' if many == '1' else 's'}{'' if all(by_pairs) else ' each'}"
 
