@@ -34,6 +34,11 @@ def p_cell(value: float | None) -> str:
     return "-" if value is None else p_value(value).removeprefix("= ")
 
 
+def level(alpha: float) -> str:
+    """.05."""
+    return f"{alpha:g}".removeprefix("0")
+
+
 def confidence(interval: Interval) -> str:
     """What kind of interval it is: 95 % CI."""
     return f"{100 * interval.confidence:.3g} % CI"
@@ -76,12 +81,8 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 def ranging(counts: Iterable[int]) -> str:
     """3, or 3 to 5."""
-    return " to ".join(map(str, dict.fromkeys((min(every := [*counts]), max(every)))))
-
-
-def level(alpha: float) -> str:
-    """.05."""
-    return f"{alpha:g}".removeprefix("0")
+    every = [*counts]
+    return " to ".join(map(str, dict.fromkeys((min(every), max(every)))))
 
 
 def statuses(counts: Mapping[str, int]) -> str:
@@ -91,12 +92,9 @@ def statuses(counts: Mapping[str, int]) -> str:
 
 def unusable(scores: Sequence[Unusable], missing: Missing) -> str:
     """How many scores were unusable, and what became of them."""
-    done = "counted as 0" if missing == "zero" else "left out"
-    first = scores[0]
-    return (
-        f"{len(scores)} unusable scores {done}, the first in row {first.row}, column "
-        f"{first.column} ({first.what})"
-    )
+    done, first = "counted as 0" if missing == "zero" else "left out", scores[0]
+    where = f"row {first.row}, column {first.column} ({first.what})"
+    return f"{len(scores)} unusable scores {done}, the first in {where}"
 
 
 def versions() -> str:

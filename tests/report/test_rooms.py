@@ -9,7 +9,6 @@ PACKAGE = Path(report.__file__).parent
 ALLOWED = {"": set(), "comparison": set(), "sweep": set(), "selection": set(), "tuning": set()}
 ALLOWED["runs"] = {"sweep"}
 ALLOWED["judgement"] = {"comparison"}
-ALLOWED["vectors"] = set()
 
 
 def _imported(file: Path) -> set[str]:

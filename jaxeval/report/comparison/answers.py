@@ -104,11 +104,9 @@ def outcome(study: ItemStudy) -> str:
 
 def signs(pairs: Sequence[Pair]) -> standings.Shown:
     """Of each pair and data set the model that was shown to be better."""
-    found: dict[tuple[str, str], dict[str, int]] = {}
-    for pair in pairs:
-        sign = pair.shown if pair.higher_is_better else -pair.shown
-        found.setdefault(pair.names, {})[pair.data_set or ""] = sign
-    return found
+    return standings.signs(
+        (p.a, p.b, p.data_set or "", p.shown if p.higher_is_better else -p.shown) for p in pairs
+    )
 
 
 def order(study: RunStudy) -> list[str]:

@@ -70,7 +70,7 @@ def turned(pair: Pair) -> Pair:
         pair,
         a=pair.b,
         b=pair.a,
-        value=-pair.value,
+        value=0.0 - pair.value,  # never -0.0
         interval=_turned(pair.interval),
         shown=-pair.shown,
         effects=effects,

@@ -149,7 +149,7 @@ def test_figures_are_reproducible(tmp_path: Path) -> None:
     rows = runs.load(fill(tmp_path))
     first, second = (files.to_svg(figures.violins([rows]), "salt") for _ in range(2))
     assert first == second and first.startswith("<svg")
-    paths = [files.save(figures.scatter(rows), tmp_path / n, "f") for n in ("a", "b")]
+    paths = [files.save_all([figures.scatter(rows)], tmp_path / n) for n in ("a", "b")]
     assert [p.read_bytes() for p in paths[0]] == [p.read_bytes() for p in paths[1]]
 
 
