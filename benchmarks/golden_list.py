@@ -186,6 +186,26 @@ RENAMED: list[tuple] = [
         )
     ),
     *(
+        (f"json.*.{old}", f"json.*.{new}" if new else None, why, commands)
+        for commands in ("tune: *", "trained: bags, tuned*")
+        for old, new, why in (
+            ("best.mean", None, "the mean of its scores"),
+            ("retrained.optimism", None, "that of the setting that is taken is enough"),
+            ("retrained.optimism_of_taken.value", "retrained.optimism", "one optimism"),
+            ("retrained.optimism_of_taken.interval", "retrained.interval", "one optimism"),
+            ("retrained.optimism_of_taken.*", None, "known from the rest"),
+            ("retrained.optimism_of_taken", "retrained.optimism", "of no score: null"),
+            ("posterior.neighbourhood", "posterior.slices", "as the figure"),
+            ("best_so_far", None, "the figure has it"),
+            ("evaluations.*.scores", "evaluations.*.result.scores", "as in Python"),
+            ("evaluations.*.failure", "evaluations.*.result.failure", "as in Python"),
+            ("evaluations.*.stopped.0", "evaluations.*.result.stopped.epochs", "as in Python"),
+            ("evaluations.*.stopped.1", "evaluations.*.result.stopped.of", "as in Python"),
+            ("best.stopped.0", "best.stopped.epochs", "as in Python"),
+            ("best.stopped.1", "best.stopped.of", "as in Python"),
+        )
+    ),
+    *(
         (f"{before}.{then}", now and f"{after}.{now}", why, command)
         for before, after, command in (
             *(("json.*", "json.*", command) for command in _ITEMS),
@@ -355,6 +375,12 @@ RENAMED += [
 ]
 # (path now, reason[, pattern of commands]): new on purpose; here `*` is any text
 ADDED: list[tuple] = [
+    *(
+        (f"json.*.{path}", "all that is known, as in Python", commands)
+        for commands in ("tune: *", "trained: bags, tuned*")
+        for path in ("best.*", "config", "evaluations.*", "retrained.interval")
+    ),
+    ("figures.page*", "the page that --save writes", "tune: command, gp"),
     *((f"json.j.{name}.*", _COMPARED, _JUDGE) for name in ("coverage", "modes.*.overall")),
     *(
         (f"{name}*", _COMPARED, _JUDGE)
@@ -627,8 +653,8 @@ NAMES = {
     "LSTM": "--hyperparameters batch_size,learning_rate,dropout,scheduler,factor",
     "ORDER": "--space made/released.toml",
     "ASK": '"PYTHON in/ask.py {model} {split}" --json-field test.f1',
-    "TUNE": f'tune --space in/space.toml --command "{_TRAIN}" --retrain 3',
-    "HALVED": f'tune --space in/space.toml --command "{_TRAIN} steps=9" --halving 3 --steps 9 '
+    "TUNE": f'tune command "{_TRAIN}" --space in/space.toml --retrain 3',
+    "HALVED": f'tune command "{_TRAIN} steps=9" --space in/space.toml --halving 3 --steps 9 '
     "--trials 10",
     "GLOVE": "data/glove/glove.6B.100d.head.txt",
     "RATE": "training.optimiser.hyperparameters.learning_rate",
@@ -824,21 +850,20 @@ noise: of a table
         out/difference.json --details
     noise table in/crossed.csv --model A --precision .01 --json out/one.json --details
 tune: command, gp
-    $TUNE --state s.json --method gp --trials 14 --json out/j.json --details --html
-        out/page.html --figures out/f
+    $TUNE --state s.json --method gp --trials 14 --json out/j.json --details --save
+        out/page.html --save out/f
 tune: command, random
     $TUNE --state s.json --method random --trials 10 --json out/j.json --details
 tune: command, sobol
     $TUNE --state s.json --method sobol --trials 10 --json out/j.json --details --seeds 2
-tune: command, optuna:tpe
-    $TUNE --state s.json --method optuna:tpe --trials 12 --json out/j.json --details --enqueue
+tune: command, enqueued
+    $TUNE --state s.json --method random --trials 12 --json out/j.json --details --enqueue
         'rate=0.01 cell=gru'
 tune: command, resumed
     $TUNE --state s.json --method gp --trials 9 --seed 3 --json out/9.json
     $TUNE --state s.json --method gp --trials 12 --seed 3 --json out/12.json
-tune: command, adaptive seeds and stopping
+tune: command, adaptive seeds
     $TUNE --state a.json --seeds adaptive --trials 12 --json out/adaptive.json
-    $TUNE --state b.json --trials 20 --stop-below .5 --margin 10 --json out/stopped.json
 tune: command, halving
     $HALVED --method gp --state gp.json --json out/gp.json --details
     $HALVED --method random --state random.json --json out/random.json --details
@@ -951,7 +976,7 @@ trained: bags, selected
     runs export runs --curves --to out/curves.csv
 trained: bags, tuned
     tune $BAG --space in/bag_space.toml --trials 8 --parallel 4 --retrain 3 --json out/j.json
-        --details --figures out/f
+        --details --save out/f
     tune $BAG --space in/bag_space.toml --trials 10 --parallel 4 --retrain 3 --json
         out/more.json
     tune $BAG --space in/bag_space.toml --method random --seeds 2 --trials 4 --retrain 2

@@ -23,11 +23,7 @@ from tuner_problems import hartmann
 
 from jaxeval.space import space as spaces
 from jaxeval.tuning import encoding
-from jaxeval.tuning import halving as halvings
-from jaxeval.tuning import history as histories
-from jaxeval.tuning import search as searches
-from jaxeval.tuning.halving import Halving
-from jaxeval.tuning.history import History, Result, Stopped
+from jaxeval.tuning.history import Halving, History, Result, Stopped
 from jaxeval.tuning.search import Search
 
 EPOCHS, LANES, START, NOISE = 27, 9, 3.5, 0.03
@@ -93,18 +89,18 @@ def search(
     regrets: list[float] = []
     settings: list[int] = []
     while len(regrets) < len(worth):
-        free = LANES - len(histories.pending(history))
-        history, proposed = searches.ask(how, history, free)
+        free = LANES - len(history.pending)
+        history, proposed = how.ask(history, free)
         for evaluation in proposed:
             place = encoding.places(SPACE, [evaluation.values])[0]
             curves[evaluation.number] = Curve(place, direction, random)
-        running = [evaluation.number for evaluation in histories.pending(history)]
+        running = [evaluation.number for evaluation in history.pending]
         for n in running:
             curves[n].train()
         history = judged(halving, history, {n: curves[n] for n in running})
         spent += len(running)
         if spent >= worth[len(regrets)] * EPOCHS:
-            best = searches.best(how, history)
+            best = how.best(history)
             place = encoding.places(SPACE, [best.values])[0] if best else np.full(6, 0.5)
             regrets.append(hartmann(place))
             settings.append(len(history.evaluations))
@@ -120,9 +116,9 @@ def judged(halving: Halving | None, history: History, curves: dict[int, Curve]) 
             for n, curve in curves.items()
             if curve.epoch in halving.rungs(EPOCHS)[len(history.evaluations[n].rungs) :][:1]
         }
-        history = halvings.judge(halving, history, reached, ended)
+        history = halving.judged(history, reached, ended)
     for n in ended:
-        history = histories.tell(history, n, Result((curves[n].best,)))
+        history = history.told(n, Result((curves[n].best,)))
     return history
 
 

@@ -23,24 +23,31 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
+import tuner_optuna
 import tuner_problems
 import tuner_quality
 from tuner_problems import Problem, Values
 
 from jaxeval.space import space as spaces
-from jaxeval.tuning import history as histories
-from jaxeval.tuning import methods, threads
+from jaxeval.tuning import candidates, gp
+from jaxeval.tuning import search as searches
 from jaxeval.tuning.history import History, Result
 
 BBOB = ((3, 5), (6, 10), (12, 5), (17, 10), (22, 10), (23, 2))  # function, dimensions
 TABLES = {"blood_transfusion": "HPOBench", "car": "HPOBench", "cifar100": "NASBench201"}
 NAMES = [f"bbob{number}_{size}d" for number, size in BBOB]
 NAMES += ["optimiser", "pipeline", "noisy_rosenbrock", "noisy_levels", *TABLES]
-ENGINES: Mapping[str, methods.Name] = {"gp": "gp", "tpe": "optuna:tpe", "random": "random"}
+ENGINES: Mapping[str, Callable] = {
+    "gp": gp.propose,
+    "tpe": functools.partial(tuner_optuna.propose, sampler="tpe"),
+    "random": candidates.random,
+}
+# to take by
+METHODS: Mapping[str, searches.Method] = {"gp": "gp", "tpe": "random", "random": "random"}
 CONDITIONAL = ("optimiser", "pipeline")  # two and three levels deep
 MODES, TRIALS, SHARED = (1, 8), (50, 100), 8
 CRITERIA = ("evaluated", "taken")
@@ -168,27 +175,26 @@ def _noisy_levels() -> Problem:
 
 def run(problem: Problem, engine: str, seed: int, parallel: int) -> list[float]:
     """Regret of the best evaluated and of the taken setting, after each of TRIALS."""
-    method = methods.method(ENGINES[engine])
     random = np.random.default_rng([seed, parallel])
     history, best, told = History((), higher_is_better=False), math.inf, []
     for ended in range(1, TRIALS[-1] + 1):
-        while len(histories.pending(history)) < parallel:
+        while len(history.pending) < parallel:
             shared = len(history.evaluations) < SHARED
-            propose = methods.method("sobol").propose if shared else method.propose
-            with threads.one():
+            propose = candidates.sobol if shared else ENGINES[engine]
+            with searches.one_thread():
                 (values,) = propose(problem.space, history, 1, seed)
-            history = histories.propose(history, values, (0,))
-        waiting = histories.pending(history)
+            history = history.proposed(values, (0,))
+        waiting = history.pending
         chosen = waiting[int(random.integers(len(waiting)))]
         score = problem.observe(chosen.values, random)
         result = Result((score,)) if score is not None else Result(failure="diverged")
-        history = histories.tell(history, chosen.number, result)
+        history = history.told(chosen.number, result)
         best = min(best, problem.regret(chosen.values))
         if ended in TRIALS:
-            with threads.one():
-                taken = method.best(problem.space, history)
+            with searches.one_thread():
+                taken = searches.Search(problem.space, METHODS[engine]).best(history)
             assert taken is not None
-            told += [best, problem.regret(taken)]
+            told += [best, problem.regret(dict(taken.values))]
     return told
 
 

@@ -29,9 +29,8 @@ from scipy import special
 
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Space
-from jaxeval.tuning import encoding, gp, importance
+from jaxeval.tuning import encoding, gp, insight
 from jaxeval.tuning import history as histories
-from jaxeval.tuning import search as searches
 from jaxeval.tuning.history import History, Result
 from jaxeval.tuning.search import Search
 
@@ -129,7 +128,7 @@ def coverage(
         history = _searched(search, function, noise * spread, evaluations)
         indices = true_indices(function, space, history, noise * spread)
         begin = time.process_time()
-        rows = importance.importance(space, history, repetition)
+        rows = insight.importance(space, gp.fit(space, history), repetition)
         seconds += time.process_time() - begin
         for of in sorted(rows, key=lambda of: names.index(of.name)):
             first, total = (float(index[names.index(of.name)]) for index in indices)
@@ -166,11 +165,11 @@ def _searched(search: Search, function: Function, noise: float, evaluations: int
     random, history = np.random.default_rng([search.seed, 7]), History((), False)
     while len(history.evaluations) < evaluations:
         count = min(8, evaluations - len(history.evaluations))
-        history, proposed = searches.ask(search, history, count)
+        history, proposed = search.ask(history, count)
         for evaluation in proposed:
             row = encoding.places(search.space, [evaluation.values])
             score = float(function(row)[0] + noise * random.normal())
-            history = histories.tell(history, evaluation.number, Result((score,)))
+            history = history.told(evaluation.number, Result((score,)))
     return history
 
 
@@ -198,7 +197,7 @@ def true_indices(
         values: np.ndarray = -function(places)[:, None] + normal
         return np.interp(values, known, warped).mean(axis=1, keepdims=True)
 
-    first, total = importance.sobol_indices(mean_warped, len(space.parameters), [0], EXPONENT)
+    first, total = insight.sobol_indices(mean_warped, len(space.parameters), [0], EXPONENT)
     return first[:, 0], total[:, 0]
 
 

@@ -74,25 +74,25 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
     backend.prepare()
     from jaxeval import runs
     from jaxeval.space import space as spaces
-    from jaxeval.tune import configs, live, targets
-    from jaxeval.tuning.halving import Halving
-    from jaxeval.tuning.history import History
-    from jaxeval.tuning.search import Search
+    from jaxeval.tune import target as targets
+    from jaxeval.tune import training
+    from jaxeval.tuning.history import Halving, History
+    from jaxeval.tuning.search import End, Search, State
 
     begin = time.perf_counter()
     if args.how == "apart":
-        configs.shape_buckets_of = lambda *arguments: []
+        targets.Target.buckets = lambda *arguments: []  # type: ignore[method-assign]
     search = Search(spaces.read(SPACE), args.method, seed=1, halving=Halving(3))
-    saved = [History()]
+    state = State(History())
     with tempfile.TemporaryDirectory() as folder:
         _cut(Path(args.data), Path(folder), args.items)
         changes = [f"training.epochs={args.epochs}"]
         of = targets.target(CONFIG, changes, folder, search)
         with runs.open_store(Path(folder)) as store:
-            bounds = configs.Bounds(args.trials, args.parallel)
-            for _ in live.tune(of, search, saved[0], store, Path(folder), bounds, saved.append):
+            end = End(args.trials)
+            for _ in training.trained(of, search, state, store, Path(folder), end, args.parallel):
                 pass
-    ended = saved[-1].evaluations
+    ended = state.history.evaluations
     return {
         "settings": len(ended),
         "refilled": sum(e.joined is not None and e.joined[1] > 0 for e in ended),

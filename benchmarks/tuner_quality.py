@@ -32,13 +32,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
+import tuner_botorch
+import tuner_optuna
 import tuner_problems
 from tuner_problems import Problem
 
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
-from jaxeval.tuning import encoding, gp, sampling, with_botorch, with_optuna
-from jaxeval.tuning import history as histories
+from jaxeval.tuning import candidates, encoding, gp
 from jaxeval.tuning.history import History, Result
 
 RESAMPLES = 2000
@@ -83,16 +84,16 @@ def run(problem: Problem, engine: str, seed: int) -> np.ndarray:
     random = np.random.default_rng([seed, 1])
     history, regrets = History((), higher_is_better=False), []
     while len(regrets) < TRIALS:
-        while len(histories.pending(history)) < PARALLEL:
+        while len(history.pending) < PARALLEL:
             shared = len(history.evaluations) < SHARED
             propose = ENGINES["sobol" if shared else engine]
             (values,) = propose(problem.space, history, 1, seed)
-            history = histories.propose(history, values, (0,))
-        waiting = histories.pending(history)
+            history = history.proposed(values, (0,))
+        waiting = history.pending
         chosen = waiting[int(random.integers(len(waiting)))]
         score = problem.observe(chosen.values, random)
         result = Result((score,)) if score is not None else Result(failure="diverged")
-        history = histories.tell(history, chosen.number, result)
+        history = history.told(chosen.number, result)
         regrets.append(problem.regret(chosen.values))
     return np.minimum.accumulate(regrets)[EVERY - 1 :: EVERY]
 
@@ -221,11 +222,11 @@ def _smac(space: Space, history: History, count: int, seed: int) -> list[dict[st
 
 ENGINES: Mapping[str, Propose] = {
     "gp": gp.propose,
-    "random": sampling.random,
-    "sobol": sampling.sobol,
-    "optuna_gp": functools.partial(with_optuna.propose, sampler="gp"),
-    "optuna_tpe": functools.partial(with_optuna.propose, sampler="tpe"),
-    "botorch": with_botorch.propose,
+    "random": candidates.random,
+    "sobol": candidates.sobol,
+    "optuna_gp": functools.partial(tuner_optuna.propose, sampler="gp"),
+    "optuna_tpe": functools.partial(tuner_optuna.propose, sampler="tpe"),
+    "botorch": tuner_botorch.propose,
     "smac": _smac,
 }
 

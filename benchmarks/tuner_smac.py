@@ -18,8 +18,8 @@ from smac.runhistory import StatusType, TrialInfo, TrialValue
 
 from jaxeval.space.distributions import Choices, Distribution, Integer, LogUniform, Value
 from jaxeval.space.space import Parameter, Space
+from jaxeval.tuning import candidates
 from jaxeval.tuning import history as histories
-from jaxeval.tuning import sampling
 from jaxeval.tuning.history import Evaluation, History
 
 _ATTEMPTS = 20  # to propose a setting that is new
@@ -27,7 +27,7 @@ _searches: dict[tuple[int, int], "_Search"] = {}  # by the identity of the space
 
 
 def propose(space: Space, history: History, count: int, seed: int) -> list[dict[str, Value]]:
-    """The next settings; arguments and result as of `methods.Method.propose`."""
+    """The next settings; arguments and result as of `gp.propose`."""
     key = (id(space), seed)
     search = _searches.get(key)
     if search is None or len(search.told) > len(history.evaluations):
@@ -35,9 +35,9 @@ def propose(space: Space, history: History, count: int, seed: int) -> list[dict[
         search = _searches[key] = _Search(space, seed)
     proposed = []
     for _ in range(count):
-        values = search.ask(history) or sampling.random(space, history, 1, seed)[0]
+        values = search.ask(history) or candidates.random(space, history, 1, seed)[0]
         proposed.append(values)
-        history = histories.propose(history, values, ())
+        history = history.proposed(values, ())
     return proposed
 
 

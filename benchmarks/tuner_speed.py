@@ -18,7 +18,6 @@ import numpy as np
 import scipy
 
 from jaxeval.space import space as spaces
-from jaxeval.tuning import history as histories
 from jaxeval.tuning import search as searches
 from jaxeval.tuning.history import History, Result
 
@@ -43,7 +42,7 @@ def main() -> None:
     repeats = parser.parse_args().repeats
     for ended, running in SIZES:
         history = _history(ended, running)
-        searches.ask(_search(0), history, 8)
+        _search(0).ask(history, 8)
         wall, cpu = zip(*(_timed(history, seed) for seed in range(1, repeats + 1)), strict=True)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
@@ -71,14 +70,14 @@ def _history(ended: int, running: int) -> History:
     random, history = np.random.default_rng(0), History((), higher_is_better=False)
     for run in range(ended + running):
         values = spaces.draw(SPACE, 0, run)
-        history = histories.propose(history, values, (0,))
+        history = history.proposed(values, (0,))
         if run < ended:
             numbers = [
                 float(v) for name, v in values.items() if name not in ("learning_rate", "l2")
             ]
             score = 60 + 10 * (np.log10(float(values["learning_rate"])) + 2.5) ** 2
             score += 20 * sum((v - 0.4) ** 2 for v in numbers) + random.normal()
-            history = histories.tell(history, run, Result((float(score),)))
+            history = history.told(run, Result((float(score),)))
     return history
 
 
@@ -89,7 +88,7 @@ def _search(seed: int) -> searches.Search:
 def _timed(history: History, seed: int) -> tuple[float, float]:
     """Wall and CPU seconds of asking for eight settings."""
     wall, cpu = time.perf_counter(), time.process_time()
-    searches.ask(_search(seed), history, 8)
+    _search(seed).ask(history, 8)
     return time.perf_counter() - wall, time.process_time() - cpu
 
 

@@ -19,7 +19,6 @@ from jaxeval.version import VERSION
 if TYPE_CHECKING:
     from jaxeval import tuning
     from jaxeval.ablation import ablation
-    from jaxeval.api.searching import tune
     from jaxeval.compare import compare, compare_items, compare_logs, compare_options
     from jaxeval.comparisons import Comparison, ItemComparison
     from jaxeval.errors import JaxevalError
@@ -30,13 +29,15 @@ if TYPE_CHECKING:
     from jaxeval.plan import plan, plan_items, plan_logs
     from jaxeval.predict import predict
     from jaxeval.report.selection import Selection
-    from jaxeval.results import Runs, Tuned, load
+    from jaxeval.report.tuning import Tuned
+    from jaxeval.results import Runs, load
     from jaxeval.select.__main__ import select, select_table
     from jaxeval.select.commands import select_command, select_functions
     from jaxeval.sensitivity.__main__ import sensitivity
     from jaxeval.sources import read_scores
     from jaxeval.sweep import sweep
     from jaxeval.train import train
+    from jaxeval.tune.__main__ import tune, tune_command
     from jaxeval.vectors.__main__ import vectors_analogies, vectors_similarity, vectors_svd
 
 __version__ = VERSION
@@ -70,6 +71,7 @@ __all__ = [
     "sweep",
     "train",
     "tune",
+    "tune_command",
     "tuning",
     "vectors_analogies",
     "vectors_judge",
@@ -79,7 +81,7 @@ __all__ = [
 _ROOMS = ("tuning",)
 _MODULES = {  # name -> where it is defined
     **dict.fromkeys(("Comparison", "ItemComparison"), "jaxeval.comparisons"),
-    **dict.fromkeys(("Runs", "Tuned", "load"), "jaxeval.results"),
+    **dict.fromkeys(("Runs", "load"), "jaxeval.results"),
     **{verb: f"jaxeval.{verb}" for verb in ("evaluate", "predict", "sweep", "train")},
     **dict.fromkeys(
         ("compare", "compare_items", "compare_logs", "compare_options"), "jaxeval.compare"
@@ -91,8 +93,9 @@ _MODULES = {  # name -> where it is defined
     **dict.fromkeys(("select", "select_table"), "jaxeval.select.__main__"),
     **dict.fromkeys(("select_command", "select_functions"), "jaxeval.select.commands"),
     "Selection": "jaxeval.report.selection",
+    **dict.fromkeys(("tune", "tune_command"), "jaxeval.tune.__main__"),
+    "Tuned": "jaxeval.report.tuning",
     "read_scores": "jaxeval.sources",
-    "tune": "jaxeval.api.searching",
     **dict.fromkeys(
         ("vectors_analogies", "vectors_similarity", "vectors_svd"), "jaxeval.vectors.__main__"
     ),

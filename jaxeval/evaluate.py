@@ -17,8 +17,8 @@ from jaxeval.report.result import Result
 if TYPE_CHECKING:
     from jaxeval.config import reading
     from jaxeval.config.reading import Source
-    from jaxeval.studies import evaluation
-    from jaxeval.studies.evaluation import Condition
+    from jaxeval.studies import saved
+    from jaxeval.studies.saved import Condition
 
 _SEEDS = 8  # of a config
 
@@ -102,19 +102,19 @@ def evaluate(
     ways = _streams(streams), _temperature(temperature), means, samples or 20
     backend.prepare()
     from jaxeval import studies
-    from jaxeval.studies import cohorts, evaluation, proposers
+    from jaxeval.studies import cohorts, proposers, saved
 
     words = parameters.changed_keys(changes)
     source, numbers = config, _SEEDS if seeds is None else seeds
     if experiment is not None:
-        source, saved = _experiment(Path(out), experiment, config, words)
-        numbers = saved if seeds is None else seeds
+        source, found = _experiment(Path(out), experiment, config, words)
+        numbers = found if seeds is None else seeds
     whole = studies.read(source, words, None if data is None else str(data))
     _refuse_others(others, whole)
     trials = proposers.seeds_by_splits(whole, parameters.numbers(numbers))
     (cohort,) = cohorts.by_program(cohorts.entries(trials, studies.Session().loader))
-    models = evaluation.load(cohort, Path(out))
-    models = models if input is None else evaluation.on_file(models, str(input))
+    models = saved.load(cohort, Path(out))
+    models = models if input is None else saved.on_file(models, str(input))
     asked: Iterator[Condition | None] = iter([None])  # as in training
     if whole.task == "language":
         rate = 0.001 if dynamic_rate is None else dynamic_rate
@@ -123,7 +123,7 @@ def evaluate(
 
 
 def _scored(
-    models: "evaluation.Models",
+    models: "saved.Models",
     asked: "Iterator[Condition | None]",
     part: Literal["test", "dev"],
     input: str | Path | None,
@@ -131,17 +131,14 @@ def _scored(
 ) -> list[dict[str, Json]]:
     """The rows of all conditions, each of which is said as soon as it is known."""
     from jaxeval.report.runs import conditions
-    from jaxeval.studies import evaluation
+    from jaxeval.studies import saved
 
     rows: list[dict[str, Json]] = []
     for condition in asked:
         described = "as in training" if condition is None else str(condition)
         if not quiet:
             print(f"{described} ...", file=sys.stderr, flush=True)
-        if condition is None:
-            scores = evaluation.as_trained(models, part)
-        else:
-            scores = evaluation.scores(models, condition, part)
+        scores = saved.scores(models, condition, part)
         rows += _rows(models, scores, described, str(input or part))
         if not quiet:
             print(conditions.line(rows, described), file=sys.stderr, flush=True)
@@ -227,7 +224,7 @@ def _temperature(temperature: str | float | None) -> float | Literal["search"] |
 
 
 def _conditions(
-    models: "evaluation.Models",
+    models: "saved.Models",
     streams: list[int],
     temperature: float | Literal["search"] | None,
     means: Sequence[Any],
@@ -235,16 +232,16 @@ def _conditions(
     dynamic_rate: float | None,
 ) -> "Iterator[Condition | None]":
     """The plain evaluations first; then, in as many streams as the first, those asked for."""
-    from jaxeval.studies import evaluation
+    from jaxeval.studies import saved
     from jaxeval.tasks.language_evaluation import Averaging
 
     training = models.prepared.config.training
     streams = streams or sorted({1, training.batch_size})
     for rows in streams:
-        yield evaluation.Condition(rows)
-    first = evaluation.Condition(streams[0])
+        yield saved.Condition(rows)
+    first = saved.Condition(streams[0])
     if temperature == "search":
-        best = evaluation.best_temperature(models, training.evaluation_batch_size)
+        best = saved.best_temperature(models, training.evaluation_batch_size)
         yield first._replace(temperature=best)
     elif isinstance(temperature, float):
         yield first._replace(temperature=temperature)
@@ -255,7 +252,7 @@ def _conditions(
 
 
 def _rows(
-    models: "evaluation.Models", scores: "evaluation.Scores", condition: str, part: str
+    models: "saved.Models", scores: "saved.Scores", condition: str, part: str
 ) -> list[dict[str, Json]]:
     """The rows of a score table, one a member."""
     record = models.prepared.record

@@ -87,7 +87,7 @@ def noise(
     if crossed:
         trials = proposers.crossed(whole, numbers, range(1, each + 1), count)
     else:
-        trials = proposers.repeats(whole, numbers, count)
+        trials = proposers.crossed(whole, numbers, count=count)
     session = studies.Session()
     entries = cohorts.entries(trials, session.loader)
     first = entries[0].record

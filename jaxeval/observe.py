@@ -15,7 +15,7 @@ from jaxeval.report import render
 from jaxeval.report.runs import progress
 from jaxeval.report.sweep import plan
 from jaxeval.studies import cohorts, events, running, sweeps
-from jaxeval.studies.trial import Trial
+from jaxeval.studies.prepared import Trial
 
 _STOPPED = 128  # exit status, plus the number of the signal
 _SIGNALS = {

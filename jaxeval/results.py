@@ -17,11 +17,9 @@ from jaxeval.runs.records import MemberRow
 
 if TYPE_CHECKING:
     import pandas
-    from matplotlib.figure import Figure as Drawing
 
     from jaxeval.report.document import Document, Figure
     from jaxeval.report.runs.summary import ExperimentSummary
-    from jaxeval.report.tuning.as_json import Result as SearchResult
 
 Part = Literal["dev", "test"]
 
@@ -183,63 +181,3 @@ def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
         raise RunError(f"{database.shown(runs)}: no member has ended")
     found = Runs(tuple(rows), database.shown(runs), _url=str(runs))
     return found if experiment is None else found[experiment]
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class Tuned:
-    """What a search ended with.
-
-    Attributes:
-      tree: plain data, as `tune --json` writes it (docs/tuning.md).
-      path: of the config of the best setting; of a function its state, None where it has none.
-    """
-
-    tree: "SearchResult"
-    path: Path | None
-
-    @property
-    def values(self) -> dict[str, Json]:
-        """The best setting.
-
-        Raises:
-          RunError: no setting has a score.
-        """
-        best = self.tree["best"]
-        if best is None:
-            raise RunError(f"no setting has a score ({self.tree['reason']})")
-        return dict(best["values"])
-
-    def __repr__(self) -> str:
-        from jaxeval.report.tuning import terminal
-
-        return "\n".join([terminal.sentence(self.tree), *terminal.worth(self.tree)])
-
-    def _repr_html_(self) -> str:
-        from jaxeval.report import markup
-        from jaxeval.report.tuning import terminal
-
-        lines = [*terminal.losses(self.tree), *terminal.notes(self.tree)]
-        lines += terminal.worth(self.tree)
-        answer = markup.lines([terminal.sentence(self.tree)])
-        return answer + markup.table(*terminal.table(self.tree)) + markup.lines(lines)
-
-    def plot(self, name: str = "best_so_far") -> "Drawing":
-        """A figure: best_so_far, importance (of method gp), slices or parallel_coordinates.
-
-        Raises:
-          ConfigError: no such figure.
-          RunError: no setting has a score.
-        """
-        from jaxeval.report.tuning import figures
-
-        if self.tree["best"] is None:
-            raise RunError(f"plot: no setting has a score ({self.tree['reason']})")
-
-        drawn = {figure.name: figure.drawing for figure in figures.draw(self.tree)}
-        if name not in drawn:
-            raise ConfigError(f"plot: expected one of {', '.join(drawn)}, got {name!r}")
-        return drawn[name]
-
-    def to_dict(self) -> dict[str, object]:
-        """Plain data."""
-        return {**self.tree}

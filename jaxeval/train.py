@@ -106,11 +106,11 @@ def train(
 
 def _plan(trials: list) -> Plan:
     from jaxeval.config import listing
-    from jaxeval.studies import cohorts, plan, prepared, running
+    from jaxeval.studies import cohorts, memory, prepared, running
 
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
     running.refuse_impossible([cohort])
-    return Plan(plan.describe(cohort), listing.to_toml(cohort.config))
+    return Plan(memory.describe(cohort), listing.to_toml(cohort.config))
 
 
 COMMANDS: parsers.Commands = {"": train}

@@ -105,7 +105,7 @@ def test_what_no_machine_can_serve_is_refused(tmp_path: Path) -> None:
     """Dies if numbers that no machine can serve, or Python cannot read, are believed."""
     with pytest.raises(ConfigError, match=r"resamples: expected at most 1,000,000, found 99999"):
         Rules(resamples=99999999999)
-    with pytest.raises(ConfigError, match="expected at most 10000 values, got 1000000"):
+    with pytest.raises(ConfigError, match="expected a list of values, at most 10000, got"):
         distributions.parse({"choices": [*range(1_000_000)]}, "space.toml: a")
     path = tmp_path / "r.xml"
     term = f'<aspectTerm term="bar" polarity="positive" from="{"1" * 5000}" to="3"/>'

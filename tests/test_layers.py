@@ -29,7 +29,7 @@ ROOMS = [  # downstream only
 # what the verbs share
 OF_VERBS = {"observe", "results", "comparisons", "sources", "cli", "outputs", "parsers"}
 OF_ROOMS_VERBS = {("__main__.py",), ("options.py",)}
-API = {"__init__", "api"}  # of `import jaxeval`, which imports none of it before its first use
+API = {"__init__"}  # of `import jaxeval`, which imports none of it before its first use
 FOR_TESTS = {"testing"}  # of others
 VERBS = {
     *(
@@ -55,7 +55,7 @@ VERBS = {
         "configs",
         "__main__",
     ),
-    *("observe", "results", "api"),
+    *("observe", "results"),
 }
 _TRAINS = "vectors", "__main__.py"  # `vectors judge`
 HEAVY = {"jax", "flax", "optax"}
@@ -193,7 +193,6 @@ def test_verbs_share_what_imports_rooms_alone() -> None:
 def test_nothing_rests_on_the_api() -> None:
     """Dies if a room or a verb imports what is made of all of them."""
     assert [edge for edge in _edges() if edge[2] == "__init__"] == []
-    assert {edge[1] for edge in _edges() if edge[2] == "api"} == {"__init__"}
 
 
 def test_population_knows_nothing_of_language() -> None:

@@ -37,9 +37,10 @@ def test_of_configs_nothing_is_trained(folder: Path) -> None:
         paths.append(f"{epochs}.toml")
         Path(paths[-1]).write_text(f'name = "{epochs}"\n[training]\nepochs = {epochs}\n')
     Path("space.toml").write_text('[x]\nkey = "training.optimiser.clip_at"\nuniform = [1, 5]\n')
-    words = ["1.toml", "--space", "space.toml", "--stop-below", ".05", "--margin", "1"]
-    with pytest.raises(ConfigError, match=f"--margin 1: {_FRACTIONS}1 point is 0.01"):
-        tune.main(words)
+    words = ["1.toml", "--space", "space.toml", "--margin", "1"]
+    for more in ([], ["--dry-run"]):
+        with pytest.raises(ConfigError, match=f"--margin 1: {_FRACTIONS}1 point is 0.01"):
+            tune.main([*words, *more])
     assert not Path("runs").exists()
 
 

@@ -1,21 +1,31 @@
-"""`python -m jaxeval.tune`: commands, when a search ends, and what it shows."""
+"""`jaxeval tune command`: commands and functions, kill and resume, what it shows."""
 
 import json
+import math
 import shlex
+import signal
 import statistics
-import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from scipy import stats
 
-from jaxeval.errors import JaxevalError, RunError
-from jaxeval.report.tuning import figures
+import jaxeval
+from jaxeval.errors import ConfigError, JaxevalError
 from jaxeval.space import space as spaces
 from jaxeval.tune import __main__ as tune
-from jaxeval.tune import options
-from jaxeval.tuning import methods, posterior, saved
-from jaxeval.tuning.history import History
-from tests import tune_command
+from jaxeval.tuning import EvaluationFailed
+from tests import processes, tune_command
+
+RATE: Any = {"rate": {"log_uniform": [1e-4, 1.0]}}
+
+
+def _loss(values: Any) -> float:
+    return float((math.log10(values["rate"]) + 2) ** 2)
 
 
 def test_a_command_is_tuned(
@@ -30,112 +40,133 @@ def test_a_command_is_tuned(
     assert [e["values"] for e in tree["evaluations"]] == expected
     failed = sum(float(values["rate"]) > 0.5 for values in expected)
     assert tree["failures"] == {"exit code 1 (diverged)": failed} and failed
-    means = [statistics.fmean(e["scores"]) for e in tree["evaluations"] if "scores" in e]
-    assert tree["best"]["mean"] == max(means) == tree["best_so_far"][-1]
-    fresh = tree["retrained"]
-    assert len(fresh["scores"]["score"]) == 2 and fresh["optimism"]["seen"] == max(means)
-    assert tree["noise"] == pytest.approx(statistics.stdev(fresh["scores"]["score"]))
+    means = [np.mean(e["result"]["scores"]) for e in tree["evaluations"] if e["result"]["scores"]]
+    fresh = tree["retrained"]["scores"]["score"]
+    assert tree["best"]["scores"] == [max(means)] and len(fresh) == 2
+    assert tree["retrained"]["optimism"] == pytest.approx(max(means) - statistics.fmean(fresh))
+    assert tree["noise"] == pytest.approx(statistics.stdev(fresh)) and tree["noise_df"] == 1
     calls = (tmp_path / "calls").read_text().splitlines()
     assert len(calls) == 14 and len({call.split("seed=")[1] for call in calls}) == 14
     again = tune_command.json_of(capsys, words)
-    assert again["evaluations"] == tree["evaluations"] and again["retrained"] == fresh
+    assert again["evaluations"] == tree["evaluations"]
+    assert again["retrained"] == tree["retrained"]
     more = tune_command.json_of(capsys, [*words, "--trials", "14"])
     assert more["evaluations"][:12] == tree["evaluations"]
     assert len((tmp_path / "calls").read_text().splitlines()) - 14 in (2, 4)
 
 
+def test_a_killed_search_goes_on_with_the_same_proposals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if kill -9 loses a result or a proposal, or others are made instead; or if Ctrl-C ends
+    without a word."""
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    for folder in (whole, killed):
+        folder.mkdir()
+    more = ["--trials", "10", "--json", "out.json"]
+    monkeypatch.chdir(whole)
+    assert tune.main(tune_command.words(whole, *more)) == 0
+    monkeypatch.chdir(killed)
+    words = tune_command.words(killed, *more, seconds=0.1)
+
+    def known() -> int:
+        if not Path("tuning.json").exists():
+            return 0
+        each = json.loads(Path("tuning.json").read_text())["state"]["evaluations"]
+        return sum(e["result"] is not None for e in each)
+
+    for number, least in ((signal.SIGKILL, 3), (signal.SIGINT, 5)):
+        process = processes.start("jaxeval.tune.__main__", *words)
+        deadline = time.monotonic() + 60
+        while known() < least:
+            assert time.monotonic() < deadline and not process.ended()
+            time.sleep(0.02)
+        process.send(number)
+        ended = process.wait()
+        if number == signal.SIGINT:
+            assert ended.returncode == 130
+            assert ended.stderr.endswith("\nstopped; the same command continues from here\n")
+    assert known() < 10 and tune.main(words) == 0
+    a, b = (json.loads((folder / "out.json").read_text()) for folder in (whole, killed))
+    for key in ("evaluations", "best", "retrained"):
+        assert a[key] == b[key]
+
+
 def test_the_terminal_says_the_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    """Dies if table, failures, interval or optimism are not shown, or a figure loses a setting."""
+    """Dies if table, failures, interval or optimism are not shown, or progress is not."""
     monkeypatch.chdir(tmp_path)
     words = tune_command.words(tmp_path, "--trials", "8", "--json", "out.json")
     assert tune.main(words) == 0
-    shown = capsys.readouterr()
+    shown, tree = capsys.readouterr(), json.loads(Path("out.json").read_text())
     answer, *short = shown.out.strip().splitlines()
-    tree = json.loads((tmp_path / "out.json").read_text())
-    fresh = tree["retrained"]["parts"]["score"]
+    fresh = tree["retrained"]["scores"]["score"]
+    low, high = stats.t.interval(0.95, 1, np.mean(fresh), stats.sem(fresh))
     assert answer.startswith(f"Take setting {tree['best']['numbers'][0]}, the best mean of 8")
-    assert f"2 fresh seeds give score {fresh['mean']:.4g}, 95 % CI [" in answer
-    for said in ("failed: exit code 1 (diverged)", "rate ", "--details: noise"):
-        assert said in "\n".join(short)
-    assert "optimism of" not in shown.out
-    assert tune.main([*words, "--details"]) == 0
+    said = f"2 fresh seeds give score {np.mean(fresh):.4g}, 95 % CI [{low:.4g}, {high:.4g}]; "
+    assert said in answer and answer.endswith("was not tested.")
+    assert "failed: exit code 1 (diverged)" in shown.out and "--details" in short[-1]
+    assert "optimism of" not in shown.out and "8 of 8; best score" in shown.err
+    assert tune.main([*words, "--details", "--save", "page.html"]) == 0
     assert "optimism of" in capsys.readouterr().out
-    assert "\n1 of 8 settings, estimating the time left, then retraining; " in f"\n{shown.err}"
-    assert "8 of 8 settings, all have ended, then retraining; best score" in shown.err
-    drawn = {figure.name: figure for figure in figures.draw(tree)}
-    assert [*drawn] == ["best_so_far", "slices", "parallel_coordinates"]
-    scored = sum("scores" in evaluation for evaluation in tree["evaluations"])
-    assert len(drawn["parallel_coordinates"].rows) == scored < 8
-    assert [row[0] for row in drawn["slices"].rows].count("rate") == scored
+    page = Path("page.html").read_text()
+    assert page.count("<svg") == 3 and "<script" not in page and answer.split(":")[0] in page
 
 
-def test_a_search_ends_when_nothing_better_is_probable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    """Dies if the bound, the margin or the time is ignored, or the reason is not said."""
-    monkeypatch.chdir(tmp_path)
-    words = tune_command.words(
-        tmp_path, "--trials", "30", "--stop-below", "0.5", "--margin", "10", method="gp"
-    )
-    tree = tune_command.json_of(capsys, [*words, "--html", "page.html"])
-    assert "Importance" in Path("page.html").read_text() and tree["posterior"]["importance"]
-    assert tree["reason"] == "a setting that is better by more than 10 has probability 0.000"
-    assert tree["trials"] == 8 and tree["retrained"]["optimism"] is not None
-    more = tune_command.words(
-        tmp_path, "--trials", "30", "--seconds", "1e-9", "--state", "other.json"
-    )
-    with pytest.raises(JaxevalError, match="no setting has a score: the time is spent"):
-        tune.main(more)
-    with pytest.raises(JaxevalError, match="expected --method gp, which has a posterior"):
-        tune.main([*more, "--stop-below", "0.1"])
-
-
-@pytest.mark.parametrize("output", ["--json", "--html", "--figures"])
-def test_an_output_that_cannot_be_written_is_refused_before_the_search(
-    output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if hours are spent on what cannot be shown."""
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(RunError, match=r"train\.py/x: cannot be written"):
-        tune.main(tune_command.words(tmp_path, output, "train.py/x"))
-    assert not (tmp_path / "calls").exists() and not (tmp_path / "tuning.json").exists()
-
-
-def test_methods_are_those_that_there_are() -> None:
-    """Dies if the verb cannot ask for a method of the tuner."""
-    assert options.METHODS == methods.NAMES
-
-
-def test_without_a_seed_nothing_is_run_twice(
+def test_a_command_without_a_seed_is_run_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     """Dies if copies of one run count as fresh seeds, or get an interval of no width."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "s.toml").write_text("[x]\nuniform = [0, 1]\n")
-    words = ["--space", "s.toml", "--method", "random", "--trials", "2"]
+    Path("s.toml").write_text("[x]\nuniform = [0, 1]\n")
+    words = ["--space", "s.toml", "--method", "random", "--trials", "2", "--json", "out.json"]
     for more in (["--seeds", "2"], ["--seeds", "adaptive", "--method", "gp"], ["--retrain", "3"]):
-        with pytest.raises(JaxevalError, match=rf"{more[0]}: expected {{seed}} in --command"):
-            tune.main([*words, *more, "--command", "echo {x}"])
-    assert not (tmp_path / "tuning.json").exists()
-    assert (
-        tune.main([*words, "--command", "echo {x}", "--json", "a.json", "--html", "p.html"]) == 0
-    )
-    said = "not trained again (--command has no {seed}), so what it is worth is not known"
-    assert said in capsys.readouterr().out and said in (tmp_path / "p.html").read_text()
-    tree = json.loads((tmp_path / "a.json").read_text())
+        with pytest.raises(JaxevalError, match=r"echo \{x\}: expected \{seed\}"):
+            tune.main(["command", "echo {x}", *words, *more])
+    assert not Path("tuning.json").exists()
+    assert tune.main(["command", "echo {x}", *words]) == 0
+    assert "not trained again (it is not told a seed), so what" in capsys.readouterr().out
+    tree = json.loads(Path("out.json").read_text())
     assert tree["retrained"] is None and tree["seeded"] is False
-    deaf = ["--command", "sh -c 'echo {x}' {seed}", "--state", "b.json"]
-    assert tune.main([*words, *deaf, "--details", "--json", "b.json.out"]) == 0
+    assert tune.main(["command", "sh -c 'echo {x}' {seed}", "--state", "b", *words]) == 0
     shown = capsys.readouterr().out
     assert "8 fresh seeds give score 0.4944 each (do they depend on the seed?)" in shown
-    assert "CI" not in shown and "optimism of the search" in shown
-    tree = json.loads((tmp_path / "b.json.out").read_text())
-    fresh = tree["retrained"]
-    assert tree["noise"] is None and tree["noise_df"] == 0
-    assert fresh["parts"]["score"]["mean_interval"] is None
-    assert fresh["optimism"]["interval"] is None and fresh["optimism"]["value"] == 0
+    assert json.loads(Path("out.json").read_text())["noise"] is None and "CI" not in shown
+
+
+@pytest.mark.parametrize(
+    ("field", "flags", "best", "unit"),
+    [
+        ("nll", [], 0, "nats"),
+        ("nll", ["--no-lower-is-better"], -1, "nats"),
+        ("f1", [], -1, "fraction"),
+    ],
+)
+def test_the_field_of_a_score_says_direction_and_unit(
+    field: str,
+    flags: list[str],
+    best: int,
+    unit: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+) -> None:
+    """Dies if the worst of losses is taken, or intervals of an F1 pass 1."""
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text("[x]\nuniform = [0, 1]\n")
+    Path("train.sh").write_text(f'echo "{{\\"dev\\": {{\\"{field}\\": $1}}}}"\n')
+    words = ["command", "sh train.sh {x}", "--space", "s.toml", "--trials", "8"]
+    words += ["--json-field", f"dev.{field}", "--json", "out.json"]
+    assert tune.main([*words, *flags]) == 0
+    tree = json.loads(Path("out.json").read_text())
+    values = sorted(evaluation["values"]["x"] for evaluation in tree["evaluations"])
+    assert tree["best"]["values"]["x"] == values[best] and tree["unit"] == unit
+    (along,) = tree["posterior"]["slices"]
+    assert (max(along["high"]) <= 1.0) or unit != "fraction"
+    if unit == "fraction":
+        with pytest.raises(ConfigError, match="--margin 5: the scores are fractions"):
+            tune.main([*words, "--margin", "5"])
 
 
 def test_a_dry_run_shows_the_first_command_lines(
@@ -147,52 +178,111 @@ def test_a_dry_run_shows_the_first_command_lines(
     before = {*tmp_path.iterdir()}
     assert tune.main([*words, "--dry-run"]) == 0
     shown = [shlex.split(line) for line in capsys.readouterr().out.splitlines()]
-    assert tune_command.json_of(capsys, [*words, "--dry-run"]) == {"trials": 3, "first": shown}
     assert {*tmp_path.iterdir()} == before
     assert tune.main([*words, "--retrain", "0"]) == 0
     run = (tmp_path / "calls").read_text().splitlines()
     assert sorted(" ".join(line[2:]) for line in shown) == sorted(run) and len(run) == 3
 
 
-@pytest.mark.parametrize(("scale", "unit"), [("", "fraction"), (" * 100", "number")])
-def test_the_field_of_a_score_says_its_unit(
-    scale: str,
-    unit: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture,
+WRONG: list[tuple[list[str], str]] = [
+    (["--method", "sobol"], "holds a search with method random, not sobol"),
+    (["--seeds", "2"], "holds a search with seeds 1, not 2"),
+    (["--json-field", "f1"], "holds a search with json_field None, not f1"),
+    (["--lower-is-better"], "with scores of which higher is better, not lower"),
+    (["--halving", "3"], "--halving, --steps: expected both or neither"),
+    (["--state", "train.py"], "not the state of a search"),
+    (["--trials", "1000000", "--seeds", "3"], "--trials: expected at most"),
+    (["--seeds", "some"], "--seeds: expected a whole number from 1, or adaptive"),
+    (["--enqueue", "rat=0.01"], "--enqueue: rat: no such hyperparameter; did you mean rate"),
+    (["--enqueue", "rate"], "--enqueue: expected NAME=VALUE, got 'rate'"),
+    (["--space", "no_space.toml"], "no_space.toml: no such space file"),
+]
+
+
+def test_another_search_does_not_go_on_with_these_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    """Dies if intervals of a command's F1 pass 1, or an F1 in percent counts as a fraction."""
+    """Dies if a state file is continued by another search, or bad arguments are a traceback."""
     monkeypatch.chdir(tmp_path)
-    Path("s.toml").write_text("[x]\nuniform = [0, 1]\n")
-    line = f"import json, sys; x = float(sys.argv[1]); y = (1 - x**2 / 3){scale}\n"
-    Path("train.py").write_text(line + 'print(json.dumps({"dev": {"f1": y}}))\n')
-    command = f"{sys.executable} train.py {{x}} {{seed}}"
-    words = ["--space", "s.toml", "--trials", "8", "--retrain", "1", "--json", "out.json"]
-    assert tune.main([*words, "--command", command, "--json-field", "dev.f1"]) == 0
-    tree, shown = json.loads(Path("out.json").read_text()), capsys.readouterr()
-    assert tree["unit"] == unit and ("score (%)" in shown.out) is (unit == "fraction")
-    mean = tree["retrained"]["parts"]["score"]["mean"]
-    percent = f"{mean * 100:.2f}" if unit == "fraction" else f"{mean:.4g}"
-    assert f"fresh seed 1000001: {percent}\n" in shown.err
-    (of,) = tree["posterior"]["neighbourhood"]
-    assert (max(of["high"]) <= 1.0) is (unit == "fraction")
+    words = tune_command.words(tmp_path, "--trials", "3")
+    assert tune.main(words) == 0
+    before = (tmp_path / "tuning.json").read_text()
+    for more, message in WRONG:
+        with pytest.raises(JaxevalError, match=message):
+            tune.main([*words, *more])
+    assert (tmp_path / "tuning.json").read_text() == before
+    failing = ["command", "false {values} {seed}", "--space", "space.toml", "--state", "s"]
+    assert tune.main([*failing, "--trials", "2"]) == 2
+    shown = capsys.readouterr().out
+    assert "No setting has a score (all trials have ended)" in shown and "2 failed: exit" in shown
 
 
-def test_a_margin_of_0_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if --margin 0 is refused, or the metric's margin is taken instead."""
-    (tmp_path / "s.toml").write_text("[x]\nuniform = [0, 1]\n")
-    words = ["--space", str(tmp_path / "s.toml"), "--stop-below", "0.5"]
-    margins: list[float] = []
+def test_a_function_is_searched_and_evaluated_again(tmp_path: Path) -> None:
+    """Dies if a function does not get the seeds it asks for, a known setting is not first, or a
+    search that was stopped ends with other settings than one that was not."""
+    seen: list[tuple[float, int]] = []
 
-    def better(space: object, history: History, margin: float, seed: int) -> float:
-        margins.append(margin)
-        return 1.0
+    def noisy(values: Any, seed: int) -> float:
+        seen.append((values["rate"], seed))
+        if len(seen) == 3:
+            raise EvaluationFailed("no luck")
+        if len(seen) == after:
+            raise KeyboardInterrupt
+        return _loss(values) + seed / 1e6
 
-    monkeypatch.setattr(posterior, "probability_of_better", better)
-    for more in ([], ["--margin", "0"]):
-        args = tune.parser().parse_args([*words, *more])
-        of = options.search(args)
-        with saved.opened(tmp_path / "state.json", of, True, {}) as state:
-            options.stopper(options.end(args), of, state, margin=0.01)(History())
-    assert margins == [0.01, 0.0]
+    def run(state: Path | None) -> Any:
+        return jaxeval.tune_command(
+            noisy, space=RATE, trials=8, lower_is_better=True, retrain=3, state=state,
+            enqueue=[{"rate": 0.01}], quiet=True,
+        )  # fmt: skip
+
+    after = 99
+    whole = run(None)
+    assert seen[0] == (0.01, 1) and len(seen) == 11 and len({seed for _, seed in seen}) == 11
+    assert whole.failures == {"no luck": 1} and whole.values["rate"] == pytest.approx(0.01, rel=1)
+    assert [figure.name for figure in whole.document().figures()][1] == "importance"
+    seen.clear()
+    after = 6
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "s.json")
+    after = 99
+    assert run(tmp_path / "s.json").evaluations == whole.evaluations
+    for wrong, message in (
+        ({"seeds": 2}, "seed"), ({"halving": 3, "steps": 9}, "report"), ({"retrain": 1}, "seed")
+    ):  # fmt: skip
+        more: Any = {"space": RATE, "state": None, **wrong}
+        with pytest.raises(ConfigError, match=f"_loss: expected an argument {message}"):
+            jaxeval.tune_command(_loss, **more)
+
+
+def test_what_reports_is_stopped_early(tmp_path: Path) -> None:
+    """Dies if what halving stops runs to its end, its last score counts, or lines of JSON are not
+    heard before the command ends."""
+    steps: list[int] = []
+
+    def loss(values: Any, report: Callable[[int, float], bool]) -> float:
+        for step in range(1, 10):
+            if report(step, _loss(values) + 1 / step):
+                steps.append(step)
+                return math.nan
+        steps.append(9)
+        return _loss(values)
+
+    script = tmp_path / "p.py"
+    script.write_text(
+        "import json, math, sys, time\nloss = (math.log10(float(sys.argv[1])) + 2) ** 2\n"
+        "for step in range(1, 10):\n"
+        "    print(json.dumps({'step': step, 'score': loss + 1 / step}), flush=True)\n"
+        "    if loss > 1: time.sleep(step - 1)\n"  # one that is stopped is not waited for
+        "print(loss)\n"
+    )
+    for evaluate in (loss, f"{tune_command.PYTHON} {script} {{rate}}"):
+        tuned = jaxeval.tune_command(
+            evaluate, space=RATE, trials=8, lower_is_better=True, halving=3, steps=9, parallel=2,
+            enqueue=["rate=0.01"], seed=1, state=None, quiet=True,
+        )  # fmt: skip
+        results: Any = [e.result for e in tuned.evaluations]
+        stopped = [result.stopped.epochs for result in results if result.stopped]
+        assert stopped and not tuned.failures and results[0].scores == (0.0,)
+        assert evaluate is not loss or sorted(stopped) == sorted(s for s in steps if s < 9)
+        assert "stopped early by halving, and cannot be taken" in str(tuned.document().blocks)

@@ -1,7 +1,6 @@
-"""`python -m jaxeval.tune` of configs: stop and go on, what cannot be trained, the plan."""
+"""`jaxeval tune` of configs: populations, kill and resume, halving, memory, sizes, the plan."""
 
-import contextlib
-import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,225 +8,306 @@ import jax
 import pytest
 
 from jaxeval import runs, studies
-from jaxeval.errors import JaxevalError
+from jaxeval.errors import ConfigError
+from jaxeval.population import host
 from jaxeval.space import space as spaces
-from jaxeval.studies import memory, proposers, running
-from jaxeval.studies import prepared as preparing
+from jaxeval.studies import events, memory, padding, running
 from jaxeval.tasks import registry
 from jaxeval.tune import __main__ as tune
-from jaxeval.tune import configs, targets
-from jaxeval.tuning import history as histories
-from jaxeval.tuning.history import History
-from jaxeval.tuning.search import Search
-from tests.studies import toy_kind
+from jaxeval.tune import target as targets
+from jaxeval.tune import training
+from jaxeval.tune.target import Target
+from jaxeval.tuning.history import Halving, History, Result
+from jaxeval.tuning.search import End, Search, State
+from tests.studies import toy_kind, toy_sizes
 
-TOY_SPACE = spaces.from_dict(
-    {
-        "rate": {"key": "model.rate", "uniform": [0.0, 1.0]},
-        "noise": {"key": "model.noise", "uniform": [0.0, 0.9]},
-    }
-)
-TOY_SEARCH = Search(TOY_SPACE, "sobol", seed=2, seeds=2)
+RATE = {"key": "training.optimiser.hyperparameters.learning_rate", "log_uniform": [1e-3, 0.1]}
+TOY = {
+    "learning": {**RATE, "log_uniform": [1e-4, 0.1]},
+    "rows": {"key": "training.batch_size", "choices": [8, 16]},
+}
+SIZES = {
+    "rate": RATE,
+    "width": {"key": "model.width", "choices": [2, 6, 12]},
+    "rows": {"key": "training.batch_size", "integer": [4, 16], "step": 4},
+    "scheduler": {"choices": ["none", "plateau"]},
+    "factor": {
+        "key": "training.plateau.factor",
+        "uniform": [0.1, 0.9],
+        "when": {"scheduler": ["plateau"]},
+    },
+}
+CHANGES = ["training.checkpoint_every=3", "training.epochs=5", "training.patience=0"]
 
 
-def _target(monkeypatch: pytest.MonkeyPatch, search: Search = TOY_SEARCH) -> targets.Target:
-    monkeypatch.setattr(registry, "KINDS", toy_kind.KINDS)
-    return targets.target({"task": "toy"}, [], None, search)
+@pytest.fixture(autouse=True)
+def kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "KINDS", {**toy_kind.KINDS, **toy_sizes.KINDS})
 
 
-def test_a_key_that_no_config_has_is_refused_before_the_search(
-    monkeypatch: pytest.MonkeyPatch,
+class _Crash(Exception):
+    """As kill -9: nothing more is saved."""
+
+
+class _Search(State):
+    """A search, and its history as it was saved; crashes after so many."""
+
+    def __init__(
+        self,
+        space: Mapping[str, Any],
+        task: str = "sizes",
+        halving: int | None = 2,
+        seeds: int = 1,
+        saved: History | None = None,
+    ) -> None:
+        super().__init__(History() if saved is None else saved)
+        stops = None if halving is None else Halving(halving)
+        self.search = Search(spaces.from_dict(dict(space)), "sobol", 3, seeds, halving=stops)
+        changes = CHANGES if task == "toy" else []
+        self.target = targets.target({"task": task}, changes, None, self.search)
+        self.saved, self.crash = [self.history], 10**6
+
+    def save(self, history: History) -> None:
+        super().save(history)
+        self.saved.append(History.from_dict(history.to_dict()))
+        if len(self.saved) - 1 == self.crash:
+            raise _Crash
+
+    def go_on(
+        self, folder: Path, crash: int = 10**6, trials: int = 10, parallel: int = 3
+    ) -> History:
+        """The last history that is saved."""
+        self.crash = crash
+        with runs.open_store(folder) as store:
+            arguments = self.target, self.search, self, store, folder, End(trials), parallel
+            trained = training.trained(*arguments)
+            self.epochs = [e for e in trained if isinstance(e, events.Epoch)]
+        return self.saved[-1]
+
+    @property
+    def compiled(self) -> int:
+        """Programs that the search has compiled."""
+        return sum(map(len, self.target.session.programs.values()))
+
+
+def _rows(folder: Path) -> list[tuple]:
+    return sorted(
+        (r.seed, r.hparams, r.status, r.epochs, r.dev, r.test) for r in runs.load(folder)
+    )
+
+
+def _left(folder: Path) -> list[str]:
+    """Checkpoints that nobody has removed."""
+    return [path.name for path in (folder / "checkpoints").glob("*") if path.is_dir()]
+
+
+def test_a_batch_that_was_stopped_ends_the_same(tmp_path: Path) -> None:
+    """Dies if a batch that was stopped is proposed or trained again, seeds are shared, or a score
+    is not that of its member; or if settings of one program are not one population."""
+    of: dict[str, Any] = {"task": "toy", "halving": None, "seeds": 2}
+    whole = _Search(TOY, **of)
+    history = whole.go_on(tmp_path / "whole", trials=6)
+    scores = {(row.hparams, row.seed): row.dev for row in runs.load(tmp_path / "whole")}
+    assert sorted(seed for _, seed in scores) == list(range(1, 13))
+    for e in history.evaluations:
+        entries = whole.target.entries(e)
+        expected = tuple(scores[entry.trial.hparams, entry.trial.seed] for entry in entries)
+        assert e.result == Result(expected)
+    by_rows = {(e.joined, e.values["rows"]) for e in history.evaluations}
+    assert len(by_rows) == len({e.joined for e in history.evaluations}) and whole.compiled == 2
+    for crash in range(1, len(whole.saved) - 1, 2):
+        killed, folder = _Search(TOY, **of), tmp_path / str(crash)
+        with pytest.raises(_Crash):
+            killed.go_on(folder, crash, 6)
+        assert _Search(TOY, **of, saved=killed.saved[-1]).go_on(folder, trials=6) == history
+        assert _rows(folder) == _rows(tmp_path / "whole")
+
+
+def test_lanes_are_refilled_and_a_killed_search_ends_the_same(tmp_path: Path) -> None:
+    """Dies if a training goes on that is not among the best half, a score is another one than is
+    recorded, lanes idle, or a search that was killed decides anything anew."""
+    search = _Search(TOY, "toy")
+    whole = search.go_on(tmp_path / "whole")
+    assert len(whole.ended) == 10 and len({e.joined[0] for e in whole.evaluations if e.joined}) > 1
+    results: Any = [e.result for e in whole.evaluations]
+    assert any(e.joined and e.joined[1] > 0 for e in whole.evaluations)
+    assert 3 < sum(result.stopped is not None for result in results) < 10
+    recorded = {row.seed: row for row in runs.load(tmp_path / "whole")}
+    for e, result in zip(whole.evaluations, results, strict=True):
+        row = recorded[e.seeds[0]]
+        assert row.dev == result.scores[0] and row.test is not None
+        assert row.epochs == (result.stopped.epochs if result.stopped else 5)
+        if result.stopped:
+            assert result.stopped == (Halving(2).rungs(5)[len(e.rungs) - 1], 5)
+            assert result.scores == e.rungs[-1:]
+    for crash in (1, 4, len(search.saved) - 2):
+        killed, folder = _Search(TOY, "toy"), tmp_path / str(crash)
+        with pytest.raises(_Crash):
+            killed.go_on(folder, crash)
+        assert _Search(TOY, "toy", saved=killed.saved[-1]).go_on(folder) == whole
+        assert _rows(folder) == _rows(tmp_path / "whole")
+    lost = _Search(TOY, "toy")  # a lost state finds what is recorded
+    values = [e.values for e in lost.go_on(tmp_path / "whole").evaluations]
+    assert not lost.epochs and values == [e.values for e in whole.evaluations]
+
+
+@pytest.mark.parametrize("halving", [None, 2])
+def test_a_population_that_the_memory_has_no_room_for(
+    halving: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dies if a misspelled key makes every setting a failure, or a dry run pass."""
-    for key, message in [
-        ("model.rat", r"space: rate: model\.rat: unknown key; did you mean model\.rate\?"),
-        ("modl.rate", r"modl: unknown key; did you mean model\?"),
-        ("model.rate.x", r"model\.rate\.x: unknown key; model\.rate has no keys"),
-    ]:
-        space = spaces.from_dict({"rate": {"key": key, "uniform": [0.0, 1.0]}})
-        with pytest.raises(JaxevalError, match=message):
-            _target(monkeypatch, Search(space, "sobol"))
-    rate = {"key": "training.optimiser.hyperparameters.learning_rate", "uniform": [0.0, 1.0]}
-    _target(monkeypatch, Search(spaces.from_dict({"rate": rate}), "sobol"))
+    """Dies if a population that does not fit ends the search, is not tried lane by lane, settings
+    that fit so fail, or another error of the device counts as this one."""
+    epoch, widths = host.Population.epoch, list[int]()
 
+    def narrow(population: host.Population) -> host.Report:
+        widths.append(len(population.slots))
+        if len(population.slots) > 4 and population.epochs in (0, 3):
+            raise MemoryError("toy")
+        return epoch(population)
 
-def test_a_rate_that_steps_replace_is_refused() -> None:
-    """Dies if a sweep or a search draws a learning rate that trainings take from the steps."""
-    key = "training.optimiser.hyperparameters.learning_rate"
-    of = spaces.from_dict({"rate": {"key": key, "uniform": [0.0, 1.0]}})
-    steps = studies.read(None, ["training.optimiser.steps=[[1,0.05]]"])
-    later = studies.read(
-        None, ["training.optimiser.steps=[[2,0.05]]"]
-    )  # epoch 1 has the drawn one
-    for free in (studies.read(None), later):
-        proposers.refuse_leaks(free, of, "space")
-    with pytest.raises(JaxevalError, match=f"^space: rate: sets {key}, which .*steps") as refused:
-        proposers.refuse_leaks(steps, of, "space")
-    assert "\n" not in str(refused.value)
+    monkeypatch.setattr(host.Population, "epoch", narrow)
+    history = _Search(TOY, "toy", halving).go_on(tmp_path / "a", trials=10, parallel=5)
+    assert all(e.result and e.result.scores for e in history.evaluations)
+    assert {*widths} == {8, 4}
+    count = memory.parameters(*_own(_Search(TOY, "toy", halving).target))
+    monkeypatch.setattr(memory, "_bytes", lambda: 4.0 * count * (2 * 2 + 1))  # of two lanes
+    monkeypatch.setattr(host.Population, "epoch", epoch)
+    history = _Search(TOY, "toy", halving).go_on(tmp_path / "b", trials=4)
+    assert all(e.result and e.result.scores for e in history.evaluations)
+    real = running.run_cohorts
 
+    def none(*arguments: Any, **more: Any) -> Any:
+        raise jax.errors.JaxRuntimeError(message)
+        yield from real(*arguments, **more)
 
-def test_a_hyperparameter_that_sets_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if a forgotten key makes all trainings one config, or a condition's is refused."""
-    of = {"learning_rate": {"uniform": [0.1, 1.0]}, "width": {"integer": [1, 2]}}
-    rate = {"key": "model.rate", "uniform": [0.0, 1.0], "when": {"width": [1]}}
-    key = r"training\.optimiser\.hyperparameters\.learning_rate"
-    for tables, message in [
-        (of, rf"space: learning_rate: sets nothing; add key = \.\.\.; did you mean {key}\?"),
-        ({"width": of["width"]}, r"space: width: sets nothing; .* did you mean model\.width\?"),
-        ({"with": of["width"]}, r"space: with: sets nothing; add key = \.\.\.$"),
-    ]:
-        with pytest.raises(JaxevalError, match=message):
-            _target(monkeypatch, Search(spaces.from_dict(tables), "sobol"))
-    _target(monkeypatch, Search(spaces.from_dict({"width": of["width"], "rate": rate}), "sobol"))
-
-
-def _go_on(
-    of: targets.Target,
-    folder: Path,
-    history: History,
-    stop: int | None = None,
-    trials: int = 6,
-) -> list[History]:
-    """Every history that is saved, until so many evaluations have ended."""
-    saved, ended = [], 0
-    with runs.open_store(folder) as store:
-        happening = configs.tune(of, TOY_SEARCH, history, store, folder, configs.Bounds(trials, 3))
-        with contextlib.closing(happening):
-            for event in happening:
-                if isinstance(event, configs.Asked | configs.Told):
-                    saved.append(event.history)
-                ended += isinstance(event, configs.Scored)
-                if ended == stop:
-                    break
-    return saved
-
-
-def test_a_stopped_search_ends_as_one_that_was_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a batch that was stopped is proposed or trained again, or seeds are shared."""
-    target = _target(monkeypatch)
-    whole = _go_on(target, tmp_path / "whole", History())[-1]
-    assert len(histories.ended(whole)) == 6
-    rows = runs.load(tmp_path / "whole")
-    assert sorted(row.seed for row in rows) == list(range(1, 13))
-    scores = {(row.hparams, row.seed): row.dev for row in rows}
-    for evaluation in whole.evaluations:
-        identity = histories.identity(evaluation.values)
-        expected = tuple(scores[identity, seed] for seed in evaluation.seeds)
-        assert evaluation.result is not None and evaluation.result.scores == expected
-    history = History()
-    for stop in (2, 3, 4, 5):  # of three a batch
-        history = _go_on(target, tmp_path / "parts", history, stop)[-1]
-    assert history == whole
-    assert len(runs.load(tmp_path / "parts")) == 12
-
-
-def test_what_cannot_be_trained_has_failed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a setting that is no config, ends the search, or is trained."""
-    bad = spaces.from_dict({"batch": {"key": "training.batch_size", "choices": [4, -4]}})
-    search = Search(bad, "random")
-    target = _target(monkeypatch, search)
-    history = histories.propose(History(), {"batch": -4}, [1])
-    (evaluation,) = history.evaluations
-    batch = configs.batch(target, [evaluation])
-    assert not batch.cohorts and "training.batch_size" in batch.failed[0].failure
-    with runs.open_store(tmp_path) as store:
-        bounds = configs.Bounds(1, 1)
-        happening = configs.tune(target, search, history, store, tmp_path, bounds)
-        *_, event = happening
-    assert isinstance(event, configs.Told) and not histories.pending(event.history)
-
-
-def test_what_the_memory_has_no_room_for_has_failed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a population that does not fit ends the search, is not tried lane by lane, or
-    another error of the device counts as this one."""
-    target, real = _target(monkeypatch), studies.run_cohorts
-    widths: list[int | None] = []
+    monkeypatch.setattr(running, "run_cohorts", none)
     message = "RESOURCE_EXHAUSTED: Out of memory allocating 1 bytes."
-
-    def run_cohorts(planned: Any, *arguments: Any, lanes: int | None, **more: Any) -> Any:
-        widths.append(lanes)
-        if lanes != 1 or len(widths) > 2:
-            raise jax.errors.JaxRuntimeError(message)
-        yield from real(planned, *arguments, lanes=lanes, **more)
-
-    monkeypatch.setattr(studies, "run_cohorts", run_cohorts)
-    whole = _go_on(target, tmp_path / "whole", History())[-1]
-    results = [e.result for e in whole.evaluations]
-    assert len(histories.ended(whole)) == 6
-    failures = {result.failure for result in results if result is not None}
-    assert failures == {"", "out of memory"} and widths == [6, 1, 6, 1]
+    history = _Search(TOY, "toy", halving).go_on(tmp_path / "c", trials=4)
+    assert {e.result and e.result.failure for e in history.evaluations} == {"out of memory"}
     message = "INTERNAL: something else"
     with pytest.raises(jax.errors.JaxRuntimeError, match="something else"):
-        _go_on(target, tmp_path / "other", History())
+        _Search(TOY, "toy", halving).go_on(tmp_path / "d", trials=4)
 
 
-def test_lanes_that_the_memory_has_no_room_for_are_not_tried(
+def _own(target: Target) -> Any:
+    return target.base.problem, studies.prepared.member_of(target.base)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("halving", [None, 2])
+def test_settings_of_several_sizes_share_a_program(halving: int | None, tmp_path: Path) -> None:
+    """Dies if a size, a batch size or a schedule that a setting lacks makes a program of its own,
+    a score depends on who else is trained, or a search that was killed ends otherwise."""
+    search = _Search(SIZES, halving=halving)
+    history = search.go_on(tmp_path / "whole")
+    assert search.compiled == 1 and len(history.ended) == 10
+    joined = [e.joined for e in history.evaluations if e.joined]
+    assert len({population for population, _ in joined}) == (1 if halving else 4)
+    for name in SIZES:
+        assert len({e.values.get(name) for e in history.evaluations}) > 1
+    assert not _left(tmp_path / "whole")
+    programs, alone = search.target.padded(10, 3), tmp_path / "alone"
+    for e in [e for e in history.evaluations if e.result and not e.result.stopped][:4]:
+        (entry,) = search.target.entries(e)
+        cohort = search.target.program([entry], programs).cohort([entry], f"alone-{e.number}")
+        with runs.open_store(alone) as store:
+            trained = studies.run_cohorts([cohort], store, alone, session=search.target.session)
+            (end,) = [event for event in trained if isinstance(event, events.Ended)]
+        assert e.result and (end.result.dev,) == e.result.scores
+    for crash in (1, 3, len(search.saved) - 2):
+        killed, folder = _Search(SIZES, halving=halving), tmp_path / str(crash)
+        with pytest.raises(_Crash):
+            killed.go_on(folder, crash)
+        again = _Search(SIZES, halving=halving, saved=killed.saved[-1])
+        assert again.go_on(folder) == history
+        assert _rows(folder) == _rows(tmp_path / "whole") and not _left(folder)
+
+
+def test_other_shapes_take_up_what_was_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dies if a population that is refused ends the search, or idle lanes take no memory: the
-    second batch has four members in six lanes."""
-    target, real = _target(monkeypatch), studies.run_cohorts
-    widths: list[int | None] = []
+    """Dies if a setting that the new shapes do not hold is lost or padded, a checkpoint of another
+    shape is left behind, or a decision is taken back."""
+    space = {"rate": RATE, "width": {"key": "model.width", "choices": [2, 6]}}
+    killed = _Search(space)
+    with pytest.raises(_Crash):
+        killed.go_on(tmp_path, 5)
+    before, chosen = killed.saved[-1], Target.buckets
+    monkeypatch.setattr(Target, "buckets", lambda *of: [b for b in chosen(*of) if False])
+    history = _Search(space, saved=before).go_on(tmp_path)
+    assert len(history.ended) == len(_rows(tmp_path)) == 10 and not _left(tmp_path)
+    widths: dict[Any, set[Any]] = {}
+    ended = {e.number for e in before.ended}
+    for known, e in zip(before.evaluations, history.evaluations, strict=False):
+        assert e.values == known.values and known.result in (None, e.result)
+    for e in history.evaluations:
+        if e.number not in ended:
+            widths.setdefault(e.joined and e.joined[0], set()).add(e.values["width"])
+    assert all(len(of) == 1 for of in widths.values()) and len(widths) > 1
 
-    def run_cohorts(*arguments: Any, lanes: int | None, **more: Any) -> Any:
-        widths.append(lanes)
-        yield from real(*arguments, lanes=lanes, **more)
 
-    monkeypatch.setattr(studies, "run_cohorts", run_cohorts)
-    count = memory.parameters(target.base.problem, preparing.member_of(target.base))
-    monkeypatch.setattr(memory, "_bytes", lambda: 4.0 * count * (2 * 5 + 1))  # of five lanes
-    whole = _go_on(target, tmp_path, History(), trials=5)[-1]
-    assert widths == [6, 1, 6, 1]
-    assert all(e.result is not None and e.result.scores for e in whole.evaluations)
+def test_programs_are_chosen_for_the_whole_search(tmp_path: Path) -> None:
+    """Dies if the length of the search is not weighed, a program has not room for the smallest
+    batches of the space, or what is traced or padded counts as compiled in."""
+    search = _Search(SIZES)
+    chosen = [search.target.buckets(trainings, 2) for trainings in (1, 10**9)]
+    assert len(chosen[0]) == 1 < len(chosen[1])
+    (program,) = search.target.padded(1, 2)
+    assert program.rows == 4 and program.sizes == ["width"]
+    values = {"rate": 0.01, "width": 6, "rows": 4, "scheduler": "none"}
+    (entry,) = search.target.entries(History().proposed(values, [1]).evaluations[0])
+    assert program.takes(entry) and not program.takes(padding.in_batches(entry, 3))
+    assert search.target.compiled == ()
+    assert _Search(TOY, "toy").target.compiled == ("rows",)
+    group = search.target.together({7: entry, 9: entry}, [program])
+    assert [*group] == [7, 9]
 
 
-def test_a_dry_run_shows_the_first_batch(
+def test_what_cannot_be_trained_has_failed(tmp_path: Path) -> None:
+    """Dies if a setting that is no config ends the search, or is trained."""
+    search = _Search({"batch": {"key": "training.batch_size", "choices": [4, -4]}}, "toy", None)
+    history = search.go_on(tmp_path, trials=2)
+    failed = {e.values["batch"]: e.result.failure for e in history.evaluations if e.result}
+    assert not failed[4] and "training.batch_size" in failed[-4]
+
+
+WRONG: list[tuple[dict[str, Any], list[str], str]] = [
+    ({"rate": {"key": "model.rat", "uniform": [0, 1]}}, [], r"rate: model\.rat: unknown key; did"),
+    ({"learning_rate": {"uniform": [0, 1]}}, [], "learning_rate: sets nothing; add key"),
+    ({"often": {"key": "training.evaluate_every", "choices": [1, 2]}}, [], "often: expected no"),
+    ({"rate": RATE}, ["training.evaluate_every=2"], "--min-epochs: expected a multiple of"),
+    ({"rate": RATE}, ["training.optimiser.steps=[[1,0.05]]"], "rate: sets .* which .*steps"),
+]
+
+
+@pytest.mark.parametrize(("space", "changes", "message"), WRONG)
+def test_what_no_search_can_be_over_is_refused(
+    space: dict[str, Any], changes: list[str], message: str
+) -> None:
+    """Dies if every setting is a failure, or rungs read the score of an earlier epoch."""
+    search = Search(spaces.from_dict(space), "sobol", halving=Halving(2))
+    with pytest.raises(ConfigError, match=message):
+        targets.target({"task": "toy"}, changes, None, search)
+
+
+def test_the_verb_searches_and_trains_the_best_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    """Dies if a dry run writes anything, or does not say what would be trained."""
-    monkeypatch.setattr(registry, "KINDS", toy_kind.KINDS)
+    """Dies if a dry run writes anything, the best setting is not trained with fresh seeds, or its
+    config is not that of the setting."""
     monkeypatch.chdir(tmp_path)
     Path("toy.toml").write_text('task = "toy"\n')
     Path("space.toml").write_text('[rate]\nkey = "model.rate"\nuniform = [0, 1]\n')
-    words = ["toy.toml", "--space", "space.toml", "--trials", "20", "--parallel", "6"]
-    assert tune.main([*words, "--dry-run"]) == 0
-    assert "20 settings of 1 hyperparameter by gp, 6 at once in 4" in capsys.readouterr().out
-    assert tune.main([*words[:3], "--trials", "3", "--dry-run"]) == 0
-    assert "3 at once in 1 batch, 1 seed each" in capsys.readouterr().out
-    assert tune.main([*words, "--dry-run", "--json", "-"]) == 0
-    tree = json.loads(capsys.readouterr().out)
-    assert tree["batches"] == 4 and tree["first"]["cohorts"][0]["runs"] == [1, 2, 3, 4, 5, 6]
+    words = ["toy.toml", "training.epochs=2", "--space", "space.toml", "--trials", "4"]
+    assert tune.main([*words, "--parallel", "2", "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert "4 settings of 1 hyperparameter by gp, 2 at once, 1 seed each; then the best" in shown
+    assert "the first batch: 2 runs, 1 program" in shown
     assert {path.name for path in tmp_path.iterdir()} == {"toy.toml", "space.toml"}
-
-
-def test_settings_with_one_program_are_one_population(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if values that are traced cause another compilation."""
-    target = _target(monkeypatch)
-    history = History()
-    for rate in (0.1, 0.2, 0.3):
-        history = histories.propose(history, {"rate": rate, "noise": 0.2}, [1, 2])
-    batch = configs.batch(target, history.evaluations)
-    assert [len(cohort.members) for cohort in batch.cohorts] == [6]
-    assert all(isinstance(trial, studies.Trial) for trial in batch.trials)
-
-
-def test_checkpoints_of_other_shapes_are_removed_with_their_batch(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a folder is left that a search which went on with other shapes has no use for, or
-    another batch's, another search's or one that a process trains in is removed."""
-    target = _target(monkeypatch)
-    history = histories.propose(History(), {"rate": 0.1, "noise": 0.2}, [1])
-    folder, name = tmp_path / "checkpoints", target.record.id
-    kept = [f"{name}-1-0-old", f"{name}-10-0", "other-0-0", f"{name}-0-2-busy"]
-    for left in (f"{name}-0-0-old", f"{name}-0-1", *kept):
-        (folder / left / "3").mkdir(parents=True)
-    with running.locked(tmp_path, kept[-1]):
-        configs._forget(configs.batch(target, history.evaluations), name, tmp_path)
-    assert {path.name for path in folder.iterdir() if path.is_dir()} == {*kept}
+    assert tune.main([*words, "--retrain", "2", "--json", "out.json"]) == 0
+    shown = capsys.readouterr()
+    assert "2 fresh seeds give dev" in shown.out and "setting 3: " in shown.err
+    (best,) = (tmp_path / "runs" / "tunings").glob("*_best.toml")
+    value = next(line for line in best.read_text().splitlines() if line.startswith("rate ="))
+    recorded = [row for row in runs.load(tmp_path / "runs") if row.name.endswith("_tuned")]
+    assert len(recorded) == 2 and f"its config: {best.relative_to(tmp_path)}" in shown.out
+    assert f'"rate": {value.split()[-1]}' in Path("out.json").read_text().replace("\n", " ")

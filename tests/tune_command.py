@@ -9,6 +9,7 @@ import pytest
 
 from jaxeval.tune import __main__ as tune
 
+PYTHON = sys.executable
 SPACE = """\
 [rate]
 log_uniform = [1e-4, 1.0]
@@ -35,8 +36,8 @@ def words(folder: Path, *more: str, seconds: float = 0.0, method: str = "random"
     (folder / "space.toml").write_text(SPACE)
     (folder / "train.py").write_text(TRAIN)
     names = "rate={rate} cell={cell} peephole={peephole} seed={seed}"
-    command = f"{sys.executable} {folder / 'train.py'} {names} seconds={seconds}"
-    head = ["--space", str(folder / "space.toml"), "--method", method, "--command", command]
+    command = f"{PYTHON} {folder / 'train.py'} {names} seconds={seconds}"
+    head = ["command", command, "--space", str(folder / "space.toml"), "--method", method]
     return [*head, "--retrain", "2", *more]
 
 

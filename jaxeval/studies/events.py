@@ -6,32 +6,23 @@ from typing import NamedTuple
 from jaxeval import runs
 from jaxeval.population import host
 from jaxeval.studies.cohorts import Cohort
-from jaxeval.studies.trial import Trial
+from jaxeval.studies.prepared import Trial
 
 
 class Checked(NamedTuple):
-    """All configs are valid and all data is read; nothing has been trained.
-
-    Attributes:
-      remarks, warnings: of what is odd about the data.
-    """
+    """All configs are valid and all data is read; nothing has been trained."""
 
     cohorts: Sequence[Cohort]
     remarks: Sequence[str]
-    warnings: Sequence[str]
+    warnings: Sequence[str]  # of what is odd about the data
 
 
 class Started(NamedTuple):
-    """A cohort begins.
+    """A cohort begins."""
 
-    Attributes:
-      number: from 0.
-      ended: what is recorded of those of its trials that have ended before.
-    """
-
-    number: int
+    number: int  # from 0
     cohort: Cohort
-    ended: Sequence[runs.MemberResult]
+    ended: Sequence[runs.MemberResult]  # of those of its trials that have ended before
 
 
 class Compiling(NamedTuple):

@@ -12,7 +12,7 @@ from jaxeval.errors import ConfigError, RunError, argument
 from jaxeval.population import host, loop, slots
 from jaxeval.studies import cohorts, events, memory, prepared, recording
 from jaxeval.studies.cohorts import Cohort, Entry
-from jaxeval.studies.trial import Trial
+from jaxeval.studies.prepared import Trial
 
 
 @dataclasses.dataclass
@@ -24,33 +24,21 @@ class Session:
 
 
 class Progress(NamedTuple):
-    """A trial after an epoch of it.
-
-    Attributes:
-      epoch: of it, from 1.
-      best: its best dev score so far, or its last one (`Training.scored_epoch`); None before.
-      status: how it ended; None: it goes on.
-    """
+    """A trial after an epoch of it."""
 
     entry: Entry
-    epoch: int
-    best: float | None
-    status: slots.Status | None
+    epoch: int  # of it, from 1
+    best: float | None  # dev score so far, or its last one (`Training.scored_epoch`)
+    status: slots.Status | None  # how it ended; None: it goes on
 
 
 class Feed(NamedTuple):
-    """`population.host.Feed` of trials: lets others join a cohort, and stops some.
+    """`population.host.Feed` of trials, which have different seeds."""
 
-    Attributes:
-      arrivals: seed of a trial -> epochs of the population after which it joins.
-      after_epoch: (epochs of the population, what they brought) -> (seeds of trials that are
-        stopped, trials that join now). All trials have seeds of their own.
-      member: what is trained for a trial that joins.
-    """
-
-    arrivals: Mapping[int, int]
+    arrivals: Mapping[int, int]  # seed of a trial -> epochs of the population until it joins
+    # (epochs of the population, what they brought) -> (seeds that stop, trials that join now)
     after_epoch: Callable[[int, Sequence[Progress]], tuple[Collection[int], Sequence[Entry]]]
-    member: Callable[[Entry], Member]
+    member: Callable[[Entry], Member]  # what is trained for a trial that joins
 
 
 def run(
@@ -63,12 +51,9 @@ def run(
     outputs: bool = False,
     lanes: int | None = None,
 ) -> Generator[events.Event, None, None]:
-    """Trains those of the trials that have not ended yet; arguments as of `run_cohorts`.
+    """Trains those of the trials that have not ended yet, as `run_cohorts`.
 
-    Trials with the same static keys share compiled programs.
-
-    Raises:
-      ConfigError, DataError: a config is wrong, or its data cannot be used; nothing is trained.
+    Raises ConfigError or DataError before training where a config is wrong or data unusable.
     """
     session = session or Session()
     planned = cohorts.by_program(cohorts.entries(trials, session.loader))
@@ -94,28 +79,28 @@ def run_cohorts(
     continues, and the scores are those of an uninterrupted one.
 
     Args:
-      store: of the runs database.
       folder: of checkpoints and saved models.
-      session: shared by calls that may share data and programs.
-      again: train also those that have ended without the saved model, or without the outcomes,
-        that are asked for.
+      again: train also those that have ended without the saved model or outcomes asked for.
       outputs: keep what each member gets right or wrong, item by item of dev and test.
       lanes: of every cohort, so that later ones find programs of this width; None: as many as it
         has members, within the config's `training.lanes`.
-      feed: of a single cohort, whose trials that have ended it knows: they are told in `Started`
-        alone.
+      feed: of a single cohort; trials that have ended are told in `Started` alone.
 
     Raises:
       ConfigError: a population does not fit into memory, or `again` where nothing is kept.
-      RunError: models or outcomes are asked for of trials that have ended without, a checkpoint
-        is ahead of the database, or another process trains the same.
+      RunError: trials have ended without the models or outcomes asked for, a checkpoint is ahead
+        of the database, or another process trains the same.
     """
     session = session or Session()
     refuse_impossible(planned, again, outputs, lanes)
     keeps = recording.Keeps(store, folder, again, outputs)
     for cohort in planned:
         keeps.ended(cohort)
-    yield events.Checked(planned, *_findings(planned))
+    # mostly shared by cohorts: each line once
+    each = [entry.prepared.source.findings for cohort in planned for entry in cohort.entries]
+    remarks = dict.fromkeys(line for findings in each for line in findings.remarks)
+    warnings = dict.fromkeys(line for findings in each for line in findings.warnings)
+    yield events.Checked(planned, [*remarks], [*warnings])
     for number, cohort in enumerate(planned):
         with locked(folder, cohort.name):  # before it is read who has ended
             for record in cohort.records:
@@ -141,17 +126,12 @@ def _train(
     """Trains the members that wait."""
     recorder = recording.Recorder(keeps.store, cohort, keeps.folder)
     folder = keeps.folder / "checkpoints" / cohort.name
-    recorded: dict[Entry, runs.MemberResult] = {}
-
-    def record(report: host.Report) -> None:
-        recorded.clear()
-        recorded.update(recorder(report))
-
+    compiling: set[str] = set()
     epochs = loop.train(
         cohort.problem,
         waiting,
         folder,
-        record,
+        recorder.record,
         cohort.problem.training.width(lanes or len(cohort.members)),
         resumed=lambda restored: _refuse_lost_epochs(keeps.store, cohort, restored, folder),
         programs=session.programs.setdefault(cohort.program, {}),
@@ -159,23 +139,10 @@ def _train(
         feed=host.CLOSED if feed is None else _feed(feed, cohort, recorder),
         steps=cohort.steps,
     )
-    yield from _events(epochs, recorded)
-
-
-def _events(
-    epochs: Generator[loop.Compilation | host.Report, None, None],
-    recorded: Mapping[Entry, runs.MemberResult],
-) -> Iterator[events.Event]:
-    """What happens in a population, as events.
-
-    Args:
-      recorded: of those that ended with the last report.
-    """
-    compiling: set[str] = set()
     with contextlib.closing(epochs):  # which saves the state, if this generator is closed
         for report in epochs:
             if isinstance(report, host.Report):
-                ended = dict(recorded)
+                ended = recorder.ended  # with this report
                 yield events.Epoch(report)
                 for entry, result in ended.items():
                     yield events.Ended(entry.trial, result)
@@ -192,11 +159,8 @@ def _events(
 def _feed(feed: Feed, cohort: Cohort, recorder: recording.Recorder) -> host.Feed:
     """The feed as the population of a cohort takes it; who joins is known to the recorder."""
     entries = recorder.entries
-    arrivals = {
-        member: feed.arrivals[member.seed]
-        for member in cohort.members
-        if member.seed in feed.arrivals
-    }
+    known, members = feed.arrivals, cohort.members
+    arrivals = {who: known[who.seed] for who in members if who.seed in known}
 
     def after_epoch(
         epochs: int, each: Sequence[slots.Slot], statuses: Sequence[slots.Status | None]
@@ -226,10 +190,7 @@ def rows(store: runs.Store, trained: Iterable[Entry]) -> list[runs.MemberRow]:
 
 
 def refuse_impossible(
-    planned: Sequence[Cohort],
-    again: bool = False,
-    outputs: bool = False,
-    lanes: int | None = None,
+    planned: Sequence[Cohort], again: bool = False, outputs: bool = False, lanes: int | None = None
 ) -> None:
     """Raises ConfigError as `run_cohorts` does, of what needs no runs folder to be known."""
     for cohort in planned:
@@ -239,14 +200,6 @@ def refuse_impossible(
                 "what ended without a saved model (or, of train --outputs, without outcomes)"
             )
         memory.refuse_too_large(cohort.problem, cohort.members, lanes)
-
-
-def _findings(planned: Sequence[Cohort]) -> tuple[list[str], list[str]]:
-    """What is odd about the data, each line once: cohorts mostly share it."""
-    each = [entry.prepared.source.findings for cohort in planned for entry in cohort.entries]
-    remarks = dict.fromkeys(line for findings in each for line in findings.remarks)
-    warnings = dict.fromkeys(line for findings in each for line in findings.warnings)
-    return [*remarks], [*warnings]
 
 
 def _refuse_lost_epochs(

@@ -1,69 +1,43 @@
-"""Trained models on disk: a member's best parameters, and beside them as JSON all that they mean.
+"""Saved models: chosen from a runs folder, loaded without their corpus, and scored again."""
 
-RUNS/models/EXPERIMENT/seed1.npz         arrays, by name
-RUNS/models/EXPERIMENT/seed1.json        config, seed, split, traced hyperparameters, dev score
-RUNS/models/EXPERIMENT/vocabulary.json   what the numbers in the data's arrays stand for
-                                         (vocabulary-split3.json: of the members of split 3)
-RUNS/models/EXPERIMENT/tables.npz        arrays beside the parameters, such as word vectors
-                                         that are not trained; absent where there are none
-"""
-
+import dataclasses
 import functools
 import json
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
-import pydantic
+import jax
+import jax.numpy as jnp
+import numpy as np
 
-from jaxeval import files
 from jaxeval.config import reading
-from jaxeval.contracts import Member, Tree
+from jaxeval.contracts import Array, Member, Tree
+from jaxeval.data.language import laid_out
 from jaxeval.errors import ConfigError, DataError, RunError, argument
 from jaxeval.population import parameter_files
+from jaxeval.population.engine import Scorer
 from jaxeval.runs import experiments
-from jaxeval.studies.cohorts import Entry
-from jaxeval.tasks import prediction, registry
+from jaxeval.studies import memory, prepared, recording
+from jaxeval.studies.cohorts import Cohort
+from jaxeval.tasks import language, language_evaluation, prediction, registry
+from jaxeval.tasks.language_evaluation import Averaging
 from jaxeval.tasks.prediction import Options, SavedModel
-from jaxeval.version import VERSION
 
 Identity = tuple[str, int, int]  # of a member: experiment, split, seed
+Part = Literal["dev", "test"]
+Scores = list[dict[str, float]]  # of each member
 Which = Literal["best", "all", "vote"]
-
-
-@reading.settings
-class _Description:
-    """What a saved model is, as its JSON file says.
-
-    Attributes:
-      config: of the program that trained it, by whose sizes the parameters are padded.
-      hparams: the member's own.
-      vocabulary: name of the vocabulary's file.
-      metric, higher_is_better, dev: by which members are ranked; dev None: unknown.
-    """
-
-    task: str
-    name: str
-    config: dict[str, Any]
-    experiment: str
-    data: str
-    data_hash: str
-    seed: int
-    split: int
-    hparams: dict[str, float]
-    vocabulary: Annotated[str, pydantic.Field(pattern=r"^vocabulary[a-z0-9-]*\.json$")]
-    metric: str
-    higher_is_better: bool
-    dev: float | None
-    jaxeval: str
+# as the authors searched: from above 1 downwards
+_TEMPERATURES = tuple(round(1.1 - 0.02 * k, 2) for k in range(16))
 
 
 class ModelFile(NamedTuple):
     """A saved model whose parameters have not been read yet."""
 
     path: Path  # of the parameters
-    about: _Description
+    about: recording.Description
 
     @property
     def identity(self) -> Identity:
@@ -74,88 +48,14 @@ class ModelFile(NamedTuple):
     def rank(self) -> float:
         """Smaller is better; last where dev is unknown."""
         dev = self.about.dev
-        if dev is None:
-            return math.inf
-        return -dev if self.about.higher_is_better else dev
-
-
-def path_of(folder: Path, entry: Entry) -> Path:
-    """Where a runs folder keeps a trial's best parameters."""
-    trial = entry.trial
-    name = f"seed{trial.seed}{_of_split(entry)}"
-    name += f"-repeat{trial.repeat}" if trial.repeat else ""
-    name += f"-{reading.digest(trial.hparams)}" if trial.values else ""
-    return folder / "models" / entry.record.id / f"{name}.npz"
-
-
-def save(
-    folder: Path, entry: Entry, config: Any, member: Member, params: Tree, dev: float | None
-) -> None:
-    """Writes a trial's parameters, what they belong to and, once, the vocabulary.
-
-    The parameters come last: where they are, all is.
-
-    Args:
-      config: of the program that trained it, by whose sizes the parameters are padded.
-      dev: the score of these parameters.
-    """
-    path, vocabulary, tables = _files(folder, entry)
-    source = entry.prepared.source
-    if not vocabulary.is_file():
-        files.write_json(str(vocabulary), source.vocabulary(member.split))
-    if source.tables and not tables.is_file():
-        parameter_files.save(tables, dict(source.tables))
-    description = _Description(
-        task=entry.record.task,
-        name=entry.record.name,
-        config=reading.to_dict(config),
-        experiment=entry.record.id,
-        data=entry.record.data,
-        data_hash=entry.record.data_hash,
-        seed=member.seed,
-        split=member.split,
-        hparams=dict(member.hparams),
-        vocabulary=vocabulary.name,
-        metric=entry.record.metric,
-        higher_is_better=entry.record.higher_is_better,
-        dev=dev,
-        jaxeval=VERSION,
-    )
-    files.write_json(str(path.with_suffix(".json")), reading.to_dict(description))
-    parameter_files.save(path, params)
-
-
-def is_whole(folder: Path, entry: Entry) -> bool:
-    """Whether a trial's model is there with all that it needs."""
-    path, vocabulary, tables = _files(folder, entry)
-    needed = [path, path.with_suffix(".json"), vocabulary]
-    needed += [tables] if entry.prepared.source.tables else []
-    return all(file.is_file() for file in needed)
-
-
-def _files(folder: Path, entry: Entry) -> tuple[Path, Path, Path]:
-    """A trial's parameters, vocabulary and tables."""
-    path = path_of(folder, entry)
-    return path, path.with_name(f"vocabulary{_of_split(entry)}.json"), path.with_name("tables.npz")
-
-
-def _of_split(entry: Entry) -> str:
-    return f"-split{entry.trial.split}" if entry.trial.split else ""
-
-
-# What was saved, read without the corpus.
+        return math.inf if dev is None else -dev if self.about.higher_is_better else dev
 
 
 class Choice(NamedTuple):
-    """Models of one experiment.
+    """Models of one experiment."""
 
-    Attributes:
-      used: those that predict, best of dev first; equal ones by seed.
-      saved: how many were to choose from.
-    """
-
-    used: Sequence[ModelFile]
-    saved: int
+    used: Sequence[ModelFile]  # those that predict, best of dev first; equal ones by seed
+    saved: int  # how many were to choose from
 
 
 def choose(
@@ -170,7 +70,6 @@ def choose(
     Args:
       which: the best of dev, or all; "vote": all, which say one thing together.
       experiment: id, beginning of one, or name; None: there must be one only.
-      seed: only models of this seed.
       members: only models of these; None: of all.
 
     Raises:
@@ -182,8 +81,11 @@ def choose(
         raise ConfigError(f"which: expected one of {', '.join(get_args(Which))}, got {which!r}")
     if not folder.is_dir():
         raise RunError(f"{folder}: no such folder; expected one that `train --out` has written")
-    paths = sorted((folder / "models").glob("*/seed*.npz"))
-    models = [ModelFile(path, _described(path.with_suffix(".json"))) for path in paths]
+    models = []
+    for path in sorted((folder / "models").glob("*/seed*.npz")):
+        described = path.with_suffix(".json")
+        about = prediction.checked(recording.Description, _read_json(described), described)
+        models.append(ModelFile(path, about))
     if members is not None:
         models = [each for each in models if each.identity in members]
     if not models:
@@ -221,16 +123,11 @@ def predictions(models: Sequence[ModelFile], file: Path, options: Options) -> li
     predict = registry.kind(task).predict
     if predict is None:
         raise ConfigError(f"task: models of {task} predict nothing")
-    return list(predict(load(models), file, options))
+    return list(predict(_loaded(models), file, options))
 
 
-def load(chosen: Iterable[ModelFile]) -> list[SavedModel]:
-    """The models, without the corpus that they were trained on; files that they share once.
-
-    Raises:
-      ConfigError: a description's config is of no task here.
-      DataError: a file is not what was saved; names it.
-    """
+def _loaded(chosen: Iterable[ModelFile]) -> list[SavedModel]:
+    """The models, without the corpus that they were trained on; files that they share once."""
     read_json, read_arrays = functools.cache(_read_json), functools.cache(parameter_files.arrays)
     models = []
     for path, about in chosen:
@@ -252,10 +149,6 @@ def load(chosen: Iterable[ModelFile]) -> list[SavedModel]:
     return models
 
 
-def _described(path: Path) -> _Description:
-    return prediction.checked(_Description, _read_json(path), path)
-
-
 def _read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -263,3 +156,138 @@ def _read_json(path: Path) -> Any:
         raise DataError(f"cannot be read ({error.strerror or error})", path) from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"not JSON ({error}); damaged, or cut short", path) from None
+
+
+# Models scored again; language models also in other ways than during training.
+
+
+class Condition(NamedTuple):
+    """How a text is scored; the default is the plain evaluation in one stream."""
+
+    rows: int = 1  # streams, each of an equal stretch of the part
+    temperature: float | None = None  # the scores before the softmax are divided by it
+    averaging: Averaging | None = None  # over dropout masks
+    dynamic: float | None = None  # rate of dynamic evaluation: learning goes on while reading
+
+    def __str__(self) -> str:
+        parts = ["1 stream" if self.rows == 1 else f"{self.rows} streams"]
+        if self.averaging is not None:
+            mean, samples = self.averaging
+            parts.append(f"{mean} mean of {samples} samples")
+        if self.temperature is not None:
+            parts.append(f"temperature {self.temperature:g}")
+        if self.dynamic is not None:
+            parts.append(f"dynamic, rate {self.dynamic:g}")
+        return ", ".join(parts)
+
+
+class Models(NamedTuple):
+    """Members with their best parameters."""
+
+    prepared: prepared.Prepared
+    members: Sequence[Member]
+    params: Sequence[Tree]
+
+
+def load(cohort: Cohort, folder: Path) -> Models:
+    """The saved models of trials of one config; RunError: naming those without one."""
+    paths = [recording.path_of(folder, entry) for entry in cohort.entries]
+    pairs = zip(cohort.entries, paths, strict=True)
+    missing = [(e.trial.split, e.trial.seed) for e, path in pairs if not path.is_file()]
+    if missing:
+        raise RunError(
+            f"{folder}: no saved model of experiment {cohort.records[0].id} for "
+            f"{prepared.listed(missing)}; train it with training.save_models=true (and "
+            f"{argument('again', True)}, if it was trained without), or choose other "
+            f"{argument('seeds')}: a member that diverged at once has none"
+        )
+    like = memory.parameter_shapes(cohort.problem, cohort.members[0])
+    params = [parameter_files.fit(path, parameter_files.arrays(path), like) for path in paths]
+    return Models(cohort.entries[0].prepared, cohort.members, params)
+
+
+def on_file(models: Models, file: str) -> Models:
+    """The same models with a file of one's own as their test part.
+
+    Raises:
+      ConfigError: data that is not read from a folder, members of random splits, or models whose
+        vocabulary depends on the test part: it is that of all parts, or of what was left of train
+        when test was drawn from it.
+      DataError: the file cannot be read.
+    """
+    trained = models.prepared
+    table, _, _ = trained.kind.data_key.rpartition(".")
+    folder = prepared.at(reading.to_dict(trained.config), trained.kind.data_key)
+    if folder is None or not Path(folder).is_dir():
+        raise ConfigError(
+            "--input: expected models trained on the files of a folder; name it with --data DIR"
+        )
+    if any(who.split for who in models.members):
+        raise ConfigError(
+            "--input: expected models trained on the given split, not on random ones"
+        )
+    change = f"{table}.test={json.dumps(str(Path(file).absolute()), ensure_ascii=False)}"
+    config = reading.read(type(trained.config), trained.config, [change])
+    other = prepared.prepare(config)
+    if other.source.vocabulary(0) != trained.source.vocabulary(0):
+        raise ConfigError(
+            "--input: the vocabulary of these models is also that of their test part, or of what "
+            "was left of train when that was drawn from it; train with a test part and the "
+            "vocabulary of train, or tag the file with `jaxeval predict`"
+        )
+    return models._replace(prepared=other)
+
+
+def scores(models: Models, condition: Condition | None, part: Part) -> Scores:
+    """Scores of each member on a part of its data; None: read as in training, of any task."""
+    if condition is None:
+        return Scorer(models.prepared.problem, models.members, models.params).scores(part)
+    own = _laid_out(models.prepared, condition.rows)
+    if condition.dynamic is not None:
+        return _dynamic(models, own, condition.dynamic, part)
+    problem, more = own.problem, {"temperature": condition.temperature}
+    if condition.averaging is not None:
+        spoken = language.language_of(own.config, own.data)
+        problem = problem._replace(task=language_evaluation.averaged(spoken, condition.averaging))
+    known = {name: value for name, value in more.items() if value is not None}
+    return Scorer(problem, models.members, models.params).scores(part, known)
+
+
+def best_temperature(models: Models, rows: int) -> float:
+    """The temperature of the lowest mean dev score over members, among `_TEMPERATURES`."""
+    problem = _laid_out(models.prepared, rows).problem
+    scorer, name = Scorer(problem, models.members, models.params), problem.task.metric.name
+    means = {
+        t: np.mean([s[name] for s in scorer.scores("dev", {"temperature": t})])
+        for t in _TEMPERATURES
+    }
+    return min(means, key=lambda t: means[t])
+
+
+def _laid_out(trained: prepared.Prepared, rows: int) -> prepared.Prepared:
+    """The experiment with its text laid out in another number of streams."""
+    config = trained.config
+    training = dataclasses.replace(config.training, evaluation_batch_size=rows)
+    config = dataclasses.replace(config, training=training)
+    text = laid_out(trained.data, config.data, training.batch_size, rows)
+    source, task = trained.kind.build(config, text)
+    return trained._replace(config=config, data=text, source=source, task=task)
+
+
+def _dynamic(models: Models, own: prepared.Prepared, rate: float, part: Part) -> Scores:
+    """One member after the other: each step of each depends on the step before."""
+    text, spoken = own.data, language.language_of(own.config, own.data)
+    tokens = jnp.asarray(text.corpus.shared["tokens"])
+    rows, columns = own.config.training.evaluation_batch_size, text.corpus.buckets[0]
+    windows = language_evaluation.WindowSequence(
+        *(jnp.asarray(columns[n][text.rows[part]].reshape(-1, rows)) for n in ("start", "length"))
+    )
+    train = language_evaluation.train_windows(spoken, own.config.training.batch_size)
+
+    @jax.jit
+    def counts(params: Tree, tokens: Array, train: Tree, windows: Tree) -> Mapping[str, Array]:
+        scale = language_evaluation.gradient_scale(spoken, params, tokens, train)
+        return language_evaluation.dynamic(spoken, params, scale, tokens, windows, rate)
+
+    each = (jax.device_get(counts(params, tokens, train, windows)) for params in models.params)
+    return [own.task.score({name: float(x) for name, x in sums.items()}) for sums in each]

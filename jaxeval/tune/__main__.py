@@ -1,70 +1,295 @@
-"""`python -m jaxeval.tune`: the best setting of a search space in few trainings."""
+"""`jaxeval tune`: the best setting of a search space, in few trainings."""
 
-import argparse
-from collections.abc import Sequence
+import functools
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
-from jaxeval import cli
-from jaxeval.tune import options
+from jaxeval import cli, parameters, parsers
+from jaxeval.config import toml
+from jaxeval.errors import ConfigError, argument
+from jaxeval.parameters import Changes, Count, Natural, NonNegative, Positive, Quiet
 
-_DESCRIPTION = """\
-Searches a space for the best setting: proposes settings, trains each batch of them as populations,
-and learns from their scores which to propose next. Failures are results. In the end the best
-setting is trained again with fresh seeds, which says what its score is worth.
-"""
-_EPILOG = """\
-examples:
-  python -m jaxeval.tune wiemerslage2024/georgian_attentive_lstm_small --data DIR \\
-      --space wiemerslage2024/space_attentive_lstm_small --trials 48 --parallel 12
-  python -m jaxeval.tune CONFIG --space FILE --data DIR --dry-run            # the plan
-  python -m jaxeval.tune CONFIG --space FILE --data DIR --method random      # the baseline
-  python -m jaxeval.tune --space FILE --trials 200 --parallel 4 --lower-is-better \\
-      --command "./train.sh --rate={rate} --layers={layers} --seed={seed}"
+if TYPE_CHECKING:
+    from jaxeval.config.reading import Source
+    from jaxeval.report.tuning import Tuned
+    from jaxeval.space.space import Space
+    from jaxeval.tuning.running import Runner
+    from jaxeval.tuning.search import Search
 
-Scores of configs are those of dev. A command prints its score in its last line (or in --json-field
-of the JSON it prints); no shell runs it; a word that names an inactive hyperparameter is left out.
-Proposals are on disk before they run: kill the process at any time, and the same command goes on;
-with more --trials it goes on where it ended. docs/tuning.md says more.
-"""
+Method = Literal["gp", "sobol", "random"]
+_RETRAINED = 8
 
 
-_RUNS = "runs"  # as `cli.add_config` says
+@parameters.verb
+def tune(
+    config: "Source" = None,
+    changes: Changes = (),
+    *,
+    space: "str | Path | Mapping[str, object] | Space",
+    data: str | Path | None = None,
+    out: str | Path = "runs",
+    method: Method = "gp",
+    parallel: Count | None = None,
+    seeds: str | int = 1,
+    halving: Count | None = None,
+    min_epochs: Count | None = None,
+    enqueue: Sequence[str | Mapping[str, object]] = (),
+    seed: Natural = 0,
+    trials: Count = 64,
+    seconds: Positive | None = None,
+    retrain: Natural = _RETRAINED,
+    margin: NonNegative | None = None,
+    store: str | None = None,
+    dry_run: bool = False,
+    quiet: Quiet = False,
+) -> "Tuned | str":
+    """Searches a space for the best setting of a config, in few trainings.
 
+    Proposes settings, trains each batch of them as populations, and learns from their dev scores
+    which to propose next. Failures are results. In the end the best setting is trained again with
+    fresh seeds, which says what its score is worth. Proposals are on disk before they run: the
+    same command goes on where it was stopped, and with more --trials where it ended.
+    docs/tuning.md says more. A command of any framework is tuned by
 
-def parser() -> argparse.ArgumentParser:
-    """The verb's arguments."""
-    parser = cli.parser("tune", _DESCRIPTION, _EPILOG)
-    cli.add_config(parser)
-    parser.set_defaults(out=None)  # a command has no runs folder
-    options.add_search(parser.add_argument_group("the search"))
-    options.add_end(parser.add_argument_group("when it ends, and what then"))
-    options.add_config(parser.add_argument_group("a config, trained in this process"))
-    options.add_command(parser.add_argument_group("any program instead"))
-    parser.add_argument(
-        "--state", metavar="FILE", help="of the search (RUNS/tunings/..., of commands tuning.json)"
-    )
-    parser.add_argument("--html", metavar="FILE", help="also write a page, which opens offline")
-    parser.add_argument("--figures", metavar="DIR", help="also draw figures, as SVG, PDF, PNG")
-    cli.add_details(parser)
-    return parser
+    Args:
+      config: TOML file or shipped name; absent: the embedded default.
+      changes: change a config's key; key= unsets it.
+      space: the search space (TOML).
+      data: the corpus: a folder, for a text also a file, or tfds:NAME.
+      out: the runs folder.
+      method: what proposes: a Gaussian process, Sobol points or random draws.
+      parallel: settings at once: a batch that is trained together (8, or one a device).
+      seeds: of each setting; adaptive: one, and more where they change which is best.
+      halving: successive halving (ASHA): at each rung one of so many trainings goes on, and lanes
+        that become free get new settings.
+      min_epochs: of halving: its rungs are after R, R HALVING, R HALVING^2 ... epochs (1).
+      enqueue: a setting that is evaluated first, as 'NAME=VALUE NAME=VALUE'; may be repeated.
+      seed: of the proposals.
+      trials: settings in all.
+      seconds: of wall time, all calls of this command together; then nothing more is proposed.
+      retrain: fresh seeds that the best setting is trained with in the end; 0: not at all.
+      margin: a difference that does not matter, in the metric's unit (the metric's).
+      store: URL of a database instead of the folder's.
+      dry_run: show the first batch, and stop; nothing is written.
 
+    Raises:
+      ConfigError, DataError, RunError: of the config, the space, the data, the folder.
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Parses, searches, prints."""
-    args = cli.parse_config(parser(), words, outputs=("html",), reads=("space", "state"))
-    search = options.search(args)
-    if args.command is not None:
-        from jaxeval.tune import programs
-
-        return programs.run(args, search)
-    cli.say_default(args)
+    Examples:
+      jaxeval tune wiemerslage2024/georgian_attentive_lstm_small --data DIR \\\\
+          --space wiemerslage2024/space_attentive_lstm_small --trials 48 --parallel 12
+      jaxeval tune CONFIG --space FILE --method random      # the baseline
+      jaxeval tune command "./train.sh --rate={rate} --seed={seed}" --space FILE --lower-is-better
+    """
+    if callable(config):
+        raise ConfigError(
+            "config: of a function of Python: jaxeval.tune_function(function, space)"
+        )
     from jaxeval import backend
+    from jaxeval.runs import metrics
+    from jaxeval.space import space as spaces
 
+    known, where = spaces.of(space)
+    search = _search(known, method, seed, seeds, halving, min_epochs, enqueue, trials)
     backend.prepare()
+    from jaxeval import observe
+    from jaxeval.tune import target as targets
     from jaxeval.tune import training
+    from jaxeval.tuning.search import End
 
-    args.out = args.out or _RUNS
-    return training.run(args, search)
+    words, place = parameters.changed_keys(changes), None if data is None else str(data)
+    target = targets.target(config, words, place, search, where)
+    metrics.refuse_points("margin", margin or 0.0, target.record.unit)
+    if dry_run:
+        return training.planned(target, search, trials, parallel, retrain)
+    least = target.record.margin if margin is None else margin
+    end = End(trials, seconds)
+    with observe.interruptible():
+        return training.tune(
+            target, search, end, Path(out), store, parallel, retrain, least, quiet
+        )
 
+
+@parameters.verb
+def tune_command(
+    command: "str | Callable[..., float]",
+    *,
+    space: "str | Path | Mapping[str, object] | Space",
+    method: Method = "gp",
+    parallel: Count = 1,
+    seeds: str | int = 1,
+    halving: Count | None = None,
+    steps: Count | None = None,
+    enqueue: Sequence[str | Mapping[str, object]] = (),
+    seed: Natural = 0,
+    trials: Count = 64,
+    seconds: Positive | None = None,
+    retrain: Natural | None = None,
+    margin: NonNegative = 0.0,
+    json_field: str | None = None,
+    lower_is_better: bool | None = None,
+    time_limit: Positive | None = None,
+    retries: Natural = 0,
+    state: str | Path | None = "tuning.json",
+    dry_run: bool = False,
+    quiet: Quiet = False,
+) -> "Tuned | str":
+    """Searches a space for the best setting of any program, or of a function of Python.
+
+    A command prints its score in its last line. No shell runs it; a word that names an inactive
+    hyperparameter is left out. Proposals are in STATE before they run: kill the process at any
+    time, and the same command goes on; with more --trials it goes on where it ended.
+
+    Args:
+      command: with {values}, all of them as JSON, or each hyperparameter's {name}; and {seed}. In
+        Python also a function of the values by name, and of seed and report if it has arguments of
+        these names; an exception that is no EvaluationFailed ends the search.
+      space: the search space (TOML).
+      method, seeds, enqueue, seed, trials, seconds: as of tune.
+      parallel: commands at once.
+      halving: successive halving (ASHA): at each rung one of so many runs goes on.
+      steps: of halving: steps of a whole run, which prints lines {"step": K, "score": X}; a
+        function calls report(step, score), and ends if that is true.
+      retrain: fresh seeds that the best setting is run with in the end (8; without {seed} 0).
+      margin: a difference that does not matter, in the score's unit.
+      json_field: where the score is in the JSON that the command prints, such as dev.f1.
+      lower_is_better: which scores are better (as the field's name says, else higher).
+      time_limit: seconds that one seed may take.
+      retries: of a failed seed.
+      state: file of the search, from which the same command goes on; None: nothing is kept.
+      dry_run: show the first commands, and stop; nothing is written.
+
+    Raises:
+      ConfigError, RunError: of the command, the space or the state.
+
+    Examples:
+      jaxeval tune command "./train.sh --rate={rate} --seed={seed}" --space FILE --trials 200
+      jaxeval tune command "python train.py {values} {seed}" --space FILE --json-field dev.f1
+    """
+    from jaxeval.report import direction
+    from jaxeval.space import space as spaces
+    from jaxeval.tuning import running
+    from jaxeval.tuning import search as searches
+    from jaxeval.tuning.history import History
+
+    known = spaces.of(space)[0]
+    search = _search(known, method, seed, seeds, halving, None, enqueue, trials)
+    evaluate: running.Function | running.Command
+    if callable(command):
+        evaluate, kind = running.Function(command), "function"
+    else:
+        evaluate, kind = running.Command(command, known, json_field, time_limit), "command"
+    several = search.seeds > 1 or search.adaptive
+    running.refuse_unfit(evaluate, several or bool(retrain), halving, steps)
+    if dry_run and isinstance(evaluate, running.Command):
+        _, proposed = search.ask(History(), min(-(-parallel // search.seeds), trials))
+        lines = [shlex.join(evaluate.words(e.values, s)) for e in proposed for s in e.seeds]
+        return "".join(f"{line}\n" for line in lines)
+    asked = None if lower_is_better is None else not lower_is_better
+    said = direction.of_command(json_field, asked)
+    source = {kind: evaluate.name, "json_field": json_field, "steps": steps}
+    path, end = None if state is None else Path(state), searches.End(trials, seconds)
+    higher = said.higher_is_better is not False
+    with cli.resumable(), searches.opened(path, search, higher, source) as opened:
+        _say(said.sentence, quiet)
+        runner = running.Runner(search, opened, evaluate, end, parallel, retries, steps)
+        fresh = (_RETRAINED if retrain is None else retrain) if evaluate.seeded else 0
+        return _run(runner, said.metric, margin, fresh, quiet)
+
+
+def _run(
+    runner: "Runner", metric: str | None, margin: float, retrain: int, quiet: bool
+) -> "Tuned":
+    """Searches with progress; then runs the best setting with fresh seeds."""
+    from jaxeval.report import tuning
+    from jaxeval.runs import metrics
+    from jaxeval.tuning.search import fresh_seeds
+
+    state = runner.state
+
+    def unit() -> str:
+        results = [e.result for e in state.history.ended if e.result]
+        largest = max((abs(score) for of in results for score in of.scores), default=0.0)
+        named = metrics.stored_unit(metric, largest)
+        metrics.refuse_points("margin", margin, named if largest else "number")  # 0 has no unit
+        return named
+
+    if state.known:
+        _say(f"goes on from {state.known} with results", quiet)
+    for evaluation, note in runner.run():
+        last = tuning.ended(evaluation, "score", unit()) if evaluation.result else note
+        sofar = tuning.progress(state, runner.end.trials, "score", unit())
+        _say(f"{sofar} | {last}", quiet)
+    best = runner.search.best(state.history)
+    if best is None or not retrain:
+        return tuning.result(
+            runner.search, state, runner.end, "score", unit(), margin, None,
+            seeded=runner.evaluate.seeded,
+        )  # fmt: skip
+    for number, result in runner.again(best, retrain):
+        _say(f"best setting, fresh seed {number}: {result}", quiet)
+    every = [state.fresh_of(best)[seed] for seed in fresh_seeds(retrain)]
+    fresh = {"score": [result for result in every if isinstance(result, float)]}
+    failures = [result for result in every if isinstance(result, str)]
+    return tuning.result(
+        runner.search, state, runner.end, "score", unit(), margin, fresh, failures
+    )
+
+
+def _say(line: str, quiet: bool) -> None:
+    if not quiet:
+        print(line, file=sys.stderr, flush=True)
+
+
+def _search(
+    space: "Space",
+    method: Method,
+    seed: int,
+    seeds: str | int,
+    halving: int | None,
+    min_epochs: int | None,
+    enqueue: Sequence[str | Mapping[str, object]],
+    trials: int,
+) -> "Search":
+    """What is asked for; ConfigError where it does not go together."""
+    from jaxeval.tuning.candidates import setting
+    from jaxeval.tuning.history import Halving
+    from jaxeval.tuning.search import Search
+
+    adaptive = isinstance(seeds, str) and seeds == "adaptive"  # numpy's equality is no bool
+    try:
+        count = 1 if adaptive else int(seeds)
+        if not 1 <= count <= parameters.MOST or isinstance(seeds, bool | float):
+            raise ValueError
+    except (TypeError, ValueError):
+        expected = "a whole number from 1, or adaptive"
+        raise ConfigError(f"{argument('seeds')}: expected {expected}, got {seeds!r:.60}") from None
+    if trials * count > parameters.MOST:
+        expected = f"expected at most {parameters.MOST} runs in all"
+        raise ConfigError(f"{argument('trials')}: {expected}")
+    if halving is None and min_epochs is not None:
+        raise ConfigError(f"{argument('min_epochs')}: goes with {argument('halving')}")
+    stops = None if halving is None else Halving(halving, min_epochs or 1)
+    each = tuple(setting(space, _assigned(of) if isinstance(of, str) else of) for of in enqueue)
+    return Search(space, method, seed, count, adaptive, stops, each)
+
+
+def _assigned(text: str) -> dict[str, object]:
+    """What a text such as 'rate=0.1 kind=cos' sets; values as of a config's changes."""
+    tree: dict[str, object] = {}
+    for word in shlex.split(text):
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise ConfigError(f"{argument('enqueue')}: expected NAME=VALUE, got {word!r}")
+        tree[name] = toml.value(value)
+    return tree
+
+
+COMMANDS: parsers.Commands = {"": tune, "command": tune_command}
+main = functools.partial(parsers.main, "tune", COMMANDS)
 
 if __name__ == "__main__":
-    cli.run(main)
+    parsers.start("tune", COMMANDS)

@@ -1,222 +1,202 @@
-"""Searches over a config, with plan, progress and a state file."""
+"""Searches over a config: progress, the best setting's config, its fresh seeds, the plan."""
 
-import argparse
+import contextlib
 import dataclasses
+import shutil
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import jax
 
 from jaxeval import files, observe, runs
 from jaxeval.config import listing
-from jaxeval.report import render, text
+from jaxeval.errors import ConfigError, RunError
+from jaxeval.report import text
+from jaxeval.report import tuning as reports
 from jaxeval.report.sweep import plan
-from jaxeval.report.tuning import as_json, progress
-from jaxeval.report.tuning.as_json import Metric, Result, Retrained
-from jaxeval.runs import metrics
-from jaxeval.studies import proposers
-from jaxeval.tune import configs, live, options, outcome, targets
-from jaxeval.tune.targets import Target
-from jaxeval.tuning import history as histories
-from jaxeval.tuning import retraining, saved
+from jaxeval.report.tuning import Tuned
+from jaxeval.studies import events, memory, proposers, running
+from jaxeval.studies.cohorts import Cohort
+from jaxeval.tune.populations import Populations, Scored
+from jaxeval.tune.target import Target
 from jaxeval.tuning import search as searches
 from jaxeval.tuning.history import History, Setting
-from jaxeval.tuning.search import Search
+from jaxeval.tuning.search import End, Search, State
 
 _LEAST_AT_ONCE = 8  # settings of a batch, unless there are more devices
-
-
-def run(args: argparse.Namespace, search: Search) -> int:
-    """Searches, trains the best setting again, prints the answer; the backend is prepared."""
-    target = targets.target(args.config, args.changes, args.data, search, args.space)
-    metrics.refuse_points("margin", args.margin or 0.0, target.record.unit)
-    if args.dry_run:
-        return _dry_run(args, search, target)
-    place = Place(Path(args.out), args.store, Path(args.state) if args.state else None)
-    tree = tune(target, search, options.end(args), place, args.parallel)
-    status = outcome.write(tree, args)
-    if args.json != "-":
-        print(f"\nits config: {best_path(place.state_of(target))}")
-    return status
-
-
-class Place(NamedTuple):
-    """Where a search is recorded.
-
-    Attributes:
-      folder: the runs folder.
-      store: URL of a database instead of the folder's.
-      state: file of the search; None: in the runs folder, by what is searched.
-    """
-
-    folder: Path
-    store: str | None = None
-    state: Path | None = None
-
-    def state_of(self, target: Target) -> Path:
-        """The file of the search."""
-        return self.state or self.folder / "tunings" / f"{target.record.id}.json"
-
-
-def _at_once(parallel: int | None) -> int:
-    return parallel or max(_LEAST_AT_ONCE, len(jax.devices()))
 
 
 def tune(
     target: Target,
     search: Search,
-    end: options.End,
-    place: Place,
-    parallel: int | None = None,
-    quiet: bool = False,
-) -> Result:
+    end: End,
+    folder: Path,
+    store_url: str | None,
+    parallel: int | None,
+    retrain: int,
+    margin: float,
+    quiet: bool,
+) -> Tuned:
     """Goes on with a search, and trains the best setting with fresh seeds.
 
     Args:
+      folder: the runs folder.
+      store_url: of a database instead of the folder's.
       parallel: settings at once; None: 8, or as many as there are devices.
-      quiet: nothing is shown, and signals are left alone.
+      retrain: fresh seeds.
+      margin: a difference that does not matter, in the metric's unit.
     """
-    record, path = target.record, place.state_of(target)
-    metric = Metric(record.metric, record.unit, record.margin)
+    record, at_once = target.record, parallel or max(_LEAST_AT_ONCE, len(jax.devices()))
+    path = folder / "tunings" / f"{record.id}.json"
     source = {"experiment": record.id}
-    with saved.opened(path, search, record.higher_is_better, source) as state:
-        stop = options.stopper(end, search, state, record.margin)
-        bounds = configs.Bounds(end.trials, _at_once(parallel), stop)
-        _search(search, target, state, bounds, end.retrain, place, quiet)
-        why, best = options.reason(end.trials, state, stop), searches.best(search, state.history)
-        retrained = None
+    with searches.opened(path, search, record.higher_is_better, source) as state:
+
+        def told(event: object, say: observe.Say) -> None:
+            if isinstance(event, Scored):
+                for evaluation in event.evaluations:
+                    say(reports.ended(evaluation, record.metric, record.unit))
+                say(reports.progress(state, end.trials, record.metric, record.unit))
+
+        if state.known and not quiet:
+            print(f"{path}: {text.counted(state.known, 'setting')} with results", file=sys.stderr)
+        with runs.open_store(store_url or folder) as store:
+            happening = trained(target, search, state, store, folder, end, at_once)
+            observe.watch(happening, other=told, quiet=quiet)
+        best, fresh, failures, config = search.best(state.history), None, list[str](), None
         if best is not None:
-            retrained = _retrained(target, best, end.retrain, place, quiet)
-        return as_json.result(search, state.history, best, why, state.seconds, metric, retrained)
-
-
-def _search(
-    search: Search,
-    target: Target,
-    state: saved.Saved,
-    bounds: configs.Bounds,
-    retrain: int,
-    place: Place,
-    quiet: bool,
-) -> None:
-    known = len(histories.ended(state.history))
-    if known and not quiet:
-        print(f"{state.file.path}: {progress.known(search, known)}", file=sys.stderr)
-    with runs.open_store(place.store or place.folder) as store:
-        arguments = target, search, state.history, store, place.folder
-        happening = (
-            configs.tune(*arguments, bounds)
-            if search.halving is None
-            else live.tune(*arguments, bounds, state.save)
+            config = path.with_name(f"{path.stem}_best.toml")
+            rows = _retrained(target, best, retrain, config, folder, store_url, quiet)
+            parts = {"dev": [row.dev for row in rows], "test": [row.test for row in rows]}
+            fresh = {k: [x for x in of if x is not None] for k, of in parts.items()}
+            lost = [row for row in rows if row.dev is None]
+            failures = [f"{row.status}: {row.message}".removesuffix(": ") for row in lost]
+        return reports.result(
+            search,
+            state,
+            end,
+            record.metric,
+            record.unit,
+            margin,
+            fresh if retrain else None,
+            failures,
+            config=None if config is None else str(config),
         )
-        metric = Metric(target.record.metric, target.record.unit)
-        _watch(happening, search, state, bounds, retrain, metric, quiet)
 
 
-def _watch(
-    happening: Generator[object, None, None],
+def trained(
+    target: Target,
     search: Search,
-    state: saved.Saved,
-    bounds: configs.Bounds,
-    retrain: int,
-    metric: Metric,
-    quiet: bool,
-) -> None:
-    """Lets it happen, saving the state on the way."""
+    state: State,
+    store: runs.Store,
+    folder: Path,
+    end: End,
+    parallel: int,
+) -> Generator[events.Event | Scored, None, None]:
+    """Goes on with a search.
 
-    pace = progress.Pace(bounds.parallel)
+    A batch of settings is proposed when all before have ended; those that a program has room for
+    are one population. With halving, settings are proposed for each lane that becomes free, and
+    join the population if its program has room for them. A population that does not fit into
+    memory goes on lane by lane; settings that do not fit so have failed.
 
-    def told(event: object, say: observe.Say) -> None:
-        match event:
-            case configs.Asked(history, batch):
-                state.save(history)
-                first, last = batch.evaluations[0].number, batch.evaluations[-1].number
-                programs = text.counted(len(batch.cohorts), "program")
-                which = f"settings {first} to {last}" if last > first else f"setting {first}"
-                say(f"{which}: {programs}")
-            case configs.Scored(evaluation, result):
-                say(progress.ended(dataclasses.replace(evaluation, result=result), metric))
-            case configs.Told(history):
-                state.save(history)
-                ended = len(histories.ended(history))
-                left = pace.left(ended, bounds.trials, state.seconds)
-                say(progress.progress(search, history, bounds.trials, metric, left, retrain))
+    The state is saved before what is proposed is trained, and before what is told of trainings is
+    recorded elsewhere: a killed search repeats epochs, meets all when it did before, and decides
+    nothing anew, unless it trained lane by lane.
 
-    observe.watch(happening, lambda started: None, told, quiet=quiet)
+    Args:
+      folder: the runs folder.
+      parallel: settings at once.
+
+    Raises:
+      RunError: as `studies.run_cohorts`.
+    """
+    populations = Populations(target, search, state, store, end, parallel)
+    narrow = ""  # name of a population that does not fit into memory in all its lanes
+    while (cohort := populations.begin()) is not None:
+        lanes = 1 if cohort.name == narrow else populations.lanes(cohort)
+        fits = yield from _train(populations, cohort, lanes, folder)
+        narrow = "" if fits else cohort.name
+        if fits or lanes == 1:
+            populations.end()
+            _forget(folder / "checkpoints", populations.name)
+        yield from populations.news()
+    yield from populations.news()
 
 
-def best_path(path: Path) -> Path:
-    """Where the config of the best setting is written."""
-    return path.with_name(f"{path.stem}_best.toml")
+def _train(
+    populations: "Populations", cohort: Cohort, lanes: int | None, folder: Path
+) -> Generator[events.Event | Scored, None, bool]:
+    """Trains a population in so many lanes; whether it fitted into memory."""
+    feed = running.Feed(populations.arrivals(), populations.after_epoch, populations.member)
+    session, store = populations.target.session, populations.store
+    trained = running.run_cohorts([cohort], store, folder, session=session, lanes=lanes, feed=feed)
+    try:
+        for event in trained:
+            yield event
+            if isinstance(event, events.Epoch):
+                yield from populations.news()
+    except (jax.errors.JaxRuntimeError, MemoryError, memory.TooLarge) as error:
+        if not memory.exhausted(error):
+            raise
+        return False
+    return True
+
+
+def _forget(checkpoints: Path, name: str) -> None:
+    """Removes the checkpoints of a population, which with other shapes had other endings."""
+    for path in sorted(checkpoints.glob(f"{name}*")):
+        if path.is_dir() and path.name.removeprefix(name)[:1] in ("", "-"):
+            with contextlib.suppress(RunError), running.locked(checkpoints.parent, path.name):
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def _retrained(
-    target: Target, best: Setting, count: int, place: Place, quiet: bool
-) -> Retrained | None:
+    target: Target,
+    best: Setting,
+    count: int,
+    path: Path,
+    folder: Path,
+    store_url: str | None,
+    quiet: bool,
+) -> Sequence[runs.MemberRow]:
     """The best setting with fresh seeds, as `train` would train its config; which is written."""
     config = target.config(best.values)
     config = dataclasses.replace(config, name=f"{config.name}_tuned")
-    files.write_text(best_path(place.state_of(target)), listing.to_toml(config))
+    files.write_text(path, listing.to_toml(config))
     if not count:
-        return None
+        return []
     if not quiet:
         print(f"\nthe best setting, {text.counted(count, 'fresh seed')}", file=sys.stderr)
-    trials = proposers.seeds_by_splits(config, retraining.seeds(count))
-    rows = observe.train(trials, place.folder, place.store, quiet=quiet)
-    return Retrained(
-        {
-            part: [v for row in rows if (v := getattr(row, part)) is not None]
-            for part in ("dev", "test")
-        },
-        [f"{row.status}: {row.message}".removesuffix(": ") for row in rows if row.dev is None],
+    trials = proposers.seeds_by_splits(config, searches.fresh_seeds(count))
+    return observe.train(trials, folder, store_url, quiet=quiet)
+
+
+def planned(
+    target: Target, search: Search, trials: int, parallel: int | None, retrain: int
+) -> str:
+    """The first batch of a search that begins, in words."""
+    at_once = min(parallel or max(_LEAST_AT_ONCE, len(jax.devices())), trials)
+    empty = History((), target.record.higher_is_better)
+    failed, entries = list[str](), []
+    for evaluation in search.ask(empty, at_once, target.compiled)[1]:
+        try:
+            each = target.entries(evaluation)
+            target.refuse_too_large(each[0])
+            entries += each
+        except ConfigError as error:
+            failed.append(f"setting {evaluation.number}: {error}")
+    padded = target.padded(trials * search.seeds, at_once * search.seeds)
+    first = plan.document(target.estimates(entries, padded)).answer if entries else []
+    looked = ""
+    if search.halving is not None:
+        rungs = search.halving.rungs(target.base.config.training.epochs)
+        looked = f", one of {search.halving.factor} goes on after epochs {rungs}"
+    axes = text.counted(len(search.space.parameters), "hyperparameter")
+    whole = (
+        f"{text.counted(trials, 'setting')} of {axes} by {search.method}, {at_once} at once, "
+        f"{text.counted(search.seeds, 'seed')} each{looked}; then the best with "
+        f"{text.counted(retrain, 'fresh seed')}"
     )
-
-
-def _rungs(search: Search, target: Target) -> str:
-    """Where trainings are looked at, in words."""
-    if search.halving is None:
-        return ""
-    epochs = target.base.config.training.epochs
-    rungs = ", ".join(map(str, search.halving.rungs(epochs)))
-    return (
-        f"\none of {search.halving.factor} goes on after {rungs} of {epochs} epochs"
-        if rungs
-        else f"\nnone is stopped: a training has {text.counted(epochs, 'epoch')}"
-    )
-
-
-def _dry_run(args: argparse.Namespace, search: Search, target: Target) -> int:
-    """Shows what the first batch would be, and how many there are."""
-    parallel = _at_once(args.parallel)
-    count = min(parallel, args.trials)
-    history = History((), target.record.higher_is_better)
-    _, proposed = searches.ask(search, history, count, target.compiled)
-    trainings = args.trials * search.seeds
-    padded_to = configs.shape_buckets_of(target, trainings, parallel * search.seeds)
-    batch = configs.batch(target, proposed, padded_to)
-    estimates = [cohort.estimate for cohort in batch.cohorts if cohort.estimate is not None]
-    findings, batches = target.base.source.findings, -(-args.trials // parallel)
-    observe.say_findings(findings.remarks, findings.warnings)
-    if args.json:
-        values = [dict(evaluation.values) for evaluation in proposed]
-        first = plan.to_dict(estimates, values, findings.warnings)
-        files.write_json(args.json, {"trials": args.trials, "batches": batches, "first": first})
-    if args.json != "-":
-        axes = text.counted(len(search.space.parameters), "hyperparameter")
-        asked_for = text.counted(args.trials, progress.unit(search.adaptive))
-        seeds = (
-            "of one seed each" if search.adaptive else f"{text.counted(search.seeds, 'seed')} each"
-        )
-        print(
-            f"{asked_for} of {axes} by {search.method}, {count} at once in "
-            f"{text.counted(batches, 'batch', 'batches')}, {seeds}; then the best with "
-            f"{text.counted(options.end(args).retrain, 'fresh seed')}{_rungs(search, target)}"
-            "\n\nthe first batch:"
-        )
-        render.to_terminal(plan.document(estimates))
-        for evaluation, result in ((e, batch.failed.get(e.number)) for e in proposed):
-            if result is not None:
-                print(f"setting {evaluation.number}: {result.failure}")
-    return 0
+    lines = [whole, f"the first batch: {first[0] if first else 'nothing'}", *first[1:], *failed]
+    return "\n".join([*lines, *target.base.source.findings.warnings, ""])

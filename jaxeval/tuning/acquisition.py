@@ -1,4 +1,4 @@
-"""Expected improvement in the logarithm, over draws of what is not known.
+"""What a further score is worth: expected improvement of a batch, and knowledge gradients.
 
 Settings are proposed one after the other (greedy). The value of one more, x, given some settings P
 is the mean over draws of f at P of the expected improvement at x under the process conditioned on
@@ -14,29 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg, special, stats
 
-from jaxeval.tuning import gaussian_process
-from jaxeval.tuning.gaussian_process import Model
+from jaxeval.tuning import process
+from jaxeval.tuning.process import Model, Prediction
 
-FANTASIES = 64
+_FANTASIES = 64
 _LOG_2PI = math.log(2 * math.pi)
-
-
-class Pending(NamedTuple):
-    """Draws of the objective at settings.
-
-    Attributes:
-      features: [p, D].
-      solved: [n, p] as in a prediction.
-      factor: [p, p] lower Cholesky factor of their posterior covariance.
-      draws: [p, S] standard normal.
-      best: [S] that of a draw.
-    """
-
-    features: np.ndarray
-    solved: np.ndarray
-    factor: np.ndarray
-    draws: np.ndarray
-    best: np.ndarray
 
 
 def log_improvement(u: np.ndarray) -> np.ndarray:
@@ -58,39 +40,117 @@ def log_improvement(u: np.ndarray) -> np.ndarray:
     return logs
 
 
-def log_expected_improvement(mean: np.ndarray, sd: np.ndarray, best: np.ndarray) -> np.ndarray:
-    """[...] log E max(0, f - best) of normal f; arrays that broadcast."""
-    return log_improvement((mean - best) / sd) + np.log(sd)
+class Pending(NamedTuple):
+    """Draws of the objective at settings whose values are not known.
 
-
-def fantasise(model: Model, features: np.ndarray, count: int, seed: list[int]) -> Pending:
-    """Joint draws of settings [p, D], at least one.
-
-    Args:
-      count: of draws, by scrambled Sobol points; 1: their posterior mean instead (the Kriging
-        believer of Ginsbourger et al. 2010).
+    Attributes:
+      points: p of them.
+      factor: [p, p] lower Cholesky factor of their posterior covariance.
+      normal: [p, S] standard normal.
+      best: [S] of each draw.
     """
-    mean, factor = gaussian_process.joint(model, features)
-    draws = np.zeros((len(features), count))
-    if count > 1:
-        engine = stats.qmc.Sobol(len(features), rng=np.random.default_rng(seed))
-        uniform = np.clip(engine.random(count), 1e-9, 1 - 1e-9)
-        draws = special.ndtri(uniform).T
-    values = mean[:, None] + factor @ draws
-    solved = gaussian_process.predict(model, features).solved
-    return Pending(features, solved, factor, draws, values.max(axis=0))
+
+    points: Prediction
+    factor: np.ndarray
+    normal: np.ndarray
+    best: np.ndarray
+
+
+def fantasise(
+    model: Model, features: np.ndarray, seed: list[int], count: int = _FANTASIES
+) -> Pending:
+    """Joint draws at features [p, D], at least one row, by scrambled Sobol points."""
+    points = process.predict(model, features)
+    factor = process.joint(model, points)
+    engine = stats.qmc.Sobol(len(features), rng=np.random.default_rng(seed))
+    normal = special.ndtri(np.clip(engine.random(count), 1e-9, 1 - 1e-9)).T
+    drawn = points.mean[:, None] + factor @ normal
+    return Pending(points, factor, normal, drawn.max(axis=0))
 
 
 def log_batch_improvement(model: Model, pending: Pending, features: np.ndarray) -> np.ndarray:
     """log of what each of the settings [m, D] is expected to add to the best of the draws."""
-    prediction = gaussian_process.predict(model, features)
-    covariance = gaussian_process.between(
-        model, (pending.features, pending.solved), (features, prediction.solved)
-    )
+    prediction = process.predict(model, features)
+    covariance = process.between(model, pending.points, prediction)
     coupled = linalg.solve_triangular(pending.factor, covariance, lower=True)
     least = 1e-12 * (math.exp(model.kernel.scale) + 1.0)
-    sd = np.sqrt(np.maximum(prediction.variance - np.sum(coupled**2, axis=0), least))
-    means = prediction.mean[:, None] + coupled.T @ pending.draws
-    logs = log_expected_improvement(means, sd[:, None], pending.best)
+    sd = np.sqrt(np.maximum(prediction.variance - np.sum(coupled**2, axis=0), least))[:, None]
+    means = prediction.mean[:, None] + coupled.T @ pending.normal
+    logs = log_improvement((means - pending.best) / sd) + np.log(sd)
     summed: np.ndarray = special.logsumexp(logs, axis=1)
     return summed - math.log(len(pending.best))
+
+
+def log_success(model: Model | None, features: np.ndarray) -> np.ndarray:
+    """log P(an evaluation succeeds) at features [m, D].
+
+    Least-squares classification (Rasmussen & Williams 2006, section 6.5): regression on labels 1
+    and -1, whose latent function crosses zero where half of the settings fail.
+
+    Args:
+      model: of the labels; None: nothing has failed.
+    """
+    if model is None:
+        return np.zeros(len(features))
+    prediction = process.predict(model, features)
+    sd = np.sqrt(prediction.variance + math.exp(model.kernel.noise))
+    logs: np.ndarray = special.log_ndtr(prediction.mean / sd)
+    return logs
+
+
+def knowledge_gradients(
+    model: Model, features: np.ndarray, awaited: np.ndarray, new: np.ndarray, seed: float
+) -> np.ndarray:
+    """By how much the best posterior mean is expected to rise with one score more of a setting.
+
+    (Frazier, Powell & Dayanik 2009.)
+
+    Args:
+      features: [k, D] of settings that can be taken.
+      awaited: [k] scores of each that are awaited. They count as known, so that a setting is not
+        repeated while they run.
+      new: [m, D] of settings that can be taken once they have a score.
+      seed: variance of a score.
+
+    Returns:
+      [k + m].
+    """
+    k = len(features)
+    prediction = process.predict(model, np.concatenate([features, new]))
+    covariance = process.between(model, prediction, prediction)
+    waiting = np.flatnonzero(awaited)
+    if len(waiting):
+        noisy = covariance[np.ix_(waiting, waiting)] + np.diag(seed / awaited[waiting])
+        cross = covariance[waiting]
+        covariance = covariance - cross.T @ linalg.solve(noisy, cross, assume_a="pos")
+    rises = []
+    for j, column in enumerate(covariance.T):
+        taken = [*range(k), *([j] if j >= k else [])]
+        slopes = column[taken] / math.sqrt(max(column[j], 0.0) + seed)
+        rise = expected_rise(prediction.mean[taken], slopes)
+        rises.append(rise + max(prediction.mean[taken]) - max(prediction.mean[:k]))
+    return np.array(rises)
+
+
+def expected_rise(means: np.ndarray, slopes: np.ndarray) -> float:
+    """E max_i (means_i + slopes_i Z) - max_i means_i of standard normal Z, exactly; both [n].
+
+    The upper envelope of the lines, and for each of its corners c the change of slope times
+    h(-|c|) with h(u) = phi(u) + u Phi(u) (Frazier, Powell & Dayanik 2009, equation 14).
+    """
+    order = np.lexsort((means, slopes))
+    last = np.append(np.diff(slopes[order]) > 0, True)  # of equal slopes the highest line
+    heights, rises = means[order][last], slopes[order][last]
+    envelope, corners = [0], [-math.inf]
+    for k in range(1, len(heights)):
+        while True:
+            j = envelope[-1]
+            corner = (heights[j] - heights[k]) / (rises[k] - rises[j])
+            if corner > corners[-1]:
+                break
+            envelope.pop()
+            corners.pop()
+        envelope.append(k)
+        corners.append(corner)
+    steps = np.diff(rises[envelope])
+    return float(steps @ np.exp(log_improvement(-np.abs(corners[1:]))))

@@ -1,190 +1,242 @@
-"""Runs a search over a function or a command: asks, evaluates side by side, tells.
+"""Searches over a function or a command: asks, evaluates side by side, tells.
 
 A worker that is free gets the next proposal at once, which counts on what still runs.
 """
 
+import contextlib
+import difflib
 import functools
-import math
+import inspect
+import json
+import re
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
 
 from jaxeval.bandits import commands
-from jaxeval.bandits.commands import EvaluationFailed
-from jaxeval.errors import DataError
-from jaxeval.space.distributions import Value
-from jaxeval.tuning import halving as halvings
-from jaxeval.tuning import history as histories
-from jaxeval.tuning import search as searches
-from jaxeval.tuning.history import Evaluation, History, Result, Stopped
-from jaxeval.tuning.search import Search
+from jaxeval.bandits.commands import EvaluationFailed, Report
+from jaxeval.errors import ConfigError, argument
+from jaxeval.space.space import Space
+from jaxeval.tuning.history import Evaluation, Result, Setting, Stopped, Values
+from jaxeval.tuning.search import End, Search, State, fresh_seeds
 
-# values, seed -> score; of a search with halving also a `commands.Report`
-Evaluate = Callable[..., float]
+_PLACE = re.compile(r"\{([A-Za-z0-9_-]+)\}")
+_BESIDE = ("seed", "values")
 Job = tuple[int, int]  # number of the evaluation, seed
 
 
-class Step(NamedTuple):
-    """What happened last, and the history after it.
+class Function:
+    """Evaluates by a function of the values by name.
 
     Attributes:
-      evaluation: that has ended, or was tried again; None: new ones were proposed.
-      note: of what went wrong.
+      seeded: whether it has an argument `seed`; if not, all seeds of a setting are the same run.
+      reports: whether it has an argument `report`, of intermediate scores.
     """
 
-    history: History
-    evaluation: Evaluation | None = None
-    note: str = ""
+    def __init__(self, function: Callable[..., float]):
+        names: Collection[str] = ()
+        with contextlib.suppress(TypeError, ValueError):  # one written in C says nothing of them
+            names = inspect.signature(function).parameters
+        self.name = getattr(function, "__qualname__", type(function).__name__)
+        self._function, self.seeded, self.reports = function, "seed" in names, "report" in names
+
+    def __call__(self, values: Values, seed: int, report: Report | None = None) -> float:
+        """The score."""
+        more: dict[str, Any] = {"seed": seed} if self.seeded else {}
+        if self.reports:
+            more["report"] = report or (lambda step, score: False)
+        return self._function(dict(values), **more)
 
 
-def run(
-    search: Search,
-    history: History,
-    evaluate: Evaluate,
-    *,
-    trials: int,
-    workers: int = 1,
-    retries: int = 0,
-    steps: int | None = None,
-    stop: Callable[[History], str] = lambda history: "",
-) -> Generator[Step, None, None]:
-    """Goes on with a search until so many evaluations have ended, those that ran before first.
+class Command:
+    """Evaluates by a command.
+
+    The value of each hyperparameter goes where {its_name} stands, {seed} is the seed and {values}
+    all values as JSON. A word that names a hyperparameter which is inactive is left out.
 
     Args:
-      evaluate: as of `commands.working`.
-      trials: evaluations in all.
-      steps: at which evaluations report, of a search with halving.
+      template: such as "./train.sh --rate={rate} --seed={seed}".
+      field, limit: as of `commands.Command`.
+
+    Raises:
+      ConfigError: it names what is not in the space, or nothing of it.
+    """
+
+    reports = True
+
+    def __init__(
+        self, template: str, space: Space, field: str | None = None, limit: float | None = None
+    ):
+        names = [parameter.name for parameter in space.parameters]
+        self._made = lambda: commands.Command(template, [*names, *_BESIDE], field, limit)
+        self._command = self._made()
+        for name in _BESIDE:
+            if name in names:
+                raise ConfigError(f"command: {{{name}}} is taken; name that hyperparameter else")
+        placeholders = _PLACE.findall(template)
+        for name in placeholders:
+            if name not in (*names, *_BESIDE):
+                near = difflib.get_close_matches(name, names, 1)
+                hint = f"did you mean {{{near[0]}}}?" if near else f"there are {', '.join(names)}"
+                raise ConfigError(f"command: {{{name}}}: no such hyperparameter; {hint}")
+        lacking = [] if "values" in placeholders else [n for n in names if n not in placeholders]
+        if lacking:
+            raise ConfigError(
+                f"command: expected {{values}}, or each hyperparameter by its name: "
+                f"{{{lacking[0]}}} is missing in {template!r}"
+            )
+        self.seeded, self.name = "seed" in placeholders, template
+
+    def __call__(self, values: Values, seed: int, report: Report | None = None) -> float:
+        """The score; `report` hears of the lines {"step": 3, "score": 0.7} before it."""
+        return self._command.score(_texts(values, seed), report)
+
+    def stop(self) -> None:
+        """Ends all commands that are running."""
+        stopped, self._command = self._command, self._made()
+        stopped.stop()
+
+    def words(self, values: Values, seed: int) -> list[str]:
+        """What is run."""
+        return self._command.words(_texts(values, seed))
+
+
+def _texts(values: Values, seed: int) -> dict[str, str]:
+    """What stands for each place: true and false as in TOML and JSON; floats keep all digits."""
+    shown = {k: v if isinstance(v, str) else json.dumps(v) for k, v in values.items()}
+    plain = json.dumps(dict(values), ensure_ascii=False)
+    return {**shown, "seed": str(seed), "values": plain}
+
+
+def refuse_unfit(
+    evaluate: Function | Command, seeds: bool, halving: int | None, steps: int | None
+) -> None:
+    """Raises ConfigError where something is evaluated in a way that it does not take.
+
+    Args:
+      seeds: whether with several of them.
+      halving, steps: of a search.
+    """
+    if (halving is None) != (steps is None):
+        both = f"{argument('halving')}, {argument('steps')}"
+        raise ConfigError(f"{both}: expected both or neither")
+    for name, wrong in (
+        ("seed", seeds and not evaluate.seeded),
+        ("report", halving is not None and not evaluate.reports),
+    ):
+        if wrong:
+            what = f"{{{name}}}" if isinstance(evaluate, Command) else f"an argument {name}"
+            raise ConfigError(f"{evaluate.name}: expected {what}: it is to be told of it")
+
+
+class Runner:
+    """Evaluates a search by a function or a command, in threads.
+
+    Args:
+      workers: evaluations at once.
       retries: times that a failed seed is tried again; then the evaluation has failed.
-      stop: why nothing more is to be proposed; "" while more is.
-
-    Yields:
-      a step after proposals, before they run, and after every result: the history can be saved.
+      steps: at which evaluations report, of a search with halving.
     """
-    if workers < 1 or retries < 0:
-        raise DataError(f"workers, retries: expected at least 1 and 0, got {workers}, {retries}")
-    scores: dict[int, dict[int, float]] = {}  # of evaluations that have not ended, by seed
-    live = _Live(search, history, evaluate, steps)
-    desk: commands.Workers[Job]
-    with commands.working(live, workers, retries) as desk:
-        desk.waiting.extend(_jobs(histories.pending(history)))
-        while True:
-            # as many settings as keep all workers busy
-            more = min(-(-desk.free // search.seeds), trials - len(live.history.evaluations))
-            if more > 0 and not stop(live.history):
-                with live.lock:
-                    live.history, proposed = searches.ask(search, live.history, more)
-                desk.waiting.extend(_jobs(proposed))
-                yield Step(live.history)
-            stopping = search.halving is not None and desk.busy
-            if not histories.pending(live.history) and not stopping:
-                return
-            for job, result in desk.next_results():
-                with live.lock:
-                    step = _told(live.history, scores, job, result, desk)
-                    live.history = live.history if step is None else step.history
-                if step is not None:
-                    yield step
 
-
-def again(
-    evaluate: Evaluate,
-    values: Mapping[str, Value],
-    seeds: Sequence[int],
-    workers: int = 1,
-    retries: int = 0,
-) -> Iterator[tuple[int, float | str]]:
-    """One setting with several seeds.
-
-    Args:
-      retries: times that a failed seed is tried again.
-
-    Yields:
-      a seed with its score, or with the cause of its last failure.
-    """
-    desk: commands.Workers[Job]
-    with commands.working(_Again(evaluate, values), workers, retries) as desk:
-        desk.waiting.extend((0, seed) for seed in seeds)
-        while desk.busy:
-            for job, result in desk.next_results():
-                if isinstance(result, float):
-                    yield job[1], result
-                elif not desk.try_again(job):
-                    yield job[1], str(result)
-
-
-class _Live:
-    """A search under way: its history, which worker threads add to as evaluations report."""
-
-    def __init__(self, search: Search, history: History, evaluate: Evaluate, steps: int | None):
-        self.search, self.history, self.steps = search, history, steps
-        self.lock = threading.Lock()
-        self._evaluate, self._best = evaluate, dict[int, float]()
+    def __init__(
+        self,
+        search: Search,
+        state: State,
+        evaluate: Function | Command,
+        end: End,
+        workers: int = 1,
+        retries: int = 0,
+        steps: int | None = None,
+    ):
+        self.search, self.state, self.evaluate, self.end = search, state, evaluate, end
+        self._workers, self._retries, self._steps = workers, retries, steps
+        self._lock = threading.Lock()  # of the state, which evaluations that report change too
+        self._scores: dict[int, dict[int, float]] = {}  # of evaluations that run
         self.stop = getattr(evaluate, "stop", lambda: None)
 
+    def run(self) -> Iterator[tuple[Evaluation, str]]:
+        """Goes on with the search, evaluations that ran before first; the state is always saved.
+
+        Yields:
+          an evaluation that has ended, or is tried again, and what went wrong.
+        """
+        state = self.state
+        with commands.working(self, self._workers, self._retries) as desk:
+            desk.waiting.extend(_jobs(state.history.pending))
+            while True:
+                # as many settings as keep all workers busy
+                more = min(-(-desk.free // self.search.seeds), self.end.left(state))
+                if more > 0:
+                    with self._lock:
+                        history, proposed = self.search.ask(state.history, more)
+                        state.save(history)
+                    desk.waiting.extend(_jobs(proposed))
+                stopping = self.search.halving is not None and desk.busy
+                if not state.history.pending and not stopping:
+                    return
+                for job, result in desk.next_results():
+                    with self._lock:
+                        said = self._told(job, result, desk)
+                    if said is not None:
+                        yield state.history.evaluations[job[0]], said
+
+    def _told(
+        self, job: Job, result: float | EvaluationFailed, desk: commands.Workers
+    ) -> str | None:
+        """What went wrong with a job; None while other seeds are awaited, or all is known."""
+        number, seed = job
+        state, evaluation = self.state, self.state.history.evaluations[job[0]]
+        if evaluation.result is not None:
+            state.save(state.history)
+            return "" if evaluation.result.stopped is not None else None
+        if isinstance(result, float):
+            known = self._scores.setdefault(number, {})
+            known[seed] = result
+            if len(known) < len(evaluation.seeds):
+                return None
+            ended = Result(tuple(known[seed] for seed in evaluation.seeds))
+            state.save(state.history.told(number, ended))
+            return ""
+        if desk.try_again(job):
+            return f"setting {number}: {result}; tried again"
+        desk.drop(number)
+        state.save(state.history.told(number, Result(failure=str(result))))
+        return str(result)
+
     def __call__(self, number: int, seed: int) -> float:
-        self._best.pop(number, None)
-        values = self.history.evaluations[number].values
-        if self.steps is None:
-            return self._evaluate(values, seed)
-        return self._evaluate(values, seed, functools.partial(self._report, number))
+        """The score of a seed of an evaluation, which may report on the way."""
+        values = self.state.history.evaluations[number].values
+        report = None if self._steps is None else functools.partial(self._report, number)
+        return self.evaluate(values, seed, report)
 
     def _report(self, number: int, step: int, score: float) -> bool:
         """Whether an evaluation is to stop; what does not report in time is not looked at."""
-        with self.lock:
-            result = self.history.evaluations[number].result
-            if self.search.halving is None or self.steps is None or not math.isfinite(score):
-                return result is not None
-            best = histories.better(self.history, self._best.get(number), score)
-            self._best[number] = best
-            at = Stopped(min(step, self.steps), self.steps)
-            if result is None:
-                self.history = halvings.reported(
-                    self.search.halving, self.history, number, at, best
-                )
-            return self.history.evaluations[number].result is not None
+        with self._lock:
+            at = Stopped(step, self._steps or step)
+            return self.state.report(self.search.halving, number, at, score)
 
+    def again(self, setting: Setting, count: int) -> Iterator[tuple[int, float | str]]:
+        """A setting with so many fresh seeds: those whose scores the state lacks.
 
-class _Again:
-    """The evaluation of one setting, which ends as what it calls does."""
+        Yields:
+          a seed with its score, or with the cause of its last failure.
+        """
+        known = self.state.fresh_of(setting)
+        left = [seed for seed in fresh_seeds(count) if not isinstance(known.get(seed), float)]
 
-    def __init__(self, evaluate: Evaluate, values: Mapping[str, Value]):
-        self._evaluate, self._values = evaluate, values
-        self.stop = getattr(evaluate, "stop", lambda: None)
+        def called(number: int, seed: int) -> float:
+            return self.evaluate(setting.values, seed)
 
-    def __call__(self, number: int, seed: int) -> float:
-        return self._evaluate(self._values, seed)
+        called.stop = self.stop  # type: ignore[attr-defined]
+        with commands.working(called, self._workers, self._retries) as desk:
+            desk.waiting.extend((0, seed) for seed in left)
+            while desk.busy:
+                for job, result in desk.next_results():
+                    if isinstance(result, float) or not desk.try_again(job):
+                        known[job[1]] = result if isinstance(result, float) else str(result)
+                        self.state.save(self.state.history)
+                        yield job[1], known[job[1]]
 
 
 def _jobs(evaluations: list[Evaluation]) -> list[Job]:
     return [(evaluation.number, seed) for evaluation in evaluations for seed in evaluation.seeds]
-
-
-def _told(
-    history: History,
-    scores: dict[int, dict[int, float]],
-    job: Job,
-    result: float | EvaluationFailed,
-    desk: commands.Workers[Job],
-) -> Step | None:
-    """The step of a result; None while other seeds are awaited, or the evaluation has failed."""
-    number, seed = job
-    evaluation = history.evaluations[number]
-    if evaluation.result is not None:
-        stopped = evaluation.result.stopped is not None
-        return Step(history, evaluation) if stopped else None
-    if isinstance(result, float):
-        of_seeds = scores.setdefault(number, {})
-        of_seeds[seed] = result
-        if len(of_seeds) < len(evaluation.seeds):
-            return None
-        ended = Result(tuple(of_seeds[seed] for seed in evaluation.seeds))
-        return _ended(history, number, ended)
-    if desk.try_again(job):
-        return Step(history, evaluation, f"{result}; tried again")
-    desk.drop(number)
-    return _ended(history, number, Result(failure=str(result)))
-
-
-def _ended(history: History, number: int, result: Result) -> Step:
-    history = histories.tell(history, number, result)
-    return Step(history, history.evaluations[number], result.failure)

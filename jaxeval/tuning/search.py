@@ -1,25 +1,28 @@
-"""How a space is searched, as plain data, and what follows from it for a history."""
+"""How a space is searched, and the state of a search, on disk and in memory."""
 
+import contextlib
 import dataclasses
-import difflib
 import functools
 import math
-from collections.abc import Collection, Mapping
-from typing import Any
+import time
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
 
-import numpy as np
+import threadpoolctl
 
-from jaxeval.config import arguments
+from jaxeval import state_file
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.files import Json
-from jaxeval.space import distributions
 from jaxeval.space import space as spaces
-from jaxeval.space.distributions import Distribution, LogUniform, Stepped, Uniform, Value
+from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
-from jaxeval.tuning import encoding, methods, threads
+from jaxeval.tuning import candidates
 from jaxeval.tuning import history as histories
-from jaxeval.tuning.halving import Halving
-from jaxeval.tuning.history import Evaluation, History, Setting
+from jaxeval.tuning.history import Evaluation, Halving, History, Setting, Stopped, Values
+
+Method = Literal["gp", "sobol", "random"]
+_FRESH = 1_000_001  # beyond the seeds of all evaluations
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,194 +30,223 @@ class Search:
     """What is proposed depends on this, the history, and nothing else.
 
     Attributes:
-      method: as `methods.NAMES`.
-      seed: of the proposals.
       seeds: of each evaluation: it has as many scores.
       adaptive: each evaluation is one seed, of a new setting or one more of an old one, whichever
-        is worth more to the final choice (`replicates`).
+        is worth more to the final choice (`gp.propose_adaptive`).
       halving: stops trainings that are not promoted; None: all go on to the end.
       enqueued: settings that are asked for before any other, such as known good ones.
     """
 
     space: Space
-    method: methods.Name = "gp"
+    method: Method = "gp"
     seed: int = 0
     seeds: int = 1
     adaptive: bool = False
     halving: Halving | None = None
-    enqueued: tuple[Mapping[str, Value], ...] = ()
+    enqueued: tuple[Values, ...] = ()
 
     def __post_init__(self) -> None:
-        methods.method(self.method)
-        arguments.whole("seed", self.seed, 0)
-        arguments.whole("seeds", self.seeds, 1, arguments.MOST)
+        if self.method not in get_args(Method):
+            expected = ", ".join(get_args(Method))
+            raise ConfigError(f"method: expected one of {expected}, got {self.method!r}")
         if self.adaptive and (self.method != "gp" or self.seeds > 1):
             raise ConfigError("adaptive seeds: expected method gp, and one seed an evaluation")
         if self.halving is not None and (self.adaptive or self.seeds > 1):
             raise ConfigError("halving: expected one seed a setting, got several")
-        if self.halving is not None and self.method == "botorch":
-            raise ConfigError(
-                "halving: expected another method than botorch, whose process would take scores "
-                "of stopped trainings for those of whole ones; gp knows better"
-            )
 
     def to_dict(self) -> dict[str, Json]:
         """Plain data for JSON."""
-        return {
+        plain: dict[str, Any] = {
             "space": spaces.to_dict(self.space),
             "method": self.method,
             "seed": self.seed,
             "seeds": self.seeds,
             "adaptive": self.adaptive,
-            # left out where there is none, as searches of before it have it
-            **({} if self.halving is None else {"halving": self.halving.to_dict()}),
-            **({"enqueued": [dict(of) for of in self.enqueued]} if self.enqueued else {}),
         }
+        if self.halving is not None:
+            plain["halving"] = dataclasses.asdict(self.halving)
+        return plain | ({"enqueued": [dict(of) for of in self.enqueued]} if self.enqueued else {})
+
+    def ask(
+        self, history: History, count: int, compiled: Collection[str] = ()
+    ) -> tuple[History, list[Evaluation]]:
+        """The history with so many new proposals, or all there are, which run from now on.
+
+        Each has seeds of its own: no two settings share their luck.
+
+        Args:
+          compiled: hyperparameters whose values are compiled in, as of `gp.propose`.
+        """
+        first = len(history.evaluations)
+        new = self._waiting(history)[:count]
+        for values in new:
+            history = history.proposed(values, history.fresh_seeds(self.seeds))
+        left = count - len(new)
+        for values in self._propose(history, left, compiled) if left else ():
+            history = history.proposed(values, history.fresh_seeds(self.seeds))
+        return history, [*history.evaluations[first:]]
+
+    def _waiting(self, history: History) -> list[Values]:
+        """Enqueued settings that were not proposed yet, each once."""
+        each = {histories.identity(values): values for values in self.enqueued}
+        for evaluation in history.evaluations if each else ():
+            each.pop(histories.identity(evaluation.values), None)
+        return [*each.values()]
+
+    def _propose(
+        self, history: History, count: int, compiled: Collection[str]
+    ) -> list[dict[str, Value]]:
+        if self.method == "random":
+            return candidates.random(self.space, history, count, self.seed)
+        if self.method == "sobol":
+            return candidates.sobol(self.space, history, count, self.seed)
+        from jaxeval.tuning import gp  # scipy's optimisers take a while to load
+
+        propose = gp.propose_adaptive if self.adaptive else gp.propose
+        with one_thread():
+            return propose(self.space, history, count, self.seed, compiled)
+
+    def best(self, history: History) -> Setting | None:
+        """The setting of the best posterior mean, or mean; None before the first score."""
+        if self.method == "gp":
+            from jaxeval.tuning import gp
+
+            return gp.best(self.space, history)
+        return next(iter(histories.ranked(history)), None)
 
 
-def ask(
-    search: Search, history: History, count: int, compiled: Collection[str] = ()
-) -> tuple[History, list[Evaluation]]:
-    """The history with so many new proposals; fewer where the space has no more.
+def one_thread() -> threadpoolctl.threadpool_limits:
+    """Linear algebra in one thread: the matrices here are small, and threads wait for each other.
 
-    They run from now on. Each has seeds of its own: no two settings share their luck.
+    Nor should what is proposed depend, in its last digits, on how many cores a machine has.
+    """
+    limited: threadpoolctl.threadpool_limits = _libraries().limit(limits=1, user_api="blas")
+    return limited
+
+
+@functools.cache
+def _libraries() -> threadpoolctl.ThreadpoolController:
+    """Those of numpy and scipy; to look for them takes milliseconds."""
+    from scipy import linalg  # noqa: F401 - scipy's own library is not loaded before
+
+    return threadpoolctl.ThreadpoolController()
+
+
+def fresh_seeds(count: int) -> range:
+    """So many seeds that no evaluation has, for the setting that is taken."""
+    return range(_FRESH, _FRESH + count)
+
+
+@dataclasses.dataclass
+class State:
+    """A search under way; proposals are on disk before they run.
+
+    Attributes:
+      file: None: nothing is kept.
+      fresh: setting (`history.identity`) -> fresh seed -> its score, or why it failed.
+      before: seconds that earlier processes worked on it.
+      known: evaluations that had ended when this one began.
+      begun: when that was, by `time.monotonic`.
+    """
+
+    history: History
+    file: state_file.StateFile | None = None
+    fresh: dict[str, dict[int, float | str]] = dataclasses.field(default_factory=dict)
+    before: float = 0.0
+    known: int = 0
+    begun: float = dataclasses.field(default_factory=time.monotonic)
+    _best: dict[int, float] = dataclasses.field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """Of wall time, of all processes."""
+        return self.before + time.monotonic() - self.begun
+
+    @property
+    def pace(self) -> float:
+        """Seconds of this process for each evaluation."""
+        return (self.seconds - self.before) / max(1, len(self.history.ended) - self.known)
+
+    def report(self, halving: Halving | None, number: int, at: Stopped, score: float) -> bool:
+        """The score of an evaluation at a step; whether it has its result, and is to stop there.
+
+        What is not finite is not looked at, nor steps beyond the last.
+        """
+        running = self.history.evaluations[number].result is None
+        if running and halving is not None and math.isfinite(score):
+            passed = self.history.evaluations[number].rungs
+            before = self._best.get(number, passed[-1] if passed else None)
+            best = self._best[number] = self.history.better(score, before)
+            at = Stopped(min(at.epochs, at.of), at.of)
+            self.history = halving.reported(self.history, number, at, best)
+        return self.history.evaluations[number].result is not None
+
+    def fresh_of(self, setting: Setting) -> dict[int, float | str]:
+        """What fresh seeds of a setting gave."""
+        return self.fresh.setdefault(histories.identity(setting.values), {})
+
+    def save(self, history: History) -> None:
+        """Goes on with this history, and replaces the file."""
+        self.history = history
+        if self.file is not None:
+            seeds = {s: {str(k): v for k, v in of.items()} for s, of in self.fresh.items()}
+            beside = {"seconds": round(self.seconds, 3), "fresh": seeds}
+            self.file.write({**beside, **history.to_dict()})  # type: ignore[dict-item]
+
+
+@contextlib.contextmanager
+def opened(
+    path: Path | None, search: Search, higher_is_better: bool, evaluator: Mapping[str, Json]
+) -> Iterator[State]:
+    """The search in a file, or a new one.
 
     Args:
-      compiled: hyperparameters whose values are compiled in, as of `gp.propose`; other methods
-        do without.
-    """
-    first = len(history.evaluations)
-    propose = _propose(search, compiled)  # which loads the libraries that are limited
-    for values in _waiting(search, history)[:count]:
-        history = histories.propose(history, values, histories.fresh_seeds(history, search.seeds))
-    left = count - (len(history.evaluations) - first)
-    with threads.one():
-        proposed = propose(search.space, history, left, search.seed) if left else []
-    for values in proposed:
-        history = histories.propose(history, values, histories.fresh_seeds(history, search.seeds))
-    return history, [*history.evaluations[first:]]
-
-
-def _waiting(search: Search, history: History) -> list[Mapping[str, Value]]:
-    """Enqueued settings that were not proposed yet, each once."""
-    if not search.enqueued:
-        return []
-    known = {histories.identity(evaluation.values) for evaluation in history.evaluations}
-    each = {histories.identity(values): values for values in search.enqueued}
-    return [values for identity, values in each.items() if identity not in known]
-
-
-def setting(space: Space, values: Mapping[str, object]) -> dict[str, Value]:
-    """Given values as a setting of the space, in its order; whole numbers of ranges are floats.
+      path: None: it is kept nowhere.
+      evaluator: what the scores come from, as plain data; another one cannot go on with them.
 
     Raises:
-      ConfigError: a hyperparameter that there is not, that lacks or is not drawn beside these
-        others, or a value that it cannot have.
+      ConfigError, RunError: the file holds another search, or another process works on it.
     """
-    if not isinstance(values, Mapping):
-        raise ConfigError(f"enqueue: expected values by name, got {values!r:.60}")
-    names = [parameter.name for parameter in space.parameters]
-    for name in values:
-        if name not in names:
-            near = difflib.get_close_matches(str(name), names, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-            raise ConfigError(f"enqueue: {name}: no such hyperparameter; {hint}")
-    found: dict[str, Value] = {}
-    for name in encoding.parents_first(space):
-        parameter = space.parameters[names.index(name)]
-        active = all(found.get(other) in allowed for other, allowed in parameter.when)
-        if active != (name in values):
-            why = "is lacking" if active else "is not drawn beside these others; leave it out"
-            raise ConfigError(f"enqueue: {name} {why}")
-        if active:
-            of = parameter.distribution
-            value = _plain(of, values[name])
-            if not _takes(of, value):
-                raise ConfigError(
-                    f"enqueue: {name}: expected a value of {distributions.to_dict(of)}, "
-                    f"got {value!r:.60}"
-                )
-            found[name] = value
-    return {name: found[name] for name in names if name in found}
+    if path is None:
+        yield State(History((), higher_is_better))
+        return
+    directed = {**search.to_dict(), "higher_is_better": higher_is_better}
+    head = {"search": directed, "evaluator": dict(evaluator)}
+    with state_file.opened(path, "search", head) as file:
+        tree: Any = file.read()
+        state = State(History((), higher_is_better), file)
+        if tree is not None:
+            with file.parsing():
+                seconds, seeds = float(tree.pop("seconds")), tree.pop("fresh")
+                state.fresh = {
+                    str(s): {int(k): v for k, v in of.items()} for s, of in seeds.items()
+                }
+                state.history, state.before = History.from_dict(tree), seconds
+                candidates.refuse_others(search.space, state.history)
+                state.known = len(state.history.ended)
+                if state.history.higher_is_better != higher_is_better:
+                    raise DataError("the direction of its history is not that of its search")
+        yield state
 
 
-def _propose(search: Search, compiled: Collection[str]) -> methods.Propose:
-    if search.adaptive:
-        from jaxeval.tuning import replicates
+class End(NamedTuple):
+    """When nothing more is proposed.
 
-        return functools.partial(replicates.propose, compiled=compiled)
-    if search.method == "gp":
-        from jaxeval.tuning import gp
-
-        return functools.partial(gp.propose, compiled=compiled)
-    return methods.method(search.method).propose
-
-
-def best(search: Search, history: History) -> Setting | None:
-    """The setting to take, with all its scores; None before the first score."""
-    values = methods.method(search.method).best(search.space, history)
-    if values is None:
-        return None
-    identity = histories.identity(values)
-    return next(
-        setting
-        for setting in histories.settings(history)
-        if histories.identity(setting.values) == identity
-    )
-
-
-def _plain(of: Distribution, value: Any) -> Any:
-    """A given value as the space has it: numpy's numbers plain, .1 + .2 on a grid of tenths .3."""
-    value = value.item() if isinstance(value, np.generic) else value
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not isinstance(of, Uniform | LogUniform | Stepped):
-        return value
-    if isinstance(of, Stepped) and math.isfinite(value):
-        nearest = of.value(round((value - of.low) / of.step))
-        return nearest if math.isclose(nearest, value, abs_tol=1e-9 * of.step) else float(value)
-    return float(value)
-
-
-def steps(halving: int | None, count: int | None) -> int | None:
-    """Steps of an evaluation, which halving takes to be known.
-
-    Raises:
-      ConfigError: one without the other, or no whole number.
+    Attributes:
+      trials: evaluations in all.
+      seconds: of wall time, all calls together; None: any.
     """
-    if (halving is None) != (count is None):
-        lacking = "steps" if count is None else "halving"
-        raise ConfigError(f"halving, steps: expected both or neither, {lacking} is absent")
-    return None if count is None else arguments.whole("steps", count, 2, arguments.MOST)
 
+    trials: int
+    seconds: float | None = None
 
-def refuse_others(space: Space, history: History) -> None:
-    """Refuses a history of another space.
+    def left(self, state: State) -> int:
+        """Evaluations that may still be proposed."""
+        spent = self.seconds is not None and state.seconds >= self.seconds
+        return 0 if spent else self.trials - len(state.history.evaluations)
 
-    Raises:
-      DataError: naming the first evaluation that is no setting of this one.
-    """
-    for evaluation in history.evaluations:
-        if not is_setting(space, evaluation.values):
-            raise DataError(
-                f"history: evaluation {evaluation.number} is no setting of the space: "
-                f"{dict(evaluation.values)}"
-            )
-
-
-def is_setting(space: Space, values: Mapping[str, Value]) -> bool:
-    """Whether a space can propose such values: no others, and none missing that is active."""
-    active = {
-        parameter.name: parameter.distribution
-        for parameter in space.parameters
-        if all(values.get(other) in allowed for other, allowed in parameter.when)
-    }
-    return values.keys() == active.keys() and all(
-        _takes(distribution, values[name]) for name, distribution in active.items()
-    )
-
-
-def _takes(distribution: Distribution, value: Value) -> bool:
-    if not isinstance(distribution, Uniform | LogUniform):
-        return distribution.takes(value)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and distribution.low <= value <= distribution.high  # type: ignore[operator]
+    def reason(self, state: State) -> str:
+        """Why a search has ended."""
+        if len(state.history.evaluations) >= self.trials:
+            return "all trials have ended"
+        return "the space has no more settings" if self.left(state) else "the time is spent"

@@ -9,7 +9,7 @@ import pytest
 
 from jaxeval import studies
 from jaxeval.errors import ConfigError
-from jaxeval.studies import cohorts, costs, padding, plan, prepared, proposers
+from jaxeval.studies import cohorts, costs, memory, padding, prepared, proposers
 
 sweep = importlib.import_module("jaxeval.sweep")  # of the package, it is the function
 train = importlib.import_module("jaxeval.train")
@@ -75,7 +75,7 @@ def test_a_plan_names_the_batch_that_is_asked_for_and_the_one_that_is_taken() ->
     """Dies if parts are taken for updates, or a bucket's last batch for a whole one."""
     changes = ["training.batch_size=48", "training.micro_batch=32", "data.train_sentences=100"]
     config = studies.read(None, [*changes, "data.max_widths=1"])
-    (batch,) = plan.describe(_cohort(config))["batches"]
+    (batch,) = memory.describe(_cohort(config))["batches"]
     expected = {"nominal": 48, "at_once": 32, "micro_batches": 2, "updates_an_epoch": 3}
     assert batch == {**expected, "effective": 33.3}
 

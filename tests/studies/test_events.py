@@ -110,7 +110,7 @@ def test_what_another_process_has_just_ended_is_not_trained_again(
 def test_one_program_is_compiled_once(store: runs.Store, tmp_path: Path) -> None:
     """Dies if the second cohort of a program, or the second call of a session, compiles again."""
     session = studies.Session()
-    noise = proposers.repeats(toy_kind.config(), [1, 2], 2)
+    noise = proposers.crossed(toy_kind.config(), [1, 2], count=2)
     happened = list(studies.run(noise, store, tmp_path, session=session))
     cohort = ["Started", "Epoch", "Ended", "Finished"]
     compiled = ["Compiling", "Compiled", "Ready"]

@@ -17,7 +17,7 @@ from jaxeval import observe, runs
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.population import host, optimisers, parameter_files
 from jaxeval.population.host import Report
-from jaxeval.studies import memory, proposers, recording, running, saved
+from jaxeval.studies import memory, proposers, recording, running
 from jaxeval.studies.cohorts import Cohort, Entry
 from tests.population import toy
 from tests.studies import toy_kind
@@ -42,7 +42,7 @@ def _rows(folder: Path) -> tuple:
 
 def _stopped(monkeypatch: pytest.MonkeyPatch, folder: Path, epochs: int, *numbers: int) -> int:
     """Exit status of a run that gets signals while an epoch is recorded."""
-    record, left = recording.Recorder.__call__, [epochs]
+    record, left = recording.Recorder.record, [epochs]
 
     def then_signal(self: recording.Recorder, report: Report) -> Any:
         ended = record(self, report)
@@ -52,7 +52,7 @@ def _stopped(monkeypatch: pytest.MonkeyPatch, folder: Path, epochs: int, *number
         return ended
 
     with monkeypatch.context() as patched:
-        patched.setattr(recording.Recorder, "__call__", then_signal)
+        patched.setattr(recording.Recorder, "record", then_signal)
         with pytest.raises(SystemExit) as stopped:
             _train(folder)
     assert isinstance(stopped.value.code, int)
@@ -81,7 +81,7 @@ def test_a_signal_saves_and_stops(
     assert _stopped(monkeypatch, tmp_path, 2, number) == 128 + number
     assert signal.getsignal(number) is before
     assert "same command continues" in capsys.readouterr().err
-    assert [path.name for path in (tmp_path / "checkpoints" / _id()).glob("[0-9]*.npz")] != []
+    assert [path.name for path in (tmp_path / "checkpoints" / _id()).glob("[0-9]*")] != []
     epochs = [row.epoch for row in runs.load_curves(tmp_path) if row.part == "train"]
     assert max(epochs) == 2
     _train(tmp_path)
@@ -235,7 +235,7 @@ def test_a_model_without_what_it_needs_is_not_whole(lost: str, tmp_path: Path) -
     """Dies if parameters alone count as a saved model."""
     cohort = toy_kind.cohort(toy_kind.trials((1,)))
     entry, params = cohort.entries[0], {"table": np.zeros(2, np.float32)}
-    saved.save(tmp_path, entry, cohort.config, cohort.members[0], params, 0.5)
-    assert saved.is_whole(tmp_path, entry)
+    recording.save(tmp_path, entry, cohort.config, cohort.members[0], params, 0.5)
+    assert recording.is_whole(tmp_path, entry)
     (tmp_path / "models" / cohort.name / lost).unlink()
-    assert not saved.is_whole(tmp_path, entry)
+    assert not recording.is_whole(tmp_path, entry)

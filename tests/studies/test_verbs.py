@@ -15,7 +15,7 @@ from jaxeval.errors import ConfigError, RunError
 from jaxeval.evaluate import Evaluation
 from jaxeval.evaluate import main as evaluate
 from jaxeval.report.runs import conditions
-from jaxeval.studies import evaluation, running
+from jaxeval.studies import running, saved
 from jaxeval.tasks.language_evaluation import Averaging
 
 ablation = importlib.import_module("jaxeval.ablation")  # of the package, it is the function
@@ -33,12 +33,12 @@ OTHER_WAYS = [
     *("--samples", "3", "--streams", "2,1", "--dynamic-rate", "0.01"),
 ]
 CONDITIONS = [  # of OTHER_WAYS
-    evaluation.Condition(2),
-    evaluation.Condition(1),
-    evaluation.Condition(2, temperature=0.8),
-    evaluation.Condition(2, averaging=Averaging("arithmetic", 3)),
-    evaluation.Condition(2, averaging=Averaging("geometric", 3)),
-    evaluation.Condition(2, dynamic=0.01),
+    saved.Condition(2),
+    saved.Condition(1),
+    saved.Condition(2, temperature=0.8),
+    saved.Condition(2, averaging=Averaging("arithmetic", 3)),
+    saved.Condition(2, averaging=Averaging("geometric", 3)),
+    saved.Condition(2, dynamic=0.01),
 ]
 
 
@@ -60,13 +60,13 @@ def test_kept_models_are_evaluated_in_other_ways(
 ) -> None:
     """Dies if a condition is lost, is another than was asked for, or equals another, or the plain
     one is not train's."""
-    scored, real = {}, evaluation.scores
+    scored, real = {}, saved.scores
 
-    def noted(models: Any, condition: evaluation.Condition, part: Any) -> evaluation.Scores:
+    def noted(models: Any, condition: saved.Condition, part: Any) -> saved.Scores:
         scored[condition] = real(models, condition, part)
         return scored[condition]
 
-    monkeypatch.setattr(evaluation, "scores", noted)
+    monkeypatch.setattr(saved, "scores", noted)
     words = [*_words(tmp_path), "--seeds", "2"]
     with pytest.raises(RunError, match="save_models=true"):
         evaluate(words)

@@ -15,9 +15,8 @@ from jaxeval.contracts import Batch
 from jaxeval.models import language as models
 from jaxeval.models.cells import Cell
 from jaxeval.predict import main as predict
-from jaxeval.studies import cohorts, saved
+from jaxeval.studies import cohorts, memory, recording
 from jaxeval.studies import prepared as preparing
-from jaxeval.studies import trial as trials
 from jaxeval.tasks import language, language_evaluation
 from jaxeval.tasks.language_evaluation import Averaging, WindowSequence
 from tests import quick, tiny_corpora
@@ -174,13 +173,13 @@ def test_texts_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     changes = [*tiny_corpora.TEXT, "data.unit=byte", f"data.path={data}"]
     prepared = studies.prepare(studies.read(None, changes))
     who = preparing.member_of(prepared)
-    shapes = preparing.parameter_shapes(prepared.problem, who)
+    shapes = memory.parameter_shapes(prepared.problem, who)
     frequencies = np.random.default_rng(0).dirichlet(np.ones(prepared.data.vocabulary))
     params = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes)
     params["softmax_bias"] = np.log(frequencies).astype(np.float32)
-    trial = trials.Trial(reading.to_dict(prepared.config), who.seed)
+    trial = preparing.Trial(reading.to_dict(prepared.config), who.seed)
     entry = cohorts.Entry(trial, prepared, prepared.record)
-    saved.save(folder, entry, prepared.config, who, params, dev=None)
+    recording.save(folder, entry, prepared.config, who, params, dev=None)
     with (data / "dev").open() as stream:
         monkeypatch.setattr("sys.stdin", stream)
         target = tmp_path / "predicted"

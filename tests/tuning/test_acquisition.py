@@ -1,17 +1,18 @@
-"""Expected improvement against golden values and simulation."""
+"""Expected improvement and knowledge gradients against golden values and simulation."""
 
 import math
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import stats
 
 from jaxeval.space import space as spaces
-from jaxeval.tuning import acquisition, encoding, gaussian_process
-from jaxeval.tuning.gaussian_process import Data
-from jaxeval.tuning.kernels import Kernel
+from jaxeval.tuning import acquisition, encoding, process
+from jaxeval.tuning.process import Data, Kernel
 
 SPACE = spaces.from_dict({"x": {"uniform": [0.0, 1.0]}, "y": {"uniform": [0.0, 1.0]}})
+
+
 GOLDEN = {
     3.0: 1.098739665327708,
     0.0: -0.9189385332046727,
@@ -23,13 +24,13 @@ GOLDEN = {
 }
 
 
-def _model(noise: float = -3.0) -> gaussian_process.Model:
+def _model(noise: float = -3.0) -> process.Model:
     random = np.random.default_rng(1)
     points = random.random((10, 2))
     values = np.sin(5 * points[:, 0]) + points[:, 1] + 0.1 * random.normal(size=10)
     data = Data(points, values - values.mean(), np.zeros(10), np.ones(10))
-    kernel = Kernel(0.0, np.log([0.4, 0.8]), np.zeros(0), np.zeros(0))
-    return gaussian_process.condition(kernel, noise, encoding.layout(SPACE), data)
+    kernel = Kernel(0.0, noise, np.log([0.4, 0.8]), np.zeros(0), np.zeros(0))
+    return process.condition(kernel, encoding.columns(SPACE), data)
 
 
 @pytest.mark.parametrize(("u", "log"), GOLDEN.items())
@@ -49,15 +50,6 @@ def test_no_jump_between_branches() -> None:
         assert high - low == pytest.approx(slope * (u[1] - u[0]), rel=0.01)
 
 
-def test_expected_improvement_is_the_integral() -> None:
-    """Dies if the standard deviation's own factor is left out."""
-    value = acquisition.log_expected_improvement(np.array([0.3]), np.array([0.7]), np.array([1.1]))
-    numeric, _ = integrate.quad(
-        lambda f: (f - 1.1) * stats.norm.pdf(f, 0.3, 0.7), 1.1, 12, epsabs=1e-13
-    )
-    assert math.exp(value[0]) == pytest.approx(numeric, rel=1e-9)
-
-
 def test_batch_improvement_against_simulation() -> None:
     """Dies if draws are not joint, or if the drawn settings' own improvement counts for x.
 
@@ -66,63 +58,64 @@ def test_batch_improvement_against_simulation() -> None:
     model = _model()
     pending = np.array([[0.2, 0.9], [0.35, 0.95], [0.8, 0.1]])
     points = np.array([[0.25, 1.0], [0.6, 0.8], [0.05, 0.5]])
-    fantasies = acquisition.fantasise(model, pending, 4096, [0])
+    fantasies = acquisition.fantasise(model, pending, [0], 4096)
     logs = acquisition.log_batch_improvement(model, fantasies, points)
     random = np.random.default_rng(7)
     for point, log in zip(points, logs, strict=True):
-        mean, factor = gaussian_process.joint(model, np.vstack([pending, point]))
-        drawn = mean[:, None] + factor @ random.normal(size=(4, 1_000_000))
+        both = process.predict(model, np.vstack([pending, point]))
+        factor = process.joint(model, both)
+        drawn = both.mean[:, None] + factor @ random.normal(size=(4, 1_000_000))
         added = np.maximum(drawn[3] - drawn[:3].max(axis=0), 0)
         error = added.std() / 1000
         assert math.exp(log) == pytest.approx(added.mean(), abs=5 * error + 0.01 * added.mean())
-
-
-def test_believer_is_one_fantasy_at_the_mean() -> None:
-    """Dies if one fantasy is a random one: the believer conditions on the posterior mean."""
-    model, pending = _model(), np.array([[0.3, 0.9]])
-    fantasies = acquisition.fantasise(model, pending, 1, [0])
-    mean = gaussian_process.predict(model, pending).mean[0]
-    assert fantasies.best[0] == pytest.approx(mean)
-    data = model.data
-    believed = Data(
-        np.vstack([data.features, pending]),
-        np.append(data.targets, mean),
-        np.append(np.zeros(10), -math.exp(model.noise)),  # without noise
-        np.ones(11),
-    )
-    other = gaussian_process.condition(model.kernel, model.noise, model.columns, believed)
-    points = np.random.default_rng(2).random((5, 2))
-    prediction = gaussian_process.predict(other, points)
-    expected = acquisition.log_expected_improvement(
-        prediction.mean, np.sqrt(prediction.variance), fantasies.best
-    )
-    np.testing.assert_allclose(
-        acquisition.log_batch_improvement(model, fantasies, points), expected, rtol=1e-4
-    )
 
 
 def test_pending_settings_push_away() -> None:
     """Dies if what runs is ignored."""
     model, point = _model(), np.array([[0.3, 0.95]])
     known = np.array([[0.35, 0.6]])
-    alone = acquisition.fantasise(model, known, 128, [0])
-    beside = acquisition.fantasise(model, np.vstack([known, point + 0.01]), 128, [0])
+    alone = acquisition.fantasise(model, known, [0])
+    beside = acquisition.fantasise(model, np.vstack([known, point + 0.01]), [0])
     logs = [acquisition.log_batch_improvement(model, p, point)[0] for p in (alone, beside)]
     assert logs[1] < logs[0] - 1.0
 
 
-def test_what_lies_by_a_noisy_best_improves_by_nothing() -> None:
-    """Dies if improvement is over the mean of the best and not over draws of it: one setting at a
-    time the search would stay beside it for as long as its scores have noise."""
-    model = _model(noise=-1.0)
-    best = np.array([[0.3, 0.95]])
-    beside, elsewhere = best + 0.001, np.array([[0.9, 0.95]])
-    draws = acquisition.fantasise(model, best, 128, [0])
-    logs = [acquisition.log_batch_improvement(model, draws, p)[0] for p in (beside, elsewhere)]
-    mean = acquisition.fantasise(model, best, 1, [0]).best
-    predictions = [gaussian_process.predict(model, p) for p in (beside, elsewhere)]
-    over_mean = [
-        acquisition.log_expected_improvement(p.mean, np.sqrt(p.variance), mean)[0]
-        for p in predictions
-    ]
-    assert over_mean[0] > over_mean[1] and logs[0] < logs[1] - 1.0
+@pytest.mark.parametrize("seed", range(6))
+def test_expected_rise_against_simulation(seed: int) -> None:
+    """Dies if a line below the envelope counts, or equal slopes divide by 0."""
+    random = np.random.default_rng(seed)
+    means, slopes = random.normal(size=(2, 7))
+    slopes[3:5] = slopes[2]
+    z = stats.norm.ppf((np.arange(200_000) + 0.5) / 200_000)
+    best = np.max(means[:, None] + slopes[:, None] * z, axis=0)
+    value = acquisition.expected_rise(means, slopes)
+    assert value == pytest.approx(best.mean() - means.max(), rel=1e-3, abs=1e-5)
+    assert acquisition.expected_rise(means, np.ones(7)) == 0.0
+
+
+def test_knowledge_gradient_is_the_rise_after_the_score() -> None:
+    """Dies if the noise of a score is left out, an awaited score is not believed, or a new setting
+    counts before it has a score: the rise of the refitted posterior, simulated."""
+    model, random = _model(0.0), np.random.default_rng(0)
+    known, new = model.data.features[:6], np.array([[0.3, 0.95]])
+    values = acquisition.knowledge_gradients(model, known, np.zeros(6), new, 1.0)
+    for number, chosen in ((0, known[:1]), (6, new)):
+        both = known if number < 6 else np.vstack([known, new])
+        prediction = process.predict(model, chosen)
+        sd = math.sqrt(prediction.variance[0] + 1.0)
+        before = process.predict(model, known).mean.max()
+        rises = []
+        for score in prediction.mean[0] + sd * random.normal(size=1000):
+            more = Data(
+                np.vstack([model.data.features, chosen]),
+                np.append(model.data.targets, score),
+                np.zeros(11),
+                np.ones(11),
+            )
+            later = process.condition(model.kernel, model.columns, more)
+            rises.append(process.predict(later, both).mean.max() - before)
+        error = np.std(rises) / math.sqrt(len(rises))
+        assert values[number] == pytest.approx(np.mean(rises), abs=4 * error)
+    awaited = np.where(np.arange(6) == np.argmax(values[:6]), 8.0, 0.0)
+    after = acquisition.knowledge_gradients(model, known, awaited, new, 1.0)
+    assert after[int(np.argmax(awaited))] < values[:6].max() / 2

@@ -1,7 +1,9 @@
-"""Settings as places and back: grids kept, inactive hyperparameters without a say."""
+"""Settings as places and back; candidates: none twice, even, the best."""
 
 import itertools
 import tracemalloc
+import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxeval.space import space as spaces
-from jaxeval.tuning import encoding
+from jaxeval.tuning import candidates, encoding
+from jaxeval.tuning.history import History, Result
 
 TREE = {
     "rate": {"log_uniform": [1e-5, 1e-1]},
@@ -20,6 +23,8 @@ TREE = {
     "steps": {"integer": [1, 4], "when": {"kind": ["warmup"], "units": [16, 32, 48]}},
     "shape": {"choices": ["cos", "line"], "when": {"steps": [2, 3]}},
 }
+
+
 SPACE = spaces.from_dict(TREE)
 
 
@@ -65,7 +70,7 @@ def test_inactive_values_change_nothing() -> None:
 def test_choices_without_order_are_at_one_distance() -> None:
     """Dies if categories are placed on a line, or if a choice is not scaled to distance 1."""
     rows = encoding.places(SPACE, [{"kind": kind} for kind in ("none", "plateau", "warmup")])
-    columns = encoding.layout(SPACE).group == 3
+    columns = encoding.columns(SPACE).group == 3
     points = encoding.features(SPACE, rows)[:, columns]
     for left, right in itertools.combinations(points, 2):
         assert np.linalg.norm(left - right) == pytest.approx(1.0)
@@ -126,3 +131,143 @@ def test_all_settings_of_small_grids_are_enumerated() -> None:
     assert found == {*itertools.product(range(1, 31), steps)}
     drawn = {spaces.draw(space, 1, run)["x"] for run in range(200)}
     assert drawn == {*steps}
+
+
+CELLS = spaces.from_dict(
+    {
+        "rate": {"log_uniform": [1e-4, 1e-1]},
+        "cell": {"choices": ["lstm", "gru"]},
+        "layers": {"integer": [1, 4], "when": {"cell": ["lstm"]}},
+        "clip": {"uniform": [0.0, 1.0], "when": {"layers": [2, 3]}},
+    }
+)
+
+
+def _proposed(method: Any, steps: list[int], seed: int = 3, score: float = 1.0) -> list[Any]:
+    """All proposals of batches of these sizes."""
+    history = History()
+    for count in steps:
+        for values in method(CELLS, history, count, seed):
+            history = history.proposed(values, [1])
+        for evaluation in history.pending[::2]:  # some run on
+            history = history.told(evaluation.number, Result((score,)))
+    return [evaluation.values for evaluation in history.evaluations]
+
+
+@pytest.mark.parametrize("method", [candidates.random, candidates.sobol])
+def test_batches_and_results_change_nothing(method: Any) -> None:
+    """Dies if what is proposed depends on the size of batches, on scores, or not on the seed."""
+    whole = _proposed(method, [32])
+    assert whole == _proposed(method, [1, 5, 2, 7, 1, 16], score=-9.0)
+    assert whole != _proposed(method, [32], seed=4)
+
+
+@pytest.mark.parametrize("method", [candidates.random, candidates.sobol])
+def test_no_point_comes_twice_while_there_are_others(method: Any) -> None:
+    """Dies if a batch or a later one repeats a point, or the search for others has no end."""
+    few = spaces.from_dict({"a": {"integer": [1, 4]}, "b": {"choices": [True, False]}})
+    history = History()
+    for count in (3, 5):
+        for values in method(few, history, count, 0):
+            history = history.proposed(values, [1])
+    assert len(history.evaluations) == 8
+    assert method(few, history, 2, 0) == []
+    single = spaces.from_dict({"a": {"choices": ["only"]}})
+    assert method(single, History(), 2, 0) == [{"a": "only"}]
+
+
+def test_sobol_points_are_even() -> None:
+    """Dies if points are drawn independently: 64 would not hit all 64 cells of an 8 x 8 grid."""
+    square = spaces.from_dict({"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 1]}})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        points = candidates.sobol(square, History(), 64, 1)
+    cells = {(int(8 * p["x"]), int(8 * p["y"])) for p in points}  # type: ignore[operator]
+    assert len(cells) == 64
+
+
+def test_random_points_are_those_of_a_sweep() -> None:
+    """Dies if a sweep and a random search of one seed differ: a tuner can go on from a sweep."""
+    assert _proposed(candidates.random, [20], seed=1) == [
+        spaces.draw(CELLS, 1, run) for run in range(20)
+    ]
+    rates = np.log10([values["rate"] for values in _proposed(candidates.random, [200])])
+    assert -4 <= rates.min() < -3.8 and -1.2 < rates.max() <= -1
+
+
+def _bump(top: np.ndarray) -> Any:
+    def bump(rows: np.ndarray) -> np.ndarray:
+        return -np.sum((np.nan_to_num(rows, nan=5.0) - top) ** 2, axis=1)
+
+    return bump
+
+
+def test_maximising_finds_the_top_of_a_bump() -> None:
+    """Dies if steps do not shrink, or if a taken setting is returned."""
+    values = {"rate": 0.002, "cell": "lstm", "layers": 2, "clip": 0.35}
+    top = encoding.places(CELLS, [values])[0]
+    none = np.empty((0, 4))
+    best = candidates.maximise(CELLS, _bump(top), none, none, [1])
+    assert best is not None
+    np.testing.assert_allclose(best, top, atol=2e-3)
+    other = candidates.maximise(CELLS, _bump(top), none, best[None], [1])
+    assert other is not None and not encoding.is_taken(other[None], best[None])[0]
+    np.testing.assert_allclose(other, top, atol=4e-3)
+    rows = np.array([[0.5, np.nan], [0.5, 0.0]])
+    np.testing.assert_array_equal(encoding.is_taken(rows, rows[:1]), [True, False])
+
+
+def test_maximising_looks_beside_the_best_at_every_step() -> None:
+    """Dies if only wide steps are made there: they miss a peak that is narrow."""
+    space = spaces.from_dict({f"x{k}": {"uniform": [0.0, 1.0]} for k in range(4)})
+    near = np.full((1, 4), 0.35)
+
+    def value(rows: np.ndarray) -> np.ndarray:
+        away = np.sum((rows - near) ** 2, axis=1)
+        wide: np.ndarray = -np.sum((rows - 0.8) ** 2, axis=1)
+        return wide + 3.0 * np.exp(-away / 0.01**2)
+
+    for seed in range(5):
+        best = candidates.maximise(space, value, near, near, [seed])
+        assert best is not None
+        np.testing.assert_allclose(best, near[0], atol=5e-3)
+
+
+def test_maximising_finds_the_best_choices() -> None:
+    """Dies if choices do not move in late rounds: one of 390,625 settings is the best."""
+    space = spaces.from_dict({f"c{k}": {"choices": [*"abcde"]} for k in range(8)})
+    random = np.random.default_rng(0)
+    worth = random.normal(size=(8, 5))
+    couples = random.normal(size=(7, 5, 5))
+
+    def value(rows: np.ndarray) -> np.ndarray:
+        index = rows.astype(int)
+        alone = sum(worth[k, index[:, k]] for k in range(8))
+        return alone + 0.5 * sum(couples[k, index[:, k], index[:, k + 1]] for k in range(7))
+
+    table = worth[0]  # the highest value, by dynamic programming
+    for k in range(7):
+        table = (table[:, None] + 0.5 * couples[k]).max(axis=0) + worth[k + 1]
+    none = np.empty((0, 8))
+    best = candidates.maximise(space, value, none, none, [1])
+    assert best is not None and value(best[None])[0] == pytest.approx(table.max())
+
+
+def test_a_running_program_is_shared_where_that_is_no_worse() -> None:
+    """Dies if anything is given up, less is taken than there is, or conditions break."""
+    best, other = encoding.places(
+        CELLS,
+        [{"rate": 0.01, "cell": "gru"}, {"rate": 0.05, "cell": "lstm", "layers": 4}],
+    )
+
+    def chosen(gain: float) -> dict[str, Any]:
+        def value(rows: np.ndarray) -> np.ndarray:
+            return gain * (rows[:, 1] == 0) - np.abs(rows[:, 0] - best[0])
+
+        row = candidates.sharing(CELLS, value, best, other[None], [1], other[None], [0])
+        return encoding.settings(CELLS, row[None])[0]
+
+    assert chosen(-0.1) == {"rate": pytest.approx(0.01), "cell": "gru"}
+    shared = chosen(0.0)
+    assert shared["cell"] == "lstm" and "layers" in shared
+    assert shared["rate"] == pytest.approx(0.01)

@@ -1,23 +1,23 @@
-"""What a tuner knows: results by number, settings pooled, plain data and back."""
+"""What a tuner knows, as plain data and back; asynchronous successive halving, by hand."""
 
 import json
-import math
 from typing import Any
 
+import numpy as np
 import pytest
 
-from jaxeval.errors import DataError
+from jaxeval.errors import ConfigError, DataError
 from jaxeval.tuning import history as histories
-from jaxeval.tuning.history import History, Result
+from jaxeval.tuning.history import Halving, History, Result, Stopped
 
 
 def _history(*results: Result | None, higher_is_better: bool = True) -> History:
     """Settings x = 0, 1, 2, 0, 1, 2 ... with two seeds each."""
     history = History((), higher_is_better)
     for number, result in enumerate(results):
-        history = histories.propose(history, {"x": number % 3}, histories.fresh_seeds(history, 2))
+        history = history.proposed({"x": number % 3}, history.fresh_seeds(2))
         if result is not None:
-            history = histories.tell(history, number, result)
+            history = history.told(number, result)
     return history
 
 
@@ -34,100 +34,157 @@ def test_a_setting_has_the_scores_of_all_its_evaluations() -> None:
     assert (first.values, first.numbers, first.scores) == ({"x": 0}, (0, 3), (1.0, 2.0, 4.0, 3.0))
     assert (second.scores, second.failures, second.running) == ((), ("diverged",), 1)
     assert third.scores == (0.0, 9.0) and not third.running
-    assert [e.number for e in histories.pending(history)] == [4]
+    assert [e.number for e in history.pending] == [4]
     assert [e.seeds for e in history.evaluations[:2]] == [(1, 2), (3, 4)]
 
 
 def test_true_is_another_value_than_one() -> None:
     """Dies if settings are told apart by Python's equality, for which true is 1."""
-    history = histories.propose(History(), {"x": True}, [1])
-    history = histories.propose(history, {"x": 1}, [2])
+    history = History().proposed({"x": True}, [1])
+    history = history.proposed({"x": 1}, [2])
     assert len(histories.settings(history)) == 2
 
 
 def test_the_best_setting_is_that_of_the_best_mean() -> None:
-    """Dies if the direction is lost, one lucky seed wins, or a failure is forgotten."""
+    """Dies if the direction is lost, one lucky seed wins, or what failed or stopped is taken."""
     results = (Result((5.0, 5.2)), Result((1.0, 9.0)), Result((4.0, 4.0)))
     failed = _history(*results, Result(failure="out of memory"))
+    stopped = _history(*results, None, None, Result((9.0, 9.0), stopped=Stopped(1, 9)))
     only = _history(Result((1.0, 1.0)), None, None, Result(failure="diverged"))
-    for history, x in (
-        (_history(*results), 0),
-        (_history(*results, higher_is_better=False), 2),
-        (failed, 1),
-        (only, 0),
+    for history, order in (
+        (_history(*results), [0, 1, 2]),
+        (_history(*results, higher_is_better=False), [2, 1, 0]),
+        (failed, [1, 2]),
+        (stopped, [0, 1]),
+        (only, [0]),
     ):
-        best = histories.best(history)
-        assert best is not None and best.values == {"x": x}
-    assert histories.best(_history(None, Result(failure="diverged"))) is None
+        assert [of.values["x"] for of in histories.ranked(history)] == order
+    assert histories.ranked(_history(None, Result(failure="diverged"))) == []
 
 
 def test_a_history_survives_json() -> None:
-    """Dies if a number, a seed, a cause or the direction is lost on the way to disk."""
-    history = _history(Result((0.1 + 0.2, 1e-300)), Result(failure="diverged"), None,
-                       higher_is_better=False)  # fmt: skip
-    assert histories.from_dict(json.loads(json.dumps(histories.to_dict(history)))) == history
-    for damaged in ([], {}, {"higher_is_better": True, "evaluations": [{"values": {}}]}):
-        with pytest.raises(DataError, match="not the history of a tuner"):
-            histories.from_dict(damaged)
-    entry = {"values": {"x": 1}, "seeds": [1, 2], "scores": [0.5, 0.6]}
-    assert histories.from_dict({"higher_is_better": True, "evaluations": [entry]})
-    with pytest.raises(DataError, match="expected true or false"):
-        histories.from_dict({"higher_is_better": "false", "evaluations": [entry]})
-    with pytest.raises(DataError, match=r"^evaluation 0: result: .* got both"):
-        both = {**entry, "failure": "diverged"}
-        histories.from_dict({"higher_is_better": True, "evaluations": [both]})
-    entry = {"values": {"x": 1}, "seeds": [1, 2], "scores": [0.5]}
-    with pytest.raises(DataError, match=r"^evaluation 0: expected 2 scores"):
-        histories.from_dict({"higher_is_better": True, "evaluations": [entry]})
+    """Dies if a number, a seed, a cause, a rung or the direction is lost on the way to disk."""
+    results = (Result((0.1 + 0.2, 1e-300)), Result(failure="diverged"), None)
+    history = _history(*results, higher_is_better=False)
+    history = history.changed(2, joined=(1, 3), rungs=(0.5, 0.25))
+    history = history.proposed({"a": True, "b": 1, "c": 1.0, "d": "x"}, [9])
+    history = history.told(3, Result((1.0,), stopped=Stopped(1, 3)))
+    again = History.from_dict(json.loads(json.dumps(history.to_dict())))
+    assert again == history
+    assert [type(v) for v in again.evaluations[3].values.values()] == [bool, int, float, str]
 
 
 @pytest.mark.parametrize(
-    ("wrong", "expected"),
+    ("field", "wrong"),
     [
-        ({"scores": "12"}, "a list of numbers, got '12'"),
-        ({"scores": [True, 0.5]}, "a list of numbers"),
-        ({"scores": [0.5, "0.6"]}, "a list of numbers"),
-        ({"scores": [0.5, 10**400]}, "a list of numbers"),
-        ({"rungs": [math.nan]}, "a list of numbers"),
-        ({"seeds": "12"}, "a list of whole numbers"),
-        ({"seeds": [1.5, 2]}, "a list of whole numbers"),
-        ({"joined": [0, 1, 2]}, "two whole numbers"),
-        ({"own_size": "false"}, "true or false, got 'false'"),
-        ({"failure": None}, "a text"),
-        ({"stopped": [3, 2]}, "epochs, and all epochs, got \\[3, 2\\]"),
-        ({"stopped": [0, 2]}, "epochs, and all epochs"),
-        ({"values": [["x", 1]]}, "a setting"),
+        ("seeds", "12"),
+        ("seeds", [1.5, 2]),
+        ("seeds", [1]),
+        ("number", 3),
+        ("values", [["x", 1]]),
+        ("joined", [0, 1, 2]),
+        ("rungs", [None]),
+        ("result", {"scores": "12"}),
+        ("result", {"scores": [True, 0.5]}),
+        ("result", {"scores": [0.5, "0.6"]}),
+        ("result", {"scores": [0.5, 0.6], "failure": "diverged"}),
+        ("result", {"scores": []}),
     ],
 )
-def test_a_field_of_another_type_is_refused_by_its_name(
-    wrong: dict[str, Any], expected: str
-) -> None:
-    """Dies if a damaged file is read as something else, or no one is told where it is damaged."""
-    entry = {"values": {"x": 1}, "seeds": [1, 2], "scores": [0.5, 0.6]}
-    (field,) = wrong
-    with pytest.raises(DataError, match=rf"^evaluation 1\.{field}: expected {expected}"):
-        histories.from_dict({"higher_is_better": True, "evaluations": [entry, entry | wrong]})
+def test_a_damaged_history_is_refused(field: str, wrong: Any) -> None:
+    """Dies if a damaged file is read as something else."""
+    tree: Any = _history(Result((1.0, 2.0)), Result((1.0, 2.0))).to_dict()
+    tree = json.loads(json.dumps(tree))
+    tree["evaluations"][1][field] = wrong
+    with pytest.raises(DataError, match=r"history of a tuner|result: |evaluation 1: "):
+        History.from_dict(tree)
+    for other in ([], {}, {"evaluations": 3}):
+        if other != {}:
+            with pytest.raises(DataError, match="not the history of a tuner"):
+                History.from_dict(other)
 
 
-def test_whole_numbers_may_be_written_as_floats() -> None:
-    """Dies if the seeds of a program that writes 1 as 1.0 are refused, or stay floats."""
-    entry = {"values": {"x": 1}, "seeds": [1.0, 2], "scores": [1, 0.6]}
-    history = histories.from_dict({"higher_is_better": True, "evaluations": [entry]})
-    (seeds,) = [e.seeds for e in history.evaluations]
-    assert seeds == (1, 2) and all(isinstance(seed, int) for seed in seeds)
-
-
-def test_results_that_cannot_be_are_refused() -> None:
-    """Dies if a result is told twice, to nobody, or with scores that say nothing."""
+@pytest.mark.parametrize("number", [0, 2, -1])
+def test_a_result_is_of_what_runs(number: int) -> None:
+    """Dies if a result is told twice, or to nobody."""
     history = _history(Result((1.0, 2.0)), None)
-    for number, result, message in (
-        (0, Result((1.0, 2.0)), "evaluation 0: has a result"),
-        (2, Result((1.0, 2.0)), "evaluation 2: was never proposed"),
-        (-1, Result((1.0, 2.0)), "evaluation -1: was never proposed"),
-        (1, Result((1.0,)), "expected 2 scores, one a seed, got 1"),
-    ):
-        with pytest.raises(DataError, match=message):
-            histories.tell(history, number, result)
-    for scores, failure in (((math.nan,), ""), ((), ""), ((1.0,), "diverged")):
-        with pytest.raises(DataError, match="result: expected"):
-            Result(scores, failure)
+    with pytest.raises(DataError, match=f"evaluation {number}: was never proposed, or has"):
+        history.told(number, Result((1.0, 2.0)))
+    with pytest.raises(DataError, match="expected 2 scores, one a seed, got 1"):
+        history.told(1, Result((1.0,)))
+
+
+def _running(count: int, higher_is_better: bool = True) -> History:
+    history = History((), higher_is_better)
+    for number in range(count):
+        values = {"x": (number + 0.5) / count, "y": "ab"[number % 2]}
+        history = history.proposed(values, [number + 1])
+    return history
+
+
+def test_rungs_are_powers_below_the_last_epoch() -> None:
+    """Dies if the last epoch is a rung, or the first one is not where it was asked for."""
+    assert Halving(3).rungs(30) == [1, 3, 9, 27]
+    assert Halving(3).rungs(27) == [1, 3, 9]
+    assert Halving(2, 5).rungs(20) == [5, 10]
+    assert Halving(4, 5).rungs(5) == []
+    with pytest.raises(ConfigError, match="a factor of at least 2"):
+        Halving(1)
+
+
+def test_of_a_whole_rung_the_best_third_goes_on() -> None:
+    """Dies if the direction is lost, ties are broken, or the number kept is rounded up."""
+    for sign, higher_is_better in ((1.0, True), (-1.0, False)):
+        history = _running(7, higher_is_better)
+        scores = [sign * score for score in (0.1, 0.7, 0.3, 0.7, 0.5, 0.2, 0.6)]
+        reached = {number: (score, Stopped(1, 9)) for number, score in enumerate(scores)}
+        history = Halving(3).judged(history, reached)
+        assert [e.number for e in history.pending] == [1, 3]  # 7 // 3 = 2
+        result = history.evaluations[4].result
+        assert result == Result((scores[4],), stopped=Stopped(1, 9))
+        assert History.from_dict(json.loads(json.dumps(history.to_dict()))) == history
+
+
+def test_who_arrives_later_is_held_against_all_before() -> None:
+    """Dies if a rung forgets those that were stopped, or another rung's scores count."""
+    random = np.random.default_rng(0)
+    scores, history = random.random((30, 2)), _running(30)
+    rungs: tuple[list[float], list[float]] = ([], [])
+    for number in range(30):
+        for rung in range(2):
+            rungs[rung].append(scores[number, rung])
+            reached = {number: (float(scores[number, rung]), Stopped(1 + rung, 9))}
+            history = Halving(3).judged(history, reached)
+            kept = sorted(rungs[rung])[-max(1, len(rungs[rung]) // 3) :]
+            stopped = history.evaluations[number].result is not None
+            assert stopped == (scores[number, rung] < kept[0])
+            if stopped:
+                break
+    assert 1 < len(history.pending) < 10 < len(rungs[1]) + 5
+
+
+def test_who_ends_by_itself_is_compared_with_and_not_stopped() -> None:
+    """Dies if a training that ended at a rung does not count there, or is stopped beside."""
+    reached = {0: (0.9, Stopped(1, 9)), 1: (0.1, Stopped(1, 9)), 2: (0.5, Stopped(1, 9))}
+    history = Halving(3).judged(_running(3), reached, ended=[0])
+    assert [e.number for e in history.pending] == [0]
+    assert history.evaluations[0].rungs == (0.9,)
+
+
+def test_scores_at_rungs_of_trainings_that_went_on() -> None:
+    """Dies if a result is told twice, running or whole trainings are left out or failed ones are
+    not, or a rung has the budget of another."""
+    history = _running(6)
+    for rung, epochs in enumerate((1, 3)):
+        running = [e.number for e in history.pending]
+        reached = {n: (0.1 * n + rung, Stopped(epochs, 9)) for n in running}
+        history = Halving(3).judged(history, reached)
+    assert [e.number for e in history.pending] == [5]
+    known = [(at.number, at.score, at.budget) for at in histories.rungs(history)]
+    # 4 was stopped at the second rung
+    assert known == [(4, 0.4, 0.0), (5, 0.5, 0.0), (5, 1.5, 0.5)]
+    whole = history.told(5, Result((3.0,)))
+    assert histories.rungs(whole) == histories.rungs(history)
+    failed = history.told(5, Result(failure="diverged"))
+    assert [at.number for at in histories.rungs(failed)] == [4]
+    assert histories.rungs(_running(3)) == []

@@ -1,19 +1,22 @@
-"""Searches over functions: workers, failures, retries, what was proposed before."""
+"""Searches over functions and commands: workers, failures, retries, states."""
 
+import json
+import sys
 import threading
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jaxeval.bandits.commands import EvaluationFailed
-from jaxeval.errors import DataError
+from jaxeval.errors import ConfigError, JaxevalError
 from jaxeval.space import space as spaces
-from jaxeval.tuning import history as histories
-from jaxeval.tuning import running, search
+from jaxeval.tuning import search as searches
 from jaxeval.tuning.history import History, Result
-from jaxeval.tuning.search import Search
+from jaxeval.tuning.running import Command, Function, Runner
+from jaxeval.tuning.search import End, Search, State
 
 SPACE = spaces.from_dict({"x": {"uniform": [0.0, 1.0]}})
 SEARCH = Search(SPACE, "random", 1, seeds=2)
@@ -23,9 +26,17 @@ def _score(values: Mapping[str, Any], seed: int) -> float:
     return float(values["x"]) + seed / 1000
 
 
-def _end(evaluate: Any = _score, history: History | None = None, **more: Any) -> History:
-    steps = list(running.run(SEARCH, history or History(), evaluate, **{"trials": 6, **more}))
-    return steps[-1].history
+def _end(
+    evaluate: Any = _score,
+    history: History | None = None,
+    search: Search = SEARCH,
+    end: End = End(6),  # noqa: B008
+    **more: Any,
+) -> History:
+    runner = Runner(search, State(history or History()), Function(evaluate), end, **more)
+    for _ in runner.run():
+        pass
+    return runner.state.history
 
 
 def test_results_are_told_to_their_own_setting_and_seed() -> None:
@@ -36,29 +47,11 @@ def test_results_are_told_to_their_own_setting_and_seed() -> None:
         return _score(values, seed)
 
     history = _end(slow, workers=4)
-    assert not histories.pending(history) and len(history.evaluations) == 6
+    assert not history.pending and len(history.evaluations) == 6
     for evaluation in history.evaluations:
         expected = tuple(_score(evaluation.values, seed) for seed in evaluation.seeds)
         assert evaluation.result == Result(expected)
     assert history == _end(workers=1)
-
-
-def test_proposals_are_told_before_they_run() -> None:
-    """Dies if a proposal runs before it can be saved, or a free worker waits for the others."""
-    saved: set[int] = set()
-    unsaved: list[int] = []
-    barrier = threading.Barrier(4, timeout=10)
-
-    def watched(values: Mapping[str, Any], seed: int) -> float:
-        if seed not in saved:
-            unsaved.append(seed)
-        if seed <= 4:
-            barrier.wait()  # passes only if four are here at once: two settings, two seeds each
-        return _score(values, seed)
-
-    for step in running.run(SEARCH, History(), watched, trials=5, workers=4):
-        saved |= {seed for e in step.history.evaluations for seed in e.seeds}
-    assert not unsaved and len(saved) == 10
 
 
 def test_failures_are_results() -> None:
@@ -82,67 +75,184 @@ def test_failures_are_results() -> None:
     assert 4 not in [seed for _, seed in calls]  # of the setting that has failed already
 
 
-def test_what_was_proposed_before_is_finished_first() -> None:
-    """Dies if a search that was killed proposes again what still ran, or forgets it."""
-    whole = _end()
-    cut = None
-    for step in running.run(SEARCH, History(), _score, trials=6):
-        ended = histories.ended(step.history)
-        if len(ended) == 3 and histories.pending(step.history):
-            cut = step.history
-            break
-    assert cut is not None
-    assert _end(history=cut) == whole
+def test_proposals_are_saved_before_they_run() -> None:
+    """Dies if a proposal runs before it is saved, or a free worker waits for the others."""
+    saved: set[int] = set()
+    unsaved: list[int] = []
+    barrier = threading.Barrier(4, timeout=10)
 
+    class Saving(State):
+        def save(self, history: History) -> None:
+            saved.update(seed for e in history.evaluations for seed in e.seeds)
+            super().save(history)
 
-def test_a_process_goes_on_as_if_nothing_had_happened() -> None:
-    """Dies if what `gp` proposes depends on more than what was told."""
-    of = Search(SPACE, "gp", 3)
-    *_, whole = running.run(of, History(), _score, trials=11)
-    history = History()
-    for stop in (3, 8, 9, 10, 99):
-        for step in running.run(of, history, _score, trials=11):
-            history = step.history
-            if len(history.evaluations) == stop and histories.pending(history):
-                break
-    assert history == whole.history
-
-
-def test_a_search_stops_when_it_is_told_to() -> None:
-    """Dies if something is proposed after the stop, or what runs is lost."""
-    stop = {"stop": lambda history: "enough" if len(history.evaluations) >= 2 else ""}
-    assert len(_end(workers=4, **stop).evaluations) == 2
-    few = Search(spaces.from_dict({"x": {"choices": [1, 2, 3]}}), "sobol")
-    *_, last = running.run(few, History(), _score, trials=9)
-    assert len(histories.ended(last.history)) == 3
-    assert list(running.run(few, last.history, _score, trials=3)) == []
-    with pytest.raises(DataError, match="workers, retries"):
-        _end(workers=0)
-
-
-def test_a_setting_is_evaluated_again_with_other_seeds() -> None:
-    """Dies if a fresh seed is lost, or a failing one is no result."""
-
-    def broken(values: Mapping[str, Any], seed: int) -> float:
-        if seed == 8:
-            raise EvaluationFailed("boom")
+    def watched(values: Mapping[str, Any], seed: int) -> float:
+        if seed not in saved:
+            unsaved.append(seed)
+        if seed <= 4:
+            barrier.wait()  # passes only if four are here at once: two settings, two seeds each
         return _score(values, seed)
 
-    known = dict(running.again(broken, {"x": 0.5}, [7, 8, 9], workers=2))
-    assert known == {7: 0.507, 8: "boom", 9: 0.509}
-    assert search.best(SEARCH, History()) is None
+    for _ in Runner(SEARCH, Saving(History()), Function(watched), End(5), 4).run():
+        pass
+    assert not unsaved and len(saved) == 10
 
 
-def test_a_fresh_seed_that_fails_is_tried_again() -> None:
-    """Dies if retries end with the search, or one that fails for good is tried for ever."""
+@pytest.mark.parametrize("method", ["random", "gp"])
+def test_a_stopped_search_goes_on_as_if_nothing_had_happened(method: Any) -> None:
+    """Dies if a search proposes again what still ran, or by more than what was told."""
+    search = Search(SPACE, method, 3)
+    whole = _end(search=search, end=End(11))
+    history = History()
+    for stop in (3, 8, 9, 10, 99):
+        state = State(history)
+        for _ in Runner(search, state, Function(_score), End(11)).run():
+            history = state.history
+            if len(history.evaluations) == stop and history.pending:
+                break
+    assert history == whole
+
+
+def test_a_search_ends_with_its_time_or_its_space() -> None:
+    """Dies if something is proposed after the end, what runs is lost, or no one says why."""
+    few = Search(spaces.from_dict({"x": {"choices": [1, 2, 3]}}), "sobol")
+    assert len(_end(search=few, end=End(9)).ended) == 3
+    begun = History().proposed({"x": 0.5}, (1, 2))
+    late = _end(history=begun, end=End(9, seconds=1e-9))
+    assert len(late.ended) == 1
+    assert End(9, 1e-9).reason(State(late)) == "the time is spent"
+    assert End(1).reason(State(late)) == "all trials have ended"
+    assert End(9).reason(State(late)) == "the space has no more settings"
+
+
+def test_fresh_seeds_that_failed_run_again_in_a_later_call() -> None:
+    """Dies if retries are lost, a failure is kept for ever, or a known score is run again."""
     calls: list[int] = []
 
     def unsure(values: Mapping[str, Any], seed: int) -> float:
         calls.append(seed)
-        if seed == 8 or calls.count(seed) == 1:
+        if seed % 2 and len(calls) < 6:
             raise EvaluationFailed("a hiccup")
         return _score(values, seed)
 
-    known = dict(running.again(unsure, {"x": 0.5}, [7, 8], retries=2))
-    assert known == {7: 0.507, 8: "a hiccup"}
-    assert (calls.count(7), calls.count(8)) == (2, 3)
+    state = State(_end(end=End(1)))
+    setting = SEARCH.best(state.history)
+    assert setting is not None
+    runner = Runner(SEARCH, state, Function(unsure), End(1), retries=1)
+    first, second = runner.again(setting, 2)
+    assert first == (1_000_001, "a hiccup") and calls.count(1_000_001) == 2
+    assert isinstance(second[1], float)
+    known = len(calls)
+    calls += [0] * 9
+    assert [seed for seed, _ in runner.again(setting, 2)] == [1_000_001]
+    assert len(calls) == known + 10 and isinstance(state.fresh_of(setting)[1_000_001], float)
+
+
+CELLS = spaces.from_dict(
+    {
+        "rate": {"log_uniform": [1e-8, 1.0]},
+        "cell": {"choices": ["lstm", "gru"]},
+        "peephole": {"choices": [True, False], "when": {"cell": ["lstm"]}},
+    }
+)
+
+
+VALUES = {"rate": 1.2345678901234568e-05, "cell": "lstm", "peephole": True}
+
+
+def test_a_command_gets_values_without_losing_digits() -> None:
+    """Dies if a float is rounded, true is spelled as in Python, or JSON's braces are replaced."""
+    command = Command(
+        "true --rate={rate} {cell} --peephole={peephole} -s {seed} '{\"a\": 1}'", CELLS
+    )
+    assert command.words(VALUES, 7) == [
+        "true", "--rate=1.2345678901234568e-05", "lstm", "--peephole=true", "-s", "7", '{"a": 1}',
+    ]  # fmt: skip
+    plain = Command("true {values}", CELLS).words(VALUES, 7)
+    assert json.loads(plain[1]) == VALUES
+
+
+def test_words_of_inactive_hyperparameters_are_left_out() -> None:
+    """Dies if a program is given an empty value, or the name in braces."""
+    command = Command("true --rate={rate} {cell} --peephole={peephole} {seed}", CELLS)
+    words = command.words({"rate": 0.5, "cell": "gru"}, 1)
+    assert words == ["true", "--rate=0.5", "gru", "1"]
+
+
+def test_no_shell_reads_the_values() -> None:
+    """Dies if a value is split at spaces or run: what is printed is the number of arguments."""
+    odd = spaces.from_dict({"text": {"choices": ["a b; exit 3", "$(x)"]}})
+    code = "import sys; print(len(sys.argv))"
+    assert Command(f"{sys.executable} -c '{code}' {{text}}", odd)({"text": "a b; exit 3"}, 1) == 2
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        (
+            "true {rat} {cell} {peephole}",
+            r"\{rat\}: no such hyperparameter; did you mean \{rate\}",
+        ),
+        ("true {rate} {cell}", r"\{peephole\} is missing"),
+        ("true", r"expected \{values\}, or each hyperparameter by its name"),
+        ("no-such-program {values}", "no such program"),
+        ("true {values} 'x", "cannot be split"),
+        ("", "expected a program and its arguments, got nothing"),
+    ],
+)
+def test_bad_commands_are_refused(template: str, message: str) -> None:
+    """Dies if a command that cannot be right is run once a setting."""
+    with pytest.raises(ConfigError, match=message):
+        Command(template, CELLS)
+
+
+def test_names_that_stand_for_something_else_are_refused() -> None:
+    """Dies if a hyperparameter called seed is filled with the seed of an evaluation."""
+    with pytest.raises(ConfigError, match=r"seed.* is taken"):
+        Command("true {seed}", spaces.from_dict({"seed": {"integer": [1, 3]}}))
+
+
+TABLES = {"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 2]}}
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong", "message"),
+    [
+        ("higher_is_better", False, "direction of its history"),
+        ("values", {"x": 2.0, "y": 1.0}, "evaluation 0 is no setting of the space"),
+        ("result", {"scores": "1"}, "evaluations.0.result"),
+        ("seconds", "soon", "not the state of a search"),
+    ],
+)
+def test_a_damaged_state_is_refused(
+    field: str, wrong: object, message: str, tmp_path: Path
+) -> None:
+    """Dies if a search goes on with other settings, or ends with the worst."""
+    search, path = Search(spaces.from_dict(TABLES)), tmp_path / "tuning.json"
+    history = History().proposed({"x": 0.5, "y": 0.5}, [1]).told(0, Result((0.9,)))
+    with searches.opened(path, search, True, {}) as state:
+        state.save(history)
+    with searches.opened(path, search, True, {}) as state:
+        assert state.history == history and state.known == 1
+    tree = json.loads(path.read_text())
+    part = tree["state"] if field in tree["state"] else tree["state"]["evaluations"][0]
+    part[field] = wrong
+    path.write_text(json.dumps(tree))
+    refused = pytest.raises(JaxevalError, match=f"not the state of a search .*{message}|{message}")
+    with refused, searches.opened(path, search, True, {}):
+        pass
+
+
+def test_a_reordered_space_is_another_search(tmp_path: Path) -> None:
+    """Dies if a state goes on with the dimensions of its Sobol sequence in another order, or two
+    processes work on it."""
+    path, search = tmp_path / "tuning.json", Search(spaces.from_dict(TABLES))
+    busy = pytest.raises(JaxevalError, match="another process works on this search")
+    with searches.opened(path, search, True, {}) as state:
+        state.save(History())
+        with busy, searches.opened(path, search, True, {}):
+            pass
+    turned = Search(spaces.from_dict(dict(reversed(TABLES.items()))))
+    refused = pytest.raises(JaxevalError, match="space in the order x, y, not y, x")
+    with refused, searches.opened(path, turned, True, {}):
+        pass

@@ -1,18 +1,22 @@
-"""Figures of a search: how its best score grew, its settings, and scores along each axis."""
+"""Figures of a search: how its best score grew, what matters, scores along each axis, settings."""
 
+import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jaxeval.report import plots, scores
-from jaxeval.report.figures import Figure
-from jaxeval.report.tuning import as_json, importance, places
-from jaxeval.report.tuning.as_json import Result
+from jaxeval.report.document import Figure
+from jaxeval.report.tuning import IMPORTANCE, Tuned, importance_rows
 from jaxeval.sensitivity import hyperparameters
+from jaxeval.space import distributions
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Parameter
+from jaxeval.tuning.history import Evaluation
+from jaxeval.tuning.insight import Insight, Slice
+from jaxeval.tuning.worth import LEAST_DF, two_sided
 
 if TYPE_CHECKING:  # imported late
     from matplotlib.axes import Axes
@@ -20,179 +24,182 @@ if TYPE_CHECKING:  # imported late
 _PANELS = 3  # in a row
 _LETTERS, _FEWEST_LETTERS = 36, 5  # beneath a panel, and in a line of a category
 _FAINT: Any = {"s": 14, "color": plots.COLOURS[0], "alpha": 0.6, "linewidths": 0}
+_IMPORTANCE = (
+    "Sobol indices of the process's posterior over the whole space: the bar is the share of the "
+    "objective's variance that a hyperparameter explains with all its interactions (total), the "
+    "diamond what it explains by itself (first order). Lines are the spread over draws of the "
+    "posterior (2.5 to 97.5 % quantiles). It is no confidence interval: the process expects "
+    "interactions, so that of few scores total indices tend to be too high. "
+    "Bad scores count by rank; near the best setting another hyperparameter may matter most."
+)
+_SLICES = (
+    " The line is the posterior median of the best setting with another value, its band the 95 % "
+    "interval: of the score without the noise of seeds, which with one seed a setting is a matter "
+    "of the model's prior. Below, in the same colour: values that are not told apart from that of "
+    "the best setting."
+)
 
 
-def draw(tree: Result) -> list[Figure]:
+def draw(tuned: Tuned) -> list[Figure]:
     """All figures; a search without a score has none."""
-    if tree["best"] is None:
+    if tuned.best is None:
         return []
-    of = tree["posterior"]
-    along = {} if of is None else {row["name"]: row for row in of["neighbourhood"]}
-    return [
-        best_so_far(tree),
-        *([] if of is None else [importance.figure(of)]),
-        slices(tree, along),
-        parallel_coordinates(tree),
+    importance = [] if tuned.posterior is None else [_importance(tuned.posterior)]
+    return [_best_so_far(tuned), *importance, _slices(tuned), _parallel_coordinates(tuned)]
+
+
+def _scored(tuned: Tuned) -> list[tuple[Evaluation, float]]:
+    """Evaluations and their mean scores as they are read, of whole trainings if there are some."""
+    factor = scores.factor(tuned.unit)
+    known = [
+        (e, factor * statistics.fmean(e.result.scores))
+        for e in tuned.evaluations
+        if e.result and e.result.scores
     ]
+    return [(e, mean) for e, mean in known if e.result and not e.result.stopped] or known
 
 
-def best_so_far(tree: Result) -> Figure:
+def _label(tuned: Tuned) -> str:
+    return scores.label(tuned.metric, tuned.unit)
+
+
+def _best_so_far(tuned: Tuned) -> Figure:
     """The best score up to each setting, with the noise of a score as its band."""
     drawing, axes = plots.canvas(6.0, 4.0)
-    factor, label = scores.factor(tree["unit"]), scores.label(tree["metric"], tree["unit"])
-    means = {e["number"]: statistics.fmean(e["scores"]) for e in _scored(tree)}
-    axes.scatter(list(means), [factor * v for v in means.values()], label="a setting", **_FAINT)
-    _draw_stopped(axes, tree)
-    known = [(n, factor * v) for n, v in enumerate(tree["best_so_far"]) if v is not None]
-    numbers, best = (np.array(column) for column in zip(*known, strict=True))
+    factor, means = scores.factor(tuned.unit), {e.number: mean for e, mean in _scored(tuned)}
+    axes.scatter(list(means), [*means.values()], label="a setting", **_FAINT)
+    stopped = {
+        e.number: factor * e.result.scores[0]
+        for e in tuned.evaluations
+        if e.result and e.result.stopped and e.number not in means
+    }
+    if stopped:
+        style: Any = {"marker": "x", "s": 14, "linewidths": 0.8, "color": "#999999"}
+        axes.scatter(list(stopped), [*stopped.values()], label="stopped early", **style)
+    numbers = range(min(means), len(tuned.evaluations))
+    better = np.maximum if tuned.higher_is_better else np.minimum
+    worst = -math.inf if tuned.higher_is_better else math.inf
+    best = better.accumulate([means.get(number, worst) for number in numbers])
     axes.step(numbers, best, where="post", color=plots.COLOURS[1], label="best so far")
-    _draw_retrained(axes, tree)
-    _focus(axes, tree)  # before the band, which would flatten the rest
-    half = _half_width(tree)
-    if half is not None:
-        axes.fill_between(
-            numbers, best - factor * half, best + factor * half, step="post",
-            color=plots.COLOURS[1], alpha=0.15, linewidth=0, label="its noise, 95 %",
-        )  # fmt: skip
-    axes.set(xlabel="setting", ylabel=plots.literal(label))
+    _draw_retrained(axes, tuned)
+    _focus(axes, tuned)  # before the band, which would flatten the rest
+    noise, seeds = tuned.noise, tuned.search["seeds"]
+    banded = noise is not None and tuned.noise_df >= LEAST_DF
+    if noise is not None and banded and isinstance(seeds, int):
+        half = factor * two_sided(tuned.noise_df) * noise / seeds**0.5
+        style = {"step": "post", "alpha": 0.15, "linewidth": 0, "label": "its noise, 95 %"}
+        axes.fill_between(numbers, best - half, best + half, color=plots.COLOURS[1], **style)
+    axes.set(xlabel="setting", ylabel=plots.literal(_label(tuned)))
     axes.locator_params(axis="x", integer=True)
     axes.legend(frameon=False, fontsize=8)
-    return Figure(
-        "best_so_far",
-        "Best score so far",
+    caption = (
         "Scores of settings in the order of their proposal. "
-        + ("" if half is None else "The band is the noise of a score with other seeds. ")
+        + ("The band is the noise of a score with other seeds. " if banded else "")
         + "Retrained: the best setting with fresh seeds."
-        + (" Crosses were stopped early." if _stopped(tree) else ""),
-        drawing,
-        ("setting", label, "best so far"),
-        [
-            (number, scores.shown(means.get(number), tree["unit"]), f"{value:.6g}")
-            for number, value in known
-        ],
+        + (" Crosses were stopped early." if stopped else "")
     )
+    rows = [
+        (n, f"{means[n]:.6g}" if n in means else "-", f"{value:.6g}")
+        for n, value in zip(numbers, best, strict=True)
+    ]
+    head = ("setting", _label(tuned), "best so far")
+    return Figure("best_so_far", "Best score so far", caption, drawing, head, rows)
 
 
-def _scored(tree: Result) -> list[Mapping[str, Any]]:
-    """Evaluations with scores, of whole trainings where there are some."""
-    known = [evaluation for evaluation in tree["evaluations"] if "scores" in evaluation]
-    return [evaluation for evaluation in known if "stopped" not in evaluation] or known
-
-
-def _stopped(tree: Result) -> list[Mapping[str, Any]]:
-    """Evaluations whose trainings were stopped, where others were not."""
-    shown = [evaluation["number"] for evaluation in _scored(tree)]
-    return [e for e in tree["evaluations"] if "stopped" in e and e["number"] not in shown]
-
-
-def _draw_stopped(axes: "Axes", tree: Result) -> None:
-    factor, stopped = scores.factor(tree["unit"]), _stopped(tree)
-    if stopped:
-        means = [factor * statistics.fmean(e["scores"]) for e in stopped]
-        style: Any = {"marker": "x", "s": 14, "linewidths": 0.8, "color": "#999999"}
-        axes.scatter([e["number"] for e in stopped], means, label="stopped early", **style)
-
-
-def _left_out(tree: Result) -> str:
-    """What a caption says of them."""
-    return " Settings that were stopped early are left out." if _stopped(tree) else ""
-
-
-def _half_width(tree: Result) -> float | None:
-    """Of the interval that a setting's mean score has by its seeds alone."""
-    noise, df, seeds = tree["noise"], tree["noise_df"], tree["search"]["seeds"]
-    assert isinstance(seeds, int)
-    if not noise or df < as_json.LEAST_DF:
-        return None
-    return as_json.two_sided(df) * noise / seeds**0.5
-
-
-def _draw_retrained(axes: "Axes", tree: Result) -> None:
+def _draw_retrained(axes: "Axes", tuned: Tuned) -> None:
     """A line and a band for the mean with fresh seeds and its interval."""
-    again: Any = tree["retrained"]
-    if again is None or again["optimism"] is None:
+    if tuned.retrained is None or tuned.retrained.optimism is None:
         return
-    factor, optimism = scores.factor(tree["unit"]), again["optimism"]
-    summary = next(iter(again["parts"].values()))
-    style: Any = {"color": plots.COLOURS[2], "linewidth": 1.2}
-    axes.axhline(factor * optimism["mean"], linestyle="--", label="best, retrained", **style)
+    summary = next(iter(tuned.retrained.parts.values()))
+    mean = statistics.fmean(next(iter(tuned.retrained.scores.values())))
+    style: Any = {"color": plots.COLOURS[2], "linewidth": 1.2, "linestyle": "--"}
+    axes.axhline(scores.factor(tuned.unit) * mean, label="best, retrained", **style)
     limits = axes.get_ylim()
-    if summary["mean_interval"] is not None:
-        low, high = (factor * summary["mean_interval"][end] for end in ("low", "high"))
+    if summary.mean_interval is not None:
+        low, high = (scores.factor(tuned.unit) * end for end in summary.mean_interval[:2])
         axes.axhspan(low, high, color=plots.COLOURS[2], alpha=0.15, linewidth=0)
     axes.set_ylim(limits)  # a wide interval would flatten the rest
 
 
-def _focus(axes: "Axes", tree: Result) -> None:
+def _focus(axes: "Axes", tuned: Tuned) -> None:
     """Leaves settings out of sight that are worse than most: they would flatten the rest."""
-    factor = scores.factor(tree["unit"])
-    means = np.array([factor * statistics.fmean(e["scores"]) for e in _scored(tree)])
-    low, middle = np.quantile(means, [0.05, 0.95])
-    span = max(middle - low, 1e-12)
-    bottom, top = axes.get_ylim()
-    if tree["higher_is_better"]:
+    low, high = np.quantile([mean for _, mean in _scored(tuned)], [0.05, 0.95])
+    span, (bottom, top) = max(high - low, 1e-12), axes.get_ylim()
+    if tuned.higher_is_better:
         axes.set_ylim(max(bottom, low - span), top)
     else:
-        axes.set_ylim(bottom, min(top, middle + span))
+        axes.set_ylim(bottom, min(top, high + span))
 
 
-def slices(tree: Result, along: Mapping[str, Mapping[str, Any]]) -> Figure:
-    """Scores along each hyperparameter, in the settings where it is active.
+def _importance(of: Insight) -> Figure:
+    """Total and first-order indices with the spread of their draws."""
+    rows = of.importance[::-1]
+    drawing, axes = plots.canvas(6.0, 1.2 + 0.34 * len(rows))
+    plots.ruled(axes, "x")
+    places = np.arange(len(rows))
+    total, first = np.array([r.total for r in rows]), np.array([r.first for r in rows])
+    axes.barh(places, total, height=0.5, color=plots.COLOURS[0], alpha=0.35, label="total")
+    axes.plot(first, places + 0.24, "D", color=plots.COLOURS[1], ms=4, label="first order")
+    for mean, spreads, height, colour in (
+        (total, [r.total_spread for r in rows], places, plots.COLOURS[0]),
+        (first, [r.first_spread for r in rows], places + 0.24, plots.COLOURS[1]),
+    ):
+        # a mean may lie beside the quantiles
+        errors = np.maximum(np.array([[-1.0], [1.0]]) * (np.array(spreads).T - mean), 0.0)
+        style: Any = {"fmt": "none", "ecolor": colour, "capsize": 2, "linewidth": 1}
+        axes.errorbar(mean, height, xerr=errors, **style)
+    axes.set_yticks(places, [plots.literal(row.name) for row in rows])
+    axes.set(xlabel="share of the variance", xlim=(0, 1))
+    axes.legend(frameon=False, fontsize=8, loc="lower right")
+    shown = importance_rows(of)
+    return Figure("importance", "Importance", _IMPORTANCE, drawing, IMPORTANCE, shown)
 
-    Args:
-      along: `neighbourhood` of the posterior, by hyperparameter; {} of methods without one.
-    """
-    parameters = _parameters(tree)
+
+def _parameters(tuned: Tuned) -> tuple[Parameter, ...]:
+    space: Any = tuned.search["space"]
+    return spaces.from_dict(space).parameters
+
+
+def _left_out(tuned: Tuned) -> str:
+    """What a caption says of settings that were stopped."""
+    shown = len(_scored(tuned))
+    known = sum(bool(e.result and e.result.scores) for e in tuned.evaluations)
+    return " Settings that were stopped early are left out." if known > shown else ""
+
+
+def _slices(tuned: Tuned) -> Figure:
+    """Scores along each hyperparameter, in the settings where it is active."""
+    parameters = _parameters(tuned)
+    along = {} if tuned.posterior is None else {of.name: of for of in tuned.posterior.slices}
     drawing, panels = plots.grid(len(parameters), _PANELS, (3.2, 2.6), share_y=True)
-    label = scores.label(tree["metric"], tree["unit"])
     rows: list[Sequence[object]] = []
     for number, (panel, parameter) in enumerate(zip(panels, parameters, strict=True)):
-        rows += _slice(panel, tree, parameter)
+        rows += _slice(panel, tuned, parameter)
         if parameter.name in along:
-            _draw_posterior(panel, tree, parameter, along[parameter.name])
+            factor = scores.factor(tuned.unit)
+            _draw_posterior(panel, parameter, along[parameter.name], factor)
         if number % _PANELS == 0:
-            panel.set_ylabel(plots.literal(label))
-    _focus(panels[0], tree)
-    return Figure(
-        "slices",
-        "Scores along each hyperparameter",
+            panel.set_ylabel(plots.literal(_label(tuned)))
+    _focus(panels[0], tuned)
+    caption = (
         "Each point is a setting; the ring is the one that was taken. All other hyperparameters "
         "differ too, and the search tried good regions more often."
-        + _left_out(tree)
-        + (
-            " The line is the posterior median of the best setting with another value, its band "
-            "the 95 % interval: of the score without the noise of seeds, which with one seed a "
-            "setting is a matter of the model's prior. Below, in the same colour: values that "
-            "are not told apart from the best setting's."
-            if along
-            else ""
-        ),
-        drawing,
-        ("hyperparameter", "value", label),
-        rows,
+        + _left_out(tuned)
+        + (_SLICES if along else "")
     )
+    head = ("hyperparameter", "value", _label(tuned))
+    return Figure("slices", "Scores along each hyperparameter", caption, drawing, head, rows)
 
 
-def _slice(panel: "Axes", tree: Result, parameter: Parameter) -> list[Sequence[object]]:
-    name, scale = parameter.name, hyperparameters.scale(parameter.distribution)
-    factor, best = scores.factor(tree["unit"]), tree["best"]
-    assert best is not None
-    points = [
-        (evaluation["values"][name], factor * statistics.fmean(evaluation["scores"]))
-        for evaluation in _scored(tree)
-        if name in evaluation["values"]
-    ]
-    at = [places.on_axis(parameter, value) for value, _ in points]
-    panel.scatter(at, [score for _, score in points], **_FAINT)
-    if name in best["values"]:
-        position = places.on_axis(parameter, best["values"][name])
-        panel.scatter(
-            [position],
-            [factor * best["mean"]],
-            s=60,
-            facecolors="none",
-            edgecolors=plots.COLOURS[1],
-        )
+def _slice(panel: "Axes", tuned: Tuned, parameter: Parameter) -> list[Sequence[object]]:
+    name, scale, best = parameter.name, hyperparameters.scale(parameter.distribution), tuned.best
+    points = [(e.values[name], mean) for e, mean in _scored(tuned) if name in e.values]
+    at = [_on_axis(parameter, value) for value, _ in points]
+    panel.scatter(at, [mean for _, mean in points], **_FAINT)
+    if best is not None and name in best.values:
+        ring: Any = {"s": 60, "facecolors": "none", "edgecolors": plots.COLOURS[1]}
+        height = scores.factor(tuned.unit) * best.mean
+        panel.scatter([_on_axis(parameter, best.values[name])], [height], **ring)
     if scale.categories is not None:
         letters = max(_FEWEST_LETTERS, _LETTERS // len(scale.categories))
         names = [plots.wrapped(name, letters) for name in scale.categories]
@@ -201,79 +208,89 @@ def _slice(panel: "Axes", tree: Result, parameter: Parameter) -> list[Sequence[o
     elif scale.log:
         panel.set_xscale("log")
     panel.set_xlabel(plots.literal(name))
-    return [(name, value, f"{score:.6g}") for value, score in points]
+    return [(name, value, f"{mean:.6g}") for value, mean in points]
 
 
-def _draw_posterior(
-    panel: "Axes", tree: Result, parameter: Parameter, along: Mapping[str, Any]
-) -> None:
-    factor = scores.factor(tree["unit"])
-    at = [places.on_axis(parameter, value) for value in along["values"]]
-    median, low, high = (factor * np.array(along[name]) for name in ("median", "low", "high"))
-    alike = [places.on_axis(parameter, value) for value in along["alike"]]
-    ends = panel.get_xaxis_transform()  # places across, the panel's height from 0 to 1
-    style: Any = {"color": plots.COLOURS[2], "linewidth": 4, "solid_capstyle": "butt"}
+def _draw_posterior(panel: "Axes", parameter: Parameter, along: Slice, factor: float) -> None:
+    at, alike = ([_on_axis(parameter, v) for v in of] for of in (along.values, along.alike))
+    median, low, high = (factor * of for of in (along.median, along.low, along.high))
+    ends, green = panel.get_xaxis_transform(), plots.COLOURS[2]  # the panel's height from 0 to 1
     if hyperparameters.scale(parameter.distribution).categories is None:
-        panel.plot(at, median, color=plots.COLOURS[2], linewidth=1.2)
-        panel.fill_between(at, low, high, color=plots.COLOURS[2], alpha=0.15, linewidth=0)
-        panel.plot(alike, [0.01] * len(alike), transform=ends, **style)
+        panel.plot(at, median, color=green, linewidth=1.2)
+        panel.fill_between(at, low, high, color=green, alpha=0.15, linewidth=0)
+        style: Any = {"linewidth": 4, "solid_capstyle": "butt"}
+        panel.plot(alike, [0.01] * len(alike), color=green, transform=ends, **style)
     else:
-        panel.plot(alike, [0.02] * len(alike), "s", color=style["color"], transform=ends)
-        bars: Any = {"color": plots.COLOURS[2], "fmt": "_", "capsize": 3, "linewidth": 1.2}
-        panel.errorbar(at, median, (median - low, high - median), **bars)
+        panel.plot(alike, [0.02] * len(alike), "s", color=green, transform=ends)
+        style = {"fmt": "_", "capsize": 3, "linewidth": 1.2}
+        panel.errorbar(at, median, (median - low, high - median), color=green, **style)
 
 
-def parallel_coordinates(tree: Result) -> Figure:
+def _parallel_coordinates(tuned: Tuned) -> Figure:
     """Each setting as a line through its values, the better the stronger."""
-    parameters = _parameters(tree)
+    parameters = _parameters(tuned)
     drawing, axes = plots.canvas(max(5.0, 1.3 * len(parameters)), 4.0)
     axes.grid(visible=False)
-    sign = 1.0 if tree["higher_is_better"] else -1.0
-    ordered = sorted(_scored(tree), key=lambda e: sign * statistics.fmean(e["scores"]))
+    sign = 1.0 if tuned.higher_is_better else -1.0
+    ordered = sorted(_scored(tuned), key=lambda pair: sign * pair[1])
     rows: list[Sequence[object]] = []
-    for rank, evaluation in enumerate(ordered):
-        values = evaluation["values"]
-        heights = [
-            places.in_range(p, values[p.name]) if p.name in values else np.nan for p in parameters
-        ]
-        share = (rank + 1) / len(ordered)
+    for rank, (evaluation, mean) in enumerate(ordered):
+        known = evaluation.values
+        heights = [_in_range(p, known[p.name]) if p.name in known else np.nan for p in parameters]
         best = rank >= len(ordered) - max(1, len(ordered) // 10)
-        style: Any = {"alpha": 0.4 * share, "linewidth": 1.0, "marker": ".", "markersize": 4}
+        faint = 0.4 * (rank + 1) / len(ordered)
+        style: Any = {"alpha": faint, "linewidth": 1.0, "marker": ".", "markersize": 4}
         if best:
             style = {"alpha": 0.9, "linewidth": 2.2, "marker": "D", "markersize": 5}
         axes.plot(range(len(parameters)), heights, color=plots.COLOURS[int(best)], **style)
-        score = scores.shown(statistics.fmean(evaluation["scores"]), tree["unit"])
-        rows.append((score, *(values.get(p.name, "") for p in parameters)))
+        shown = scores.shown(mean / scores.factor(tuned.unit), tuned.unit)
+        rows.append((shown, *(known.get(p.name, "") for p in parameters)))
     for column, parameter in enumerate(parameters):
         axes.axvline(column, color="#bbbbbb", linewidth=0.8, zorder=0)
-        _label(axes, column, parameter)
-    names = [places.name(parameter) for parameter in parameters]
+        _write_ends(axes, column, parameter)
+    logs = [" (log)" if hyperparameters.scale(p.distribution).log else "" for p in parameters]
+    names = [plots.literal(p.name + log) for p, log in zip(parameters, logs, strict=True)]
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
     axes.set(ylim=(-0.1, 1.1), yticks=[])
     axes.spines[["left", "bottom"]].set_visible(False)
-    label = scores.label(tree["metric"], tree["unit"])
-    return Figure(
-        "parallel_coordinates",
-        "Settings",
+    caption = (
         "Each line is a setting; those of the best tenth are thick, with diamonds, and the better "
         "another one is the stronger is its line. A gap: the hyperparameter was inactive."
-        + _left_out(tree),
-        drawing,
-        (label, *names),
-        rows[::-1],
+        + _left_out(tuned)
     )
+    head = (_label(tuned), *names)
+    return Figure("parallel_coordinates", "Settings", caption, drawing, head, rows[::-1])
 
 
-def _label(axes: "Axes", column: int, parameter: Parameter) -> None:
+def _write_ends(axes: "Axes", column: int, parameter: Parameter) -> None:
     """The ends of a range, or all choices."""
-    low, high, between = places.labels(parameter)
-    style: Any = {"fontsize": 7, "annotation_clip": False}
-    axes.annotate(low, (column, -0.07), ha="center", **style)
-    axes.annotate(high, (column, 1.04), ha="center", **style)
-    for height, name in between.items():
-        axes.annotate(name, (column, height), (4, 3), textcoords="offset points", **style)
+    of, style = parameter.distribution, {"fontsize": 7, "annotation_clip": False}
+    if isinstance(of, distributions.Choices):
+        each = [(_in_range(parameter, value), value) for value in of.in_order]
+    else:
+        each = [(0.0, of.at(0.0)), (1.0, of.at(math.nextafter(1.0, 0.0)))]
+    for height, value in each:
+        shown = plots.literal(f"{value:.3g}" if isinstance(value, float) else str(value))
+        if height in (0.0, 1.0):
+            place = (column, -0.07 if height == 0.0 else 1.04)
+            axes.annotate(shown, place, ha="center", **style)  # type: ignore[arg-type]
+        else:
+            offset: Any = {"textcoords": "offset points", **style}
+            axes.annotate(shown, (column, height), (4, 3), **offset)
 
 
-def _parameters(tree: Result) -> tuple[Parameter, ...]:
-    space: Any = tree["search"]["space"]
-    return spaces.from_dict(space).parameters
+def _on_axis(parameter: Parameter, value: Any) -> float:
+    """Where a value stands on its axis: a number, or the place among the choices."""
+    of = parameter.distribution
+    return float(of.in_order.index(value) if isinstance(of, distributions.Choices) else value)
+
+
+def _in_range(parameter: Parameter, value: Any) -> float:
+    """Where a value stands in its range, from 0 to 1."""
+    of = parameter.distribution
+    if isinstance(of, distributions.Choices):
+        return of.in_order.index(value) / max(1, len(of.values) - 1)
+    low, high, number = of.low, of.high, value
+    if isinstance(of, distributions.LogUniform | distributions.LogInteger):
+        low, high, number = math.log(low), math.log(high), math.log(value)
+    return (number - low) / (high - low) if high > low else 0.5

@@ -1,0 +1,273 @@
+"""Settings that may be proposed: random ones, even points, what is left, the best by some value.
+
+The best is sought among all settings of a small space; otherwise among Sobol points of the whole
+space, then mutations of the best ones with ever smaller steps. No gradients (Golovin et al. 2017
+climb so too): numbers, grids, choices and conditions are treated alike, and each candidate is a
+setting as it would run.
+"""
+
+import difflib
+import functools
+import itertools
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.space import distributions
+from jaxeval.space import space as spaces
+from jaxeval.space.distributions import Distribution, LogUniform, Stepped, Uniform, Value
+from jaxeval.space.space import Space
+from jaxeval.tuning import encoding
+from jaxeval.tuning.history import History, identity
+
+_MOST_KNOWN = 1000  # points in a row: then what a small space has left is counted out
+_GLOBAL = 1024
+_PARENTS, _CHILDREN = 8, 16
+_STEPS = (0.2, 0.1, 0.05, 0.025, 0.012, 0.006, 0.003, 0.0015)
+Acquisition = Callable[[np.ndarray], np.ndarray]  # places [m, P] -> [m]
+
+
+def random(space: Space, history: History, count: int, seed: int) -> list[dict[str, Value]]:
+    """Independent draws: those of a sweep of this seed.
+
+    Returns:
+      `count` settings, none twice and none that the history holds; fewer where the space has no
+      more.
+    """
+    start = len(history.evaluations)
+    drawn = (spaces.draw(space, seed, run) for run in itertools.count(start))
+    return _new(space, drawn, history, count)
+
+
+def sobol(space: Space, history: History, count: int, seed: int) -> list[dict[str, Value]]:
+    """Points of a scrambled Sobol sequence (Owen 1998), a dimension each hyperparameter.
+
+    Arguments and result as of `random`.
+    """
+    names = [parameter.name for parameter in space.parameters]
+
+    def point(number: int) -> dict[str, Value]:
+        # whole powers of two, as the balance of the sequence asks for
+        block = _block(len(names), seed, math.ceil(math.log2(number + 1)))
+        return spaces.at(space, dict(zip(names, map(float, block[number]), strict=True)))
+
+    return _new(space, map(point, itertools.count(len(history.evaluations))), history, count)
+
+
+@functools.lru_cache(maxsize=2)
+def _block(dimensions: int, seed: int, exponent: int) -> np.ndarray:
+    """[2^exponent, dimensions] in [0, 1): a longer block begins with a shorter one."""
+    from scipy.stats import qmc
+
+    points: np.ndarray = qmc.Sobol(dimensions, rng=seed).random_base2(exponent)
+    return points
+
+
+def _new(
+    space: Space, points: Iterable[dict[str, Value]], history: History, count: int
+) -> list[dict[str, Value]]:
+    """The first so many points that are not known, then what else is left of a small space."""
+    known = {identity(evaluation.values) for evaluation in history.evaluations}
+    chosen: list[dict[str, Value]] = []
+    repeated = 0
+    for values in points:
+        if len(chosen) == count or repeated == _MOST_KNOWN:
+            break
+        repeated = repeated + 1 if identity(values) in known else 0
+        if not repeated:
+            chosen.append(values)
+            known.add(identity(values))
+    return chosen + _left(space, known, count - len(chosen))
+
+
+def _left(space: Space, known: Collection[str], count: int) -> list[dict[str, Value]]:
+    """The first so many settings of a small space whose identities are not known."""
+    everything = encoding.everything(space)
+    each = [] if everything is None else encoding.settings(space, everything)
+    return [values for values in each if identity(values) not in known][:count]
+
+
+def maximise(
+    space: Space,
+    acquisition: Acquisition,
+    near: np.ndarray,
+    taken: np.ndarray,
+    seed: list[int],
+) -> np.ndarray | None:
+    """Places [P] of the best setting that is not taken; None where none is found.
+
+    Args:
+      near: [k, P] settings whose surroundings are searched too.
+      taken: [t, P] settings not to be proposed.
+    """
+    from scipy.stats import qmc
+
+    everything = encoding.everything(space)
+    if everything is not None:
+        free = everything[~encoding.is_taken(everything, taken)]
+        return free[int(np.argmax(acquisition(free)))] if len(free) else None
+    random = np.random.default_rng(seed)
+    points = qmc.Sobol(len(space.parameters), rng=random).random(_GLOBAL)
+    candidates = encoding.from_quantiles(space, points)
+    candidates = candidates[~encoding.is_taken(candidates, taken)]
+    population = _top(candidates, acquisition(candidates), taken)
+    for step in _STEPS:
+        # near, too: where the improvement is a narrow peak beside them, wide steps miss it
+        children = mutate(space, np.concatenate([population[0], near]), step, random)
+        rows = np.concatenate([population[0], children])
+        values = np.concatenate([population[1], acquisition(children)])
+        population = _top(rows, values, taken)
+    return population[0][0] if len(population[0]) else None
+
+
+def sharing(
+    space: Space,
+    acquisition: Acquisition,
+    best: np.ndarray,
+    running: np.ndarray,
+    compiled: Sequence[int],
+    taken: np.ndarray,
+    seed: list[int],
+) -> np.ndarray:
+    """The best setting, or one that is no worse and shares a running one's compiled program.
+
+    Its other hyperparameters are at first those of the best, then mutated a little.
+
+    Args:
+      best: [P] places.
+      running: [k, P].
+      compiled: columns of hyperparameters whose values are compiled in.
+    """
+    values = encoding.distinct(running[:, compiled])
+    if not len(values):
+        return best
+    random = np.random.default_rng(seed)
+    rows, scores = np.empty((0, len(best))), np.empty(0)
+    parents = np.repeat(best[None], len(values), axis=0)
+    for step in (None, *_STEPS[2:5]):
+        fresh = parents if step is None else mutate(space, parents, step, random)
+        fresh = _with(space, fresh, compiled, values)
+        fresh = fresh[~encoding.is_taken(fresh, taken)]
+        if len(fresh):
+            every = np.concatenate([rows, fresh])
+            rows, scores = _top(every, np.concatenate([scores, acquisition(fresh)]), taken)
+            parents = rows
+    return rows[0] if len(rows) and scores[0] >= acquisition(best[None])[0] else best
+
+
+def _with(
+    space: Space, rows: np.ndarray, compiled: Sequence[int], values: np.ndarray
+) -> np.ndarray:
+    """Rows [n, P] with each of some values [k, C] in columns; those that cannot have them not."""
+    every, unsnapped = np.repeat(rows, len(values), axis=0), np.tile(values, (len(rows), 1))
+    every[:, compiled] = unsnapped
+    middle = encoding.unconditional(space, np.full((1, rows.shape[1]), 0.5))
+    # whether a hyperparameter is active is for its conditions to say
+    snapped = encoding.snap(space, np.where(np.isnan(every), middle, every))
+    same = np.nan_to_num(snapped[:, compiled], nan=-1.0) == np.nan_to_num(unsnapped, nan=-1.0)
+    return encoding.distinct(snapped[same.all(axis=1)])
+
+
+def mutate(
+    space: Space, parents: np.ndarray, step: float, random: np.random.Generator
+) -> np.ndarray:
+    """Children [_CHILDREN k, P] of parents [k, P]: some hyperparameters move by about a step.
+
+    Grids move by a value or more, choices to any other; what becomes active is drawn evenly.
+    """
+    rows = np.repeat(parents, _CHILDREN, axis=0)
+    count, dimensions = rows.shape
+    fresh = encoding.unconditional(space, random.random(rows.shape))
+    share, normal = random.random((count, 1)), random.normal(size=rows.shape)
+    chance, moves = random.random(rows.shape), random.integers(dimensions, size=count)
+    for k, axis in enumerate(encoding.axes(space)):
+        # late, when numbers move by little, grids and choices move one at a time
+        often = share[:, 0] * (step / _STEPS[0] if axis.count else 1.0)
+        moved = (chance[:, k] < often) | (moves == k)
+        old = np.where(np.isnan(rows[:, k]), fresh[:, k], rows[:, k])
+        if axis.categorical:
+            further = random.integers(1, max(2, axis.count), size=count)
+            changed: np.ndarray = (old + further) % axis.count
+        else:
+            jump = step * normal[:, k]
+            if axis.count > 1:
+                jump = np.copysign(np.maximum(np.abs(jump), 1.0 / (axis.count - 1)), jump)
+            changed = old + jump
+        rows[:, k] = np.where(moved, changed, old)
+    return encoding.snap(space, rows)
+
+
+def _top(rows: np.ndarray, values: np.ndarray, taken: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The best rows that are not taken, each once, with their values."""
+    order = np.argsort(-values, kind="stable")
+    _, first = np.unique(np.nan_to_num(rows[order], nan=-1.0), axis=0, return_index=True)
+    order = order[np.sort(first)]
+    best: list[int] = []
+    for part in np.array_split(order, max(1, len(order) // (4 * _PARENTS))):
+        best += part[~encoding.is_taken(rows[part], taken)].tolist()
+        if len(best) >= _PARENTS:
+            break
+    return rows[best[:_PARENTS]], values[best[:_PARENTS]]
+
+
+def setting(space: Space, values: Mapping[str, object]) -> dict[str, Value]:
+    """Values as a setting of the space, in its order; whole numbers of ranges are floats.
+
+    Raises:
+      ConfigError: they are none, naming the hyperparameter.
+    """
+    where = argument("enqueue")
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{where}: expected values by name, got {values!r:.60}")
+    names = [parameter.name for parameter in space.parameters]
+    for name in values:
+        if name not in names:
+            near = difflib.get_close_matches(str(name), names, 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+            raise ConfigError(f"{where}: {name}: no such hyperparameter; {hint}")
+    found: dict[str, Value] = {}
+    for parameter in encoding.parents_first(space):
+        name, of = parameter.name, parameter.distribution
+        active = all(found.get(other) in allowed for other, allowed in parameter.when)
+        if active != (name in values):
+            why = "is lacking" if active else "is not drawn beside these others; leave it out"
+            raise ConfigError(f"{where}: {name} {why}")
+        if active:
+            found[name] = value = _plain(of, values[name])
+            if not _takes(of, value):
+                expected = f"expected a value of {distributions.to_dict(of)}"
+                raise ConfigError(f"{where}: {name}: {expected}, got {value!r:.60}")
+    return {name: found[name] for name in names if name in found}
+
+
+def _plain(of: Distribution, value: Any) -> Any:
+    """A value as the space has it: numpy's numbers plain, .1 + .2 on a grid of tenths .3."""
+    value = value.item() if isinstance(value, np.generic) else value
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not isinstance(of, Uniform | LogUniform | Stepped):
+        return value
+    if isinstance(of, Stepped) and math.isfinite(value):
+        nearest = of.value(round((value - of.low) / of.step))
+        return nearest if math.isclose(nearest, value, abs_tol=1e-9 * of.step) else float(value)
+    return float(value)
+
+
+def _takes(of: Distribution, value: Any) -> bool:
+    if isinstance(of, Uniform | LogUniform):
+        return isinstance(value, float) and of.low <= value <= of.high
+    return of.takes(value)
+
+
+def refuse_others(space: Space, history: History) -> None:
+    """Raises DataError where an evaluation of a history is no setting of the space."""
+    for evaluation in history.evaluations:
+        try:
+            setting(space, evaluation.values)
+        except ConfigError:
+            raise DataError(
+                f"history: evaluation {evaluation.number} is no setting of the space: "
+                f"{dict(evaluation.values)}"
+            ) from None

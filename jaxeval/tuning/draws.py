@@ -1,0 +1,161 @@
+"""Draws of what a process does not know: of its hyperparameters, and of functions.
+
+A fit at the posterior mode takes length-scales, signal and noise for known. Where what is said of
+the objective depends on them, it is averaged over draws from their posterior (Snoek et al. 2012,
+section 3.2): by generalised elliptical slice sampling (Nishihara et al. 2014), which is elliptical
+slice sampling (Murray et al. 2010) of a Laplace approximation at the mode, with what the posterior
+differs from it by as likelihood. It has no step size, and is exact where the approximation is not.
+
+A drawn function is one of the prior, moved by what the data say (Matheron's rule; Wilson et al.
+2020):
+
+    f(x) = f0(x) + k(x, X) (K + noise)^-1 (y - f0(X) - e),
+
+where f0 is a sum of random Fourier features (Rahimi & Recht 2007). Frequencies of a Matern kernel
+of smoothness 5/2 have a multivariate t distribution of 5 degrees of freedom.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from jaxeval.tuning import process
+from jaxeval.tuning.encoding import Columns
+from jaxeval.tuning.process import Data, Model, Prior
+
+_BURN_IN, _THIN = 50, 10  # steps before the first draw, and from one to the next
+_WIDER = math.sqrt(3)  # than the approximation: the posterior has heavier tails
+_DIFFERENCE = 1e-3  # of logarithms, for second derivatives
+_FREQUENCIES = 256
+_DEGREES = 5  # twice the smoothness of the kernel
+
+
+def models(model: Model, data: Data, count: int, seed: list[int]) -> list[Model]:
+    """So many processes, with hyperparameters from their posterior given some data.
+
+    Their prior is normal in the logarithms around the modes that `process.fit` knows. Draws under
+    the log-normal of BoTorch that has these modes are too sure (docs/tuning_method.md).
+
+    Args:
+      model: at the posterior mode, where the chain begins. Draws are conditioned on its data.
+      data: what hyperparameters are told by.
+    """
+    random, columns = np.random.default_rng(seed), model.columns
+    prior = process.prior(columns, bool(len(model.kernel.a)), bool(data.variances.any()))
+    mode = model.kernel.vector()
+    factor = laplace(mode, prior, columns, data)
+    inverse = np.linalg.inv(factor)
+
+    def log_ratio(theta: np.ndarray) -> float:
+        """Of the posterior to the approximation, up to a constant."""
+        if np.any(theta < prior.bounds[:, 0]) or np.any(theta > prior.bounds[:, 1]):
+            return -math.inf
+        z, u = (theta - prior.mean) / prior.sd, inverse @ (theta - mode)
+        return log_likelihood(theta, columns, data) - 0.5 * float(z @ z - u @ u)
+
+    drawn, theta, height = [], mode, log_ratio(mode)
+    for number in range(1 - _BURN_IN, 1 + _THIN * count):
+        theta, height = slice_step(theta, height, mode, factor, log_ratio, random)
+        if number > 0 and number % _THIN == 0:
+            kernel = process.unpacked(theta, columns)
+            drawn.append(process.condition(kernel, columns, model.data))
+    return drawn
+
+
+def laplace(mode: np.ndarray, prior: Prior, columns: Columns, data: Data) -> np.ndarray:
+    """A factor [K, K] of the covariance at the mode, widened, but no wider than the prior."""
+
+    def gradient(offset: np.ndarray) -> np.ndarray:
+        at = mode + _DIFFERENCE * offset
+        return process.negative_log_posterior(at, columns, data, prior)[1]
+
+    rows = [gradient(axis) - gradient(-axis) for axis in np.eye(len(mode))]
+    hessian = np.array(rows) / (2 * _DIFFERENCE) * np.outer(prior.sd, prior.sd)
+    curvatures, axes = np.linalg.eigh((hessian + hessian.T) / 2)
+    # the prior's own is 1
+    factor: np.ndarray = prior.sd[:, None] * axes * (_WIDER / np.sqrt(np.maximum(curvatures, 1.0)))
+    return factor
+
+
+def slice_step(
+    theta: np.ndarray,
+    height: float,
+    mean: np.ndarray,
+    factor: np.ndarray,
+    log_ratio: Callable[[np.ndarray], float],
+    random: np.random.Generator,
+) -> tuple[np.ndarray, float]:
+    """The next state and its log ratio, on an ellipse through this one and a draw of the normal.
+
+    (Murray et al. 2010, figure 2.)
+    """
+    least = height - random.exponential()
+    centred, other = theta - mean, factor @ random.normal(size=len(theta))
+    angle = random.uniform(0.0, 2 * math.pi)
+    low, high = angle - 2 * math.pi, angle
+    while True:
+        proposed = mean + centred * math.cos(angle) + other * math.sin(angle)
+        ratio = log_ratio(proposed)
+        if ratio > least:
+            return proposed, ratio
+        low, high = (angle, high) if angle < 0 else (low, angle)
+        angle = random.uniform(low, high)
+
+
+def log_likelihood(theta: np.ndarray, columns: Columns, data: Data) -> float:
+    """Of the targets, the objective integrated out (Rasmussen & Williams 2006, equation 2.30)."""
+    try:
+        model = process.condition(process.unpacked(theta, columns), columns, data)
+    except FloatingPointError:
+        return -math.inf
+    fit = 0.5 * data.targets @ model.weights + np.log(model.factor.diagonal()).sum()
+    return -float(fit) - 0.5 * len(data.targets) * math.log(2 * math.pi)
+
+
+class Functions(NamedTuple):
+    """S draws of the noise-free objective.
+
+    Attributes:
+      frequencies: [M, D] of scaled features; phases: [M]; weights: [M, S]; offsets: [S].
+      moved: [n, S] inverse covariance of the targets times what each draw is off them.
+    """
+
+    model: Model
+    frequencies: np.ndarray
+    phases: np.ndarray
+    weights: np.ndarray
+    offsets: np.ndarray
+    moved: np.ndarray
+
+    def __call__(self, features: np.ndarray) -> np.ndarray:
+        """[m, S] at features [m, D]."""
+        model = self.model
+        scaled = process.scaled(model.kernel, model.columns, model.columns.complete(features))
+        phases = scaled @ self.frequencies.T + self.phases
+        waves = np.cos(phases.astype(np.float32))  # numpy's of doubles takes twenty times as long
+        drawn: np.ndarray = waves @ self.weights + self.offsets
+        if self.moved.any():
+            drawn += process.prior_covariance(model, features, model.data.features) @ self.moved
+        return drawn
+
+
+def functions(model: Model, count: int, seed: list[int]) -> Functions:
+    """So many independent draws of the posterior."""
+    random, data = np.random.default_rng(seed), model.data
+    size = _FREQUENCIES, data.features.shape[1]
+    spread = np.sqrt(random.chisquare(_DEGREES, (size[0], 1)) / _DEGREES)
+    scale = math.sqrt(2.0 / _FREQUENCIES) * math.exp(model.kernel.scale / 2)
+    unmoved = Functions(
+        model,
+        random.normal(size=size) / spread,
+        random.uniform(0.0, 2 * math.pi, _FREQUENCIES),
+        scale * random.normal(size=(_FREQUENCIES, count)),
+        random.normal(size=count),
+        np.zeros((len(data.targets), count)),
+    )
+    off = data.targets[:, None] - unmoved(data.features)
+    off -= np.sqrt(data.noise(model.kernel.noise))[:, None] * random.normal(size=off.shape)
+    return unmoved._replace(moved=linalg.cho_solve((model.factor, True), off))

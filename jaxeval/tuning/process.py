@@ -1,0 +1,299 @@
+"""Regression by a Gaussian process: maximum a posteriori fit, prediction, joint draws.
+
+The kernel is Matern's of smoothness 5/2 with a length-scale a hyperparameter, on warped places:
+
+    k(x, x') = s (1 + r + r^2 / 3) exp(-r),    r = sqrt(5) |w(x) - w(x')| / l,
+
+with w the distribution function of Kumaraswamy, 1 - (1 - x^a)^b, on numbers (Snoek et al. 2014
+warp by the beta distribution; this one has derivatives), the identity where a = b = 1.
+
+Targets are of mean about 0 and standard deviation about 1, and each has a known variance of its
+own beside the fitted one. The mean is a constant with a standard normal prior, integrated out: it
+adds 1 to every covariance (Rasmussen & Williams 2006, section 2.7).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg, optimize
+from scipy.spatial import distance
+
+from jaxeval.tuning.encoding import Columns
+
+_MEAN_VARIANCE = 1.0
+_JITTERS = (1e-10, 1e-8, 1e-6, 1e-4)  # of the mean diagonal
+_EDGE = 1e-7  # places are kept so far from 0 and 1, where derivatives of the warp are infinite
+_LEAST_WARPED = 10  # points a hyperparameter from which places are warped
+
+
+class Kernel(NamedTuple):
+    """log s, log of the noise's variance, [G] log l, [W] log a and b of the warp (empty: none)."""
+
+    scale: float
+    noise: float
+    lengths: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+
+    def vector(self) -> np.ndarray:
+        """[2 + G + 2 W] all numbers; `unpacked` takes it apart."""
+        return np.concatenate([[self.scale, self.noise], self.lengths, self.a, self.b])
+
+
+def unpacked(theta: np.ndarray, columns: Columns) -> Kernel:
+    """The kernel of a vector."""
+    lengths, warps = theta[2 : 2 + columns.groups], theta[2 + columns.groups :]
+    return Kernel(float(theta[0]), float(theta[1]), lengths, *np.split(warps, 2))
+
+
+class Data(NamedTuple):
+    """What was observed: features [n, D] and targets [n], of which more is better.
+
+    Attributes:
+      variances: [n] known variance of each target, 0 where none is known.
+      shares: [n] of the fitted noise that each target has: 1 / k of a mean of k.
+    """
+
+    features: np.ndarray
+    targets: np.ndarray
+    variances: np.ndarray
+    shares: np.ndarray
+
+    def noise(self, log_variance: float) -> np.ndarray:
+        """[n] variance of each target's noise."""
+        return self.variances + math.exp(log_variance) * self.shares
+
+
+class Model(NamedTuple):
+    """A process conditioned on data.
+
+    Attributes:
+      factor: lower Cholesky factor of the covariance of the targets.
+      weights: [n] its inverse times targets.
+    """
+
+    kernel: Kernel
+    columns: Columns
+    data: Data
+    factor: np.ndarray
+    weights: np.ndarray
+
+
+class Prior(NamedTuple):
+    """Normal priors of a kernel's vector [K], with bounds [K, 2]."""
+
+    mean: np.ndarray
+    sd: np.ndarray
+    bounds: np.ndarray
+
+
+def prior(columns: Columns, warped: bool, known: bool) -> Prior:
+    """Priors of a kernel's vector.
+
+    Length-scales: mode sqrt(d) exp(sqrt 2 - 3), sd sqrt 3 (Hvarfner et al. 2024, as in BoTorch),
+    with d hyperparameters active together; noise: mode exp -5, sd 1 (BoTorch) beside known
+    variances, else mode exp -2, sd 2: a score may be mostly luck; warp: sd sqrt .75 (Snoek et al.
+    2014); variance: sd 1.
+
+    Args:
+      known: whether the variances of targets are, so that the fitted noise is a rest.
+    """
+    d, w = columns.groups, 2 * len(columns.warped) * warped
+    length = math.sqrt(2.0) - 3.0 + math.log(columns.together) / 2
+    noise, noise_sd = (-5.0, 1.0) if known else (-2.0, 2.0)
+    mean = np.concatenate([[0.0, noise], np.full(d, length), np.zeros(w)])
+    sd = np.concatenate([[1.0, noise_sd], np.full(d, math.sqrt(3.0)), np.full(w, math.sqrt(0.75))])
+    bounds = [(-4.0, 4.0), (-13.8, 0.0), *[(-4.6, 4.6)] * d, *[(-2.0, 2.0)] * w]
+    return Prior(mean, sd, np.array(bounds))
+
+
+def negative_log_posterior(
+    theta: np.ndarray, columns: Columns, data: Data, prior: Prior
+) -> tuple[float, np.ndarray]:
+    """Minus (log marginal likelihood + log prior, up to a constant), and its gradient.
+
+    (Rasmussen & Williams 2006, equations 2.30 and 5.9.) Derivatives by scaled coordinates need no
+    array [n, n] each: sum_ij M_ij (u_i - u_j)(v_i - v_j) = 2 (sum_i m_i u_i v_i - u' M v).
+    """
+    kernel = unpacked(theta, columns)
+    points = scaled(kernel, columns, data.features)
+    squared = distance.cdist(points, points, "sqeuclidean")
+    scale = math.exp(kernel.scale)
+    correlation, r = matern(squared), np.sqrt(5.0 * squared)
+    factor = _factor(scale * correlation, data.noise(kernel.noise))
+    if factor is None:
+        return 1e25, np.zeros_like(theta)
+    weights = linalg.cho_solve((factor, True), data.targets, check_finite=False)
+    value = 0.5 * data.targets @ weights + np.log(factor.diagonal()).sum()
+    value += 0.5 * len(weights) * math.log(2 * math.pi)
+    inner, _ = linalg.lapack.dpotri(factor, lower=1)  # the inverse; above the diagonal are zeros
+    diagonal = inner.diagonal().copy()
+    inner = inner + inner.T
+    np.fill_diagonal(inner, diagonal)
+    inner -= np.outer(weights, weights)  # value = .5 tr(inner dK)
+    by_squared = 0.5 * scale * inner * ((-5.0 / 6.0) * (1.0 + r) * np.exp(-r))  # of `matern`
+    gradient = np.empty_like(theta)
+    gradient[0] = 0.5 * scale * np.sum(inner * correlation)
+    gradient[1] = 0.5 * math.exp(kernel.noise) * (inner.diagonal() @ data.shares)
+    gradient[2:] = _by_coordinates(kernel, columns, data.features, points, by_squared)
+    z = (theta - prior.mean) / prior.sd
+    return float(value + 0.5 * z @ z), gradient + z / prior.sd
+
+
+def _by_coordinates(
+    kernel: Kernel,
+    columns: Columns,
+    features: np.ndarray,
+    points: np.ndarray,
+    by_squared: np.ndarray,
+) -> np.ndarray:
+    """Derivatives with regard to log lengths, log a and log b, of those by squared distances."""
+    rows = by_squared.sum(axis=1)
+
+    def product(u: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """sum_ij M_ij (u_i - u_j)(v_i - v_j) of columns [n, K] each -> [K]."""
+        return np.asarray(2.0 * (rows @ (u * v) - np.sum(u * (by_squared @ v), axis=0)))
+
+    lengths = np.zeros(columns.groups)
+    np.add.at(lengths, columns.group, -2.0 * product(points, points))
+    if not len(kernel.a):
+        return lengths
+    x = np.clip(features[:, columns.warped], _EDGE, 1.0 - _EDGE)
+    a, b = np.exp(kernel.a), np.exp(kernel.b)
+    power = x**a
+    rest = np.log1p(-power)
+    by_b = -np.exp(b * rest) * rest * b  # of the warped places with regard to log b
+    by_a = b * np.exp((b - 1.0) * rest) * power * np.log(x) * a
+    each = 2.0 / np.exp(kernel.lengths)[columns.group[columns.warped]]
+    used = points[:, columns.warped]
+    return np.concatenate([lengths, product(used, by_a * each), product(used, by_b * each)])
+
+
+def matern(squared: np.ndarray) -> np.ndarray:
+    """Correlation at squared distances [...], in units of the length-scale."""
+    r = np.sqrt(5.0 * squared)
+    correlation = r / 3.0  # in place from here: new arrays cost as much as the sums
+    correlation += 1.0
+    correlation *= r
+    correlation += 1.0
+    np.negative(r, out=r)
+    np.exp(r, out=r)
+    correlation *= r
+    return correlation
+
+
+def scaled(kernel: Kernel, columns: Columns, features: np.ndarray) -> np.ndarray:
+    """Features [n, D], those of numbers warped, in length-scales."""
+    warped = features
+    if len(kernel.a):
+        warped = features.copy()
+        x = np.clip(features[:, columns.warped], _EDGE, 1.0 - _EDGE)
+        warped[:, columns.warped] = -np.expm1(
+            np.exp(kernel.b) * np.log1p(-(x ** np.exp(kernel.a)))
+        )
+    return warped / np.exp(kernel.lengths)[columns.group]
+
+
+def covariance(
+    kernel: Kernel, columns: Columns, left: np.ndarray, right: np.ndarray
+) -> np.ndarray:
+    """k of features [n, D] and [m, D], which are completed -> [n, m]."""
+    sides = [scaled(kernel, columns, columns.complete(side)) for side in (left, right)]
+    return np.exp(kernel.scale) * matern(distance.cdist(*sides, "sqeuclidean"))
+
+
+def _factor(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray | None:
+    """Cholesky factor with the constant mean, the noise and as much jitter as it takes."""
+    total = covariance + _MEAN_VARIANCE
+    diagonal = total.diagonal() + noise
+    for jitter in _JITTERS:
+        np.fill_diagonal(total, diagonal + jitter * diagonal.mean())
+        try:
+            return np.asarray(linalg.cholesky(total, lower=True, check_finite=False))
+        except linalg.LinAlgError:
+            continue
+    return None
+
+
+def fit(data: Data, columns: Columns) -> Model:
+    """The process at the posterior mode of its hyperparameters, conditioned on all data.
+
+    L-BFGS-B from the prior's mode and from the best of a few fixed draws of it.
+    """
+    warped = len(data.targets) >= _LEAST_WARPED * columns.groups
+    priors = prior(columns, warped, bool(data.variances.any()))
+    draws = np.random.default_rng(0).normal(size=(8, len(priors.mean)))
+    draws[:, 2 + columns.groups :] = 0.0
+    starts = np.clip(priors.mean + 0.7 * priors.sd * draws, *priors.bounds.T)
+    arguments = columns, data, priors
+    likeliest = min(starts, key=lambda theta: negative_log_posterior(theta, *arguments)[0])
+    ends = [
+        optimize.minimize(
+            negative_log_posterior,
+            start,
+            arguments,
+            method="L-BFGS-B",
+            jac=True,
+            bounds=priors.bounds,
+            options={"maxiter": 50},
+        )
+        for start in (priors.mean, likeliest)
+    ]
+    best = min(ends, key=lambda end: end.fun).x
+    return condition(unpacked(best, columns), columns, data)
+
+
+def condition(kernel: Kernel, columns: Columns, data: Data) -> Model:
+    """The process with given hyperparameters, conditioned on data."""
+    inner = covariance(kernel, columns, data.features, data.features)
+    factor = _factor(inner, data.noise(kernel.noise))
+    if factor is None:
+        raise FloatingPointError("the covariance of the settings is not positive definite")
+    weights = linalg.cho_solve((factor, True), data.targets, check_finite=False)
+    return Model(kernel, columns, data, factor, weights)
+
+
+class Prediction(NamedTuple):
+    """The posterior of the noise-free objective at features [m, D], of whole trainings.
+
+    Attributes:
+      solved: [n, m] inverse factor times the covariance with the data, for joint posteriors.
+    """
+
+    features: np.ndarray
+    mean: np.ndarray
+    variance: np.ndarray
+    solved: np.ndarray
+
+
+def predict(model: Model, features: np.ndarray) -> Prediction:
+    """The posterior at features [m, D]."""
+    cross = prior_covariance(model, model.data.features, features)
+    solved = linalg.solve_triangular(model.factor, cross, lower=True, check_finite=False)
+    total = math.exp(model.kernel.scale) + _MEAN_VARIANCE
+    variance = np.maximum(total - np.sum(solved * solved, axis=0), 1e-12 * total)
+    return Prediction(features, model.weights @ cross, variance, solved)
+
+
+def between(model: Model, left: Prediction, right: Prediction) -> np.ndarray:
+    """Posterior covariance [k, m] of two sets of points."""
+    inner: np.ndarray = prior_covariance(model, left.features, right.features)
+    return inner - left.solved.T @ right.solved
+
+
+def joint(model: Model, points: Prediction) -> np.ndarray:
+    """Lower Cholesky factor [m, m] of the posterior covariance of points."""
+    inner = between(model, points, points)
+    for jitter in _JITTERS:
+        extra = jitter * (math.exp(model.kernel.scale) + _MEAN_VARIANCE)
+        try:
+            return np.asarray(linalg.cholesky(inner + extra * np.eye(len(inner)), lower=True))
+        except linalg.LinAlgError:
+            continue
+    raise FloatingPointError("the posterior covariance of the settings is not positive definite")
+
+
+def prior_covariance(model: Model, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """[m, n] prior covariance, with that of the constant mean, of rows [m, D] and [n, D]."""
+    return covariance(model.kernel, model.columns, left, right) + _MEAN_VARIANCE

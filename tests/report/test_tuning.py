@@ -1,0 +1,149 @@
+"""What is said of a search, against scores made by hand; its figures and page."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxeval.report import render, tuning
+from jaxeval.report.tuning import Tuned
+from jaxeval.space import space as spaces
+from jaxeval.tuning import worth
+from jaxeval.tuning.history import History, Result, Stopped
+from jaxeval.tuning.search import End, Search, State
+
+SPACE = spaces.from_dict(
+    {
+        "rate": {"log_uniform": [1e-4, 1.0]},
+        "cell": {"choices": ["lstm", "gru <b>"]},
+        "idle": {"uniform": [0, 1]},
+    }
+)
+
+
+def _tuned(
+    scores: Sequence[Sequence[float] | str | Stopped],
+    fresh: Sequence[float] | None = None,
+    higher: bool = True,
+    method: Any = "random",
+    unit: str = "number",
+    adaptive: bool = False,
+) -> Tuned:
+    """A search of Sobol points with these scores, or why they failed; those stopped have 0.9."""
+    search = Search(SPACE, method, seeds=1, adaptive=adaptive)
+    history, proposed = Search(SPACE, "sobol", 2).ask(History((), higher), len(scores))
+    for e, outcome in zip(proposed, scores, strict=True):
+        result = Result(failure=outcome) if isinstance(outcome, str) else None
+        if isinstance(outcome, Stopped):
+            result = Result((0.9,), stopped=outcome)
+        result = result or Result(tuple(outcome))  # type: ignore[arg-type]
+        seeds = range(10 * e.number, 10 * e.number + max(1, len(result.scores)))
+        history = history.changed(e.number, seeds=tuple(seeds)).told(e.number, result)
+    again = None if fresh is None else {"dev": fresh, "test": fresh}
+    state, end = State(history), End(len(scores))
+    return tuning.result(search, state, end, "accuracy", unit, 0.0, again)
+
+
+def _answer(*arguments: Any, **more: Any) -> str:
+    (line,) = _tuned(*arguments, **more).document().answer
+    return line
+
+
+def test_the_answer_says_what_was_not_shown() -> None:
+    """Dies if a score of the search passes for the setting's worth, or an order for a finding."""
+    assert _answer([[0.9], [0.5]]) == (
+        "Take setting 0, the best mean of 2 settings: accuracy 0.9 in the search; not trained "
+        "again, so what it is worth is not known; no difference between settings can be called "
+        "real: none has two scores."
+    )
+    fresh = [0.8, 0.82, 0.87]
+    low, high = stats.t.interval(0.95, 2, np.mean(fresh), stats.sem(fresh))
+    said = _answer([[0.9], [0.5]], fresh)
+    assert f"3 fresh seeds give dev 0.83, 95 % CI [{low:.4g}, {high:.4g}], test 0.83" in said
+    assert said.endswith("; whether it is better than the others was not tested.")
+    assert "accuracy 0.9 after 1 of 5 steps in the search" in _answer([Stopped(1, 5)])
+    assert "Take setting 1" in _answer([Stopped(1, 5), [0.3]])
+    assert "2 evaluations" in _answer([[0.9], [0.5]], method="gp", adaptive=True)
+    nothing = _tuned(["diverged at 3", "diverged at 7"])
+    assert nothing.exit_code == 2 and "No setting has a score" in nothing.document().answer[0]
+    assert nothing.document().blocks == ("2 failed: diverged at 3 (numbers differ)",)
+
+
+@pytest.mark.parametrize(("seeds", "known"), [(1, False), (3, True)])
+def test_the_answer_counts_the_settings_that_are_as_good(seeds: int, known: bool) -> None:
+    """Dies if the best setting counts as its own rival, or a prior passes for evidence."""
+    random = np.random.default_rng(0)
+    levels = [0.9, 0.9, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
+    scores = [[level + 0.001 * random.normal() for _ in range(seeds)] for level in levels]
+    tuned = _tuned(scores, [0.8, 0.9], method="gp")
+    assert tuned.posterior is not None and tuned.best is not None
+    assert tuned.best.numbers[0] in tuned.posterior.alike
+    others = len(tuned.posterior.alike) - 1
+    said = tuned.document().answer[0]
+    assert (f"; {others} other" in said) == (others > 0) and "told apart from it" in said
+    assert ("by its prior alone" in said) != known
+
+
+def test_the_interval_covers_the_optimism_of_a_search() -> None:
+    """Dies if the direction is lost, or the interval is not that of the mean with fresh seeds.
+
+    The best of 20 equal settings is seen 1.87 sd above the mean that all of them have.
+    """
+    draw = np.random.default_rng(0)
+    covered, values = 0, []
+    for _ in range(1000):
+        seen = float(draw.normal(0.7, 0.1, 20).min())
+        fresh = draw.normal(0.7, 0.1, 5).tolist()
+        of = worth.retrained(seen, False, {"dev": fresh}, [], "loss", "number")
+        assert of.interval is not None and of.optimism is not None
+        covered += of.interval.low <= 0.7 - seen <= of.interval.high
+        values.append(of.optimism)
+    assert 0.93 <= covered / 1000 <= 0.97
+    assert np.mean(values) == pytest.approx(0.187, abs=0.006)
+    one = worth.retrained(0.9, True, {"dev": [0.5]}, [], "accuracy", "number")
+    assert one.optimism == pytest.approx(0.4) and one.interval is None
+
+
+def test_two_settings_of_equal_worth_are_rarely_said_to_differ() -> None:
+    """Dies if the noise counts as known: 1.96 for t of 4 degrees of freedom is wrong in 12 %."""
+    draw, wrong = np.random.default_rng(0), 0
+    for _ in range(2000):
+        samples = draw.normal(0, 1, (4, 2))
+        noise, df = worth.noise(samples.tolist())
+        assert noise is not None and df == 4
+        wrong += abs(samples[0].mean() - samples[1].mean()) > worth.two_sided(df) * noise
+    assert 0.035 <= wrong / 2000 <= 0.065
+
+
+def test_the_page_and_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if a name is not escaped, a figure is missing, a score of one epoch is drawn as that of
+    a whole training, or hyperparameters are confused."""
+    random = np.random.default_rng(0)
+    _, proposed = Search(SPACE, "sobol", 2).ask(History(), 24)
+    scores: list[Any] = []
+    for e in proposed:
+        far = 0.1 * (math.log10(e.values["rate"]) + 2) ** 2  # type: ignore[arg-type]
+        mean = 0.9 - far - 0.02 * (e.values["cell"] != "lstm")
+        scores.append([float(v) for v in mean + 0.01 * random.normal(size=3)])
+    tuned = _tuned(scores, [0.8, 0.85], method="gp", unit="fraction")
+    assert tuned.posterior is not None and tuned.posterior.importance[0].name == "rate"
+    table = str(tuned.document().blocks)
+    assert "the whole range" in table and "the best 10 of 24 settings" in table
+    names = ["best_so_far", "importance", "slices", "parallel_coordinates"]
+    assert [figure.name for figure in tuned.document().figures()] == names
+    page = render.to_page(tuned.document())
+    assert page.count("<svg") == 4 and "<b>" not in page and "&lt;b&gt;" in page
+    assert "no confidence interval" in page and "sd of one seed" in page
+    tree: Any = tuned.to_dict()
+    assert tree["best"]["values"] == tuned.values and len(tree["evaluations"]) == 24
+    halved = _tuned([[0.5], [0.4], Stopped(1, 5), Stopped(1, 5)])
+    drawn = {figure.name: figure for figure in halved.document().figures()}
+    so_far = drawn["best_so_far"].drawing.axes[0]
+    points = {c.get_label(): len(c.get_offsets()) for c in so_far.collections}
+    assert points == {"a setting": 2, "stopped early": 2}
+    assert [row[2] for row in drawn["best_so_far"].rows] == ["0.5"] * 4
+    assert len(drawn["parallel_coordinates"].rows) == 2 and "left out" in drawn["slices"].caption
+    assert "2 settings stopped early by halving, and cannot be taken" in halved.document().blocks

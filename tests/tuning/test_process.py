@@ -1,0 +1,226 @@
+"""The process against dense formulas, finite differences, scikit-learn and simulation."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize, stats
+from scipy.spatial import distance
+
+from jaxeval.space import space as spaces
+from jaxeval.tuning import draws, encoding, process
+from jaxeval.tuning.process import Data, Kernel
+
+SPACE = spaces.from_dict(
+    {
+        "x": {"uniform": [0.0, 1.0]},
+        "n": {"integer": [1, 9]},
+        "kind": {"choices": ["a", "b", "c"]},
+        "y": {"uniform": [0.0, 1.0], "when": {"kind": ["a", "b"]}},
+    }
+)
+COLUMNS = encoding.columns(SPACE)
+LINE = spaces.from_dict({"x": {"uniform": [0.0, 1.0]}})
+
+
+def _features(count: int, seed: int = 0) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    return encoding.features(SPACE, encoding.from_quantiles(SPACE, random.random((count, 4))))
+
+
+def _data(count: int, seed: int = 0) -> Data:
+    random = np.random.default_rng([seed, 1])
+    shares = 1.0 / random.integers(1, 4, count)
+    return Data(_features(count, seed), random.normal(size=count), random.random(count), shares)
+
+
+def _kernel(seed: int, warped: bool = True, noise: float = -2.0) -> Kernel:
+    random = np.random.default_rng([seed, 2])
+    a, b = random.normal(scale=0.5, size=(2, len(COLUMNS.warped) * warped))
+    return Kernel(0.4, noise, random.normal(scale=0.7, size=4), a, b)
+
+
+def _dense(kernel: Kernel, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The kernel entry by entry, from the formula, with the constant mean's variance of 1."""
+    lengths = np.exp(kernel.lengths)[[0, 1, 2, 2, 2, 3]]
+
+    def warped(row: np.ndarray) -> np.ndarray:
+        row = row.copy()
+        for k, column in enumerate([0, 1, 5] if len(kernel.a) else []):
+            power = row[column].clip(1e-7, 1 - 1e-7) ** math.exp(kernel.a[k])
+            row[column] = 1 - (1 - power) ** math.exp(kernel.b[k])
+        return row
+
+    out = np.empty((len(left), len(right)))
+    for i, p in enumerate(left):
+        for j, q in enumerate(right):
+            r = math.sqrt(5) * np.linalg.norm((warped(p) - warped(q)) / lengths)
+            out[i, j] = math.exp(kernel.scale) * (1 + r + r**2 / 3) * math.exp(-r) + 1.0
+    return out
+
+
+@pytest.mark.parametrize("warped", [False, True])
+def test_posterior_is_the_dense_one(warped: bool) -> None:
+    """Dies if a known variance, a share of the noise or the constant mean is left out."""
+    data, kernel, points = _data(12), _kernel(5, warped), _features(7, 9)
+    model = process.condition(kernel, COLUMNS, data)
+    noise = np.diag(data.variances + math.exp(-2.0) * data.shares)
+    gain = _dense(kernel, points, data.features) @ np.linalg.inv(
+        _dense(kernel, data.features, data.features) + noise
+    )
+    covariance = _dense(kernel, points, points) - gain @ _dense(kernel, data.features, points)
+    prediction = process.predict(model, points)
+    np.testing.assert_allclose(prediction.mean, gain @ data.targets, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(prediction.variance, np.diag(covariance), rtol=1e-6)
+    factor = process.joint(model, prediction)
+    np.testing.assert_allclose(factor @ factor.T, covariance, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("warped", [False, True])
+def test_marginal_likelihood_and_gradient(warped: bool) -> None:
+    """Dies if a term of the likelihood, of the prior or of a derivative is wrong."""
+    data, prior = _data(15), process.prior(COLUMNS, warped, known=warped)
+    theta = prior.mean + 0.5 * np.random.default_rng(3).normal(size=len(prior.mean))
+    kernel = process.unpacked(theta, COLUMNS)
+    value, gradient = process.negative_log_posterior(theta, COLUMNS, data, prior)
+    covariance = _dense(kernel, data.features, data.features)
+    covariance += np.diag(data.variances + math.exp(kernel.noise) * data.shares)
+    likelihood = stats.multivariate_normal(np.zeros(15), covariance).logpdf(data.targets)
+    normal = -0.5 * np.sum(((theta - prior.mean) / prior.sd) ** 2)
+    assert value == pytest.approx(-likelihood - normal, rel=1e-6)
+    numeric = optimize.approx_fprime(
+        theta,
+        lambda t: process.negative_log_posterior(t, COLUMNS, data, prior)[0],
+        1e-6,
+    )
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-3, atol=1e-3)
+
+
+def test_posterior_and_likelihood_are_those_of_scikit_learn() -> None:
+    """Dies if the kernel, the likelihood or the posterior is not the usual one."""
+    regression = pytest.importorskip("sklearn.gaussian_process")
+    parts = regression.kernels
+    data, kernel, points = _data(15, 3), _kernel(7, False, -1.5), _features(6, 8)
+    lengths = np.exp(kernel.lengths)[COLUMNS.group]
+    matern = parts.ConstantKernel(math.exp(kernel.scale)) * parts.Matern(lengths, nu=2.5)
+    theirs = regression.GaussianProcessRegressor(
+        matern + parts.ConstantKernel(1.0),  # the constant mean's variance
+        alpha=data.variances + math.exp(-1.5) * data.shares,
+        optimizer=None,
+    ).fit(data.features, data.targets)
+    model = process.condition(kernel, COLUMNS, data)
+    prediction = process.predict(model, points)
+    mean, sd = theirs.predict(points, return_std=True)
+    np.testing.assert_allclose(prediction.mean, mean, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(prediction.variance, sd**2, rtol=1e-6)
+    theta = kernel.vector()
+    prior = process.prior(COLUMNS, False, True)._replace(mean=theta)  # costs nothing
+    value, _ = process.negative_log_posterior(theta, COLUMNS, data, prior)
+    assert value == pytest.approx(-theirs.log_marginal_likelihood_value_, rel=1e-8)
+
+
+@given(st.integers(0, 10_000), st.integers(2, 25))
+@settings(max_examples=40, deadline=None)
+def test_kernel_is_positive_definite(seed: int, count: int) -> None:
+    """Dies if conditions, choices or the warp break the kernel (a distance that is none)."""
+    features = _features(count, seed)
+    covariance = process.covariance(_kernel(seed), COLUMNS, features, features)
+    np.testing.assert_array_equal(covariance, covariance.T)
+    assert np.linalg.eigvalsh(covariance).min() > -1e-10
+
+
+def test_noise_of_single_seeds_is_found() -> None:
+    """Dies if the prior forbids noise that is not known, or allows much beside what is known."""
+    random, sds = np.random.default_rng(5), []
+    space = spaces.from_dict({"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 1]}})
+    for _ in range(5):
+        features = random.random((40, 2))
+        scores = -4 * (features[:, 0] - 0.5) ** 2 + 0.5 * random.normal(size=40)
+        targets = (scores - scores.mean()) / scores.std()
+        data = Data(features, targets, np.zeros(40), np.ones(40))
+        model = process.fit(data, encoding.columns(space))
+        sds.append(math.exp(model.kernel.noise / 2) * scores.std())
+    assert 0.35 < np.median(sds) < 0.6
+    known = process.fit(data._replace(variances=np.full(40, 0.6)), encoding.columns(space))
+    assert math.exp(known.kernel.noise) < 0.02  # the rest
+
+
+def test_fit_tells_what_matters() -> None:
+    """Dies if the fit ignores the gradient's sign: idle hyperparameters have longer scales."""
+    features = _features(60, 4)
+    targets = np.sin(6 * features[:, 0])
+    targets = (targets - targets.mean()) / targets.std()
+    data = Data(features, targets, np.zeros(60), np.ones(60))
+    model = process.fit(data, COLUMNS)
+    assert model.kernel.lengths[0] < min(model.kernel.lengths[1:3]) - 1.0
+    assert math.exp(model.kernel.noise) < 0.01
+    held_out = _features(50, 5)
+    true = np.sin(6 * held_out[:, 0])
+    mean = process.predict(model, held_out).mean
+    assert np.corrcoef(true, mean)[0, 1] > 0.99
+
+
+def _line(count: int, noise: float) -> Data:
+    x = (np.arange(count) + 0.5) / count
+    values = np.sin(5 * x) + noise * np.random.default_rng(0).normal(size=count)
+    values = (values - values.mean()) / values.std()
+    return Data(x[:, None], values, np.zeros(count), np.ones(count))
+
+
+def _moments_by_grid(data: Data) -> tuple[np.ndarray, np.ndarray]:
+    """Means and standard deviations [3] of log s, log noise and log l, by the rectangle rule."""
+    columns = encoding.columns(LINE)
+    prior = process.prior(columns, warped=False, known=False)
+    low = np.maximum(prior.bounds[:, 0], prior.mean - 5 * prior.sd)
+    high = np.minimum(prior.bounds[:, 1], prior.mean + 5 * prior.sd)
+    axes = [a + (b - a) * (np.arange(30) + 0.5) / 30 for a, b in zip(low, high, strict=True)]
+    grid = np.array([*itertools.product(*axes)])
+    r = math.sqrt(5) * distance.cdist(data.features, data.features)
+    r = r / np.exp(grid[:, 2])[:, None, None]
+    correlation = (1 + r + r**2 / 3) * np.exp(-r)
+    covariance = np.exp(grid[:, 0])[:, None, None] * correlation + 1.0
+    covariance += np.exp(grid[:, 1])[:, None, None] * np.eye(len(r[0]))
+    solved = np.linalg.solve(covariance, data.targets[:, None])[..., 0]
+    log = -0.5 * (solved @ data.targets + np.linalg.slogdet(covariance)[1])
+    log -= 0.5 * np.sum(((grid - prior.mean) / prior.sd) ** 2, axis=1)
+    weights = np.exp(log - log.max())
+    weights /= weights.sum()
+    mean = weights @ grid
+    return mean, np.sqrt(weights @ (grid - mean) ** 2)
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.8])
+def test_draws_are_of_the_posterior(noise: float) -> None:
+    """Dies if hyperparameters stay at the mode, or the prior or the likelihood is left out; with
+    much noise, if the approximation is too narrow for the chain to reach the tails.
+
+    Over a second: 2,050 steps of the chain, fewer do not tell a wrong prior.
+    """
+    data = _line(9, noise)
+    model = process.fit(data, encoding.columns(LINE))
+    drawn = draws.models(model, data, 200, [1])
+    theta = np.array([of.kernel.vector() for of in drawn])
+    mean, sd = _moments_by_grid(data)
+    assert np.all(np.abs(theta.mean(axis=0) - mean) < 0.2 * sd)
+    assert theta.std(axis=0) == pytest.approx(sd, rel=0.15)
+    again = draws.models(model, data, 2, [1])
+    np.testing.assert_array_equal(again[1].kernel.vector(), drawn[1].kernel.vector())
+
+
+def test_functions_have_the_posterior_mean_and_covariance() -> None:
+    """Dies if data or noise do not move the draws, or frequencies are of another kernel."""
+    data = _line(40, 0.7)
+    model = process.fit(data, encoding.columns(LINE))
+    # beside settings with scores the noise is what is uncertain
+    new = np.concatenate([model.data.features[:4], np.random.default_rng(1).random((2, 1))])
+    functions = [draws.functions(model, 500, [seed]) for seed in range(8)]
+    drawn = np.concatenate([function(new) for function in functions], axis=1)
+    prediction = process.predict(model, new)
+    factor = process.joint(model, prediction)
+    sd = np.sqrt(np.diagonal(factor @ factor.T))
+    assert np.abs(drawn.mean(axis=1) - prediction.mean).max() < 0.1 * sd.max()
+    off = np.cov(drawn) - factor @ factor.T
+    assert np.all(np.abs(off) < 0.15 * np.outer(sd, sd))
