@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 
 from jaxeval.errors import argument
+from jaxeval.runs import metrics
 from jaxeval.runs.checks import Unusable
 from jaxeval.runs.layout import Missing
 from jaxeval.stats.results import Interval
@@ -67,6 +68,20 @@ def direction(higher_is_better: bool, assumed: bool) -> str:
     if assumed:
         return f"higher is better (assumed; {argument('lower_is_better', True)} otherwise)"
     return f"{'higher' if higher_is_better else 'lower'} is better"
+
+
+def direction_of_field(
+    json_field: str | None, asked: bool | None
+) -> tuple[str | None, bool | None, str]:
+    """Metric, whether higher is better (None: assumed), a sentence; of scores a command prints.
+
+    Args:
+      json_field: the path of the score, such as test.nll; None: the score is no field.
+      asked: by a flag.
+    """
+    metric = json_field and json_field.rpartition(".")[2]
+    higher = metrics.higher_is_better(metric) if asked is None else asked
+    return metric, higher, f"{metric or 'score'}: {direction(higher is not False, higher is None)}"
 
 
 def listed(names: Sequence[str]) -> str:
