@@ -13,7 +13,7 @@ from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.options import compare_options
 from jaxeval.parameters import Count, Natural, Positive, Probability, Quiet
 from jaxeval.runs.layout import Layout, Mismatched, Missing
-from jaxeval.stats.multiple import Method
+from jaxeval.stats.rules import Method
 from jaxeval.stats.samples import Unit
 
 if TYPE_CHECKING:

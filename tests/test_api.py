@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import threading
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +13,12 @@ import numpy as np
 import pytest
 
 import jaxeval
-from jaxeval import errors, observe
-from jaxeval.version import VERSION
+from jaxeval import errors
 from tests import from_python
 from tests.from_python import TOY, A, B, compare
 from tests.studies import toy_kind
 
 _toys = from_python.toys  # a fixture of all tests here
-
-
-def test_the_version_is_that_of_the_package() -> None:
-    """Dies if pages and records name another version than the one that is installed."""
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-    assert jaxeval.__version__ == VERSION == project["version"]
-
-
-def test_type_checkers_read_the_package() -> None:
-    """Dies if the types of the package are not offered to those who import it."""
-    assert (Path(jaxeval.__file__).parent / "py.typed").is_file()
 
 
 def test_the_import_is_quick_and_lazy() -> None:
@@ -128,17 +115,6 @@ def test_a_thread_trains_with_progress(capsys: pytest.CaptureFixture) -> None:
     thread.start()
     thread.join()
     assert len(trained[0]) == 1 and "compiled: epoch" in capsys.readouterr().err
-
-
-def test_ctrl_c_is_no_exit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if Ctrl-C ends a notebook's kernel as it ends a verb."""
-
-    def stopped(*args: Any, **options: Any) -> None:
-        raise SystemExit(130)
-
-    monkeypatch.setattr(observe, "train", stopped)
-    with pytest.raises(KeyboardInterrupt):
-        jaxeval.train(TOY, seeds=1)
 
 
 def test_a_sweep_of_python(capsys: pytest.CaptureFixture) -> None:

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.runs.scores import Scores, Status
+from jaxeval.runs.scores import ModelScores, Scores, Status
 from jaxeval.stats import multiple
+from jaxeval.stats.rules import Method
 
 
 class Counts(NamedTuple):
@@ -28,63 +29,48 @@ class Counts(NamedTuple):
         return self.failed + self.finished
 
 
-@dataclasses.dataclass(frozen=True)
-class FailureTest:
-    """Fisher's exact test, two-sided, of equal probabilities to fail.
-
-    Attributes:
-      higher: 1: A fails more often, -1: B does, 0: equally often.
-      p_adjusted: corrected over all pairs of models and data sets.
-    """
+class FailureTest(NamedTuple):
+    """Fisher's exact test, two-sided, of equal probabilities to fail."""
 
     a: str
     b: str
     data_set: str
-    higher: int
+    higher: int  # 1: A fails more often, -1: B does, 0: equally often
     p_value: float
-    p_adjusted: float
+    p_adjusted: float  # over all pairs of models and data sets
 
 
 @dataclasses.dataclass(frozen=True)
 class Failures:
-    """Runs that failed.
-
-    Attributes:
-      counts: (model, data set) -> its runs.
-      tests: of each two models on each data set; a family of its own.
-    """
+    """Runs that failed: counts by model and data set; tests, a family of their own."""
 
     counts: Mapping[tuple[str, str], Counts]
     tests: tuple[FailureTest, ...]
 
     def of(self, model: str, dataset: str = "") -> Counts:
         """On a data set; over all of them for none."""
-        mine = [
-            counts
-            for (name, place), counts in self.counts.items()
-            if name == model and dataset in ("", place)
-        ]
+        each = self.counts.items()
+        mine = [of for (name, on), of in each if name == model and dataset in ("", on)]
         return Counts(sum(of.failed for of in mine), sum(of.finished for of in mine))
 
 
-def of_runs(
-    scores: Scores, control: str | None = None, correction: multiple.Method = "holm"
-) -> Failures | None:
-    """The runs of models on data sets; None where none failed.
+def _failed(of: ModelScores) -> np.ndarray:
+    return np.asarray(of.status[0, :, 0] == Status.FAILED)
 
-    Args:
-      control: only pairs with this model.
-    """
+
+def of_runs(
+    scores: Scores, control: str | None = None, correction: Method = "holm"
+) -> Failures | None:
+    """The runs of models on data sets, pairs with the control alone; None where none failed."""
     counts = {}
-    for data in scores.data_sets:
-        for model, of in data.models.items():
-            failed = of.status[0, :, 0] == Status.FAILED
-            finished = int(np.sum(of.finished & ~failed))
-            counts[model, data.name] = Counts(int(failed.sum()), finished)
-    order = sorted(counts, key=lambda key: (scores.models.index(key[0]), key[1]))
+    for model in scores.models:
+        for data in sorted(scores.data_sets, key=lambda data: data.name):
+            if of := data.models.get(model):
+                failed = _failed(of)
+                finished = int(np.sum(of.finished & ~failed))
+                counts[model, data.name] = Counts(int(failed.sum()), finished)
     pairs = itertools.combinations(scores.models, 2)
-    chosen = [pair for pair in pairs if control in (None, *pair)]
-    return failures({key: counts[key] for key in order}, chosen, correction)
+    return failures(counts, [pair for pair in pairs if control in (None, *pair)], correction)
 
 
 def failed_of(scores: Scores) -> dict[str, int]:
@@ -92,44 +78,38 @@ def failed_of(scores: Scores) -> dict[str, int]:
     counts = Counter[str]()
     for data in scores.data_sets:
         for model, of in data.models.items():
-            counts[model] += int(np.sum(of.status[0, :, 0] == Status.FAILED))
+            counts[model] += int(_failed(of).sum())
     return {model: count for model, count in counts.items() if count}
 
 
 def rows_of(scores: Scores) -> set[int]:
     """Rows of the file that hold runs that failed."""
     every = (of for data in scores.data_sets for of in data.models.values())
-    return {row for of in every for row in of.rows[of.status[0, :, 0] == Status.FAILED].tolist()}
+    return {row for of in every for row in of.rows[_failed(of)].tolist()}
 
 
 def failures(
     counts: Mapping[tuple[str, str], Counts],
-    pairs: Sequence[tuple[str, str]] | None = None,
-    correction: multiple.Method = "holm",
+    pairs: Sequence[tuple[str, str]],
+    correction: Method = "holm",
 ) -> Failures | None:
-    """The tests of all pairs of models on all data sets; None where no run failed.
+    """The tests of these pairs of models on all data sets; None where no run failed.
 
     Args:
       counts: (model, data set) -> its runs.
-      pairs: of models that are compared; None: all.
     """
     from scipy import stats
 
     if not any(of.failed for of in counts.values()):
         return None
-    models = dict.fromkeys(model for model, _ in counts)
-    each = list(itertools.combinations(models, 2)) if pairs is None else pairs
     found = []
     for dataset in dict.fromkeys(dataset for _, dataset in counts):
-        for a, b in each:
+        for a, b in pairs:
             x, y = counts.get((a, dataset)), counts.get((b, dataset))
             if x and y and x.runs and y.runs:
                 p = min(1.0, float(stats.fisher_exact([x, y]).pvalue))
                 more = x.failed * y.runs - y.failed * x.runs
                 found.append(FailureTest(a, b, dataset, (more > 0) - (more < 0), p, p))
-    adjusted = multiple.adjust_p_values([test.p_value for test in found], correction)
-    tests = (
-        dataclasses.replace(test, p_adjusted=float(p))
-        for test, p in zip(found, adjusted, strict=True)
-    )
+    adjusted = multiple.adjust_p_values([test.p_value for test in found], correction).tolist()
+    tests = (test._replace(p_adjusted=p) for test, p in zip(found, adjusted, strict=True))
     return Failures(counts, tuple(tests))

@@ -6,24 +6,18 @@ A unit is what counts as one independent repetition of a model; scores within on
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs.scores import ModelScores, Scores, Status
+from jaxeval.runs.scores import Scores, Status
 
 Unit = Literal["seed", "split", "dataset", "row"]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Sample:
-    """One score a unit of one model.
-
-    Attributes:
-      labels: [n] which seed, split, data set or row each unit is.
-      scores: [n]
-    """
+class Sample(NamedTuple):
+    """One score a unit of one model: [n] which seed, split, data set or row; its score [n]."""
 
     labels: np.ndarray
     scores: np.ndarray
@@ -31,19 +25,14 @@ class Sample:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Samples:
-    """Scores of every model by data set, one a unit of replication.
-
-    Attributes:
-      unit: what one score stands for.
-      by_data_set: data set -> model -> sample; models without scores there lack. One nameless data
-        set where data sets are the units.
-      averaged: fewest and most scores that were averaged into one.
-      failed: data set -> model -> units of which no run has a score, as all failed.
-    """
+    """Scores of every model by data set, one a unit of replication."""
 
     unit: Unit
+    # data set -> model -> sample; models without scores there lack. One nameless data set where
+    # data sets are the units
     by_data_set: Mapping[str, Mapping[str, Sample]]
-    averaged: tuple[int, int]
+    averaged: tuple[int, int]  # fewest and most scores that were averaged into one
+    # data set -> model -> units of which no run has a score, as all failed
     failed: Mapping[str, Mapping[str, Sequence[str]]] = dataclasses.field(default_factory=dict)
 
     @property
@@ -61,11 +50,7 @@ class Samples:
 
 @dataclasses.dataclass(frozen=True)
 class Copies:
-    """A model that has one score at every seed or split: deterministic, so that it is one run.
-
-    Attributes:
-      count: scores that were equal.
-    """
+    """A model that has one score, `count` times: at every seed or split, so that it is one run."""
 
     model: str
     data_set: str
@@ -83,14 +68,10 @@ def default_unit(scores: Scores) -> Unit:
         return "dataset"
     axis: Unit
     for axis in ("split", "seed"):
-        if len({label for of in every for label in _finished(of, axis)}) > 1:
+        labels = (of.labels[axis][of.finished].tolist() for of in every if axis in of.labels)
+        if len({label for each in labels for label in each}) > 1:
             return axis
     return "row"
-
-
-def _finished(of: ModelScores, axis: Unit) -> list[str]:
-    """The labels of runs that have a score."""
-    return of.labels[axis][of.finished].tolist() if axis in of.labels else []
 
 
 def samples(scores: Scores, unit: Unit | None = None) -> Samples:
@@ -105,57 +86,47 @@ def samples(scores: Scores, unit: Unit | None = None) -> Samples:
     if chosen not in known:
         asked, names = argument("unit", chosen), ", ".join(known)
         raise DataError(f"{asked}: no such column; expected one of {names}", scores.source)
-    found: dict[str, dict[str, Sample]] = {}
+    found: dict[str, dict[str, list[Sample]]] = {}
     failed: dict[str, dict[str, Sequence[str]]] = {}
-    counts = [0]
+    sizes: list[int] = []
     for data in scores.data_sets:
+        place = "" if chosen == "dataset" else data.name
         for model, runs in data.models.items():
-            place = "" if chosen == "dataset" else data.name
-            labels = _labels(runs, chosen, data.name)
-            sample, most = _averaged(labels[runs.finished], runs.scores[0, runs.finished, 0])
-            if len(sample.scores):
-                _add(found.setdefault(place, {}), model, sample)
-                counts += most
+            labels = runs.rows if chosen == "row" else runs.labels.get(chosen)
+            if labels is None:
+                labels = np.full(runs.runs, data.name, object)
+            sample, counts = _averaged(labels[runs.finished], runs.scores[0, runs.finished, 0])
+            sizes += counts
+            if counts:
+                found.setdefault(place, {}).setdefault(model, []).append(sample)
             lost = labels[runs.status[0, :, 0] == Status.FAILED].tolist()
             ended = {*sample.labels.tolist()} if lost else set()
             if lost := [label for label in dict.fromkeys(lost) if label not in ended]:
                 of_model = failed.setdefault(place, {})
                 of_model[model] = [*of_model.get(model, ()), *lost]
-    ordered = {
-        place: {model: cell[model] for model in scores.models if model in cell}
+    by_data_set = {
+        place: {m: _joined(cell[m]) for m in scores.models if m in cell}
         for place, cell in found.items()
     }
-    counts = counts[1:] or [0]
-    return Samples(chosen, ordered, (min(counts), max(counts)), failed)
+    averaged = min(sizes, default=0), max(sizes, default=0)
+    return Samples(chosen, by_data_set, averaged, failed)
 
 
-def _labels(runs: ModelScores, unit: Unit, data_set: str) -> np.ndarray:
-    """[R] the unit that each run belongs to."""
-    if unit == "dataset":
-        return np.full(runs.runs, data_set, object)
-    return runs.rows if unit == "row" else runs.labels[unit]
+def _joined(parts: Sequence[Sample]) -> Sample:
+    """Several data sets of a model, where these are the units."""
+    return Sample(*map(np.concatenate, zip(*parts, strict=True))) if parts[1:] else parts[0]
 
 
 def _averaged(labels: np.ndarray, scores: np.ndarray) -> tuple[Sample, list[int]]:
     """The mean of each unit, in order of appearance, and the fewest and most scores of one."""
-    places: dict[object, int] = {}
-    unit = [places.setdefault(label, len(places)) for label in labels.tolist()]
-    if len(places) == len(scores):
+    by_unit: dict[object, list[float]] = {}
+    for label, score in zip(labels.tolist(), scores.tolist(), strict=True):
+        by_unit.setdefault(label, []).append(score)
+    if len(by_unit) == len(scores):
         return Sample(labels, scores), [1] * bool(len(scores))
-    of: list[list[float]] = [[] for _ in places]
-    for place, score in zip(unit, scores.tolist(), strict=True):
-        of[place].append(score)
-    means = np.array([math.fsum(each) / len(each) for each in of])  # the same in any order
-    sizes = [len(each) for each in of]
-    return Sample(np.array([*places], object), means), [min(sizes), max(sizes)]
-
-
-def _add(cell: dict[str, Sample], model: str, sample: Sample) -> None:
-    """A further data set of a model, where data sets are the units."""
-    if before := cell.get(model):
-        labels = np.concatenate([before.labels, sample.labels])
-        sample = Sample(labels, np.concatenate([before.scores, sample.scores]))
-    cell[model] = sample
+    means = np.array([math.fsum(of) / len(of) for of in by_unit.values()])  # in any order the same
+    counts = [*map(len, by_unit.values())]
+    return Sample(np.array([*by_unit], object), means), [min(counts), max(counts)]
 
 
 def with_failed(samples: Samples, higher_is_better: bool) -> Samples:
@@ -164,11 +135,14 @@ def with_failed(samples: Samples, higher_is_better: bool) -> Samples:
     For how often a run is better: one that failed is worse than every one that did not, and as
     good as another that failed. Of the size of such scores nothing is to be said.
     """
-    if not samples.failed:
-        return samples
-    by_data_set = {}
-    for place, cell in samples.by_data_set.items():
-        worst, lost = _worst(cell, higher_is_better), samples.failed.get(place, {})
+    by_data_set = dict(samples.by_data_set)
+    for place, lost in samples.failed.items():
+        cell = by_data_set.get(place, {})
+        if not cell:
+            continue
+        every = np.concatenate([sample.scores for sample in cell.values()])
+        beyond = float(np.ptp(every)) or float(np.abs(every).max()) or 1.0
+        worst = float(every.min()) - beyond if higher_is_better else float(every.max()) + beyond
         by_data_set[place] = {
             model: Sample(
                 np.array([*of.labels, *lost.get(model, ())], object),
@@ -177,12 +151,6 @@ def with_failed(samples: Samples, higher_is_better: bool) -> Samples:
             for model, of in cell.items()
         }
     return dataclasses.replace(samples, by_data_set=by_data_set)
-
-
-def _worst(cell: Mapping[str, Sample], higher_is_better: bool) -> float:
-    every = np.concatenate([sample.scores for sample in cell.values()])
-    beyond = float(np.ptp(every)) or float(np.abs(every).max()) or 1.0
-    return float(every.min()) - beyond if higher_is_better else float(every.max()) + beyond
 
 
 def without_copies(samples: Samples) -> tuple[Samples, tuple[Copies, ...]]:

@@ -10,6 +10,7 @@ from jaxeval import files, runs
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError, argument
 from jaxeval.population import host, loop, slots
+from jaxeval.runs import records
 from jaxeval.studies import cohorts, events, memory, prepared, recording
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.prepared import Trial
@@ -181,10 +182,7 @@ def _feed(feed: Feed, cohort: Cohort, recorder: recording.Recorder) -> host.Feed
 
 def rows(store: runs.Store, trained: Iterable[Entry]) -> list[runs.MemberRow]:
     """What is recorded of entries, in their order; of trials that have not ended, nothing."""
-    known = {
-        (row.experiment, row.seed, row.split, row.repeat, row.hparams): row
-        for row in store.members()
-    }
+    known = {records.key(row): row for row in store.members()}
     keys = dict.fromkeys(entry.key for entry in trained)
     return [known[key] for key in keys if key in known]
 

@@ -245,16 +245,6 @@ def test_runs_in_a_folder_that_cannot_be_written_are_read() -> None:
         writing.close()
 
 
-def test_a_refused_file_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if a file that is no database stays open (Python 3.13 warns of it)."""
-    engine = database.sqlite_engine(tmp_path / store.FILE, write=False)
-    monkeypatch.setattr(database, "sqlite_engine", lambda file, write: engine)
-    (tmp_path / store.FILE).write_bytes(b"not a database at all, but long enough" * 40)
-    with pytest.raises(RunError, match="not a database"):
-        runs.load(tmp_path)
-    assert engine.pool.status().count("Connections in pool: 0") == 1
-
-
 def test_other_files_are_refused_by_name(tmp_path: Path) -> None:
     """Dies if a foreign or newer database is read, or written into."""
     (tmp_path / "runs.sqlite").write_bytes(b"not a database at all, but long enough" * 40)

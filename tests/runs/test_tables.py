@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxeval import stats
 from jaxeval.errors import DataError
 from jaxeval.runs import checks, imported, sources, tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.scores import Status
+from jaxeval.stats import hypotheses
 from tests.runs.reading import by_model, labels, read, written
 
 TIDY = "model,seed,score\nA,1,0.5\nA,2,0.6\nB,1,0.7\nB,2,0.9\n"
@@ -206,7 +206,7 @@ def test_hostile_tables_are_refused_in_a_line(
 def test_scores_of_sizes_that_are_read_can_be_tested(size: float) -> None:
     """Dies if degrees of freedom overflow: near 5e90 a t of -12 had p = .053."""
     a, b = np.array([[1.0, 1.2, 1.1, 1.3], [2.0, 2.3, 2.1, 2.2]])
-    small, scaled = stats.welch_t(a, b), stats.welch_t(size * a, size * b)
+    small, scaled = hypotheses.welch_t(a, b), hypotheses.welch_t(size * a, size * b)
     assert scaled.p_value == pytest.approx(small.p_value) and small.p_value < 0.001
 
 

@@ -7,8 +7,8 @@ import pytest
 from scipy import optimize, stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats import crossed, mean_squares, nested
-from jaxeval.stats.mean_squares import Combination, MeanSquare, Term
+from jaxeval.stats import crossed, nested
+from jaxeval.stats.crossed import Combination, MeanSquare, Term
 
 # diameters (mm) of 24 plates x 6 samples of penicillin: Davies & Goldsmith (1972), section 6.6
 PENICILLIN = """
@@ -122,19 +122,19 @@ def test_limits_where_they_are_exact() -> None:
     """
     a, none = MeanSquare(np.array(3.0), 5), MeanSquare(np.array(0.0), 7)
     chi = [5 * 3.0 / stats.chi2.ppf(p, 5) for p in (0.975, 0.025)]
-    alone = mean_squares.limits(Combination((Term(1.0, a),)), 0.95)
+    alone = crossed.limits(Combination((Term(1.0, a),)), 0.95)
     np.testing.assert_allclose(alone, chi)
     np.testing.assert_allclose(
-        mean_squares.limits(Combination((Term(1.0, a),), Term(1.0, none)), 0.95), chi
+        crossed.limits(Combination((Term(1.0, a),), Term(1.0, none)), 0.95), chi
     )
     for end, p in ((0, 0.975), (1, 0.025)):
         ratio = stats.f.ppf(p, 5, 7)
         for factor, above in ((1.0, False), (1.001, True)):
             other = Term(1.0, MeanSquare(np.array(3 / (factor * ratio)), 7))
-            limit = mean_squares.limits(Combination((Term(1.0, a),), other), 0.95)[end]
+            limit = crossed.limits(Combination((Term(1.0, a),), other), 0.95)[end]
             assert limit == pytest.approx(0, abs=0.05) and bool(limit > 1e-5) is above
     known = Term(0.5, MeanSquare(np.array(2.0), 10**9))
-    both = mean_squares.limits(Combination((Term(1.0, a), known)), 0.95)
+    both = crossed.limits(Combination((Term(1.0, a), known)), 0.95)
     np.testing.assert_allclose(both, np.add(chi, 1.0), rtol=1e-3)
 
 
@@ -155,7 +155,7 @@ def test_intervals_cover(shape: tuple[int, int, int], variances: tuple[float, ..
     parts = {**crossed.combinations(squares), "any run": crossed.total(squares)}
     truth["any run"] = sum(variances)
     for name, part in parts.items():
-        low, high = mean_squares.limits(part, 0.95)
+        low, high = crossed.limits(part, 0.95)
         covered = np.mean((low <= truth[name]) & (truth[name] <= high))
         assert 0.93 < covered < 0.985, (name, covered)
 

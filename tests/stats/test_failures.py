@@ -12,6 +12,8 @@ from jaxeval.stats.failures import Counts
 from jaxeval.stats.rules import Rules
 from tests.stats.cubes import runs
 
+PAIRS = [("A", "B"), ("A", "C"), ("B", "C"), ("a", "b")]
+
 
 @pytest.mark.parametrize("lower", [False, True])
 def test_how_often_a_run_is_better_counts_failed_ones_as_the_worst(lower: bool) -> None:
@@ -72,7 +74,7 @@ def test_pairs_of_which_one_failed_are_lost_by_it() -> None:
 def test_rates_against_scipy_and_the_other_way_round() -> None:
     """Dies if rates are tested one-sided, or without the correction over all pairs."""
     counts = {("A", "x"): Counts(9, 1), ("B", "x"): Counts(0, 10), ("C", "x"): Counts(4, 6)}
-    found = failures.failures(counts)
+    found = failures.failures(counts, PAIRS)
     assert found is not None and [test.higher for test in found.tests] == [1, 1, -1]
     p_values = [
         stats.fisher_exact([counts[t.a, "x"], counts[t.b, "x"]]).pvalue for t in found.tests
@@ -80,18 +82,18 @@ def test_rates_against_scipy_and_the_other_way_round() -> None:
     assert [test.p_value for test in found.tests] == pytest.approx(p_values)
     adjusted = multiple.adjust_p_values(p_values, "holm")
     assert [test.p_adjusted for test in found.tests] == pytest.approx(adjusted)
-    mirrored = failures.failures(dict(reversed(counts.items())))
+    mirrored = failures.failures(counts, [(b, a) for a, b in PAIRS])
     assert mirrored is not None
     assert {(t.b, t.a): (-t.higher, t.p_adjusted) for t in mirrored.tests} == {
         (t.a, t.b): (t.higher, pytest.approx(t.p_adjusted)) for t in found.tests
     }
-    assert failures.failures({("A", ""): Counts(0, 5), ("B", ""): Counts(0, 4)}) is None
+    assert failures.failures({("A", ""): Counts(0, 5), ("B", ""): Counts(0, 4)}, PAIRS) is None
 
 
 def test_shares_are_of_each_models_own_runs() -> None:
     """Dies if two of ten failures are more than one of four."""
     counts = {("a", ""): Counts(2, 8), ("b", ""): Counts(1, 3)}
-    found = failures.failures(counts)
+    found = failures.failures(counts, PAIRS)
     assert found is not None and [test.higher for test in found.tests] == [-1]
 
 

@@ -111,22 +111,3 @@ def test_members_of_several_sizes_do_not_wait_for_one_another(
     sizes = config.model.hidden, config.training.batch_size, config.training.micro_batch
     assert sizes == (40, 64, 64)
     assert [dict(member.hparams)["hidden"] for member in cohort.members] == [24, 40]
-
-
-def test_the_last_configs_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if a config is prepared anew for every batch of a selection, its task traced anew, if
-    random splits get the given split's vocabulary, or all configs of a search are kept."""
-    monkeypatch.setattr(prepared, "_REMEMBERED", 2)
-    sizes = [f"model.hidden={size}" for size in (4, 5, 6)]
-    base = ["task=sentiment", "data.source.sentences=30"]
-    first, second, third = (studies.read(None, [*base, size]) for size in sizes)
-    loader = prepared.Loader()
-    known = loader.prepare(first)
-    assert loader.prepare(studies.read(None, [*base, sizes[0]])) is known
-    assert loader.prepare(first, random_splits=True).config.data.vocabulary == "all"
-    assert loader.prepare(first) is known
-    loader.prepare(second)
-    assert loader.prepare(first) is known
-    loader.prepare(third)
-    loader.prepare(second)
-    assert loader.prepare(first) is not known

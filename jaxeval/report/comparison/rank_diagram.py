@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from jaxeval.report import plots
 from jaxeval.report.document import Figure
-from jaxeval.stats.across import Across
+from jaxeval.stats.datasets import Across
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,12 +3,14 @@
 Notation: I items, R runs, K samples (repeated answers) of an item in a run, C clusters of items.
 """
 
+import dataclasses
+import functools
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import DataError
+from jaxeval.stats.items.parts import Groups, Parts, items_part, run_part
 from jaxeval.stats.results import floats
 
 Scores = Sequence | np.ndarray  # [I], [I, R] or [I, R, K]; NaN where a score is missing
@@ -16,48 +18,49 @@ Labels = Sequence[Hashable] | np.ndarray
 _ROUNDS, _CLOSE = 10_000, 1e-12
 
 
-class Table(NamedTuple):
-    """Scores of one model.
+@dataclasses.dataclass(frozen=True, eq=False)
+class Table:
+    """Checked scores of one model; what is computed of them serves all its pairs."""
 
-    Attributes:
-      cells: [I, R] means over samples; missing ones as the additive model fits them.
-      kept: [I] numbers of the items among those given; others have no score at all.
-      samples: most of a cell.
-      missing: cells without a score.
-      binary: whether every score is 0 or 1.
-    """
+    cells: np.ndarray  # [I, R] means over samples; missing ones as the additive model fits them
+    kept: np.ndarray  # [I] places of the items among those given
+    samples: int  # most of a cell
+    missing: int  # cells without a score
+    binary: bool  # whether every score is 0 or 1
+    groups: Groups
+    values: np.ndarray = dataclasses.field(repr=False)  # [I, R, K] of the items kept
 
-    cells: np.ndarray
-    kept: np.ndarray
-    samples: int
-    missing: int
-    binary: bool
+    @property
+    def runs(self) -> int:
+        """R."""
+        return int(self.cells.shape[1])
+
+    @functools.cached_property
+    def means(self) -> np.ndarray:
+        """[I] of its runs."""
+        return np.asarray(self.cells.mean(1))
+
+    @functools.cached_property
+    def of_runs(self) -> np.ndarray:
+        """[R] means over items."""
+        return np.asarray(self.cells.mean(0))
+
+    @functools.cached_property
+    def largest(self) -> float:
+        """Absolute score, by which rounding is told."""
+        return float(np.abs(self.cells).max())
 
     @property
     def inflation(self) -> float:
         """What residual variances are multiplied with: missing cells leave no residual."""
-        items, runs = self.cells.shape
-        df = (items - 1) * (runs - 1)
+        df = (len(self.cells) - 1) * (self.runs - 1)
         return df / max(1, df - self.missing) if df else 1.0
 
-
-class Groups(NamedTuple):
-    """Clusters of items.
-
-    Attributes:
-      order: [I] that puts the items of a cluster next to one another.
-      starts, sizes: [C] of each cluster in that order.
-    """
-
-    order: np.ndarray
-    starts: np.ndarray
-    sizes: np.ndarray
-
-    def sums(self, values: np.ndarray) -> np.ndarray:
-        """[..., C, R] of [..., I, R]."""
-        if len(self.sizes) == len(self.order):
-            return values
-        return np.add.reduceat(values[..., self.order, :], self.starts, axis=-2)
+    @functools.cached_property
+    def parts(self) -> Parts:
+        """Of the variance of the mean."""
+        of_runs = (run_part(self.cells, self.groups, self.inflation),) if self.runs > 1 else ()
+        return Parts(items_part(self.means, self.groups), of_runs)
 
 
 def array(scores: Scores, name: str = "scores") -> np.ndarray:
@@ -79,32 +82,38 @@ def array(scores: Scores, name: str = "scores") -> np.ndarray:
     return values
 
 
-def table(scores: Scores, name: str = "scores", keep: np.ndarray | None = None) -> Table:
-    """Checked and completed scores.
+def tables(
+    scores: Sequence[Scores], clusters: Labels | None = None, names: Sequence[str] = ("scores",)
+) -> list[Table]:
+    """Checked and completed scores of models, row i the same item of all.
 
     A missing cell gets what item and run together lead to expect (Yates 1933): the fit of least
-    squares to the cells that are there. Items without any score are left out.
+    squares to the cells that are there. Items without any score of one of them are left out.
 
     Args:
-      keep: [I] bool, of the items that are wanted.
+      clusters: [items] labels of all items that were given; None: each is its own.
 
     Raises:
-      DataError: as of `array`; a run without a score; runs that no item links.
+      DataError: as of `array`; different items; a run without a score; runs that no item links; a
+        single item or cluster.
     """
-    values = array(scores, name)
-    present = ~np.isnan(values)
-    keep = present.any((1, 2)) & (True if keep is None else keep)
-    kept = np.flatnonzero(keep)
-    values, present = values[kept], present[kept]
-    counts = present.sum(-1)  # [I, R]
-    if not len(kept) or not counts.sum(0).all():
-        run = int(np.argmin(counts.sum(0))) if len(kept) else 0
-        raise DataError(f"{name}: run {run} has no score of the items that are compared")
-    filled = np.where(present, values, 0.0)
-    binary = bool(np.all((filled == 0) | (filled == 1)))
-    missing = int(np.sum(counts == 0))
-    cells = _completed(cell_means(values), name)
-    return Table(cells, kept, int(counts.max()), missing, binary)
+    arrays = [array(of, name) for of, name in zip(scores, names, strict=True)]
+    if len({len(values) for values in arrays}) > 1:
+        sizes = [f"{len(v)} of {name}" for v, name in zip(arrays, names, strict=True)]
+        raise DataError(f"items: expected the same of all, found {', '.join(sizes)}")
+    kept = np.flatnonzero(np.all([~np.isnan(values).all((1, 2)) for values in arrays], axis=0))
+    if not len(kept):
+        raise DataError("items: no item has a score of all models")
+    groups, found = _groups(clusters, kept, len(arrays[0])), []
+    for values, name in zip((values[kept] for values in arrays), names, strict=True):
+        counts = np.sum(~np.isnan(values), -1)  # [I, R]
+        if not counts.sum(0).all():
+            run = int(np.argmin(counts.sum(0)))
+            raise DataError(f"{name}: run {run} has no score of the items that are compared")
+        binary = bool(np.all((values == 0) | (values == 1) | np.isnan(values)))
+        missing, cells = int(np.sum(counts == 0)), _completed(cell_means(values), name)
+        found.append(Table(cells, kept, int(counts.max()), missing, binary, groups, values))
+    return found
 
 
 def cell_means(values: np.ndarray) -> np.ndarray:
@@ -113,21 +122,12 @@ def cell_means(values: np.ndarray) -> np.ndarray:
     return np.where(counts > 0, np.nansum(values, -1) / np.maximum(counts, 1), np.nan)
 
 
-def groups(clusters: Labels | None, table: Table, items: int) -> Groups:
-    """The clusters of a table's items; without labels every item is its own.
-
-    Args:
-      clusters: [items], of all items that were given.
-
-    Raises:
-      DataError: another number of labels, or one that is missing; a single item or cluster.
-    """
-    count = len(table.kept)
+def _groups(clusters: Labels | None, kept: np.ndarray, items: int) -> Groups:
+    count = len(kept)
     if count < 2:
         raise DataError("items: expected two or more; one says nothing of others")
     if clusters is None:
-        ones = np.ones(count, int)
-        return Groups(np.arange(count), np.arange(count), ones)
+        return Groups(np.arange(count), np.arange(count), np.ones(count, int))
     if len(clusters) != items:
         raise DataError(f"clusters: expected one of each of {items} items, found {len(clusters)}")
     expected = "clusters: expected a label of every item"
@@ -135,10 +135,9 @@ def groups(clusters: Labels | None, table: Table, items: int) -> Groups:
         codes = {label: code for code, label in enumerate(dict.fromkeys(clusters))}
     except TypeError:
         raise DataError(f"{expected}, found lists or arrays") from None
-    missing = [label for label in codes if label is None or label != label]
-    if missing:
+    if missing := [label for label in codes if label is None or label != label]:
         raise DataError(f"{expected}, found {missing[0]}")
-    coded = np.array([codes[clusters[k]] for k in table.kept.tolist()])
+    coded = np.array([codes[clusters[k]] for k in kept.tolist()])
     order = np.argsort(coded, kind="stable")
     _, starts, sizes = np.unique(coded[order], return_index=True, return_counts=True)
     if len(sizes) < 2:
@@ -147,11 +146,17 @@ def groups(clusters: Labels | None, table: Table, items: int) -> Groups:
 
 
 def _completed(cells: np.ndarray, name: str) -> np.ndarray:
-    """[I, R] without NaN."""
+    """[I, R] without NaN; runs that share no item, not even through others, have no levels."""
     present = ~np.isnan(cells)
     if present.all():
         return cells
-    _linked(present, name)
+    shared = present.astype(np.float64).T @ present > 0  # [R, R]
+    reached = shared[0]
+    for _ in range(len(shared)):
+        reached = shared[reached].any(0)
+    if not reached.all():
+        run = int(np.argmin(reached))
+        raise DataError(f"{name}: runs 0 and {run} share no item, not even through other runs")
     filled = np.where(present, cells, np.nanmean(cells, axis=1, keepdims=True))
     close = _CLOSE * max(float(np.nanmax(np.abs(cells))), 1e-300)
     for _ in range(_ROUNDS):
@@ -161,14 +166,3 @@ def _completed(cells: np.ndarray, name: str) -> np.ndarray:
         if change <= close:
             break
     return filled
-
-
-def _linked(present: np.ndarray, name: str) -> None:
-    """Raises DataError where runs fall into parts that share no item: their levels are unknown."""
-    shared = present.astype(np.float64).T @ present > 0  # [R, R]
-    reached = shared[0]
-    for _ in range(len(shared)):
-        reached = shared[reached].any(0)
-    if not reached.all():
-        run = int(np.argmin(reached))
-        raise DataError(f"{name}: runs 0 and {run} share no item, not even through other runs")

@@ -1,4 +1,4 @@
-"""The power of `estimates.difference` over items and runs, of normal scores.
+"""The power of `differences.difference` over items and runs, of normal scores.
 
 The test estimates its standard error and its degrees of freedom. Of normal scores the mean squares
 that both are made of are independent and chi-squared; the power is the mean, over these, of the
@@ -25,33 +25,28 @@ def over_both(
     items: float,
     between: float,
     interaction: float,
-    *,
     df_items: float,
     runs: int,
     alpha: float,
 ) -> float:
-    """Probability that the two-sided test over items and runs shows a difference.
+    """Probability that the two-sided test over items and runs shows a true difference.
 
     Args:
-      difference: the true one, at least 0.
-      items: variance of the mean difference over items, of these runs.
+      items: variance of the mean difference over items, of these runs, with `df_items`.
       between: of the two models' means over runs, summed; both have half of it.
       interaction: what items x runs bring to either.
-      df_items: degrees of freedom of `items`.
       runs: of each model, at least 2.
     """
     from scipy import special
 
-    df = runs - 1.0
-    of_items = Part(items * _mean_squares(0, df_items), np.asarray(df_items))
+    def drawn(dimension: int, variance: float, df: float) -> Part:
+        return Part(variance * _mean_squares(dimension, df), np.asarray(df))
+
+    df, rest = runs - 1.0, (runs - 1.0) * df_items
     of_models = tuple(
-        RunPart(
-            Part(between / 2 * _mean_squares(k, df), np.asarray(df)),
-            Part(interaction / 2 * _mean_squares(k + 2, df * df_items), np.asarray(df * df_items)),
-        )
-        for k in (1, 2)
+        RunPart(drawn(k, between / 2, df), drawn(k + 2, interaction / 2, rest)) for k in (1, 2)
     )
-    part = parts_of.total(Parts(of_items, of_models), ("items", "runs"))
+    part = parts_of.total(Parts(drawn(0, items, df_items), of_models), ("items", "runs"))
     true = items + between - interaction
     limit = _critical(part.df, alpha) * np.sqrt(part.variance / true)
     shift = difference / np.sqrt(true)
@@ -75,22 +70,19 @@ def _mean_squares(dimension: int, df: float) -> np.ndarray:
     if df <= _WILSON_HILFERTY:
         return _few(dimension, df)
     spread = 2 / (9 * df)
-    cubed: np.ndarray = (1 - spread + _lattice()[1][dimension] * np.sqrt(spread)) ** 3
-    return cubed
+    return np.asarray((1 - spread + _lattice()[1][dimension] * np.sqrt(spread)) ** 3)
 
 
 @functools.lru_cache(maxsize=1024)
 def _few(dimension: int, df: float) -> np.ndarray:
     from scipy import special
 
-    exact: np.ndarray = special.chdtri(df, 1 - _lattice()[0][dimension]) / df
-    return exact
+    return np.asarray(special.chdtri(df, 1 - _lattice()[0][dimension]) / df)
 
 
 def _critical(df: np.ndarray, alpha: float) -> np.ndarray:
     """[P] of the t distribution, two-sided."""
-    inverse, limits = _limits(alpha)
-    return np.interp(1 / df, inverse, limits)
+    return np.interp(1 / df, *_limits(alpha))
 
 
 @functools.lru_cache(maxsize=8)
@@ -98,6 +90,5 @@ def _limits(alpha: float) -> tuple[np.ndarray, np.ndarray]:
     from scipy import special
 
     inverse = np.linspace(0, _LARGEST_INVERSE_DF, _TABLE)
-    of_normal = special.ndtri(alpha / 2)
     of_t = special.stdtrit(1 / inverse[1:], alpha / 2)
-    return inverse, -np.concatenate([[of_normal], of_t])
+    return inverse, -np.concatenate([[special.ndtri(alpha / 2)], of_t])

@@ -10,11 +10,24 @@ each divided by 1 - n_c / I, which makes them unbiased for independent items (Be
 leading axes [...] of many tables of one shape.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval.stats.items.cells import Groups
+
+class Groups(NamedTuple):
+    """Clusters of items: [I] that puts those of a cluster side by side; [C] where each begins."""
+
+    order: np.ndarray
+    starts: np.ndarray
+    sizes: np.ndarray
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """[..., C, R] of [..., I, R]."""
+        if len(self.sizes) == len(self.order):
+            return values
+        return np.add.reduceat(values[..., self.order, :], self.starts, axis=-2)
 
 
 class Part(NamedTuple):
@@ -25,44 +38,29 @@ class Part(NamedTuple):
 
 
 class RunPart(NamedTuple):
-    """What a model's runs bring to the variance of its mean.
+    """What a model's runs bring to the variance of its mean."""
 
-    Attributes:
-      between: of the means of runs, over R; it contains the interaction.
-      interaction: what items x runs bring to it, and to the items' part.
-    """
-
-    between: Part
-    interaction: Part
+    between: Part  # of the means of runs, over R; it contains the interaction
+    interaction: Part  # what items x runs bring to it, and to the items' part
 
 
 class Parts(NamedTuple):
     """Of the variance of a mean (one model's runs) or of a difference (those of both)."""
 
     items: Part
-    runs: tuple[RunPart, ...]
+    runs: tuple[RunPart, ...]  # none where a model has a single run
 
 
 def items_part(means: np.ndarray, groups: Groups) -> Part:
-    """Variance of the mean of items, each the mean of its runs.
-
-    Args:
-      means: [..., I].
-    """
+    """Variance of the mean of items [..., I], each the mean of its runs."""
     count = means.shape[-1]
     centred = (means - means.mean(-1, keepdims=True))[..., np.newaxis]
     sums = groups.sums(centred)[..., 0] / count
-    shrink = 1 - groups.sizes / count
-    return Part(np.sum(sums**2 / shrink, axis=-1), _df(means, groups))
+    return Part(np.sum(sums**2 / (1 - groups.sizes / count), axis=-1), _df(means, groups))
 
 
 def run_part(cells: np.ndarray, groups: Groups, inflation: float = 1.0) -> RunPart:
-    """Of two or more runs.
-
-    Args:
-      cells: [..., I, R].
-      inflation: `Table.inflation`.
-    """
+    """Of two or more runs, cells [..., I, R]; `inflation` is that of `Table`."""
     items, runs = cells.shape[-2:]
     of_runs = cells.mean(-2, keepdims=True)
     sums = groups.sums(cells - of_runs) / items  # [..., C, R]
@@ -86,29 +84,22 @@ def total(parts: Parts, over: tuple[str, ...]) -> Part:
         return added([run.between for run in parts.runs])
     rest = added([run.interaction for run in parts.runs])
     by_items = parts.items.variance >= rest.variance
-    base = Part(
-        np.where(by_items, parts.items.variance, rest.variance),
-        np.where(by_items, parts.items.df, rest.df),
-    )
-    variance, spread = base.variance, base.variance**2 / base.df
+    variance = np.where(by_items, parts.items.variance, rest.variance)
+    df = np.where(by_items, parts.items.df, rest.df)
+    spread = variance**2 / df
     for between, interaction in parts.runs:  # what runs add beyond the interaction
         more = between.variance - interaction.variance
         squares = between.variance**2 / between.df + interaction.variance**2 / interaction.df
         variance = variance + np.maximum(more, 0.0)
         spread = spread + np.where(more > 0, squares, 0.0)
-    return Part(variance, _satterthwaite(variance, spread, base.df))
+    return Part(variance, _satterthwaite(variance, spread, df))
 
 
-def added(parts: list[Part]) -> Part:
+def added(parts: Sequence[Part]) -> Part:
     """The variance of a sum of independent means (Welch 1947; Satterthwaite 1946)."""
     variance = np.sum([part.variance for part in parts], axis=0)
     spread = np.sum([part.variance**2 / part.df for part in parts], axis=0)
     return Part(variance, _satterthwaite(variance, spread, np.sum([p.df for p in parts], axis=0)))
-
-
-def scaled(part: Part, factor: float) -> Part:
-    """The variance of a mean times the root of `factor`."""
-    return Part(factor * part.variance, part.df)
 
 
 def _satterthwaite(variance: np.ndarray, spread: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
@@ -142,8 +133,6 @@ def _df(means: np.ndarray, groups: Groups) -> np.ndarray:
 def _intraclass(means: np.ndarray, groups: Groups) -> np.ndarray:
     """[...] from 0 to 1: correlation of items of one cluster, by one-way analysis of variance."""
     sizes, count = groups.sizes, means.shape[-1]
-    if len(sizes) == count:
-        return np.zeros(means.shape[:-1])
     centred = means - means.mean(-1, keepdims=True)
     sums = groups.sums(centred[..., np.newaxis])[..., 0]
     between = np.sum(sums**2 / sizes, -1)

@@ -12,7 +12,6 @@ one degree of freedom less than items (clusters), of several `crossed_power`. Mi
 """
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
@@ -20,97 +19,59 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats.items import crossed_power, pilots
+from jaxeval.stats.items import crossed_power
 from jaxeval.stats.items.pilots import Pilot, Size, Spread
 from jaxeval.stats.power import fewest, t_test_power
 from jaxeval.stats.results import fraction
 
-MOST_ITEMS, MOST_RUNS = 10_000_000, 1_000
+_MOST_ITEMS, _MOST_RUNS = 10_000_000, 1_000
 _SAMPLES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100)
-Way = Literal["items", "samples", "runs"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Design:
-    """What is to be had in all.
-
-    Attributes:
-      answers: new ones, of both models.
-      power: to show the difference.
-    """
+    """What is to be had in all."""
 
     size: Size
-    answers: int
-    power: float
+    answers: int  # new ones, of both models
+    power: float  # to show the difference
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What to buy next.
-
-    Attributes:
-      now: what is there.
-      ways: the least of one kind alone that reaches the power; None where none does.
-      cheapest: in answers, of all designs with at least what is there; None where none
-        reaches the power.
-    """
+    """What to buy next; None where nothing reaches the power."""
 
     difference: float
     target: float
-    now: Design
-    ways: Mapping[Way, Design | None]
-    cheapest: Design | None
+    now: Design  # what is there
+    ways: Mapping[
+        Literal["items", "samples", "runs"], Design | None
+    ]  # the least of one kind alone
+    cheapest: Design | None  # in answers, of all designs with at least what is there
 
 
 def power(difference: float, of: Spread, size: Size, *, alpha: float = 0.05) -> float:
-    """Probability that the test of a design shows a difference, of normal scores.
-
-    Raises:
-      DataError: fewer than two items, or a difference or level that is none.
-    """
+    """Probability that the test of a design shows a difference, of normal scores."""
     alpha = fraction(alpha, "alpha")
     if not (math.isfinite(difference) and size.items >= 2 and all(n >= 1 for n in size)):
         raise DataError(
             "power: expected a finite difference, two or more items and one or more runs and "
             f"samples, found {difference:g} and {', '.join(map(str, size))}"
         )
-    variance, df = pilots.error(of, size)
-    if variance == 0:
+    items, runs, samples = size
+    crossed = (of.items_x_runs + of.samples / samples) / (items * runs)
+    # clusters less one; a pilot's may be cut into fewer items than two whole clusters
+    df, by_items = max(1.0, items / of.cluster_size - 1), of.items / items + crossed
+    if runs == 1:
+        if by_items == 0:
+            return 1.0
+        return t_test_power(abs(difference) / math.sqrt(by_items), df, alpha)
+    if by_items + of.runs / runs == 0:
         return 1.0
-    if size.runs == 1:
-        return t_test_power(abs(difference) / math.sqrt(variance), df, alpha)
-    crossed = pilots.interaction(of, size)
+    variances = by_items, of.runs / runs + crossed, crossed
     return crossed_power.over_both(
-        abs(difference),
-        of.items / size.items + crossed,
-        of.runs / size.runs + crossed,
-        crossed,
-        df_items=pilots.df_items(of, size),
-        runs=size.runs,
-        alpha=alpha,
+        abs(difference), *variances, df_items=df, runs=runs, alpha=alpha
     )
-
-
-def required_items(
-    difference: float,
-    of: Spread,
-    *,
-    runs: int = 1,
-    samples: int = 1,
-    power: float = 0.8,
-    alpha: float = 0.05,
-) -> int | None:
-    """Fewest items that show a difference.
-
-    Returns:
-      None where no number does: the runs alone leave too much open.
-
-    Raises:
-      DataError: a difference of 0, or numbers that are none.
-    """
-    target = _target(difference, power, alpha)
-    size = _items(target, of, Size(2, runs, samples))
-    return None if size is None else size.items
 
 
 def expected_power(pilot: Pilot, difference: float, size: Size, *, alpha: float = 0.05) -> float:
@@ -118,7 +79,7 @@ def expected_power(pilot: Pilot, difference: float, size: Size, *, alpha: float 
 
     A design whose power is .8 at the estimates has less on average: power falls faster where
     variances are larger than estimated than it rises where they are smaller. Of one run each it is
-    what such designs reach; of several it is up to .08 less (docs/items_and_runs_measured.md).
+    what such designs reach; of several it is up to .08 less.
     """
     each = [1.0 if of is None else power(difference, of, size, alpha=alpha) for of in pilot.draws]
     return float(np.mean(each))
@@ -141,88 +102,81 @@ def plan(
     Raises:
       DataError: a difference of 0.
     """
-    target = _target(difference, power, alpha)
-    designs = _Designs(target, of, now)
-    alone = _alone(target, of, now)
-    ways = {way: None if size is None else designs.of_size(size) for way, size in alone.items()}
+    if difference == 0 or not math.isfinite(difference):
+        raise DataError(f"difference: expected a number other than 0, found {difference:g}")
+    levels = fraction(power, "power"), fraction(alpha, "alpha")
+    target = _Target(abs(difference), *levels, of, now)
+    ways: dict = {way: size and target.of_size(size) for way, size in _alone(target).items()}
     cheapest = min(filter(None, ways.values()), key=_order, default=None)
-    cheapest = designs.cheaper(_with_more(of, now), cheapest)
+    cheapest = target.cheaper(_with_more(of, now), cheapest)
     if cheapest is not None:
-        cheapest = designs.cheaper(_with_about_as_many(cheapest.size, now), cheapest)
-    return Plan(difference, power, designs.of_size(now), ways, cheapest)
+        cheapest = target.cheaper(_with_about_as_many(cheapest.size, now), cheapest)
+    return Plan(difference, power, target.of_size(now), ways, cheapest)
 
 
 class _Target(NamedTuple):
+    """A difference to be shown, and what designs cost beside what is there, in answers."""
+
     difference: float
     power: float
     alpha: float
+    spread: Spread
+    now: Size
 
-    def of(self, spread: Spread, size: Size) -> float:
-        """The power of a design."""
-        return power(self.difference, spread, size, alpha=self.alpha)
+    def of_size(self, size: Size) -> Design:
+        """A design with its cost and power."""
+        answers = 2 * (math.prod(size) - math.prod(self.now))
+        return Design(size, answers, power(self.difference, self.spread, size, alpha=self.alpha))
 
-    def reached(self, spread: Spread, size: Size) -> bool:
+    def reached(self, size: Size) -> bool:
         """Whether a design shows the difference with the probability asked for."""
-        return self.of(spread, size) >= self.power
+        return power(self.difference, self.spread, size, alpha=self.alpha) >= self.power
 
-    def by_normal(self, spread: Spread, size: Size) -> float:
+    def by_normal(self, size: Size) -> float:
         """How many items are needed, if the variance were known; inf where no number does."""
         from scipy import special
 
-        _, runs, samples = size
+        of, (_, runs, samples) = self.spread, size
         reach = -sum(float(special.ndtri(p)) for p in (self.alpha / 2, 1 - self.power))
         if reach <= 0:
             return 1.0  # a power below half the level is there without a difference
-        left = (self.difference / reach) ** 2 - (spread.runs / runs if runs > 1 else 0.0)
-        each = spread.items + (spread.items_x_runs + spread.samples / samples) / runs
+        left = (self.difference / reach) ** 2 - (of.runs / runs if runs > 1 else 0.0)
+        each = of.items + (of.items_x_runs + of.samples / samples) / runs
         return each / left if left > 0 else math.inf
 
-
-def _target(difference: float, power: float, alpha: float) -> _Target:
-    if difference == 0 or not math.isfinite(difference):
-        raise DataError(f"difference: expected a number other than 0, found {difference:g}")
-    return _Target(abs(difference), fraction(power, "power"), fraction(alpha, "alpha"))
-
-
-class _Designs(NamedTuple):
-    """What designs cost beside what is there, in answers, and show."""
-
-    target: _Target
-    spread: Spread
-    there: Size
-
-    def cost(self, size: Size) -> int:
-        """New answers of both models."""
-        return 2 * (math.prod(size) - math.prod(self.there))
-
-    def of_size(self, size: Size) -> Design:
-        """With its cost and power."""
-        return Design(size, self.cost(size), self.target.of(self.spread, size))
+    def fewest_items(self, least: Size) -> Size | None:
+        """The fewest, at least those of a size, with its runs and samples."""
+        if self.reached(least):
+            return least
+        if not self.reached(least._replace(items=_MOST_ITEMS)):
+            return None
+        guess = int(max(least.items, min(_MOST_ITEMS / 2, self.by_normal(least))))
+        found = fewest(lambda n: self.reached(least._replace(items=n)), guess)
+        return None if found is None else least._replace(items=max(found, least.items))
 
     def cheaper(self, sizes: Iterable[Size], cheapest: Design | None) -> Design | None:
         """The cheapest known, or a cheaper one with the runs and samples of some sizes."""
-        for least in sorted(sizes, key=self.cost):
-            if cheapest is not None and self.cost(least) > cheapest.answers:
+        for least in sorted(sizes, key=math.prod):
+            if cheapest is not None and math.prod(least) > math.prod(cheapest.size):
                 break  # more items cost no less
-            size = _items(self.target, self.spread, least)
+            size = self.fewest_items(least)
             other = None if size is None else self.of_size(size)
             if other is not None and (cheapest is None or _order(other) < _order(cheapest)):
                 cheapest = other
         return cheapest
 
 
-def _alone(target: _Target, of: Spread, now: Size) -> dict[Way, Size | None]:
+def _alone(target: _Target) -> dict[str, Size | None]:
     """The least of each kind, the others as they are."""
-    items = _items(target, of, now)
-    samples = runs = None
+    of, now, samples, runs = target.spread, target.now, None, None
     if of.samples:
-        least = fewest(lambda k: target.reached(of, now._replace(samples=k)), now.samples)
+        least = fewest(lambda k: target.reached(now._replace(samples=k)), now.samples)
         samples = None if least is None else now._replace(samples=max(least, now.samples))
     if now.runs > 1:
-        least = fewest(lambda r: target.reached(of, now._replace(runs=r)), now.runs)
-        if least is not None and least <= MOST_RUNS:
+        least = fewest(lambda r: target.reached(now._replace(runs=r)), now.runs)
+        if least is not None and least <= _MOST_RUNS:
             runs = now._replace(runs=max(least, now.runs))
-    return {"items": items, "samples": samples, "runs": runs}
+    return {"items": target.fewest_items(now), "samples": samples, "runs": runs}
 
 
 def _order(design: Design) -> tuple[int, Size]:
@@ -231,34 +185,19 @@ def _order(design: Design) -> tuple[int, Size]:
 
 def _with_more(of: Spread, now: Size) -> Iterator[Size]:
     """All numbers of runs and samples that are tried, with the items that are there."""
-    runs = _rising(now.runs) if now.runs > 1 else [1]
     samples = [now.samples, *(k for k in _SAMPLES if k > now.samples and of.samples)]
-    for r, k in itertools.product(runs, samples):
-        yield now._replace(runs=r, samples=k)
+    runs = now.runs
+    while runs <= _MOST_RUNS:
+        yield from (now._replace(runs=runs, samples=k) for k in samples)
+        if now.runs == 1:
+            break
+        runs += max(1, runs // 10)  # every number for a while, then about a tenth more
 
 
 def _with_about_as_many(best: Size, now: Size) -> Iterator[Size]:
-    """Numbers of runs about the best one that `_rising` passes over: to a hundredth of them."""
+    """Numbers of runs about the best one that were passed over: to a hundredth of them."""
     if best.runs > 1:
         about = best.runs // 10
-        most = min(max(now.runs, MOST_RUNS), best.runs + about)
+        most = min(max(now.runs, _MOST_RUNS), best.runs + about)
         for runs in range(max(now.runs, best.runs - about), most + 1, max(1, about // 10)):
             yield now._replace(runs=runs, samples=best.samples)
-
-
-def _items(target: _Target, of: Spread, now: Size) -> Size | None:
-    """The fewest items, at least those that are there, with the runs and samples of `now`."""
-    if target.reached(of, now):
-        return now
-    if not target.reached(of, now._replace(items=MOST_ITEMS)):
-        return None
-    guess = int(max(now.items, min(MOST_ITEMS / 2, target.by_normal(of, now))))
-    least = fewest(lambda n: target.reached(of, now._replace(items=n)), guess)
-    return None if least is None else now._replace(items=max(least, now.items))
-
-
-def _rising(runs: int) -> Iterator[int]:
-    """Every number for a while, then about a tenth more each time."""
-    while runs <= MOST_RUNS:
-        yield runs
-        runs += max(1, runs // 10)

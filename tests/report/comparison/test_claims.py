@@ -9,12 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from jaxeval import stats
 from jaxeval.report.comparison import claims
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats.pairs import Pair
+from jaxeval.stats.pairs import Pair, RunScores
+from jaxeval.stats.power import TestDesign as Design
 from jaxeval.stats.rules import Rules
-from jaxeval.stats.run_pairs import RunScores
 from tests.stats import cubes
 
 # far scores, ties and shifts: where mean, median and ranks part
@@ -244,9 +243,9 @@ def test_a_plan_from_a_difference_that_was_seen_names_its_range(shift: float) ->
     x, y = np.random.default_rng(4).normal(size=(2, 12)) + np.array([[shift], [0.0]])
     pair = _compared(_of("A", "B", x, y, False))
     low, high, *_ = pair.effects["difference"].interval
-    sds = {"sd": np.std(x, ddof=1), "sd_other": np.std(y, ddof=1)}
+    design = Design(np.std(x, ddof=1), np.std(y, ddof=1), test="brunner_munzel")
     at_ends = [
-        max(4, stats.required_seeds(end, comparisons=1, test="brunner_munzel", **sds))
+        max(4, design.required_seeds(end))
         for end in (max(-low, high), min(-low if low < 0 else low, high))
     ]
     assert pair.plan and pair.plan.required_range is not None

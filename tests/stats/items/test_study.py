@@ -10,7 +10,7 @@ import scipy.stats
 
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.report.comparison import item_claims, words
-from jaxeval.stats import items, multiple
+from jaxeval.stats import multiple
 from jaxeval.stats.items import completeness, differences, leaderboard, study
 from jaxeval.stats.items.estimates import Estimate
 from jaxeval.stats.pairs import by_margin
@@ -20,7 +20,7 @@ from tests.stats.cubes import studied, task
 DRAW = np.random.default_rng(11)
 B = DRAW.normal(size=(60, 90))
 A = B + DRAW.normal(size=(60, 90)) + np.linspace(-0.7, 0.7, 90)
-DIFFERENCES = [items.difference(A[:, [k]], B[:, [k]]) for k in range(90)]
+DIFFERENCES = [differences.difference(A[:, [k]], B[:, [k]]) for k in range(90)]
 
 
 def _outcomes(
@@ -51,7 +51,7 @@ def test_margins_move_the_border_and_equivalence_takes_both_sides() -> None:
     for margin, expected in ((low - 0.01, "better"), (low + 0.01, "not shown")):
         assert _outcomes([DIFFERENCES[-1]], [True], margin) == [expected]
     for level, others in ((0.05, ()), (0.05 / 3, (DIFFERENCES[0], DIFFERENCES[-1]))):
-        difference = items.difference(A[:, [44]], B[:, [44]], confidence=1 - level)
+        difference = differences.difference(A[:, [44]], B[:, [44]], confidence=1 - level)
         low, high, *_ = difference.interval
         for margin, equal in ((max(-low, high) + 0.01, True), (max(-low, high) - 0.01, False)):
             shown = by_margin([difference, *others], [True] * (1 + len(others)), margin, 0.05)
@@ -210,30 +210,12 @@ def test_smallest_and_largest_detectable_differences(runs: int) -> None:
     by_task = [[p for p in found.pairs if p.data_set == name] for name in "st"]
     every = [(found.boards[k], of, len(found.pairs)) for k, of in enumerate(by_task)]
     for shown, compared, tests in [*every, (found.board, found.overall, len(found.overall))]:
-        alone = [leaderboard.detectable(p.difference, 0.05 / tests) for p in compared]  # type: ignore[arg-type]
-        known = [of for of in alone if of is not None]
+        estimates = [p.difference for p in compared if p.difference]
+        known = [leaderboard.shift(of.df, 0.05 / tests) * of.error for of in estimates]
         finite = [of for of in known if of < math.inf]
         never = len(finite) < len(known)
         largest = None if never else max(finite)
         assert shown.detectable == (min(finite, default=None), largest, never, False)
-
-
-@pytest.mark.parametrize("holes", [False, True])
-def test_a_tasks_pairs_are_those_of_two_models(holes: bool) -> None:
-    """Dies if what is computed once for a model is not what each pair computes: no bit differs."""
-    draw = np.random.default_rng(5)
-    scores = {name: draw.normal(size=(40, 3)) for name in "abc"}
-    if holes:
-        scores["b"][7] = np.nan
-        scores["c"][3, 1] = np.nan
-    clusters = np.arange(40) // 3
-    find = differences.of_models(scores, clusters)
-    for a, b in ("ab", "ac", "bc"):
-        found, alone = find(a, b), differences.pair(scores[a], scores[b], clusters)
-        assert (found.dropped, found.parts()) == (alone.dropped, alone.parts())
-        for of in differences.by_over(found, [("items",), ("items", "runs")], 0.95, True):
-            expected = items.difference(scores[a], scores[b], over=of.over, clusters=clusters)
-            assert of == expected
 
 
 def test_progress_ends_at_the_whole() -> None:
