@@ -157,22 +157,6 @@ def test_scores_of_two_units_are_warned_of() -> None:
         compare(A, 100 * B)
 
 
-def test_html_escapes_names() -> None:
-    """Dies if a model's name can write into a notebook."""
-    shown = compare({"<script>a": A, "b&c": B})._repr_html_()
-    assert "<script>" not in shown and "&lt;script&gt;a" in shown and "b&amp;c" in shown
-    trained = jaxeval.train(TOY, seeds=1, quiet=True, changes={"name": "<i>"})._repr_html_()
-    assert "<i>" not in trained and "&lt;i&gt;" in trained and "<td>test</td>" in trained
-
-
-def test_figures() -> None:
-    """Dies if a comparison cannot be drawn."""
-    from matplotlib.figure import Figure
-
-    assert isinstance(compare(A, B).plot(), Figure)
-    assert isinstance(compare(A, B).plot("ecdf"), Figure)
-
-
 def test_selections() -> None:
     """Dies if functions or configs cannot be chosen from, or the wrong one is."""
     noise = np.random.default_rng(0).normal(0, 0.01, 100)

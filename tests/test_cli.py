@@ -8,7 +8,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -154,15 +153,6 @@ def test_an_output_that_is_not_read_is_no_verdict(case: str, unbuffered: str) ->
     assert full.returncode == 2
     assert "error: the output: cannot be written (No space left on device)\n" in full.stderr
     assert "Traceback" not in gone.stderr + full.stderr
-
-
-def test_what_takes_its_time_is_said(capsys: pytest.CaptureFixture) -> None:
-    """Dies if a quick step talks, or a slow one is silent."""
-    with cli.waiting("reading"):
-        pass
-    with cli.waiting("counting", 0.01):
-        time.sleep(0.2)
-    assert capsys.readouterr().err == "counting ...\n"
 
 
 _COMPILING = """

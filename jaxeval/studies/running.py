@@ -52,10 +52,7 @@ def run(
     outputs: bool = False,
     lanes: int | None = None,
 ) -> Generator[events.Event, None, None]:
-    """Trains those of the trials that have not ended yet, as `run_cohorts`.
-
-    Raises ConfigError or DataError before training where a config is wrong or data unusable.
-    """
+    """Trains those of the trials that have not ended yet; arguments as of `run_cohorts`."""
     session = session or Session()
     planned = cohorts.by_program(cohorts.entries(trials, session.loader))
     yield from run_cohorts(
@@ -181,7 +178,7 @@ def _feed(feed: Feed, cohort: Cohort, recorder: recording.Recorder) -> host.Feed
 
 
 def rows(store: runs.Store, trained: Iterable[Entry]) -> list[runs.MemberRow]:
-    """What is recorded of entries, in their order; of trials that have not ended, nothing."""
+    """What is recorded of entries that have ended, in their order."""
     known = {records.key(row): row for row in store.members()}
     keys = dict.fromkeys(entry.key for entry in trained)
     return [known[key] for key in keys if key in known]
@@ -203,10 +200,7 @@ def refuse_impossible(
 def _refuse_lost_epochs(
     store: runs.Store, cohort: Cohort, restored: Sequence[slots.Slot], checkpoints: Path
 ) -> None:
-    """Raises RunError where the database lacks epochs that a checkpoint has behind it.
-
-    Records are written before checkpoints are: the database has been emptied or is another one.
-    """
+    """Raises RunError where the database lacks epochs of a checkpoint: it is another one."""
     recorded = {record.id: store.epochs(record.id) for record in cohort.records}
     entries = dict(zip(cohort.members, cohort.entries, strict=True))
     for slot in restored:

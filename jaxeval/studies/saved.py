@@ -21,9 +21,9 @@ from jaxeval.population.engine import Scorer
 from jaxeval.runs import experiments
 from jaxeval.studies import memory, prepared, recording
 from jaxeval.studies.cohorts import Cohort
-from jaxeval.tasks import language, language_evaluation, prediction, registry
+from jaxeval.tasks import kind, language, language_evaluation, registry
+from jaxeval.tasks.kind import Options, SavedModel
 from jaxeval.tasks.language_evaluation import Averaging
-from jaxeval.tasks.prediction import Options, SavedModel
 
 Identity = tuple[str, int, int]  # of a member: experiment, split, seed
 Part = Literal["dev", "test"]
@@ -76,7 +76,7 @@ def choose(
     models = []
     for path in sorted((folder / "models").glob("*/seed*.npz")):
         described = path.with_suffix(".json")
-        about = prediction.checked(recording.Description, _read_json(described), described)
+        about = kind.checked(recording.Description, _read_json(described), described)
         models.append(ModelFile(path, about))
     if members is not None:
         ids = [(of.about.experiment, of.about.split, of.about.seed) for of in models]
@@ -106,10 +106,7 @@ def choose(
 
 
 def predictions(models: Sequence[ModelFile], file: Path, options: Options) -> list[str]:
-    """What the models say of a file, in the form of their task.
-
-    Raises ConfigError, or DataError with file and line: an option or text that a task cannot read.
-    """
+    """What the models say of a file, in the form of their task; raises as `Kind.predict`."""
     task = models[0].about.task
     predict = registry.kind(task).predict
     if predict is None:
@@ -123,20 +120,12 @@ def _loaded(chosen: Iterable[ModelFile]) -> list[SavedModel]:
     models = []
     for path, about in chosen:
         meanings, tables = path.with_name(about.vocabulary), path.with_name("tables.npz")
-        cls = registry.kind(about.task).Config
-        config: Any = reading.from_dict(cls, about.config, f"{path.with_suffix('.json')}: ")
-        models.append(
-            SavedModel(
-                path,
-                reading.canonical([about.config, str(meanings)]),
-                config,
-                read_json(meanings),
-                meanings,
-                read_arrays(tables) if tables.exists() else {},
-                parameter_files.arrays(path),
-                about.hparams,
-            )
-        )
+        cls, where = registry.kind(about.task).Config, f"{path.with_suffix('.json')}: "
+        config: Any = reading.from_dict(cls, about.config, where)
+        program = reading.canonical([about.config, str(meanings)])
+        shared = read_arrays(tables) if tables.exists() else {}
+        read = program, config, read_json(meanings), meanings, shared
+        models.append(SavedModel(path, *read, parameter_files.arrays(path), about.hparams))
     return models
 
 
@@ -200,8 +189,7 @@ def load(cohort: Cohort, folder: Path) -> Models:
 def on_file(models: Models, file: str) -> Models:
     """The same models with a file of one's own as their test part.
 
-    Raises ConfigError, or DataError of the file: data that is not read from a folder, members of
-    random splits, or models whose vocabulary depends on the test part.
+    Raises ConfigError where that is impossible, DataError of the file.
     """
     trained = models.prepared
     table, _, _ = trained.kind.data_key.rpartition(".")
