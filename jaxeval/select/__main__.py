@@ -146,12 +146,12 @@ def _read(
     source: object, of: "Layout"
 ) -> "tuple[Mapping[str, np.ndarray], bool, Mapping[str, object]]":
     """Scores by model, whether higher is better, and what a `Selection` says of their table."""
+    from jaxeval import sources
     from jaxeval.report import text
     from jaxeval.report.comparison import failures as lost
-    from jaxeval.runs import sources
     from jaxeval.stats import failures, samples
 
-    scores = sources.scores(source, of)
+    scores = sources.read(source, of)
     pools = samples.pools(scores)
     failed = failures.of_runs(scores)
     notes = list(scores.warnings)
