@@ -50,7 +50,7 @@ def assert_better(
       ConfigError, DataError: what cannot be compared.
     """
     __tracebackhide__ = True  # pytest shows the caller's line
-    from jaxeval.report.comparison import item_claims, words
+    from jaxeval.report.comparison import answers, claims, words
     from jaxeval.stats.items import estimates
     from jaxeval.stats.items import study as studies
     from jaxeval.stats.rules import Rules
@@ -66,9 +66,15 @@ def assert_better(
             raise ConfigError("assert_better: expected two paths or two arrays of scores")
         read: Any = _of_logs if any(of_paths) else _of_arrays
         study = studies.study(read(a, b, clusters, metric, lower_is_better, missing), rules)
-    if studies.decision(study).outcome != "better":
-        said = [item_claims.outcome(study), *words.directions(study), *study.warnings]
-        raise AssertionError("\n".join([*said, *item_claims.of_study(study)]))
+    if studies.decision(study).outcome == "better":
+        return
+    said = [answers.outcome(study), *words.directions(study), *study.warnings, *study.notes]
+    said += [line for pair in study.overall for line in claims.overall(pair, study)]
+    for pair in study.pairs:
+        title = f"{words.title(pair)}: " if len(study.pairs) > 1 else ""
+        said += [title + line for line in claims.of_items(pair, study)]
+        said += pair.difference.warnings if pair.difference else ()
+    raise AssertionError("\n".join(said))
 
 
 def _of_logs(
