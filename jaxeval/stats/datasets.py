@@ -1,13 +1,9 @@
 """What is said of models over several data sets together.
 
-Two questions, each with its own tests. Would other data sets rank the models so? Average ranks of
-one score per data set (Demšar 2006). Would other runs on these data sets? Aggregates of all runs
-(Agarwal et al. 2021), where data sets have several: every data set weighs the same, also where one
-has fewer runs, as after a crash. Runs are resampled within their data set (stratified bootstrap).
-Of n runs n - 1 are drawn (Rao & Wu 1988): n would make the intervals narrower by
-sqrt((n - 1) / n), and those of three runs cover 82 to 90 % instead of 95 %.
-
-Strata are the runs [n] of each data set, in the same order for every model.
+Would other data sets rank the models so? Average ranks of one score per data set (Demšar 2006).
+Would other runs on these data sets? Aggregates of all runs (Agarwal et al. 2021), each data set
+weighing the same. Runs are resampled within their data set; of n runs n - 1 are drawn (Rao & Wu
+1988), or intervals of few runs are too narrow. Strata are the runs [n] of each data set.
 """
 
 import dataclasses
@@ -78,8 +74,7 @@ def across(
 ) -> Across | None:
     """None where fewer than two data sets have all models, or there is one model.
 
-    Args:
-      counted: the same samples with a score for each run that failed, worse than all others.
+    `counted`: the same samples with a score for each run that failed, worse than all others.
     """
     by_data_set, with_failed = _runs(samples), _runs(counted)
     models = list(dict.fromkeys(m for cell in by_data_set.values() for m in cell))
@@ -126,15 +121,10 @@ def aggregates(
     counted: Mapping[str, Strata] | None = None,
     higher_is_better: bool = True,
 ) -> Aggregates:
-    """Everything that is said of all runs of models; gamma is 1 of fractions.
+    """Everything that is said of all runs of models (model -> strata); gamma is 1 of fractions.
 
-    Args:
-      runs: model -> its strata.
-      counted: the same with a score for each run that failed, worse than all others, for how often
-        a run is better; None: none failed.
-
-    Raises:
-      DataError: models of unequal numbers of data sets, or none.
+    `counted`: the same with a score for each run that failed, worse than all others, for how often
+    a run is better; None: none failed.
     """
     sign = 1 if higher_is_better else -1
     by_model = {m: _strata(strata, f"scores of {m}") for m, strata in runs.items()}
@@ -171,9 +161,8 @@ def _strata(runs: Strata, name: str) -> list[np.ndarray]:
 def interquartile_mean(strata: list[np.ndarray]) -> np.ndarray:
     """[...] mean of the middle half of all runs on all data sets; strata: [..., n] each.
 
-    A run weighs 1 / n of its data set. Of N runs the lowest and the highest weight of
-    floor(N / 4) / N is cut, in part of a run where counts differ: with as many runs of each data
-    set it is scipy's trim_mean(0.25), as of Agarwal et al. (2021).
+    A run weighs 1 / n of its data set. Of N runs the lowest and the highest weight of floor(N / 4)
+    / N is cut: with equal counts it is scipy's trim_mean(0.25), as of Agarwal et al. (2021).
     """
     runs = np.concatenate(strata, axis=-1)
     shares = [np.full(of.shape[-1], 1 / (len(strata) * of.shape[-1])) for of in strata]
@@ -222,9 +211,7 @@ def _drawn(runs: int) -> int:
 def average_probability_of_improvement(a: Strata, b: Strata, confidence: float = 0.95) -> Effect:
     """P(a run of A beats a run of B), averaged over data sets (Agarwal et al. 2021).
 
-    The interval is that of `probability_of_improvement`, of the average: it has a width where A
-    wins every pair, as bootstraps have not (of two data sets with five runs each and a true
-    probability of .99 theirs cover .30).
+    The interval has a width where A wins every pair, as bootstraps have not.
     """
     first, second = _strata(a, "scores of A"), _strata(b, "scores of B")
     as_many({"A": first, "B": second}, "data sets")

@@ -93,11 +93,7 @@ def failures(
     pairs: Sequence[tuple[str, str]],
     correction: Method = "holm",
 ) -> Failures | None:
-    """The tests of these pairs of models on all data sets; None where no run failed.
-
-    Args:
-      counts: (model, data set) -> its runs.
-    """
+    """The tests of these pairs of models on all data sets; None where no run failed."""
     from scipy import stats
 
     if not any(of.failed for of in counts.values()):

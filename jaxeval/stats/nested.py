@@ -24,11 +24,7 @@ class Components:
 
 
 def variance_components(scores: Sequence[Sample]) -> Components:
-    """Splits' and seeds' share of the spread, with any number of seeds per split.
-
-    Args:
-      scores: for each of at least two splits the scores of its seeds, two or more somewhere.
-    """
+    """Splits' and seeds' share of the spread, of the scores of the seeds of each split."""
     groups = [sample(group, f"split {k}") for k, group in enumerate(scores)]
     counts = np.array([len(group) for group in groups])
     n, splits = int(counts.sum()), len(groups)
@@ -70,13 +66,10 @@ class Noise:
 
 
 def noise(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Noise:
-    """Variance components of equally many runs of each seed, with intervals.
+    """Variance components of equally many runs of each seed, scores [S][R], with intervals.
 
     The interval of the repeats is the chi-squared one, that of the seeds Williams' and Tukey's
     (Searle, Casella & McCulloch 1992, section 3.8), at least as wide as it says.
-
-    Args:
-      scores: [S][R], for each of S >= 2 seeds the scores of R >= 2 runs.
     """
     from scipy import stats
 
@@ -124,11 +117,7 @@ def balanced(
     """Runs in any order as a balanced table; a score of None: the run has none.
 
     While a cell has fewer scores than the fullest, the split or seed with the largest share of
-    such cells is left out; of equals a seed, which is cheaper to replace. A run may have failed
-    because of its split or seed: the table then says nothing of those, which is why it is said.
-
-    Raises:
-      DataError: fewer than two splits or two seeds are left.
+    such cells is left out, which is said; of equals a seed, which is cheaper to replace.
     """
     names = list(dict.fromkeys(splits)), list(dict.fromkeys(seeds))
     cells: dict[tuple[Hashable, Hashable], list[float]] = {}

@@ -75,11 +75,7 @@ def default_unit(scores: Scores) -> Unit:
 
 
 def samples(scores: Scores, unit: Unit | None = None) -> Samples:
-    """The scores of each model, averaged within each unit of replication.
-
-    Raises:
-      DataError: the source has no such axis.
-    """
+    """The scores of each model, averaged within each unit of replication (None: the source's)."""
     chosen = unit or default_unit(scores)
     several = any(data.name for data in scores.data_sets)
     known = [*scores.labels, *(["dataset"] if several else []), "row"]
@@ -132,8 +128,7 @@ def _averaged(labels: np.ndarray, scores: np.ndarray) -> tuple[Sample, list[int]
 def with_failed(samples: Samples, higher_is_better: bool) -> Samples:
     """The same with a score below (or above) all others for each unit that failed.
 
-    For how often a run is better: one that failed is worse than every one that did not, and as
-    good as another that failed. Of the size of such scores nothing is to be said.
+    For how often a run is better: of the size of such scores nothing is to be said.
     """
     by_data_set = dict(samples.by_data_set)
     for place, lost in samples.failed.items():
@@ -156,8 +151,8 @@ def with_failed(samples: Samples, higher_is_better: bool) -> Samples:
 def without_copies(samples: Samples) -> tuple[Samples, tuple[Copies, ...]]:
     """The same with one score of each model that has equal ones at all its seeds, and which.
 
-    As of items, scores that are equal by chance stay: a model whose scores vary on one data set
-    has runs that differ, also where they agree on another. So do those of different data sets.
+    A model whose scores vary on one data set has runs that differ, also where they agree on
+    another.
     """
     if samples.unit == "dataset":
         return samples, ()
@@ -187,11 +182,7 @@ def paired(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
 
 
 def pools(scores: Scores) -> dict[str, np.ndarray]:
-    """All scores of each model, as a store to draw evaluations from.
-
-    Raises:
-      DataError: several data sets, or a model without a score.
-    """
+    """All scores of each model on the one data set, as a store to draw evaluations from."""
     by_unit = samples(scores, "row").by_data_set
     if len(by_unit) > 1:
         raise DataError(

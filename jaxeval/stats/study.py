@@ -78,10 +78,6 @@ def study(
       control: only pairs with this model.
       items: the same runs item by item.
       progress: is called now and then with the share that is done.
-
-    Raises:
-      ConfigError: a margin of points where scores are fractions.
-      DataError: fewer than two models on every data set, a model with one score, no such control.
     """
     rules, higher = rules or Rules(), scores.higher_is_better
     metrics.refuse_points("margin", rules.margin or 0.0, scores.stored_unit)

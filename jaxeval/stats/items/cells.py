@@ -64,11 +64,7 @@ class Table:
 
 
 def array(scores: Scores, name: str = "scores") -> np.ndarray:
-    """[I, R, K] float64, NaN where a score is missing or masked.
-
-    Raises:
-      DataError: another shape, no score at all, or an infinite one.
-    """
+    """[I, R, K] float64, NaN where a score is missing or masked; none may be infinite."""
     expected = f"{name}: expected [items], [items, runs] or [items, runs, samples]"
     values = floats(scores, f"{expected} of numbers, NaN where one is missing")
     if not 1 <= values.ndim <= 3 or not values.size:
@@ -89,13 +85,7 @@ def tables(
 
     A missing cell gets what item and run together lead to expect (Yates 1933): the fit of least
     squares to the cells that are there. Items without any score of one of them are left out.
-
-    Args:
-      clusters: [items] labels of all items that were given; None: each is its own.
-
-    Raises:
-      DataError: as of `array`; different items; a run without a score; runs that no item links; a
-        single item or cluster.
+    `clusters`: labels of all items that were given; None: each is its own.
     """
     arrays = [array(of, name) for of, name in zip(scores, names, strict=True)]
     if len({len(values) for values in arrays}) > 1:

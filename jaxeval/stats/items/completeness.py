@@ -39,11 +39,7 @@ class DataSetCounts:
 
 
 def prepared(scores: Scores) -> tuple[list[DataSetScores], list[DataSetCounts]]:
-    """The data sets without copies of runs and without items that a model has no score of.
-
-    Raises:
-      DataError: no data set or item that all models have, or scores of two scales.
-    """
+    """The data sets without copies of runs and without items that a model has no score of."""
     complete = [of for of in scores.data_sets if len(of.models) == len(scores.models)]
     if not complete:
         raise DataError(f"no data set that {listed(scores.models)} all have", scores.source)
@@ -125,12 +121,9 @@ def without_copies(
 ) -> tuple[list[DataSetScores], list[dict[str, int]], list[dict[str, int]]]:
     """The data sets with one run of those that are copies of one another (greedy decoding).
 
-    A copy has the score of an earlier run on every item of a data set, and scores that vary: runs
-    that are right on all items of an easy one are runs, unless run r is a copy on all others. Runs
-    with names stay, and are counted, unless all of a model's are alike on all data sets.
-
-    Returns:
-      The data sets; model -> copies that were left out, and that stay, of each.
+    A copy has the score of an earlier run on every item of a data set, and scores that vary. Runs
+    with names stay, and are counted, unless all of a model's are alike on all data sets. Beside:
+    model -> copies that were left out, and that stay, of each data set.
     """
     models = [{**data.models} for data in data_sets]
     copies: list[dict[str, int]] = [{} for _ in data_sets]

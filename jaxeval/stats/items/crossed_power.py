@@ -1,10 +1,8 @@
 """The power of `differences.difference` over items and runs, of normal scores.
 
-The test estimates its standard error and its degrees of freedom. Of normal scores the mean squares
-that both are made of are independent and chi-squared; the power is the mean, over these, of the
-probability that a normal difference lies beyond the test's own limits. It is taken over a rank-1
-lattice (Korobov) instead of random draws, so that the same call has the same answer.
-Notation: P points of the lattice.
+The mean squares that the test's error and degrees of freedom are made of are independent and
+chi-squared; the power is the mean, over these, of the probability that a normal difference lies
+beyond the test's own limits, taken over a rank-1 lattice (Korobov) of P points.
 """
 
 import functools
@@ -33,9 +31,7 @@ def over_both(
 
     Args:
       items: variance of the mean difference over items, of these runs, with `df_items`.
-      between: of the two models' means over runs, summed; both have half of it.
-      interaction: what items x runs bring to either.
-      runs: of each model, at least 2.
+      between: of the two models' means over runs, summed; interaction: of items x runs of either.
     """
     from scipy import special
 

@@ -29,10 +29,9 @@ def difference(
     clusters: Labels | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
-    """Mean of A less that of B, on the same items; row i is the same item in both.
+    """Mean of A less that of B, on the same items; arguments and errors as of `estimates.mean`.
 
     Items that one of them has no score of are left out and counted. Numbers of runs may differ.
-    Arguments and errors as of `mean`.
     """
     confidence = fraction(confidence, "confidence")
     both = cells.tables([a, b], clusters, ("scores of A", "scores of B"))
@@ -76,9 +75,8 @@ def gap_of(a: Table, b: Table) -> Gap:
 def with_two_items(gaps: np.ndarray, parts: Parts) -> tuple[np.ndarray, Parts]:
     """[...] mean difference of items [..., I] with two more, on which each model wins one.
 
-    Bonett & Price (2012), who have one run: without them the interval of models that agree on all
-    items but a few is too short, and has width 0 where they agree on all. Of several runs the two
-    differ by as much as the models do where they differ: sum d^2 / sum |d|.
+    Bonett & Price (2012): without them the interval of models that agree on nearly all items is
+    too short. Of several runs the two differ by sum d^2 / sum |d|.
     """
     items, value = gaps.shape[-1], gaps.mean(-1)
     size, squares = np.abs(gaps).sum(-1), np.sum(gaps**2, -1)
@@ -125,8 +123,7 @@ def of_tasks(
 ) -> Estimate:
     """Mean over tasks of the difference A - B.
 
-    The variance of runs is that of a model's means over tasks where runs are shared, and each
-    task's own where not.
+    The variance of runs is that of a model's means over tasks where runs are shared.
     """
     sizes = _together([estimates.sizes_of(both) for both in each])
     gaps = [gap_of(*both) for both in each]
@@ -148,8 +145,7 @@ def of_sample_of_tasks(
 ) -> Estimate:
     """The same mean, with tasks as a sample of such tasks: their differences are what spreads.
 
-    The tasks' means by run stand for items in `difference`. Runs that are not shared are in the
-    spread between tasks.
+    The tasks' means by run stand for items in `difference`; runs not shared are in the spread.
     """
     by_run = shared_runs and "runs" in over
     levels = [
@@ -176,8 +172,7 @@ def mean_of_tasks(
 ) -> Estimate:
     """The mean over tasks of a model's scores, on these very tasks.
 
-    Of right and wrong answers the interval is that of a stratified sample (Korn & Graubard 1998):
-    Jeffreys' with as many answers as the mean's variance is worth.
+    Of right and wrong answers the interval is that of a stratified sample (Korn & Graubard 1998).
     """
     sizes = [estimates.sizes_of([table]) for table in each]
     levels = _levels([(table,) for table in each]) if shared_runs and "runs" in over else None

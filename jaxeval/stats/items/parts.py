@@ -75,8 +75,7 @@ def run_part(cells: np.ndarray, groups: Groups, inflation: float = 1.0) -> RunPa
 def total(parts: Parts, over: tuple[str, ...]) -> Part:
     """The variance of the mean over the factors named, with Satterthwaite's degrees of freedom.
 
-    Over both the interaction is in the items' part and in that of runs, and is subtracted once; a
-    part that is smaller than the interaction is estimated as 0, as in `crossed.mean_variance`.
+    Over both the interaction is in the items' part and in that of runs, and is subtracted once.
     """
     if over == ("items",):
         return parts.items
@@ -111,8 +110,7 @@ def _df(means: np.ndarray, groups: Groups) -> np.ndarray:
     """Bell & McCaffrey's degrees of freedom of a mean, [...].
 
     tr(B)^2 / tr(B^2), B the covariance of the sums of clusters, scaled, under equal correlation of
-    the items of a cluster (Imbens & Kolesar 2016). B is diagonal plus U S U' of rank 2, so that
-    no C x C matrix is made. C - 1 of clusters of equal size.
+    the items of a cluster (Imbens & Kolesar 2016): diagonal plus U S U' of rank 2.
     """
     sizes, count = groups.sizes.astype(np.float64), means.shape[-1]
     if np.ptp(sizes) == 0:

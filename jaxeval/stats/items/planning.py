@@ -1,14 +1,12 @@
 """How many items, samples or runs show a difference, and which of them is cheapest.
 
-The variance of the difference of two models that answer the same I items, each with R runs and K
-samples of every answer, is
+The variance of the difference of two models with I items, R runs and K samples each is
 
     v_items / I + v_runs / R + v_items_x_runs / (I R) + v_samples / (I R K)
 
-where one run each is taken as fixed: without v_runs, and other runs are not spoken of. The power
-is that of the test, which estimates this variance: of one run the noncentral t distribution with
-one degree of freedom less than items (clusters), of several `crossed_power`. Miller's equation
-(2024, section 5), which takes the variance as known, has one or two items less.
+of one run without v_runs: other runs are not spoken of. The power is that of the test, which
+estimates this variance: the noncentral t distribution, of several runs `_over_both`. Miller's
+equation (2024, section 5), which takes it as known, has one or two items less.
 """
 
 import dataclasses
@@ -75,12 +73,7 @@ def power(difference: float, of: Spread, size: Size, *, alpha: float = 0.05) -> 
 
 
 def expected_power(pilot: Pilot, difference: float, size: Size, *, alpha: float = 0.05) -> float:
-    """The power of a design, averaged over what the pilot leaves open ("assurance").
-
-    A design whose power is .8 at the estimates has less on average: power falls faster where
-    variances are larger than estimated than it rises where they are smaller. Of one run each it is
-    what such designs reach; of several it is up to .08 less.
-    """
+    """The power of a design, averaged over what the pilot leaves open ("assurance")."""
     each = [1.0 if of is None else power(difference, of, size, alpha=alpha) for of in pilot.draws]
     return float(np.mean(each))
 
@@ -93,15 +86,7 @@ def plan(
     power: float = 0.8,
     alpha: float = 0.05,
 ) -> Plan:
-    """What to buy after a pilot: of items, samples and runs alone, and of all together.
-
-    Args:
-      difference: that is to be shown, in the unit of the scores.
-      now: what is there already.
-
-    Raises:
-      DataError: a difference of 0.
-    """
+    """What to buy after a pilot (`now`): of items, samples and runs alone, and of all together."""
     if difference == 0 or not math.isfinite(difference):
         raise DataError(f"difference: expected a number other than 0, found {difference:g}")
     levels = fraction(power, "power"), fraction(alpha, "alpha")

@@ -40,11 +40,7 @@ _Tables = Mapping[str, Mapping[str, Table]]  # data set -> model -> its scores
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ItemStudy:
-    """Everything that is said of models on the items of data sets.
-
-    `overall`: of means over data sets, a family of their own; none of a single data set, and where
-    several have other metrics or scales, which `notes` says.
-    """
+    """Everything that is said of models on the items of data sets."""
 
     source: str
     models: tuple[str, ...]
@@ -77,10 +73,7 @@ def study(
 ) -> ItemStudy:
     """Compares all pairs of models, data set by data set and over all of them.
 
-    Raises:
-      ConfigError: a margin of points where scores are fractions.
-      DataError: one model; `over` runs where a model has one; clusters or items too few; no item
-        that all models have.
+    Raises DataError: one model; `over` runs where a model has one; no item that all models have.
     """
     rules = rules or Rules()
     if len(scores.models) < 2:
