@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from jaxeval.errors import argument
+from jaxeval.runs.imported import listed
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import describe
 from jaxeval.stats.datasets import Across
@@ -39,6 +40,7 @@ def of_study(
             for model, of in cell.items()
             if len(of.scores) > 1 and not varies(of.scores)
         )
+        yield from _shortened(_uneven(samples))
     yield from _of_unit(scores, samples)
     yield from of_details(samples, pairs, together)
     yield from _shortened(_unpaired(pairs, by_pairs=True))
@@ -87,6 +89,15 @@ def _of_unit(scores: Scores, samples: Samples) -> Iterator[str]:
 
 def _on(data_set: str | None) -> str:
     return f" on {data_set}" if data_set else ""
+
+
+def _uneven(samples: Samples) -> Iterator[str]:
+    """Models with more scores on one data set than on another, as where a run has crashed."""
+    for model in dict.fromkeys(m for cell in samples.by_data_set.values() for m in cell):
+        counts = {d: len(c[model].scores) for d, c in samples.by_data_set.items() if model in c}
+        if len(set(counts.values())) > 1:
+            named = listed([f"{count} on {d}" for d, count in counts.items()], _MOST_ALIKE)
+            yield f"{samples.unit}s of {model}: {named}; every data set weighs the same"
 
 
 def _few(pairs: Sequence[Pair], rules: Rules) -> Iterator[str]:
