@@ -7,14 +7,14 @@ import pytest
 from scipy import stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats import crossed, designs
-from jaxeval.stats.designs import TrainingDesign, Variances
+from jaxeval.stats import crossed, nested
+from jaxeval.stats.nested import TrainingDesign, Variances
 
 OF = Variances(split=4.0, seed=1.0, rest=2.0)
 
 
 def _by_kind(of: Variances, width: float, **costs: float) -> dict[str, TrainingDesign]:
-    return {design.kind: design for design in designs.cheapest(of, width, **costs)}
+    return {design.kind: design for design in nested.cheapest(of, width, **costs)}
 
 
 def _half_width(kind: str, splits: int, each: int, of: Variances) -> float:
@@ -71,10 +71,10 @@ def test_the_plan_of_a_study() -> None:
     study = crossed.components(
         draw.normal(size=(5, 1, 1)) + draw.normal(size=(5, 4, 1)) + draw.normal(size=(5, 4, 3))
     )
-    variances = designs.variances(study)
+    variances = nested.variances(study)
     assert sum(variances) == pytest.approx(study.total.sd**2)
-    plan = designs.plan(study, 0.5, split_cost=1.0)
-    assert list(plan.designs) == designs.cheapest(variances, 0.5, split_cost=1.0)
+    plan = nested.plan(study, 0.5, split_cost=1.0)
+    assert list(plan.designs) == nested.cheapest(variances, 0.5, split_cost=1.0)
     assert plan.cautious_runs is not None
     sd = study.total.sd_interval.high
     widths = [
@@ -88,4 +88,4 @@ def test_the_plan_of_a_study() -> None:
 def test_impossible_wishes_are_refused(width: float, cost: float) -> None:
     """Dies if a precision of 0 is planned for."""
     with pytest.raises(DataError, match="half-width above 0"):
-        designs.cheapest(OF, width, split_cost=cost)
+        nested.cheapest(OF, width, split_cost=cost)

@@ -15,7 +15,7 @@ from jaxeval.report.comparison import (
     words,
 )
 from jaxeval.report.document import Block, Document, Heading
-from jaxeval.stats import failures, study_warnings
+from jaxeval.stats import samples, study_warnings
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.study import RunStudy
 
@@ -25,7 +25,7 @@ _MOST_TOLD = 12  # models of a table of pairs told apart
 def of_runs(study: RunStudy) -> Document:
     """Of scores of whole runs."""
     known, large = study.scores, study.across is not None and len(study.pairs) > 6
-    lost = failures.rows_of(known)
+    lost = samples.rows_of(known)
     others = [of for of in known.unusable if of.row not in lost]
     of_details = {*study_warnings.of_details(study.samples, study.pairs, study.across)}
     notes = [text.unusable(others, known.missing)] if others else []

@@ -6,7 +6,7 @@ from jaxeval.report import text
 from jaxeval.report.comparison.words import on
 from jaxeval.runs.checks import is_failed
 from jaxeval.runs.scores import Scores
-from jaxeval.stats.failures import Failures, FailureTest
+from jaxeval.stats.samples import Failures, FailureTest
 
 _MOST_NAMED = 5  # pairs in a sentence
 

@@ -13,10 +13,8 @@ import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.stats.items import cells, estimates, proportions
-from jaxeval.stats.items import parts as parts_of
-from jaxeval.stats.items.cells import Labels, Scores, Table
+from jaxeval.stats.items.cells import Labels, Part, Parts, RunPart, Scores, Table
 from jaxeval.stats.items.estimates import FACTORS, Estimate, Sizes
-from jaxeval.stats.items.parts import Part, Parts, RunPart
 from jaxeval.stats.results import fraction, no_interval
 from jaxeval.stats.rules import Factor
 
@@ -60,8 +58,8 @@ def gap_of(a: Table, b: Table) -> Gap:
     """The difference of two models on one task."""
     runs = (*a.parts.runs, *b.parts.runs) if min(a.runs, b.runs) > 1 else ()
     gaps, correlation = a.means - b.means, None
-    parts, value = Parts(parts_of.items_part(gaps, a.groups), runs), float(gaps.mean())
-    unpaired = Parts(parts_of.added([a.parts.items, b.parts.items]), runs)
+    parts, value = Parts(cells.items_part(gaps, a.groups), runs), float(gaps.mean())
+    unpaired = Parts(cells.added([a.parts.items, b.parts.items]), runs)
     if np.ptp(a.means) and np.ptp(b.means):
         correlation = float(np.corrcoef(a.means, b.means)[0, 1])
     binary, middle, tested = a.binary and b.binary, value, parts
@@ -93,10 +91,10 @@ def of_gap(
     """A difference with its error over the factors named."""
     from scipy import special
 
-    part, unpaired = (parts_of.total(parts, over) for parts in (gap.parts, gap.unpaired))
+    part, unpaired = (cells.total(parts, over) for parts in (gap.parts, gap.unpaired))
     with_two, lines = gap.binary and "items" in over, estimates.warnings_of(sizes, over, clustered)
     middle = gap.middle if with_two else gap.value
-    tested = parts_of.total(gap.tested, over) if with_two else part
+    tested = cells.total(gap.tested, over) if with_two else part
     interval, p_value = no_interval(confidence, "the differences do not vary"), math.nan
     if (error := np.sqrt(tested.variance)) <= estimates.ROUNDING * gap.largest:
         lines.append(
@@ -183,7 +181,7 @@ def mean_of_tasks(
             estimates.with_quarter(share, table.parts, size.items)
             for share, table, size in zip(shares, each, sizes, strict=True)
         ]
-        part = parts_of.total(_mean_parts(wider, levels), over)
+        part = cells.total(_mean_parts(wider, levels), over)
         units = len(sizes) ** 2 / sum(1 / size.clusters for size in sizes)  # of a mean of means
         share = np.asarray(value)
         n = proportions.effective(share, part.variance, part.df, units, np.inf, confidence)
@@ -209,7 +207,7 @@ def _mean_parts(of: Sequence[Parts], levels: Sequence[np.ndarray] | None) -> Par
     share = 1 / len(of) ** 2
 
     def added(parts: Sequence[Part]) -> Part:
-        return parts_of.added([Part(share * part.variance, part.df) for part in parts])
+        return cells.added([Part(share * part.variance, part.df) for part in parts])
 
     items = added([parts.items for parts in of])
     if levels is None:

@@ -15,9 +15,7 @@ import numpy as np
 from jaxeval.errors import DataError
 from jaxeval.stats import crossed
 from jaxeval.stats.items import cells, proportions
-from jaxeval.stats.items import parts as parts_of
-from jaxeval.stats.items.cells import Labels, Scores, Table
-from jaxeval.stats.items.parts import Part, Parts
+from jaxeval.stats.items.cells import Labels, Part, Parts, Scores, Table
 from jaxeval.stats.results import Interval, Wrong, fraction, no_interval
 from jaxeval.stats.rules import Factor
 
@@ -199,7 +197,7 @@ def of_level(
     clustered: bool,
 ) -> Estimate:
     """A mean with the parts of its variance, the largest score, and Jeffreys' limits if binary."""
-    part, lines = parts_of.total(parts, over), warnings_of(sizes, over, clustered)
+    part, lines = cells.total(parts, over), warnings_of(sizes, over, clustered)
     se, df = float(np.sqrt(part.variance)), float(part.df)
     if limits is not None:
         interval = Interval(float(limits[0]), float(limits[1]), confidence, JEFFREYS)
@@ -235,7 +233,7 @@ def binary_limits(
         parts = with_quarter(share, parts, sizes.items)
     else:
         units, most = answers, np.inf  # answers to fixed items spread less than a coin's
-    part = parts_of.total(parts, over)
+    part = cells.total(parts, over)
     n = proportions.effective(value, part.variance, part.df, units, most, confidence)
     return proportions.limits(value, n, confidence)
 

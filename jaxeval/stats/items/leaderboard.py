@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxeval.runs.scores import DataSetScores
 from jaxeval.stats import multiple
-from jaxeval.stats.items import differences, task_means
+from jaxeval.stats.items import completeness, differences
 from jaxeval.stats.items.cells import Table
 from jaxeval.stats.items.estimates import FACTORS, Estimate
 from jaxeval.stats.pairs import Pair
@@ -76,7 +76,7 @@ def of(
         runs = min(table.runs for table in each)
         factors = tuple(f for f in FACTORS if f in over and (f == "items" or runs > 1))
         how = factors or ("items",), shared_runs, rules.confidence, clustered
-        means[model] = differences.mean_of_tasks(each, *how, task_means.from_0_to_1(tasks))
+        means[model] = differences.mean_of_tasks(each, *how, completeness.from_0_to_1(tasks))
     return _board(tasks, tables, means, overall, rules, len(overall)), tuple(boards)
 
 

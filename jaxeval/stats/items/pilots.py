@@ -15,7 +15,6 @@ from jaxeval.errors import DataError
 from jaxeval.stats import crossed
 from jaxeval.stats.crossed import Combination, MeanSquare, Term
 from jaxeval.stats.items import cells
-from jaxeval.stats.items import parts as parts_of
 from jaxeval.stats.items.cells import Labels, Scores, Table
 from jaxeval.stats.results import fraction
 
@@ -146,7 +145,7 @@ def _by_items(squares: np.ndarray, divisor: int, centred: int | None = None) -> 
 
 def _estimated(tables: Sequence[Table], squares: Sequence[_Squares], gaps: np.ndarray) -> Spread:
     items, groups = len(gaps), tables[0].groups
-    variance = items * float(parts_of.items_part(gaps, groups).variance)
+    variance = items * float(cells.items_part(gaps, groups).variance)
     runs = crossing = samples = rest = 0.0
     for of in squares:
         if of.run is not None and of.interaction is not None:

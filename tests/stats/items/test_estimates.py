@@ -7,7 +7,6 @@ from scipy import linalg, stats
 from jaxeval.errors import DataError
 from jaxeval.stats import crossed
 from jaxeval.stats.items import cells, differences, estimates
-from jaxeval.stats.items import parts as parts_of
 
 SCORES, PASSAGES = [1, 1, 0, 0, 1, 0], list("aabbcc")
 BOTH = ("items", "runs")
@@ -40,7 +39,7 @@ def test_unequal_clusters_are_bell_and_mccaffreys() -> None:
         columns.append(weights)
         variance += float(weights @ scores) ** 2
     (table,) = cells.tables([scores], clusters)
-    rho = float(parts_of._intraclass(scores, table.groups))
+    rho = float(cells._intraclass(scores, table.groups))
     working = np.where(clusters[:, None] == clusters, rho, 0.0) + (1 - rho) * np.eye(count)
     b = np.array(columns) @ working @ np.array(columns).T
     estimate = estimates.mean(scores, clusters=clusters)
@@ -189,11 +188,11 @@ def test_intervals_hold_what_they_say() -> None:
     item, run = generator.normal(size=(count, 40, 1)), 0.4 * generator.normal(size=(count, 1, 5))
     scores = item + run + generator.normal(size=(count, 40, 5))
     groups = cells.tables([scores[0]])[0].groups
-    of_runs = parts_of.run_part(scores, groups)
-    parts = parts_of.Parts(parts_of.items_part(scores.mean(-1), groups), (of_runs,))
+    of_runs = cells.run_part(scores, groups)
+    parts = cells.Parts(cells.items_part(scores.mean(-1), groups), (of_runs,))
     truths = {("items",): run.mean((1, 2)), ("runs",): item.mean((1, 2)), BOTH: 0.0}
     for over, truth in truths.items():
-        part = parts_of.total(parts, over)
+        part = cells.total(parts, over)
         half = np.sqrt(part.variance) * crossed.t_quantile(part.df, 0.95)
         missed = np.abs(scores.mean((1, 2)) - truth) > half
         assert np.mean(missed) == pytest.approx(0.05, abs=0.02)

@@ -7,9 +7,8 @@ import pytest
 from scipy import stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats.items import crossed_power, differences, pilots, planning
-from jaxeval.stats.items import parts as parts_of
-from jaxeval.stats.items.parts import Part, Parts, RunPart
+from jaxeval.stats.items import cells, differences, pilots, planning
+from jaxeval.stats.items.cells import Part, Parts, RunPart
 
 SPREAD = pilots.Spread(0.1, 0.0004, 0.05, 0.2)
 
@@ -97,12 +96,12 @@ def test_the_lattice_is_fine_enough() -> None:
         for _ in range(2)
     )
     parts = Parts(Part(base * draw(df_items), np.asarray(df_items)), of_models)
-    part = parts_of.total(parts, ("items", "runs"))
+    part = cells.total(parts, ("items", "runs"))
     true, critical = base + between - crossed, stats.t.isf(0.025, part.df)
     for difference in (0.0, 2.0, 4.0):
         normal = difference + np.sqrt(true) * generator.normal(size=100_000)
         expected = np.mean(np.abs(normal) > critical * np.sqrt(part.variance))
-        power = crossed_power.over_both(difference, base, between, crossed, df_items, runs, 0.05)
+        power = planning.over_both(difference, base, between, crossed, df_items, runs, 0.05)
         assert power == pytest.approx(expected, abs=0.004)
 
 
