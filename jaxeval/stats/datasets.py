@@ -21,6 +21,7 @@ from jaxeval.stats.results import (
     Interval,
     Sample,
     as_many,
+    no_interval,
     percentile_interval,
     percentiles,
     sample,
@@ -30,8 +31,8 @@ from jaxeval.stats.samples import Samples
 
 Strata = Sequence[Sample]
 _AT_ONCE = 5_000_000  # scores that are drawn at a time
-_MOST_DRAWN = 20_000_000  # scores of all resamples of a model
-_MOST_RESAMPLES, _FEWEST_RESAMPLES = 2000, 100  # of aggregates, each of which sums up all runs
+_MOST_DRAWN, _MOST_RUNS = 10_000_000, 100_000  # of all resamples of a model; of all models
+_MOST_RESAMPLES = 2000  # of aggregates, each of which sums up all runs
 _SCALES = 10.0  # data sets whose typical scores differ by more are on different scales
 
 
@@ -130,7 +131,7 @@ def aggregates(
     by_model = {m: _strata(strata, f"scores of {m}") for m, strata in runs.items()}
     as_many(by_model, "data sets")
     every = np.concatenate([values for strata in by_model.values() for values in strata])
-    most = max(_FEWEST_RESAMPLES, _MOST_DRAWN * len(by_model) // len(every))
+    most = _MOST_DRAWN * len(by_model) // len(every) if len(every) <= _MOST_RUNS else 0
     how = rules.confidence, min(rules.resamples, _MOST_RESAMPLES, most), rules.seed
     fractions = higher_is_better and every.min() >= 0 and every.max() <= 1
     gaps = {}
@@ -192,7 +193,9 @@ def bootstrap(
         places = [generator.integers(len(of), size=(rows, _drawn(len(of)))) for of in strata]
         drawn.append(aggregate([of[k] for of, k in zip(strata, places, strict=True)]))
     method = f"stratified percentile bootstrap, {resamples} resamples, seed {seed}"
-    interval = percentile_interval(np.concatenate(drawn), confidence, method)
+    interval = no_interval(confidence, "more runs than are resampled")
+    if drawn:
+        interval = percentile_interval(np.concatenate(drawn), confidence, method)
     name = aggregate.__name__.replace("_", " ")
     return Effect(name, float(aggregate(strata)), interval, tuple(map(len, strata)))
 
@@ -234,9 +237,10 @@ def _profile(
             weights = generator.multinomial(count, even, size=rows) / count
             shares.append(_above(of, taus, weights))
         drawn.append(np.mean(shares, axis=0))
-    low, high = percentiles(np.concatenate(drawn), confidence)
-    whole = [_above(of, taus, np.full((1, len(of)), 1 / len(of)))[0] for of in strata]
-    return np.mean(whole, axis=0), low, high
+    each = [_above(of, taus, np.full((1, len(of)), 1 / len(of)))[0] for of in strata]
+    share = np.mean(each, axis=0)
+    low, high = percentiles(np.concatenate(drawn), confidence) if drawn else (share, share)
+    return share, low, high
 
 
 def _above(values: np.ndarray, thresholds: np.ndarray, weights: np.ndarray) -> np.ndarray:

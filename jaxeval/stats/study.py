@@ -33,7 +33,7 @@ from jaxeval.stats.samples import Copies, Failures, Samples, Unit
 from jaxeval.stats.single_models import SingleModels
 
 _SHARE_OF_TESTS = 0.2  # of the time; effects and plans take the rest
-_MOST_RESAMPLED = 10_000  # scores of all pairs for which resampling pays: about a minute
+_MOST_RESAMPLED = 5_000  # scores of all pairs for which resampling pays: some ten seconds
 _Progress = Callable[[float], None]
 
 
