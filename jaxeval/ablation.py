@@ -92,10 +92,7 @@ def ablation(
         if (same := first.setdefault(entry.record.id, title)) != title:
             raise ConfigError(f"{variants}: {title!r} is the same as {same!r}")
     programs = cohorts.by_program(entries)
-    with observe.interruptible():
-        rows = observe.train_cohorts(
-            programs, Path(out), again=again, session=session, quiet=quiet
-        )
+    rows = observe.train_cohorts(programs, Path(out), again=again, session=session, quiet=quiet)
     by_key = {(row.experiment, row.seed): row for row in rows}
     records = []
     for entry in entries:

@@ -30,12 +30,9 @@ def _escaped(character: re.Match[str]) -> str:
 
 
 def argument(name: str, value: object = None) -> str:
-    """An argument in a message, as who called has it: `--n-best 5`, or `n_best=5` of Python.
+    """An argument in a message, as the caller has it: `--n-best 5`, or `n_best=5` of Python.
 
-    Args:
-      name: the flag's, with underscores.
-      value: what it was or could be; True or False of a switch; {role: name} of
-        `--role ROLE=NAME`, which may be repeated; None: the argument alone.
+    `value`: what it was or could be; {role: name} of `--role ROLE=NAME`; None: the name alone.
     """
     names = _OF_PYTHON.get()
     if names is not None:
@@ -55,11 +52,9 @@ def changes() -> str:
 
 @contextlib.contextmanager
 def in_python(**names: str) -> Iterator[None]:
-    """Decorates a function of Python: messages name its arguments as `name=value`, not as flags.
+    """Within, messages name arguments as `name=value`, not as flags.
 
-    Args:
-      names: of arguments that are called otherwise than flags; {} is where a value goes:
-        column="columns{}".
+    `names`: of arguments that are called otherwise than flags, with {} for a value.
     """
     before = _OF_PYTHON.set(names)
     try:
@@ -76,11 +71,6 @@ def called_from_shell() -> Iterator[None]:
         yield
     finally:
         _SHELL.reset(token)
-
-
-def from_shell() -> bool:
-    """Whether a command line has called."""
-    return _SHELL.get()
 
 
 def called_from_python() -> contextlib.AbstractContextManager[None]:
@@ -115,9 +105,6 @@ def parsing(
     then: str = "",
 ) -> Iterator[None]:
     """Makes whatever a parser raises of damaged input one error for the user.
-
-    Which exceptions these are nobody knows: numpy's reader of .npy raises those of Python's
-    tokenizer, deep nesting a RecursionError, long numbers a ValueError.
 
     Args:
       what: was expected, or found: "not valid TOML".

@@ -88,8 +88,7 @@ def neighbourhood(
     first = entries[0].record
     metrics.refuse_points("within", within or 0.0, first.unit)
     programs = cohorts.by_program(entries)
-    with observe.interruptible():
-        rows = observe.train_cohorts(programs, Path(out), session=session, quiet=quiet)
+    rows = observe.train_cohorts(programs, Path(out), session=session, quiet=quiet)
     return Neighbourhood(
         metric=first.metric,
         part=part,

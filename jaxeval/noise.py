@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jaxeval.config.reading import Source
     from jaxeval.report.noise import Noise, Study
     from jaxeval.runs.records import MemberRow
+    from jaxeval.runs.scores import Scores
     from jaxeval.stats import nested
 
 _PARTS = ("dev", "test")
@@ -93,8 +94,7 @@ def noise(
     first = entries[0].record
     metrics.refuse_points("precision", precision or 0.0, first.unit)
     programs = cohorts.by_program(entries)
-    with observe.interruptible():
-        rows = observe.train_cohorts(programs, Path(out), session=session, quiet=quiet)
+    rows = observe.train_cohorts(programs, Path(out), session=session, quiet=quiet)
     if not crossed:
         return Noise(first.metric, first.unit, _of_repeats(rows, numbers))
     parts = {}
@@ -154,17 +154,51 @@ def noise_table(
         raise ConfigError(f"{asked}: expected another model in {argument('model')} beside it")
     from jaxeval import sources
     from jaxeval.report.noise import Noise
-    from jaxeval.runs import cells, metrics
+    from jaxeval.runs import metrics
     from jaxeval.stats import nested
 
     layout = sources.layout(column, score, metric, missing)
     named = [name for name in (model, minus) if name is not None]
     scores, _ = sources.scores([source, *named], layout)
     metrics.refuse_points("precision", precision or 0.0, scores.stored_unit)
-    table = nested.balanced(*cells.cells(scores, model, minus))
+    table = nested.balanced(*_cells(scores, model, minus))
     parts = {"score": _studied(table, precision)}
     metric = f"{scores.metric or 'score'} of {' - '.join(named or scores.models[:1])}"
     return Noise(metric, scores.stored_unit, parts, scores.warnings)
+
+
+def _cells(
+    scores: "Scores", model: str | None = None, minus: str | None = None
+) -> tuple[list[str], list[str], list[float | None]]:
+    """The scores of a model by split and seed, or of one minus another; None: one is missing.
+
+    Raises:
+      DataError: no such model, several data sets, or no columns split and seed.
+    """
+    for axis in ("split", "seed"):
+        if axis not in scores.labels:
+            named = f"name it with --column {axis}=NAME, every seed on every split"
+            raise DataError(f"no column {axis}; {named}", scores.source)
+    if len(scores.data_sets) > 1:
+        said = f"{len(scores.data_sets)} data sets; {argument('column', {'dataset': 'NAME'})}"
+        raise DataError(f"{said}: expected one", scores.source)
+    if model is None and len(scores.models) > 1:
+        listed = ", ".join(scores.models)
+        raise DataError(f"expected --model with one of {listed}", scores.source)
+
+    def by_cell(name: str) -> dict[tuple[str, str], float]:
+        of = scores.data_sets[0].models[name]
+        cells = zip(*(of.labels[axis][of.finished] for axis in ("split", "seed")), strict=True)
+        return dict(zip(cells, of.scores[0, of.finished, 0].tolist(), strict=True))
+
+    found: dict[tuple[str, str], float | None] = {**by_cell(model or scores.models[0])}
+    if minus is not None:
+        first, other = {**found}, by_cell(minus)
+        for cell in dict.fromkeys([*first, *other]):
+            a, b = first.get(cell), other.get(cell)
+            found[cell] = None if a is None or b is None else a - b
+    splits, seeds = ([cell[axis] for cell in found] for axis in (0, 1))
+    return splits, seeds, [*found.values()]
 
 
 def _studied(table: "nested.Balanced", precision: float | None) -> "Study":

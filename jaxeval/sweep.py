@@ -21,16 +21,11 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class SweepPlan(Result):
-    """What a sweep would train.
+    """What a sweep would train."""
 
-    Attributes:
-      runs: drawn values of each.
-      warnings: of what is probably a mistake in the data.
-    """
-
-    runs: Sequence[Mapping[str, Json]]
+    runs: Sequence[Mapping[str, Json]]  # drawn values of each
     cohorts: "Sequence[Estimate]"
-    warnings: Sequence[str]
+    warnings: Sequence[str]  # of what is probably a mistake in the data
 
     def document(self) -> Document:
         """A row a cohort, and the estimate of the whole."""
@@ -112,8 +107,7 @@ def sweep(
             observe.say_findings(findings.remarks, findings.warnings)
         values = [dict(entry.trial.values) for entry in drawn.entries]
         return SweepPlan(values, estimates, findings.warnings)
-    with observe.interruptible():
-        rows = observe.sweep(drawn, store, most_programs=programs, again=again, quiet=quiet)
+    rows = observe.sweep(drawn, store, most_programs=programs, again=again, quiet=quiet)
     lost = " --missing zero" if any(row.dev is None for row in rows) else ""
     return results.trained(
         rows, store or out, f"next: python -m jaxeval.sensitivity {store or out}{lost}"

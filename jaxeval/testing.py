@@ -40,16 +40,15 @@ def assert_better(
 
     Args:
       a, b: scores of the same items, [items] or [items, runs], NaN where one is missing; or paths
-        of evaluation logs (docs/evaluation_logs.md).
+        of evaluation logs.
       margin: in the unit of the scores.
-      over: "items", "runs", "items,runs" or a collection of them; None: items and, where there are
-        several, runs.
+      over: "items", "runs", or both; None: items and, where there are several, runs.
       clusters: of arrays, labels of items that belong together; of logs, the key that holds them.
       metric: of logs with several; of arrays, what they hold.
       higher_is_better: None: as the logs or the metric's name say, else so.
       alpha: level of the two-sided test, corrected over the tasks of logs (Holm).
-      missing: "error": fails where more than 5 % of a model's answers on a task failed or have no
-        score, since those may be the hard ones; "drop" leaves them out, "zero" counts them as 0.
+      missing: "error": fails where more than 5 % of a model's answers on a task have no score,
+        since those may be the hard ones; "drop" leaves them out, "zero" counts them as 0.
 
     Raises:
       AssertionError: A is worse, or neither was shown; with the numbers.

@@ -99,8 +99,7 @@ def train(
     trials = proposers.seeds_by_splits(whole, each, numbers)
     if dry_run:
         return _plan(trials)
-    with observe.interruptible():
-        rows = observe.train(trials, Path(out), store, again=again, outputs=outputs, quiet=quiet)
+    rows = observe.train(trials, Path(out), store, again=again, outputs=outputs, quiet=quiet)
     return results.trained(rows, store or out)
 
 

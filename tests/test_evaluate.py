@@ -90,18 +90,6 @@ def test_a_file_needs_models_that_know_only_train(tmp_path: Path) -> None:
             saved.on_file(models, str(tmp_path / "mine"))
 
 
-def test_a_test_part_drawn_from_train_cannot_be_replaced(tmp_path: Path) -> None:
-    """Dies if a folder without a test part is told that its vocabulary is of all parts, or is
-    scored with another vocabulary than it was trained with."""
-    data = tiny_corpora.opinions(tmp_path / "data")
-    (test,) = data.glob("test*")
-    mine = test.rename(tmp_path / f"mine{test.suffix}")
-    prepared = studies.prepare(studies.read(None, tiny_corpora.OPINIONS, str(data)))
-    models = saved.Models(prepared, [Member(1, 0)], ())
-    with pytest.raises(ConfigError, match="what was left of train when that was drawn from it"):
-        saved.on_file(models, str(mine))
-
-
 @pytest.mark.parametrize(
     ("words", "task", "said"),
     [

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from jaxeval import __main__ as verbs
-from jaxeval import cli, files
+from jaxeval import cli
 from jaxeval.config import reading, toml
 from jaxeval.data import semeval, text
 from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsing
@@ -154,14 +154,3 @@ def test_control_characters_in_names(tmp_path: Path, capsys: pytest.CaptureFixtu
     tables.print_table(tables.console(), [_ESCAPE], [[_ESCAPE]])
     assert capsys.readouterr().out.count("\x1b") == 0
     assert figures.printable_lines("a\tb\n\x1b") == "a\tb\n\\x1b"
-
-
-def test_what_killed_processes_left_is_swept(tmp_path: Path) -> None:
-    """Dies if temporary files pile up, or one that another process writes is deleted."""
-    old, new, other = (tmp_path / name for name in (".jaxeval.old", ".jaxeval.new", "jaxeval.old"))
-    for path in (old, new, other):
-        path.write_text("half")
-    for path in (old, other):
-        os.utime(path, (1, 1))
-    files.write_text(tmp_path / "a.txt", "a")
-    assert not old.exists() and new.exists() and other.exists()

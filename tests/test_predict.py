@@ -1,9 +1,7 @@
 """Saved taggers on files of one's own: from the command line and from Python; bad input."""
 
-import io
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,6 @@ import pytest
 import jaxeval
 from jaxeval import runs
 from jaxeval.errors import DataError, JaxevalError, RunError
-from jaxeval.predict import main as predict
 from jaxeval.train import main as train
 from tests import predicting, tiny_corpora
 from tests.predicting import SHORT, Trained
@@ -187,10 +184,3 @@ def test_words_with_a_vector_of_the_file(trained: str, tmp_path: Path) -> None:
 
 def _tag(word: str) -> str:
     return "V" if word in tiny_corpora.VERBS else "N"
-
-
-def test_stdin_is_called_so(tags: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if an error names the copy of stdin, a file that nobody knows."""
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
-    with pytest.raises(DataError, match=r"^stdin: "):
-        predict([str(tags[0]), "--input", "-"])

@@ -76,17 +76,6 @@ def test_help_says_how_it_was_called(
     assert called.startswith("python") or "python -m" not in shown
 
 
-@pytest.mark.parametrize("verb", command.VERBS)
-def test_help_shows_choices_that_can_be_told_apart(verb: str) -> None:
-    """Dies if a choice holds a comma, so that two of them read as four."""
-    parser = _parser(verb)
-    shown = "".join(parser.format_usage().split())
-    for option in parser._actions:
-        if option.choices and any("," in str(choice) for choice in option.choices):
-            assert f"{{{','.join(map(str, option.choices))}}}" not in shown
-            assert all(str(choice) in str(option.help) for choice in option.choices)
-
-
 def test_words_go_to_the_verb(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     """Dies if a verb does not get the words after its name, or its exit status is lost."""
     assert command.main(["configs", "reimers2017/lample"]) == 0

@@ -58,13 +58,8 @@ class Checkpoints:
     def restore(self, like: Tree) -> Snapshot | None:
         """The newest snapshot that can be read, or None if there are none.
 
-        A newer one that cannot be read is named on stderr and removed.
-
-        Args:
-          like: a state of the same program and any number of lanes (leaves or shapes).
-
-        Raises:
-          RunError: none of those that there are can be read, or they are of another model.
+        A newer one that cannot be read is named on stderr and removed. `like`: a state of the same
+        program and any number of lanes. Raises RunError: none can be read, or of another model.
         """
         args = {"state": ocp.args.StandardRestore(), "slots": ocp.args.JsonRestore()}
         shapes = [leaf.shape[1:] for leaf in jax.tree.leaves(like)]

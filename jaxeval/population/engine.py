@@ -105,8 +105,8 @@ def member_steps(who: Member, split: Split) -> schedule.Steps | None:
 def most_steps(members: Sequence[Member], split: Split) -> int:
     """Of an epoch of those members that have their own batch size; any split gives the sizes.
 
-    Rounded up to a power of two, so that later populations find programs; what is more costs
-    nothing, since each member's number of steps is traced.
+    Rounded up to a power of two, so that later populations find programs: it costs nothing, since
+    each member's number of steps is traced.
     """
     each = filter(None, (member_steps(who, split) for who in members))
     most = max((len(steps.bucket) for steps in each), default=0)
@@ -153,12 +153,10 @@ def stack(each: Sequence[Tree]) -> Tree:
 
 def arguments(state: MemberState, lane: Lane, flags: Array) -> dict[str, tuple]:
     """The arguments of each program beside `shared`, by its name."""
-    return {
-        "epoch": (state, lane, flags),
-        "evaluate": (state.params, lane.inputs, lane.dev, flags),
-        "fill": (state, lane, flags),
-        "keep": (state.best, state.params, flags),
-    }
+    all_of = state, lane, flags
+    scored = state.params, lane.inputs, lane.dev, flags
+    kept = state.best, state.params, flags
+    return {"epoch": all_of, "evaluate": scored, "fill": all_of, "keep": kept}
 
 
 def compile_all(
@@ -167,9 +165,7 @@ def compile_all(
     """The engine with its programs compiled for these shapes, in parallel threads.
 
     They are traced one after the other, the longest first, since tracing holds Python's lock.
-
-    Args:
-      tell: is called with each program's name, first with None, then with the seconds it took.
+    `tell` is called with each program's name, first with None, then with the seconds it took.
     """
     flags = lanes.shard(np.zeros(len(jax.tree.leaves(state)[0]), bool), engine.mesh)
     calls = arguments(state, lane, flags)
@@ -196,14 +192,8 @@ def compile_all(
 class Scorer:
     """Members with their parameters, ready to be scored in any way that their task knows."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        members: Sequence[Member],
-        params: Sequence[Tree],
-        devices: Sequence[jax.Device] | None = None,
-    ):
-        self._task, self._mesh = problem.task, lanes.make_mesh(devices)
+    def __init__(self, problem: Problem, members: Sequence[Member], params: Sequence[Tree]):
+        self._task, self._mesh = problem.task, lanes.make_mesh()
         self._width = lanes.round_up(len(members), self._mesh)
         first = problem.split_of(members[0])
         self._engine, longest = build(problem, first, self._mesh), most_steps(members, first)
@@ -219,11 +209,7 @@ class Scorer:
     def scores(
         self, part: Literal["dev", "test"], more: Mapping[str, float] | None = None
     ) -> list[dict[str, float]]:
-        """Scores of each member on a part of the corpus.
-
-        Args:
-          more: hyperparameters of all members; the same names compile nothing anew.
-        """
+        """Scores of each member on a part of the corpus; `more`: hyperparameters of all."""
         stacked = self._stacked([with_hparams(lane, more or {}) for lane in self._lanes])
         flags = lanes.shard(np.arange(self._width) < len(self._lanes), self._mesh)
         each = self._params, stacked.inputs, getattr(stacked, part), flags

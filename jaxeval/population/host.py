@@ -16,11 +16,10 @@ from jaxeval.population.member import Problem
 
 # what has been compiled for a problem: (lanes, steps, names of hparams, devices, mode) -> programs
 Programs = dict[tuple[int, int, tuple[str, ...], Mesh, lanes.Mode], engine.Engine]
-
-
 # what a member counts in each row of a part of its split: names of the counts, and [rows, names]
 # float32; bucket by bucket, as the split lists a bucket's rows
 RowCounts = tuple[tuple[str, ...], np.ndarray]
+_Scores = list[dict[str, float]]  # of each lane; {} where nothing was scored
 
 
 class Report(NamedTuple):
@@ -33,9 +32,6 @@ class Report(NamedTuple):
     seconds: float
     best: Mapping[Member, Tree]  # params of those that ended, if they are to be saved
     rows: Mapping[Member, Mapping[str, RowCounts]]  # of those that ended, by part, if asked for
-
-
-_Scores = list[dict[str, float]]  # of each lane; {} where nothing was scored
 
 
 class Feed(NamedTuple):
@@ -205,7 +201,9 @@ class Population:
         self.waiting += joining
         for lane, stop in enumerate(stops):
             if stop:
-                events[lane] = slots.stopped(self.slots[lane], events[lane], metric)
+                events[lane] = slots.ending(
+                    self.slots[lane], events[lane], "early_stopped", metric
+                )
             if events[lane].decayed:
                 self._decay_rate(lane)
         keep = self.flags([event.keep for event in events])

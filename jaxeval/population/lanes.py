@@ -24,9 +24,8 @@ _AXIS = "member"
 
 def resolve(mode: Literal["auto", "map", "vmap"]) -> Mode:
     """The mode itself; `auto` is `map` on the CPU and `vmap` on accelerators."""
-    if mode == "auto":
-        return "map" if jax.default_backend() == "cpu" else "vmap"
-    return mode
+    auto: Mode = "map" if jax.default_backend() == "cpu" else "vmap"
+    return auto if mode == "auto" else mode
 
 
 def make_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:
@@ -46,11 +45,7 @@ _placed: weakref.WeakValueDictionary[tuple[int, Mesh], jax.Array] = weakref.Weak
 
 
 def replicate(tree: Tree, mesh: Mesh) -> Tree:
-    """Places what all members share on every device.
-
-    Arrays of the host that lie there already, for another program, are not placed again: they
-    must not change.
-    """
+    """Places what all members share on every device, arrays of the host once: they stay as are."""
     everywhere = NamedSharding(mesh, PartitionSpec())
 
     def placed(leaf: Array | np.ndarray) -> jax.Array:
@@ -74,13 +69,9 @@ def shard(tree: Tree, mesh: Mesh) -> Tree:
 def spread(
     function: Callable[..., Tree], mesh: Mesh, mode: Mode, donate: bool = False
 ) -> Callable[..., Tree]:
-    """`function(shared, *each)` of one member -> the same, jitted, of S lanes.
+    """`function(shared, *each)` of one member -> the same, jitted, of S lanes: leaves [S, ...].
 
-    Args:
-      donate: the first of `each` is overwritten.
-
-    Returns:
-      (shared, *each) -> tree; leaves of `each` and of the result are [S, ...].
+    `donate`: the first of `each` is overwritten.
     """
 
     def on_device(shared: Tree, each: tuple) -> Tree:

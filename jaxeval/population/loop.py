@@ -15,7 +15,7 @@ from jaxeval.population.member import Problem
 
 
 class Compilation(NamedTuple):
-    """A program's compilation begins (seconds None), or has taken so many."""
+    """A program is compiled now (seconds None), or has been."""
 
     program: str
     seconds: float | None
@@ -43,16 +43,14 @@ def train(
       members: all different.
       folder: of the checkpoints; resumed from if there are any, removed when all is done.
       record: makes a report's records safe. It is called before the state they belong to is
-        checkpointed, so a killed process at worst repeats epochs and rewrites equal records.
+        checkpointed: a killed process at worst repeats epochs and rewrites equal records.
       count: lanes, rounded up to a multiple of the devices. Under `vmap` the width can change last
-        bits, so a resumed population must have the width it began with, whoever has ended since.
-      devices: default all.
-      resumed: is told, before anything is trained, who goes on from a checkpoint; may raise.
+        bits: a resumed population must have the width it began with.
+      resumed: is called with those who go on from a checkpoint; may raise.
       programs: of populations of the same problem: those that fit are used, new ones are added.
       count_rows: reports hold what members that end count in each row of dev and test.
-      feed: lets others join, and stops members.
-      steps: of an epoch that programs have room for, where members have batch sizes of their own:
-        so that later populations whose batches are smaller find them.
+      steps: of an epoch that programs have room for at least, where members have batch sizes of
+        their own.
     """
     if not members:
         return

@@ -206,10 +206,7 @@ def _counted(
     """What counts of batches add up to, for each bucket with rows.
 
     Batches of a bucket are taken in order, and the task's carry goes from each to the next.
-
-    Args:
-      zero: (shapes of counts, bucket) -> where a bucket begins.
-      add: (what there is, counts of a batch, its number in the bucket) -> with these.
+    `zero`: (shapes of counts, bucket) -> start; `add`: (sums, counts, number of a batch) -> sums.
     """
     task, size = program.task, program.evaluation_batch_size
     key = key_of(inputs.seed, EVALUATE, 0)

@@ -23,13 +23,9 @@ _Scalar = jax.Array | float  # a hyperparameter: traced, or a number by itself
 def make(
     settings: Optimiser, hparams: Hparams, epoch: jax.Array, batch_size: jax.Array | int
 ) -> optax.GradientTransformation:
-    """The member's optimiser in an epoch.
+    """The member's optimiser in an epoch (from 0), with so many rows per update.
 
     The structure of its state depends on the name, and on whether `hparams` hold a warm-up (or 0).
-
-    Args:
-      epoch: [] from 0.
-      batch_size: rows per update, static or [].
     """
     rate, *others = (hparams[name] for name in DEFAULTS[settings.name])
     parts = []
@@ -56,27 +52,19 @@ def learning_rate(settings: Optimiser, rate: jax.Array, epoch: jax.Array) -> jax
 
 
 def warmup_factor(update: jax.Array, warmup_updates: jax.Array) -> jax.Array:
-    """What the rate of an update is multiplied by: min(s / w, sqrt(w / s)); 1 if w is 0.
+    """What the rate of update s is multiplied by: min(s / w, sqrt(w / s)); 1 if w is 0.
 
     Updates s are counted from 1, so that each moves the parameters. Public code counts from 0: its
     first update has rate 0, and all have where w, rounded down, is 0.
-
-    Args:
-      update: s, [].
-      warmup_updates: w, [] updates until the rate is reached.
     """
     factor = jnp.minimum(update / warmup_updates, jnp.sqrt(warmup_updates / update))
     return jnp.where(warmup_updates > 0, factor, 1.0)
 
 
 def weight_decay(l2: jax.Array | float, names: Sequence[str]) -> optax.GradientTransformation:
-    """Adds l2 * weight to gradients.
+    """Adds l2 * weight to gradients, of parameters whose paths hold one of the names, or of all.
 
-    Args:
-      names: parts of the paths of those parameters, such as "logits/kernel"; none: all of them.
-
-    Raises:
-      ConfigError: at the first update, a name that is in no path.
+    Raises ConfigError at the first update: a name that is in no path.
     """
     if not names:
         return optax.add_decayed_weights(l2)

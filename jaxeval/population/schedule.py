@@ -36,12 +36,7 @@ def steps(sizes: Sequence[int], batch_size: int) -> Steps:
 def epoch_order(key: Array, rows: Sequence[Array | np.ndarray], batch_size: int) -> list[Array]:
     """Each bucket's rows in the member's order of this epoch, padded with -1 to whole batches.
 
-    Args:
-      key: of the member and the epoch, consumed.
-      rows: bucket b: [N_b] int32 row numbers.
-
-    Returns:
-      bucket b: [batches * B] int32.
+    `key`: of the member and the epoch, consumed; `rows`: bucket b: [N_b] -> [batches * B] int32.
     """
     shuffled = [jax.random.permutation(jax.random.fold_in(key, b), r) for b, r in enumerate(rows)]
     return [jnp.pad(r, (0, -len(r) % batch_size), constant_values=-1) for r in shuffled]

@@ -54,8 +54,7 @@ class EpochScores(NamedTuple):
 class MemberEnd(NamedTuple):
     """A member's end; dev and test are the metric's values at `best_epoch`.
 
-    That is the epoch of the best dev score, or the last one (`Training.scored_epoch`). Without a
-    best epoch, as dev never left 0, test is that of the last one.
+    Without a best epoch, as dev never left 0, test is that of the last one.
     """
 
     member: Member
@@ -116,15 +115,11 @@ def advance(
         after = dataclasses.replace(after, decays=after.decays + 1, last_decay=epoch)
     ended = _status(after, loss, dev, training, metric)
     event = Event(ended, after.reported_epoch != slot.reported_epoch, False, decayed)
-    return after, event if ended is None else _ending(after, event, ended, metric)
+    return after, event if ended is None else ending(after, event, ended, metric)
 
 
-def stopped(slot: Slot, event: Event, metric: Metric) -> Event:
-    """What follows from an epoch for a slot whose member is stopped by whoever watches it."""
-    return _ending(slot, event, "early_stopped", metric)
-
-
-def _ending(slot: Slot, event: Event, status: Status, metric: Metric) -> Event:
+def ending(slot: Slot, event: Event, status: Status, metric: Metric) -> Event:
+    """What follows from an epoch with which the member of a slot ends."""
     # a member that never learned has no best parameters: its last ones are scored, unless they
     # are those it diverged with
     last_ones = status != "diverged" and _never_learned(slot, metric)
@@ -176,25 +171,21 @@ def _status(
     """How the member ended with an epoch, or None if it goes on."""
     if not (math.isfinite(loss) and (dev is None or math.isfinite(dev))):
         return "diverged"
-    waited = slot.epoch - (slot.best_epoch or 0)
+    waited, stopping = slot.epoch - (slot.best_epoch or 0), training.stopping
     if dev is not None and training.patience and waited >= training.patience:
         return "early_stopped"
     if slot.epoch >= training.epochs:
         return "finished"
-    if dev is None or training.stopping is None:
+    if dev is None or not (stopping and should_stop(slot, training.epochs, stopping, metric)):
         return None
-    hopeless = should_stop(slot, training.epochs, training.stopping, metric)
-    return "early_stopped" if hopeless else None
+    return "early_stopped"
 
 
 def should_stop(slot: Slot, epochs: int, stopping: Stopping, metric: Metric) -> bool:
-    """Whether a member has not improved of late, or too slowly to reach a target.
+    """Whether a member has not improved of late, or too slowly to reach a target in `epochs`.
 
     As in the public code of Melis et al. (2018). Improvement slows down as a rule, so that hardly
     a member ends better than if it goes on as in its last epochs.
-
-    Args:
-      epochs: of the whole training.
     """
     back, rampup = stopping.patience, stopping.rampup_epochs
     if rampup:

@@ -49,9 +49,9 @@ class Job(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """What time is made of."""
+    """What time is made of; devices share a cohort's members."""
 
-    devices: int  # that share a cohort's members
+    devices: int
     rate: float  # floating-point operations per second of one device, in products of many rows
     compile_seconds: float  # of a cohort's programs
     # a device's members wait for one another (`vmap`): each computes as many steps, and rows a
@@ -180,10 +180,6 @@ class _Model:
         total = training / rate(np.array(MICRO_BATCHES)) + beside[:, None]
         return (total / count * math.ceil(count / self.machine.devices)).sum(axis=0)
 
-    def cost(self, group: _Group) -> float:
-        """Seconds in all."""
-        return self.machine.compile_seconds + float(self.seconds(group).min())
-
     def estimate(self, group: _Group, best: int | None = None) -> Estimate:
         """The cohort of a group, its micro-batches the best or of a place in MICRO_BATCHES."""
         seconds = self.seconds(group)
@@ -203,7 +199,8 @@ class _Model:
 
 def _joined(groups: Sequence[_Group], model: _Model, most: int | None) -> list[_Group]:
     """Unions as long as one saves time, or there are more than `most` groups."""
-    alive = {k: (group, model.cost(group)) for k, group in enumerate(groups)}
+    compiling = model.machine.compile_seconds
+    alive = {k: (of, compiling + model.seconds(of).min()) for k, of in enumerate(groups)}
     savings: dict[tuple[int, int], tuple[float, _Group]] = {}
 
     def weigh(first: int, second: int) -> None:
@@ -211,7 +208,8 @@ def _joined(groups: Sequence[_Group], model: _Model, most: int | None) -> list[_
         joined = shape.joined(other)
         if joined is not None:
             union = (*jobs, *more), joined
-            savings[first, second] = cost + added - model.cost(union), union
+            together = compiling + model.seconds(union).min()
+            savings[first, second] = float(cost + added - together), union
 
     for first, second in itertools.combinations(alive, 2):
         weigh(first, second)
@@ -224,7 +222,7 @@ def _joined(groups: Sequence[_Group], model: _Model, most: int | None) -> list[_
         for gone in pair:
             del alive[gone]
         savings = {p: saving for p, saving in savings.items() if not set(p) & set(pair)}
-        alive[fresh] = (union, model.cost(union))
+        alive[fresh] = (union, compiling + model.seconds(union).min())
         for second in [k for k in alive if k != fresh]:
             weigh(second, fresh)
         fresh += 1

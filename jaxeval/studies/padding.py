@@ -61,12 +61,11 @@ def shape_of(own: prepared.Prepared) -> ProgramShape:
 def jobs(each: Iterable[Entry]) -> list[costs.Job]:
     """What the cost model knows of trials."""
     known = []
-    for entry in each:
-        training, split = entry.prepared.config.training, entry.prepared.source.split(0)
+    for own in [entry.prepared for entry in each]:
+        of, split = own.config.training, own.source.split(0)
         dev, test = (sum(map(len, rows)) for rows in (split.dev, split.test))
-        evaluated = -(-training.epochs // training.evaluate_every) * dev + test
-        shape = shape_of(entry.prepared)
-        known.append(costs.Job(shape, training.batch_size, training.epochs, evaluated))
+        evaluated = -(-of.epochs // of.evaluate_every) * dev + test
+        known.append(costs.Job(shape_of(own), of.batch_size, of.epochs, evaluated))
     return known
 
 

@@ -26,6 +26,9 @@ from jaxeval.studies import prepared
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.version import VERSION
 
+_OF_ENDS = ("status", "epochs", "best_epoch", "dev", "test", "message")
+_OF_RECORDS = ("task", "name", "data", "data_hash", "metric", "higher_is_better")
+
 
 class Keeps(NamedTuple):
     """What is to be kept of trials, and where."""
@@ -93,13 +96,8 @@ class Recorder:
         self.ended = {
             self.entries[end.member]: runs.MemberResult(
                 **self._key(end.member),
-                status=end.status,
-                epochs=end.epochs,
-                best_epoch=end.best_epoch,
-                dev=end.dev,
-                test=end.test,
+                **{name: getattr(end, name) for name in _OF_ENDS},
                 wall_seconds=end.seconds,
-                message=end.message,
                 lanes=self._mode + width,
                 **self._versions,
             )
@@ -161,7 +159,7 @@ class Description:
 def path_of(folder: Path, entry: Entry) -> Path:
     """Where a runs folder keeps a trial's best parameters."""
     trial = entry.trial
-    name = f"seed{trial.seed}{_of_split(entry)}"
+    name = f"seed{trial.seed}" + (f"-split{trial.split}" if trial.split else "")
     name += f"-repeat{trial.repeat}" if trial.repeat else ""
     name += f"-{reading.digest(trial.hparams)}" if trial.values else ""
     return folder / "models" / entry.record.id / f"{name}.npz"
@@ -181,19 +179,15 @@ def save(
     for table in tables:
         if not table.is_file():
             parameter_files.save(table, dict(source.tables))
+    of_record: dict[str, Any] = {name: getattr(record, name) for name in _OF_RECORDS}
     description = Description(
-        task=record.task,
-        name=record.name,
+        **of_record,
         config=reading.to_dict(config),
         experiment=record.id,
-        data=record.data,
-        data_hash=record.data_hash,
         seed=member.seed,
         split=member.split,
         hparams=dict(member.hparams),
         vocabulary=vocabulary.name,
-        metric=record.metric,
-        higher_is_better=record.higher_is_better,
         dev=dev,
         jaxeval=VERSION,
     )
@@ -209,10 +203,7 @@ def is_whole(folder: Path, entry: Entry) -> bool:
 def _files(folder: Path, entry: Entry) -> Sequence[Path]:
     """A trial's parameters, description, vocabulary and, where it has them, tables."""
     path = path_of(folder, entry)
-    vocabulary = path.with_name(f"vocabulary{_of_split(entry)}.json")
+    split = f"-split{entry.trial.split}" if entry.trial.split else ""
+    vocabulary = path.with_name(f"vocabulary{split}.json")
     tables = [path.with_name("tables.npz")] if entry.prepared.source.tables else []
     return [path, path.with_suffix(".json"), vocabulary, *tables]
-
-
-def _of_split(entry: Entry) -> str:
-    return f"-split{entry.trial.split}" if entry.trial.split else ""

@@ -10,6 +10,7 @@ from jaxeval import files, runs
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError, argument
 from jaxeval.population import host, loop, slots
+from jaxeval.runs import records
 from jaxeval.studies import cohorts, events, memory, prepared, recording
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.prepared import Trial
@@ -51,10 +52,7 @@ def run(
     outputs: bool = False,
     lanes: int | None = None,
 ) -> Generator[events.Event, None, None]:
-    """Trains those of the trials that have not ended yet, as `run_cohorts`.
-
-    Raises ConfigError or DataError before training where a config is wrong or data unusable.
-    """
+    """Trains those of the trials that have not ended yet; arguments as of `run_cohorts`."""
     session = session or Session()
     planned = cohorts.by_program(cohorts.entries(trials, session.loader))
     yield from run_cohorts(
@@ -180,11 +178,8 @@ def _feed(feed: Feed, cohort: Cohort, recorder: recording.Recorder) -> host.Feed
 
 
 def rows(store: runs.Store, trained: Iterable[Entry]) -> list[runs.MemberRow]:
-    """What is recorded of entries, in their order; of trials that have not ended, nothing."""
-    known = {
-        (row.experiment, row.seed, row.split, row.repeat, row.hparams): row
-        for row in store.members()
-    }
+    """What is recorded of entries that have ended, in their order."""
+    known = {records.key(row): row for row in store.members()}
     keys = dict.fromkeys(entry.key for entry in trained)
     return [known[key] for key in keys if key in known]
 
@@ -205,10 +200,7 @@ def refuse_impossible(
 def _refuse_lost_epochs(
     store: runs.Store, cohort: Cohort, restored: Sequence[slots.Slot], checkpoints: Path
 ) -> None:
-    """Raises RunError where the database lacks epochs that a checkpoint has behind it.
-
-    Records are written before checkpoints are: the database has been emptied or is another one.
-    """
+    """Raises RunError where the database lacks epochs of a checkpoint: it is another one."""
     recorded = {record.id: store.epochs(record.id) for record in cohort.records}
     entries = dict(zip(cohort.members, cohort.entries, strict=True))
     for slot in restored:

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -40,15 +40,12 @@ class ModelFile(NamedTuple):
     about: recording.Description
 
     @property
-    def identity(self) -> Identity:
-        """Of its member."""
-        return self.about.experiment, self.about.split, self.about.seed
-
-    @property
-    def rank(self) -> float:
-        """Smaller is better; last where dev is unknown."""
-        dev = self.about.dev
-        return math.inf if dev is None else -dev if self.about.higher_is_better else dev
+    def rank(self) -> tuple[float, int, str]:
+        """Smaller is better; last where dev is unknown, equal ones by seed."""
+        about = self.about
+        dev = math.inf if about.dev is None else about.dev
+        sign = -1 if about.higher_is_better and about.dev is not None else 1
+        return sign * dev, about.seed, self.path.name
 
 
 class Choice(NamedTuple):
@@ -72,13 +69,8 @@ def choose(
       experiment: id, beginning of one, or name; None: there must be one only.
       members: only models of these; None: of all.
 
-    Raises:
-      ConfigError: no such `which`.
-      RunError: no such folder or models, or an experiment must be chosen; says what there is.
-      DataError: a description that cannot be read.
+    Raises RunError, or DataError of a description: no such models; says what there is.
     """
-    if which not in get_args(Which):
-        raise ConfigError(f"which: expected one of {', '.join(get_args(Which))}, got {which!r}")
     if not folder.is_dir():
         raise RunError(f"{folder}: no such folder; expected one that `train --out` has written")
     models = []
@@ -87,7 +79,8 @@ def choose(
         about = prediction.checked(recording.Description, _read_json(described), described)
         models.append(ModelFile(path, about))
     if members is not None:
-        models = [each for each in models if each.identity in members]
+        ids = [(of.about.experiment, of.about.split, of.about.seed) for of in models]
+        models = [of for of, who in zip(models, ids, strict=True) if who in members]
     if not models:
         whose = "" if members is None else " of these runs"
         raise RunError(
@@ -95,30 +88,25 @@ def choose(
             f"{argument('again', True)} if that has ended without"
         )
     names = {each.about.experiment: each.about.name for each in models}
-    ids = [*names] if experiment is None else experiments.ids_of(names, experiment)
-    if len(ids) != 1:
-        wrong = "" if experiment is None else f"; {experiment!r} is {len(ids)} of them"
+    chosen_ids = [*names] if experiment is None else experiments.ids_of(names, experiment)
+    if len(chosen_ids) != 1:
+        wrong = "" if experiment is None else f"; {experiment!r} is {len(chosen_ids)} of them"
         raise RunError(
             f"{folder}: saved models of {len(names)} experiments{wrong}; choose one with "
             f"{argument('experiment')}: {experiments.with_ids(names)}"
         )
-    models = [each for each in models if each.about.experiment == ids[0]]
+    models = [each for each in models if each.about.experiment == chosen_ids[0]]
     chosen = [each for each in models if seed in (None, each.about.seed)]
     if not chosen:
         seeds = ", ".join(map(str, sorted({each.about.seed for each in models})[:20]))
         asked = argument("seed", seed)
-        raise RunError(f"{asked}: no saved model of experiment {ids[0]}; seeds: {seeds}")
-    chosen.sort(key=lambda each: (each.rank, each.about.seed, each.path.name))
+        raise RunError(f"{asked}: no saved model of experiment {chosen_ids[0]}; seeds: {seeds}")
+    chosen.sort(key=lambda each: each.rank)
     return Choice(chosen[:1] if which == "best" else chosen, len(chosen))
 
 
 def predictions(models: Sequence[ModelFile], file: Path, options: Options) -> list[str]:
-    """What the models say of a file, in the form of their task.
-
-    Raises:
-      ConfigError: a task that predicts nothing, or an option that it does not have.
-      DataError: naming the file and line that cannot be read.
-    """
+    """What the models say of a file, in the form of their task; raises as `Kind.predict`."""
     task = models[0].about.task
     predict = registry.kind(task).predict
     if predict is None:
@@ -132,20 +120,12 @@ def _loaded(chosen: Iterable[ModelFile]) -> list[SavedModel]:
     models = []
     for path, about in chosen:
         meanings, tables = path.with_name(about.vocabulary), path.with_name("tables.npz")
-        cls = registry.kind(about.task).Config
-        config: Any = reading.from_dict(cls, about.config, f"{path.with_suffix('.json')}: ")
-        models.append(
-            SavedModel(
-                path,
-                reading.canonical([about.config, str(meanings)]),
-                config,
-                read_json(meanings),
-                meanings,
-                read_arrays(tables) if tables.exists() else {},
-                parameter_files.arrays(path),
-                about.hparams,
-            )
-        )
+        cls, where = registry.kind(about.task).Config, f"{path.with_suffix('.json')}: "
+        config: Any = reading.from_dict(cls, about.config, where)
+        program = reading.canonical([about.config, str(meanings)])
+        shared = read_arrays(tables) if tables.exists() else {}
+        read = program, config, read_json(meanings), meanings, shared
+        models.append(SavedModel(path, *read, parameter_files.arrays(path), about.hparams))
     return models
 
 
@@ -209,11 +189,7 @@ def load(cohort: Cohort, folder: Path) -> Models:
 def on_file(models: Models, file: str) -> Models:
     """The same models with a file of one's own as their test part.
 
-    Raises:
-      ConfigError: data that is not read from a folder, members of random splits, or models whose
-        vocabulary depends on the test part: it is that of all parts, or of what was left of train
-        when test was drawn from it.
-      DataError: the file cannot be read.
+    Raises ConfigError where that is impossible, DataError of the file.
     """
     trained = models.prepared
     table, _, _ = trained.kind.data_key.rpartition(".")
@@ -231,9 +207,8 @@ def on_file(models: Models, file: str) -> Models:
     other = prepared.prepare(config)
     if other.source.vocabulary(0) != trained.source.vocabulary(0):
         raise ConfigError(
-            "--input: the vocabulary of these models is also that of their test part, or of what "
-            "was left of train when that was drawn from it; train with a test part and the "
-            "vocabulary of train, or tag the file with `jaxeval predict`"
+            "--input: the vocabulary of these models depends on their test part; train with a "
+            "test part and the vocabulary of train, or tag the file with `jaxeval predict`"
         )
     return models._replace(prepared=other)
 

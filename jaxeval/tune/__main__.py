@@ -79,7 +79,7 @@ def tune(
       ConfigError, DataError, RunError: of the config, the space, the data, the folder.
 
     Examples:
-      jaxeval tune wiemerslage2024/georgian_attentive_lstm_small --data DIR \\\\
+      jaxeval tune wiemerslage2024/georgian_attentive_lstm_small --data DIR \\
           --space wiemerslage2024/space_attentive_lstm_small --trials 48 --parallel 12
       jaxeval tune CONFIG --space FILE --method random      # the baseline
       jaxeval tune command "./train.sh --rate={rate} --seed={seed}" --space FILE --lower-is-better
@@ -95,7 +95,6 @@ def tune(
     known, where = spaces.of(space)
     search = _search(known, method, seed, seeds, halving, min_epochs, enqueue, trials)
     backend.prepare()
-    from jaxeval import observe
     from jaxeval.tune import target as targets
     from jaxeval.tune import training
     from jaxeval.tuning.search import End
@@ -107,10 +106,7 @@ def tune(
         return training.planned(target, search, trials, parallel, retrain)
     least = target.record.margin if margin is None else margin
     end = End(trials, seconds)
-    with observe.interruptible():
-        return training.tune(
-            target, search, end, Path(out), store, parallel, retrain, least, quiet
-        )
+    return training.tune(target, search, end, Path(out), store, parallel, retrain, least, quiet)
 
 
 @parameters.verb

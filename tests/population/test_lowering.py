@@ -84,17 +84,3 @@ def test_only_fresh_lanes_are_filled(mode: lanes.Mode) -> None:
     assert not any(leaf[2].any() for leaf in jax.tree.leaves(filled.optimiser))  # Adam's zeros
     for best, params in zip(*map(jax.tree.leaves, (filled.best, filled.params)), strict=True):
         assert (best[2] == params[2]).all()
-
-
-def test_an_evaluation_is_traced_once_a_bucket() -> None:
-    """Dies if the shapes of counts are found by a tracing of their own."""
-    problem, traced = toy.problem(), []
-
-    def predict(*arguments: Any) -> Any:
-        traced.append(arguments)
-        return toy.TASK.predict(*arguments)
-
-    problem = problem._replace(task=dataclasses.replace(toy.TASK, predict=predict))
-    programs, arguments = _programs(problem)
-    programs.evaluate.trace(programs.shared, *arguments["evaluate"])  # type: ignore[attr-defined]
-    assert len(traced) == len(problem.corpus.buckets)

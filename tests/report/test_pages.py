@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import report, runs
+from jaxeval import report
+from jaxeval.report import __main__ as verb
 from jaxeval.report import figures, page, plots
 from jaxeval.report.figures import Figure
-from jaxeval.report.runs import page as of_runs
-from jaxeval.runs import experiments
 from tests.report.runs import test_report
 
 TEMPLATE = (Path(report.__file__).parent / "page.html.jinja").read_text()
@@ -65,10 +64,9 @@ class _Boxes(HTMLParser):
 
 def test_what_is_wide_scrolls_in_its_own_box(tmp_path: Path) -> None:
     """Dies if a table or a figure makes a page of 375 points scroll."""
-    rows = runs.load(test_report.fill(tmp_path, ["a_name_of_many_words"]))
-    groups = experiments.by_experiment(rows)
-    drawn = of_runs.draw(groups, runs.load_curves(tmp_path))
-    html = of_runs.render(groups, drawn, "here", {"id0": None})
+    folder = test_report.fill(tmp_path, ["a_name_of_many_words"])
+    verb.main([str(folder), "--save", str(tmp_path / "page.html")])
+    html = (tmp_path / "page.html").read_text()
     boxes = _Boxes()
     boxes.feed(html)
     assert boxes.seen == {"table", "svg"} and not boxes.wide

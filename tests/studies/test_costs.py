@@ -142,19 +142,6 @@ def test_lanes_in_lock_step_wait_for_one_another() -> None:
         assert alone.operations == 3 * every[n] * size
 
 
-@pytest.mark.parametrize("lock_step", [False, True])
-def test_evaluations_take_time(lock_step: bool) -> None:
-    """Dies if evaluations are free, or cost by the micro-batch, or (vmap) by own sizes."""
-    machine = dataclasses.replace(MACHINE, lock_step=lock_step)
-    runs = [costs.Job(Square(30), 64, 2), costs.Job(Square(30), 64, 2)]
-    evaluating = [runs[0]._replace(evaluated=400), runs[1]._replace(evaluated=1000)]
-    (trained,), (whole,) = (costs.plan(r, [64], machine) for r in (runs, evaluating))
-    rate = machine.rate * 128 / (128 + 16)  # 128 rows at once, whatever the micro-batch
-    rows = 2 * 1000 if lock_step else 400 + 1000
-    more = 0.5 * rows * 30**2 / rate / 2  # two devices share the members
-    assert whole.seconds - trained.seconds == pytest.approx(more)
-
-
 def test_a_plan_that_cannot_be_is_refused() -> None:
     """Dies if a damaged plan is trained."""
     runs = [costs.Job(Square(5, kind), 16, 1) for kind in "ab"]

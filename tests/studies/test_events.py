@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jaxeval import runs, studies
-from jaxeval.studies import events, proposers, running
+from jaxeval.studies import events, running
 from tests.studies import toy_kind
 
 TRIALS = toy_kind.trials((1, 2))
@@ -105,21 +105,3 @@ def test_what_another_process_has_just_ended_is_not_trained_again(
     happened = list(studies.run(TRIALS, store, tmp_path))
     assert _names(happened) == ["Checked", "Started", "Ended", "Finished"]
     assert _rows(tmp_path) == truth
-
-
-def test_one_program_is_compiled_once(store: runs.Store, tmp_path: Path) -> None:
-    """Dies if the second cohort of a program, or the second call of a session, compiles again."""
-    session = studies.Session()
-    noise = proposers.crossed(toy_kind.config(), [1, 2], count=2)
-    happened = list(studies.run(noise, store, tmp_path, session=session))
-    cohort = ["Started", "Epoch", "Ended", "Finished"]
-    compiled = ["Compiling", "Compiled", "Ready"]
-    assert _names(happened) == ["Checked", "Started", *compiled, *cohort[1:], *cohort]
-    (programs,) = session.programs.values()
-    assert len(programs) == 1
-    others = toy_kind.trials((3, 4), epochs=4)
-    happened = list(studies.run(others, store, tmp_path, session=session))
-    assert _names(happened) == ["Checked", *cohort]
-    with runs.open_store(tmp_path / "alone") as another:
-        alone = list(studies.run(others, another, tmp_path / "alone"))
-    assert "Compiling" in _names(alone) and _scores(alone) == _scores(happened)

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from jaxeval import __main__ as command
-from jaxeval import runs, studies
-from jaxeval.config import reading
+from jaxeval import runs
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.evaluate import Evaluation
 from jaxeval.evaluate import main as evaluate
@@ -99,12 +98,6 @@ def test_kept_models_are_evaluated_in_other_ways(
     assert len(dev) == 4 and all("temperature" in row["condition"] for row in dev[2:])
 
 
-def test_dynamic_evaluation_is_of_language_models() -> None:
-    """Dies if a flag that a task does not read is passed over in silence."""
-    with pytest.raises(ConfigError, match="--dynamic: for language models only"):
-        evaluate(["--dynamic"])
-
-
 def test_what_diverges_is_left_out_and_said(capsys: pytest.CaptureFixture) -> None:
     """Dies if one score that is no number spoils a condition's mean, or is lost in silence."""
     rows = [
@@ -125,20 +118,6 @@ def test_what_diverges_is_left_out_and_said(capsys: pytest.CaptureFixture) -> No
     ]
     assert conditions.line(rows, "fast") == "fast: bits 1.5, sd -"
     assert conditions.line(rows, "wild") == "wild: all 3 diverged"
-
-
-def test_noise_of_repeats_and_seeds(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if a repeat is another run on a CPU, or a seed is not another."""
-    words = ["noise", *TOY, "--out", str(tmp_path), "--seeds", "3", "--repeats", "2"]
-    assert command.main([*words, "--json", "-"]) == 0
-    tree = json.loads(capsys.readouterr().out)["parts"]
-    for part in ("dev", "test"):
-        assert tree[part]["sd_repeat"] == 0 < tree[part]["sd_seed"]
-        assert (tree[part]["seeds"], tree[part]["repeats"]) == (3, 2)
-    assert command.main(words) == 0
-    assert "to the last bit" in capsys.readouterr().out
-    with pytest.raises(ConfigError, match="expected 2 or more --repeats"):
-        command.main([*words, "--repeats", "1"])
 
 
 def test_a_neighbourhood_is_one_population(
@@ -193,21 +172,3 @@ def test_variants_are_trained_and_compared(tmp_path: Path, capsys: pytest.Captur
     file.write_text('[[variant]]\nname = "short"\nchange = ["training.epochs=2"]\n')
     with pytest.raises(ConfigError, match="changes"):
         command.main(words)
-
-
-@pytest.mark.parametrize(
-    ("file", "base"),
-    [
-        ("small", "enwik8_lstm_small"),
-        ("small", "wikitext2_lstm_small"),
-        ("ptb_24m_d4", "ptb_lstm_24m_d4"),
-    ],
-)
-def test_shipped_variants_fit_their_configs(file: str, base: str) -> None:
-    """Dies if a shipped variant is of a key or value that is no more."""
-    path = CONFIGS / "ablations" / f"{file}.toml"
-    variants = reading.read(ablation.Variants, path).variant
-    assert len(variants) == 5
-    for variant in variants:
-        changed = studies.read(str(CONFIGS / f"{base}.toml"), variant.changes)
-        assert changed != studies.read(str(CONFIGS / f"{base}.toml"))

@@ -61,12 +61,9 @@ class ExperimentSummary:
 
 
 def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> ExperimentSummary:
-    """The summary of one experiment's members.
+    """The summary of one experiment's members; each part is that of members with its score.
 
-    Args:
-      rows: at least one, all of one experiment. Members without scores are counted, not dropped
-        in silence: see `statuses`. Each part is described over the members that have its score.
-      planned: runs that a sweep has in all, ended or not; None: not known.
+    `planned`: runs that a sweep has in all, ended or not; None: not known.
     """
     first, kind = rows[0], experiments.kind(rows)
     shown = independent(rows)
@@ -120,14 +117,10 @@ def independent(rows: Sequence[MemberRow]) -> Sequence[MemberRow]:
     groups: dict[tuple[int, int], list[MemberRow]] = {}
     for row in rows:
         groups.setdefault((row.seed, row.split), []).append(row)
-    return [
-        group[0]._replace(
-            dev=_mean([row.dev for row in group]), test=_mean([row.test for row in group])
-        )
-        for group in groups.values()
-    ]
-
-
-def _mean(scores: Sequence[float | None]) -> float | None:
-    known = [score for score in scores if score is not None]
-    return fmean(known) if known else None
+    once = []
+    for group in groups.values():
+        dev = [row.dev for row in group if row.dev is not None]
+        test = [row.test for row in group if row.test is not None]
+        means = [fmean(known) if known else None for known in (dev, test)]
+        once.append(group[0]._replace(dev=means[0], test=means[1]))
+    return once

@@ -161,7 +161,8 @@ def _copies(cubes: Sequence[np.ndarray]) -> list[list[int]]:
 
 def _refuse_scales(data: DataSetScores) -> None:
     """Raises DataError for fractions of one model beside percentages of another."""
-    if metrics.unit_of(data.metric.split("/")[0]) != "fraction":  # error rates may be above 1
+    # error rates may be above 1, and so may what an item contributes to an F1
+    if data.counts or metrics.unit_of(data.metric.split("/")[0]) != "fraction":
         return
     largest = {model: float(np.nanmax(of.scores)) for model, of in data.models.items()}
     above = [model for model, top in largest.items() if top > 1]

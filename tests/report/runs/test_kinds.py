@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import jaxeval
 from jaxeval import runs
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.report import __main__ as verb
@@ -16,7 +15,6 @@ from jaxeval.results import Runs
 from jaxeval.runs import MemberResult, MemberRow, experiments, native
 from jaxeval.runs import __main__ as of_runs
 from jaxeval.runs.layout import Layout
-from tests import comparing
 from tests.runs import test_store
 
 RATES = [json.dumps({"learning_rate": rate}) for rate in (0.1, 0.2, 0.3)]
@@ -160,19 +158,6 @@ def test_one_lookup_of_experiments(tmp_path: Path, capsys: pytest.CaptureFixture
         native.scores(str(tmp_path), Layout(models=["8fb8", "7777"]))
     table = native.scores(str(tmp_path), Layout(models=["7777", "77770000", "8fb8a", "7777"]))
     assert table.models == ("77770000", "8fb8aaaa")  # each once
-
-
-def test_a_control_by_its_id(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if the control takes no id though models do, in the verb or in Python."""
-    for name in ("8fb8aaaa", "8fb8bbbb", "77770000"):
-        fill(tmp_path, name, [test_store.result(k, test=k / 20) for k in (1, 2, 3)])
-    for models in ([], ["8fb8a", "8fb8b"], ["8fb8a", "77770000"]):
-        pairs = comparing.json_of(capsys, tmp_path, *models, "--control", "7777")["pairs"]
-        assert pairs and all("77770000" in (pair["a"], pair["b"]) for pair in pairs)
-    of_python = jaxeval.compare(tmp_path, control="7777").to_dict()["pairs"]
-    assert len(of_python) == 2
-    with pytest.raises(DataError, match="no control '8fb8'"):
-        comparing.main(tmp_path, "--control", "8fb8")
 
 
 def test_repeated_runs_are_no_model(folder: Path) -> None:

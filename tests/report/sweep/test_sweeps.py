@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 from typing import NamedTuple, cast
 
-import numpy as np
 import pytest
 
 import jaxeval
@@ -33,14 +32,12 @@ def test_summary_of_a_sweep(tmp_path: Path) -> None:
     assert described.sweep is not None and described.sweep.setting == json.loads(top.hparams)
     assert described.sweep.near == sum(round(1000 * (max(dev) - d), 6) <= 10 for d in dev)
     lines = list(document._remarks(described))
-    assert lines[0].startswith("24 runs of a random sweep: 2 diverged, 22 early stopped;")
-    assert lines[1] == (
-        f"dev: best {100 * max(dev):.2f}, median {100 * np.median(dev):.2f} of the 22 runs with a "
-        f"score (2 have none); {described.sweep.near} of them within 1 point of the best"
-    )
-    assert lines[3].startswith(
+    assert lines[0].startswith("members: 2 diverged, 22 early stopped; each has a setting of its")
+    assert lines[2].startswith(
         f"its setting: batch_size {described.sweep.setting['batch_size']}, "
     )
+    near = described.sweep.near
+    assert lines[3] == f"{near} of the 22 dev scores are within 1 point of the best"
 
 
 class _Shape(NamedTuple):
@@ -93,7 +90,7 @@ def test_report_of_a_folder_with_sweeps(
     }
     printed, html = capsys.readouterr().out, (tmp_path / "p.html").read_text()
     assert printed.count(": a random sweep\n") == 2
-    assert printed.count("runs of a random sweep: 2 diverged") == 2
+    assert printed.count("members: 2 diverged, 22 early stopped; each") == 2
     assert "Sweeps: score by rank" in html and "a random sweep" in html
     assert html.count("<svg") == 2 + 2 + 5 + 5
     assert {row[0] for row in drawn["distributions_f1"].rows} == {"alpha"}
