@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval.stats import multiple, nested, samples, study
+from jaxeval.stats import multiple, samples, study
 from jaxeval.stats.rules import Rules
 from jaxeval.stats.samples import Counts
 from tests.stats.cubes import runs
@@ -95,16 +95,3 @@ def test_shares_are_of_each_models_own_runs() -> None:
     counts = {("a", ""): Counts(2, 8), ("b", ""): Counts(1, 3)}
     found = samples.failures(counts, PAIRS)
     assert found is not None and [test.higher for test in found.tests] == [-1]
-
-
-def test_components_are_of_the_splits() -> None:
-    """Dies if the scores of other splits are taken for those of one."""
-    read = runs({"": {"a": [0.1, 0.2, 0.5, 0.7, 0.9], "b": [0.1, 0.3, 0.2, 0.4, 0.6]}})
-    (data,) = read.data_sets
-    splits = {"split": np.array(["1", "1", "2", "2", "3"], object)}
-    models = {m: dataclasses.replace(of, labels=splits) for m, of in data.models.items()}
-    read = dataclasses.replace(read, data_sets=(dataclasses.replace(data, models=models),))
-    described, _ = study.study(read, Rules(resamples=9)).models
-    assert described.variance_components == nested.variance_components(
-        [[0.1, 0.2], [0.5, 0.7], [0.9]]
-    )
