@@ -13,7 +13,7 @@ from typing import NoReturn
 from jaxeval import runs, studies
 from jaxeval.report import render
 from jaxeval.report.runs import progress
-from jaxeval.report.sweep import plan
+from jaxeval.report.sweep_plan import SweepPlan
 from jaxeval.studies import cohorts, events, running, sweeps
 from jaxeval.studies.prepared import Trial
 
@@ -60,7 +60,7 @@ def sweep(
     with running.locked(drawn.folder, drawn.record.id):
         estimates = drawn.estimates(most_programs)
         if not quiet:
-            render.to_terminal(plan.document(estimates), stderr=True)
+            render.to_terminal(SweepPlan([], estimates).document(), stderr=True)
         drawn.save(estimates)
         planned, session = drawn.cohorts(estimates), drawn.session
         return train_cohorts(

@@ -78,7 +78,7 @@ def predict(
     outputs.refuse_unwritable(target, reads=[input], runs=[runs])
     backend.prepare()
     from jaxeval.studies import saved
-    from jaxeval.tasks.prediction import Options
+    from jaxeval.tasks.kind import Options
 
     chosen = saved.choose(Path(runs), which, experiment, seed, members)
     options = Options(which == "vote", n_best, beam, max_length, whole)

@@ -70,7 +70,7 @@ def _against(
     missing: "Missing",
 ) -> list[str]:
     """What is said of A that is not shown to be better; nothing where it is."""
-    from jaxeval.report.comparison import item_claims, words
+    from jaxeval.report.comparison import answers, claims, words
     from jaxeval.stats.items import estimates
     from jaxeval.stats.items import study as studies
     from jaxeval.stats.rules import Rules
@@ -85,8 +85,13 @@ def _against(
     study = studies.study(paired, rules)
     if studies.decision(study).outcome == "better":
         return []
-    said = [*study.warnings, *item_claims.of_study(study)]
-    return [item_claims.outcome(study), *words.directions(study), *said]
+    said = [*study.warnings, *study.notes]
+    said += [line for pair in study.overall for line in claims.overall(pair, study)]
+    for pair in study.pairs:
+        title = f"{words.title(pair)}: " if len(study.pairs) > 1 else ""
+        said += [title + line for line in claims.of_items(pair, study)]
+        said += pair.difference.warnings if pair.difference else ()
+    return [answers.outcome(study), *words.directions(study), *said]
 
 
 def _paired(

@@ -21,9 +21,9 @@ from jaxeval.population.engine import Scorer
 from jaxeval.runs import experiments
 from jaxeval.studies import memory, prepared, recording
 from jaxeval.studies.cohorts import Cohort
-from jaxeval.tasks import language, language_evaluation, prediction, registry
+from jaxeval.tasks import kind, language, language_evaluation, registry
+from jaxeval.tasks.kind import Options, SavedModel
 from jaxeval.tasks.language_evaluation import Averaging
-from jaxeval.tasks.prediction import Options, SavedModel
 
 Identity = tuple[str, int, int]  # of a member: experiment, split, seed
 Part = Literal["dev", "test"]
@@ -76,7 +76,7 @@ def choose(
     models = []
     for path in sorted((folder / "models").glob("*/seed*.npz")):
         described = path.with_suffix(".json")
-        about = prediction.checked(recording.Description, _read_json(described), described)
+        about = kind.checked(recording.Description, _read_json(described), described)
         models.append(ModelFile(path, about))
     if members is not None:
         ids = [(of.about.experiment, of.about.split, of.about.seed) for of in models]

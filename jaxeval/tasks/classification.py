@@ -14,8 +14,8 @@ from pydantic import Field
 
 from jaxeval.config import reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
-from jaxeval.tasks import prediction
-from jaxeval.tasks.prediction import PredictionProgram, SavedModel
+from jaxeval.models import softmax
+from jaxeval.tasks import kind
 
 
 @reading.settings
@@ -46,17 +46,12 @@ def task(
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
         return model.init(key, batch, hparams, None)["params"]
 
-    def loss(
-        params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams
-    ) -> tuple[Array, Tree]:
+    def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         logits = model.apply({"params": params}, batch, hparams, key)
-        losses = nll(logits, batch.rows["labels"]) * weights(batch)
+        losses = softmax.nll(logits, batch.rows["labels"]) * weights(batch)
         return jnp.sum(losses) / jnp.maximum(normaliser(batch), 1.0), carry
 
-    def predict(
-        params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams
-    ) -> tuple[Array, Tree]:
-        del key  # nothing is drawn
+    def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         logits = model.apply({"params": params}, batch, hparams, None)
         return jnp.argmax(logits, axis=-1).astype(jnp.int32), carry
 
@@ -70,18 +65,10 @@ def task(
     return Task(init, lambda size: (), loss, predict, counts, scores, metric, normaliser)
 
 
-def nll(logits: Array, labels: Array) -> Array:
-    """Negative log-likelihood [...] of labels [...] int32 by logits [..., Y]."""
-    log_probs = jax.nn.log_softmax(logits)
-    return -jnp.take_along_axis(log_probs, labels[..., None], axis=-1)[..., 0]
-
-
 def count(gold: Array, predicted: Array, weights: Array, classes: int) -> Mapping[str, Array]:
     """Additive counts of items [...]: all, right ones, and those of each class.
 
-    Args:
-      gold, predicted: [...] int32; a gold label from Y on is of a class that is never predicted.
-      weights: [...] 1 for an item, 0 for padding.
+    A gold label from Y on is of a class that is never predicted; weights are 0 for padding.
     """
     right = (gold == predicted) * weights
     counts = {"right": jnp.sum(right), "targets": jnp.sum(weights)}
@@ -114,13 +101,13 @@ class Classes(NamedTuple):
 
 
 def program(
-    saved: SavedModel,
+    saved: kind.SavedModel,
     model: Any,
-    rows: prediction.Rows,
+    rows: kind.Rows,
     names: Sequence[str],
     of_items: Callable[[list[np.ndarray]], np.ndarray],
-) -> PredictionProgram[Classes]:
-    """What a classifier and all that share its program say of the same rows.
+) -> kind.Program:
+    """What a classifier and all that share its program say of the same rows: `Classes`.
 
     Args:
       model: as of `task`.
@@ -133,10 +120,7 @@ def program(
     def run(params: Tree, batch: Batch, hparams: Hparams) -> Array:
         return jax.nn.softmax(model.apply({"params": params}, batch, hparams, None))
 
-    def read(of_rows: list[np.ndarray]) -> Classes:
-        return Classes(names, of_items(of_rows))
-
-    return prediction.program(saved, init, run, rows, read)
+    return kind.program(saved, init, run, rows, lambda each: Classes(names, of_items(each)))
 
 
 def lines(
@@ -151,10 +135,10 @@ def lines(
         labels = [names[int(probs.argmax())] for names, probs in classes]
         values = [float(probs.max()) for _, probs in classes]
         if vote:
-            labels = [prediction.majority(labels)]
+            labels = [kind.majority(labels)]
             values = [float(np.mean([probs[names.index(labels[0])] for names, probs in classes]))]
-        probabilities = [round(value, 4) for value in values]
-        said: dict[str, Any] = {"label": labels, "probability": probabilities}
+        said: dict[str, Any] = {"label": labels}
+        said["probability"] = [round(value, 4) for value in values]
         if len(labels) == 1:
-            said = {name: value for name, (value,) in said.items()}
+            said = {name: value[0] for name, value in said.items()}
         yield json.dumps({**about, **said}, ensure_ascii=False)

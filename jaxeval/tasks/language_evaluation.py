@@ -23,9 +23,9 @@ from jaxeval.data import text as texts
 from jaxeval.models import dropout, softmax
 from jaxeval.models import language as models
 from jaxeval.population import member
-from jaxeval.tasks import prediction
+from jaxeval.tasks import kind
+from jaxeval.tasks.kind import Options, SavedModel
 from jaxeval.tasks.language import Language, LanguageCarry, Outputs, build, outputs_of, summed
-from jaxeval.tasks.prediction import Options, PredictionProgram, SavedModel
 
 Mean = Literal["arithmetic", "geometric"]
 RATES = 0.8  # of an average's dropout rates, times those of training
@@ -217,7 +217,7 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     else:
         lines = [[*line.split(), data.END] for line in texts.iterate_lines(file)]
         tokens, lengths = [token for line in lines for token in line], [*map(len, lines)]
-    each = prediction.of_each(saved, lambda model: _program(model, tokens))
+    each = kind.predictions(saved, lambda model: _program(model, tokens))
     nats = np.stack(each)
     if options.vote:
         nats = -np.logaddexp.reduce(-nats, axis=0, keepdims=True) + math.log(len(nats))
@@ -236,10 +236,10 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
         yield "\t".join(cells)
 
 
-def _program(saved: SavedModel, tokens: Sequence[str | int]) -> PredictionProgram[np.ndarray]:
+def _program(saved: SavedModel, tokens: Sequence[str | int]) -> kind.Program:
     """Nats of each token."""
     config = saved.config
-    vocabulary = prediction.checked(SavedVocabulary, saved.vocabulary, saved.meanings).tokens
+    vocabulary = saved.read_vocabulary(SavedVocabulary).tokens
     size = config.data.window
     language = Language(config.model.shape(len(vocabulary)), config.model.cell(), size, 0)
     # numbers of each window's inputs, and one more: [steps, T + 1]
@@ -264,4 +264,4 @@ def _program(saved: SavedModel, tokens: Sequence[str | int]) -> PredictionProgra
 
     init, batch = build(language).init, Batch({}, jnp.ones(1), {}, ())
     like = jax.eval_shape(init, member.root_key(0), batch, saved.hparams)
-    return PredictionProgram(like, nats)
+    return kind.Program(like, nats)

@@ -14,7 +14,7 @@ from jaxeval.config import listing
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.report import text
 from jaxeval.report import tuning as reports
-from jaxeval.report.sweep import plan
+from jaxeval.report.sweep_plan import SweepPlan
 from jaxeval.report.tuning import Tuned
 from jaxeval.studies import events, memory, proposers, running
 from jaxeval.studies.cohorts import Cohort
@@ -187,7 +187,8 @@ def planned(
         except ConfigError as error:
             failed.append(f"setting {evaluation.number}: {error}")
     padded = target.padded(trials * search.seeds, at_once * search.seeds)
-    first = plan.document(target.estimates(entries, padded)).answer if entries else []
+    estimates = target.estimates(entries, padded)
+    first = SweepPlan([], estimates).document().answer if entries else []
     looked = ""
     if search.halving is not None:
         rungs = search.halving.rungs(target.base.config.training.epochs)

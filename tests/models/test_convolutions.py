@@ -11,7 +11,7 @@ import pytest
 from jaxeval.config import reading
 from jaxeval.contracts import Batch
 from jaxeval.data import words
-from jaxeval.models import convolutions, dropout, lstm, tagging
+from jaxeval.models import cells, convolutions, dropout, tagging
 from tests import quick
 
 NONE = dropout.KeyedDropout({}, None)
@@ -71,7 +71,7 @@ def test_characters_and_their_gradients(full: bool, masked: bool) -> None:
 def test_recurrent_encoder_reads_each_word_to_its_own_end() -> None:
     """Dies if padding moves the last state (words alone, without padding, are the truth)."""
     ids, table = _words(2)
-    encoder = tagging.CharacterLSTM(3, lstm.LSTMVariant())
+    encoder = tagging.CharacterLSTM(3, cells.LSTMVariant())
     params = quick.jit(lambda key: encoder.init(key, table, ids, NONE))(jax.random.key(0))
     apply = quick.jit(lambda table, ids: encoder.apply(params, table, ids, NONE))
     output, lengths = apply(table, ids), np.count_nonzero(ids, axis=1)

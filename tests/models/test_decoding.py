@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval.models import decoding
+from jaxeval.models import seq2seq as decoding
 from tests import quick
 
 BEGIN, END, ROWS = 0, 1, 4

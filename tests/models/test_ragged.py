@@ -127,15 +127,14 @@ def test_a_linear_layer_is_bounded_by_its_live_inputs() -> None:
     """Dies if the bound is made of the padded size, or of the outputs."""
 
     @quick.jit
-    def drawn() -> tuple[Any, Any]:
+    def drawn() -> Any:
         inputs, outputs = ragged.axis(300, 100.0), ragged.axis(50)
-        return ragged.linear(KEY, inputs, outputs), ragged.linear(KEY, inputs, outputs, 25.0)
+        return ragged.linear(KEY, inputs, outputs)
 
-    weights, wide = drawn()
+    weights = drawn()
     for name in ("kernel", "bias"):
         largest = np.abs(weights[name]).max()
         assert 0.09 < largest < 0.1, name
-    assert 0.19 < np.abs(wide["kernel"]).max() < 0.2
 
 
 @functools.partial(quick.jit, static_argnums=(1, 2))

@@ -11,6 +11,7 @@ import pytest
 
 from jaxeval.contracts import Batch
 from jaxeval.data import symbols
+from jaxeval.models import softmax
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.tasks import seq2seq as tasks
 from tests import conformance, quick
@@ -105,7 +106,7 @@ def test_label_smoothing_is_the_published_formula() -> None:
     chances = _log_softmax(scores)
     right = np.take_along_axis(chances, gold[..., None], -1)[..., 0]
     for smoothing, traced in ((0.0, None), (0.0, np.float32(0)), (0.15, np.float32(0.15))):
-        actual = quick.jit(tasks.symbol_losses)(scores, gold, traced)
+        actual = quick.jit(softmax.nll)(scores, gold, traced)
         expected = -(1 - smoothing) * right - smoothing * chances.mean(-1)
         np.testing.assert_allclose(actual, expected, rtol=1e-5)
 
@@ -122,7 +123,7 @@ def test_the_loss_is_a_mean_over_symbols() -> None:
     hparams = {"label_smoothing": jnp.float32(0.1)}
     loss = quick.jit(task.loss)(params, (), batch, jax.random.key(0), hparams)[0]
     scores = _scores("transformer", 6)(params, batch)
-    losses = quick.jit(tasks.symbol_losses)(
+    losses = quick.jit(softmax.nll)(
         scores, batch.rows["target"][:, 1:], hparams["label_smoothing"]
     )
     assert float(loss) == pytest.approx(np.asarray(losses)[own].mean(), rel=1e-5)
