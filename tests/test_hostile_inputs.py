@@ -16,7 +16,7 @@ import pytest
 from jaxeval import __main__ as verbs
 from jaxeval import cli
 from jaxeval.config import reading, toml
-from jaxeval.data import semeval, text
+from jaxeval.data import labelled_text, text
 from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsing, printable_lines
 from jaxeval.report import render
 from jaxeval.report.document import Document, Table
@@ -103,7 +103,7 @@ def test_what_no_machine_can_serve_is_refused(tmp_path: Path) -> None:
     term = f'<aspectTerm term="bar" polarity="positive" from="{"1" * 5000}" to="3"/>'
     path.write_text(f"<s><sentence><text>bar</text>{term}</sentence></s>")
     with pytest.raises(DataError, match="expected whole numbers"):
-        semeval.read(path)
+        labelled_text.read_semeval(path)
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device")
