@@ -100,8 +100,8 @@ def refuse_unwritable(path: Path, *, folder: bool = False) -> None:
 
     It is asked before work that takes long, as `replacing` would say so after it.
     """
-    target = path if folder else resolved(path)
     try:
+        target = path if folder else resolved(path)
         found = _found(target)
         if found is not None and not folder and not stat.S_ISREG(found.st_mode):
             if stat.S_ISDIR(found.st_mode) or not os.access(target, os.W_OK):

@@ -17,8 +17,9 @@ from jaxeval import __main__ as verbs
 from jaxeval import cli
 from jaxeval.config import reading, toml
 from jaxeval.data import semeval, text
-from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsing
-from jaxeval.report import figures, latex_markdown, tables
+from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsing, printable_lines
+from jaxeval.report import render
+from jaxeval.report.document import Document, Table
 from jaxeval.runs import imported
 from jaxeval.space import distributions
 from jaxeval.stats.rules import Rules
@@ -150,7 +151,8 @@ def test_control_characters_in_names(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert drawn
     for file in drawn:
         ElementTree.parse(file)
-    assert latex_markdown.escaped(_ESCAPE).count("\x1b") == 0
-    tables.print_table(tables.console(), [_ESCAPE], [[_ESCAPE]])
-    assert capsys.readouterr().out.count("\x1b") == 0
-    assert figures.printable_lines("a\tb\n\x1b") == "a\tb\n\\x1b"
+    hostile = Document([_ESCAPE], [Table([_ESCAPE], [[_ESCAPE]])])
+    render.to_terminal(hostile)
+    written = render.to_markdown(hostile) + render.to_latex(hostile) + render.to_page(hostile)
+    assert (capsys.readouterr().out + written).count("\x1b") == 0
+    assert printable_lines("a\tb\n\x1b") == "a\tb\n\\x1b"

@@ -157,7 +157,7 @@ def test_whether_seeds_or_repeats_differ_by_more_mirrors() -> None:
             "Whether seeds differ by more in test f1 than runs of one seed was not shown.",
         ),
     ):
-        assert report.of_seeds(nested.noise(rows.tolist()), "f1") == said
+        assert report._of_seeds(nested.noise(rows.tolist()), "f1") == said
 
 
 HEAD = "model,fold,run,score"

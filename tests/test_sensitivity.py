@@ -10,7 +10,7 @@ from scipy import stats
 
 from jaxeval import parsers, runs
 from jaxeval.errors import ConfigError, JaxevalError
-from jaxeval.report.sweep import document
+from jaxeval.report import sensitivity as document
 from jaxeval.sensitivity import __main__ as verb
 from jaxeval.sensitivity import analysis, trials
 from jaxeval.sensitivity.groups import Contrast, Mean
@@ -98,7 +98,7 @@ def test_two_sweeps_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture) 
     assert _main(a, b, *WORDS, *NAMED, "--log-scale", "rate", "--save", str(out)) == 0
     shown = capsys.readouterr().out
     assert "A - B" in shown and "1 unusable scores counted as 0, the first in row 9" in shown
-    assert {p.stem for p in out.iterdir()} == {"ranks", "profile", "marginals", "near_best"}
+    assert {p.stem for p in out.iterdir()} == {"ranks", "marginals", "near_best"}
 
 
 def test_groups(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -167,16 +167,17 @@ def test_recorded_sweeps_of_other_hyperparameters_and_folders(
     assert "left out beside it: alpha" in out
     heads = next(line for line in out.splitlines() if line.startswith("heads"))
     assert heads.split()[-1] == "-" and heads.count(" - ") == 1
-    chosen = ["--experiment", "sweep0", "--hyperparameters", "scheduler,plateau_factor"]
-    (one,) = _json(capsys, str(folder), *OURS, *chosen, "--score", "test")["sweeps"]
+    chosen = ["--hyperparameters", "scheduler,plateau_factor", "--score", "test"]
+    one = _json(capsys, str(folder), *OURS, *chosen)["sweeps"][0]
     assert [*one["with_effect"]] == ["scheduler", "plateau_factor"]
     other = fabricated.fill(tmp_path / "b", data="moved")
-    request = trials.Request(missing="zero", experiments=["sweep1"])
-    first, second = trials.read([str(folder), str(other)], request)
+    request = trials.Request(missing="zero")
+    _, first, _, second = trials.read([str(folder), str(other)], request)
     assert first.name != second.name and first.labels["dataset"] == second.labels["dataset"]
     assert first.labels["task"] and first.labels["name"] == "transformer, sweep"
+    seeds = test_report.fill(tmp_path / "c", ["alpha"])
     with pytest.raises(JaxevalError, match="expected random sweeps, found alpha"):
-        verb.sensitivity(str(folder), experiment=["alpha"])
+        verb.sensitivity(str(seeds))
 
 
 def test_values_of_a_space() -> None:
@@ -224,11 +225,9 @@ def test_values_of_a_space() -> None:
         (["S", *WORDS, "--space", "D"], "rate.orders: unknown key"),
         (["S", *WORDS, "--rope", "1"], "--rope 1: the scores are fractions; 1 point is 0.01"),
         (["S", *WORDS, *NAMED, "--log-scale", "scheduler"], "needs numbers above 0, found none"),
-        (["S", "--experiment", "x"], "--experiment: expected runs folders, got the table"),
         (["R"], "attentive_lstm, sweep: 2 of 24 runs have no dev score"),
-        (["R", "--experiment", "x"], "--experiment x: no experiment of this name"),
         (["R", *OURS, "--hyperparameters", "rate"], "rate: no such hyperparameter; there are"),
-        (["L", *OURS], "dev is perplexity, of which lower is better"),
+        (["L", *OURS], "dev perplexity, of which lower is better"),
     ],
 )
 def test_bad_input_is_explained(

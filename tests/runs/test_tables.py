@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jaxeval import sources
 from jaxeval.errors import DataError
-from jaxeval.runs import checks, imported, sources, tables
+from jaxeval.runs import checks, imported, tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.scores import Status
 from jaxeval.stats import hypotheses
@@ -55,11 +56,11 @@ def test_records_and_frames_are_tables() -> None:
             return 4
 
     frame = Frame({name: [row[name] for row in RECORDS] for name in Frame.columns})
-    for source in (RECORDS, frame, sources.scores(RECORDS)):
-        assert by_model(sources.scores(source)) == {"A": [0.5, 0.6], "B": [0.7, 0.9]}
-    assert by_model(sources.scores(RECORDS, Layout(models=["B"]))) == {"B": [0.7, 0.9]}
+    for source in (RECORDS, frame, sources.read(RECORDS)):
+        assert by_model(sources.read(source)) == {"A": [0.5, 0.6], "B": [0.7, 0.9]}
+    assert by_model(sources.read(RECORDS, Layout(models=["B"]))) == {"B": [0.7, 0.9]}
     with pytest.raises(DataError, match=r"expected a path, .*, found int"):
-        sources.scores(5)
+        sources.read(5)
 
 
 def test_parquet_is_read(tmp_path: Path) -> None:
@@ -137,7 +138,7 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path, name: str, cra
     assert by_model(table) == {"A": [1], "B": [2]}
     for of in table.data_sets[0].models.values():
         assert of.status.ravel().tolist() == [Status.SCORED, Status.FAILED]
-    assert f"B: 1 of its scores are of runs whose status is {crashed}" in table.warnings[-1]
+    assert f"B: 1 of its scores are of runs that are {crashed}" in table.warnings[-1]
     assert by_model(read(tmp_path, content, missing="zero")) == {"A": [1, 0], "B": [2, 0]}
 
 
@@ -155,7 +156,7 @@ def test_runs_that_go_on_count_with_a_warning(tmp_path: Path) -> None:
     """Dies if a score that is not yet the last counts in silence, or a country is a status."""
     rows = "A,1,.5,finished\nA,2,.6,running\nB,1,.7,\nB,2,.8,completed\n"
     table = read(tmp_path, "model,seed,score,State\n" + rows)
-    assert len(table.known) == 4 and "whose status is running" in table.warnings[-1]
+    assert len(table.known) == 4 and "runs that are running" in table.warnings[-1]
     table = read(tmp_path, "model,seed,score,State\n" + rows.replace("running", "Ohio"))
     assert table.statuses == {} and table.warnings[0].startswith("not read: State;")
 

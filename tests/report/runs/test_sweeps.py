@@ -12,7 +12,7 @@ from jaxeval import runs
 from jaxeval.report import __main__ as verb
 from jaxeval.report import figures as files
 from jaxeval.report.runs import document, summary
-from jaxeval.report.sweep import plan
+from jaxeval.report.sweep_plan import SweepPlan
 from jaxeval.runs.records import MemberRow
 from jaxeval.studies import costs
 from tests.report.runs import test_report
@@ -56,7 +56,7 @@ def test_costs_that_are_not_known_are_null(operations: float) -> None:
     another less than it knows."""
     shape = cast(costs.Shape, _Shape())
     known = costs.Estimate((0, 1), shape, 16, 8.0, 3.0, 8.0, 6.0)
-    of_plan = plan.to_dict([known, known._replace(operations=operations)], [])
+    of_plan = SweepPlan([], [known, known._replace(operations=operations)]).to_dict()
     first, second = cast(list[dict[str, object]], of_plan["cohorts"])
     assert (first["wasted"], first["megabytes"], first["micro_batch"]) == (0.25, 2.0, 16)
     whole = {name: of_plan[name] for name in ("compile_seconds", "train_seconds", "wasted")}

@@ -9,7 +9,7 @@ from matplotlib.markers import MarkerStyle
 
 from jaxeval import runs
 from jaxeval.report import plots
-from jaxeval.report.sweep import figures, panels
+from jaxeval.report import sweeps as figures
 from jaxeval.sensitivity import hyperparameters, metrics, trials
 from jaxeval.sensitivity.trials import Sweep
 from jaxeval.space import space
@@ -133,4 +133,4 @@ def test_panels_share_their_scores(scores: list[float], low: float, high: float)
         (limits,) = {panel.get_ylim() for panel in figure.drawing.axes}
         margin = 0.04 * (high - low)
         assert limits == pytest.approx((low - margin, high + margin))
-        assert limits == panels.score_limits([sweep])
+        assert limits == figures.score_limits([sweep])

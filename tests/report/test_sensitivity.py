@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from jaxeval.report.sweep.document import Sensitivity
+from jaxeval.report.sensitivity import Sensitivity
 from jaxeval.sensitivity import Analysis, analyze, difference, groups
 from jaxeval.sensitivity.trials import Sweep
 
