@@ -262,7 +262,8 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     first = saved[0].read_vocabulary(SavedVocabulary)
     known = schemes.possible_tags(first.labels, first.scheme)
     source = tagging_files.read_untagged(saved[0].config.data.source, file, known)
-    tags = kind.predictions(saved, lambda model: _program(model, source.sentences))
+    in_words = [sentence.words for sentence in source.sentences]
+    tags = kind.predictions(saved, lambda model: _program(model, in_words))
     if options.vote:
         by_sentence = (zip(*votes, strict=True) for votes in zip(*tags, strict=True))
         tags = [[tuple(map(kind.majority, of_words)) for of_words in by_sentence]]
