@@ -193,11 +193,11 @@ def _cells(
 def _studied(table: "nested.Balanced", precision: float | None) -> "Study":
     """The components, and a plan where a precision is known."""
     from jaxeval.report.noise import Study
-    from jaxeval.stats import crossed, designs
+    from jaxeval.stats import crossed, nested
 
     of = crossed.components(table.scores)
     varies = of.total.sd > 0  # equal scores say nothing of what others would be
-    plan = designs.plan(of, precision) if precision and varies else None
+    plan = nested.plan(of, precision) if precision and varies else None
     return Study(of, table.dropped, plan)
 
 

@@ -6,7 +6,7 @@ import pytest
 from jaxeval.report.document import Document, Table
 from jaxeval.report.noise import Noise, Study
 from jaxeval.stats import crossed
-from jaxeval.stats.designs import TrainingDesign, TrainingPlan
+from jaxeval.stats.nested import TrainingDesign, TrainingPlan
 
 SCORES = 0.75 + np.array([[0.00, 0.04], [0.04, 0.04], [0.08, 0.10]])
 OWN = TrainingDesign("independent", 74, 74, 74, 74.0, 0.00994)
