@@ -121,7 +121,7 @@ def floats(values: Sequence[object]) -> np.ndarray:
         array = np.array(values, np.float64)
         kinds = {*map(type, values)}
         plain = array.ndim == 1 and not kinds & {bool, np.bool_}
-        if plain and not (str in kinds and any("_" in v for v in values if isinstance(v, str))):
+        if plain and not (str in kinds and "_" in "".join(map(str, values))):
             return array
     except (TypeError, ValueError, OverflowError):
         pass
