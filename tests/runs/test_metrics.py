@@ -1,10 +1,8 @@
 """What the name of a metric says: its unit, and which scores are better."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from jaxeval import sources
@@ -13,8 +11,6 @@ from jaxeval.runs import metrics
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import finding
 from jaxeval.runs.scores import Scores
-from jaxeval.select import __main__ as select
-from tests import comparing
 from tests.runs.reading import read
 
 _GOOD = [0.10, 0.101, 0.102, 0.099, 0.098, 0.1005]
@@ -120,14 +116,6 @@ def test_who_says_what_is_better(
         assert sources._directed(found, None).data_sets == found.data_sets
 
 
-@pytest.mark.parametrize("value", [0, "no", np.array([False])])
-def test_a_direction_is_true_or_false(tmp_path: Path, value: Any) -> None:
-    """Dies if 0 or a text is a direction, or numpy's False is none."""
-    with pytest.raises(DataError, match="higher_is_better: expected True or False, found"):
-        _found(tmp_path, "f1", higher_is_better=value)
-    assert _found(tmp_path, "f1", higher_is_better=np.False_).higher_is_better is False
-
-
 def test_a_recorded_direction_is_one_word(tmp_path: Path) -> None:
     """Dies if a column says neither, or both, in silence; or if a table is overruled."""
     with pytest.raises(DataError, match="expected true or false, the same in all rows, found may"):
@@ -194,13 +182,3 @@ def test_differences_in_points_of_fractions() -> None:
             metrics.refuse_points("margin", 3, metrics.stored_unit(unit, stored))
     for unit, largest, margin in (("f1", 90.0, 3), ("points", 0.9, 3), ("f1", 0.9, 0.03)):
         metrics.refuse_points("margin", margin, metrics.stored_unit(unit, largest))
-
-
-def test_verbs_say_what_is_better(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if a verb takes the higher loss for the better one, or an assumption is not named."""
-    for column, said in (("wer", "lower is better"), ("points", "higher is better (assumed; --l")):
-        path = tmp_path / f"{column}.json"
-        path.write_text(json.dumps(_records(column, _GOOD, _BAD)))
-        assert f"{column}: {said}" in comparing.shown(capsys, path)
-        assert select.main(["table", str(path)]) == 0
-        assert f"{column}: {said}" in capsys.readouterr().out
