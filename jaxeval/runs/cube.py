@@ -44,10 +44,10 @@ def scores(rows: Rows, layout: Layout) -> Scores:
         known = [metric for metric in every[0] if all(metric in of for of in every)]
         candidates = _meant(known, layout)
         lacking = [model for model, where in by_model.items() if not len(where)]
-        if len(candidates) == 1:
-            found[name, candidates[0]] = by_model
-        elif lacking:
+        if lacking and (rows.file or len(candidates) != 1):
             warnings.append(f"{rows.head(name)}no log of {listed(lacking)}; left out")
+        elif len(candidates) == 1:
+            found[name, candidates[0]] = by_model
         elif candidates:
             expected = f"expected {argument('metric')} with one of them"
             raise rows.error(name, f"several metrics ({listed(candidates)}); {expected}")
@@ -60,10 +60,7 @@ def scores(rows: Rows, layout: Layout) -> Scores:
     if not found:
         said = "; ".join(warnings[:4]) or "there is none"
         raise DataError(f"no metric that {listed(models)} all have: {said}", rows.place)
-    better = _directions(rows, layout, found)
-    data_sets = (
-        _data_set(rows, layout, key, of, better[key], warnings) for key, of in found.items()
-    )
+    data_sets = _of_keys(rows, layout, found, warnings)
     return Scores(
         *(rows.source, tuple(models), tuple(data_sets), layout.missing),
         warnings=tuple(warnings),
@@ -133,22 +130,23 @@ def _called(name: str, metrics: Collection[str]) -> list[str]:
     return [name] if name in metrics else [of for of in metrics if of.startswith(f"{name}/")]
 
 
-def _directions(
-    rows: Rows, layout: Layout, keys: Mapping[directions.Key, object]
-) -> dict[directions.Key, tuple[bool, Direction]]:
-    """Whether higher is better of each metric, and who says so."""
+def _of_keys(
+    rows: Rows, layout: Layout, keys: Mapping[directions.Key, _ByModel], warnings: list[str]
+) -> list[DataSetScores]:
+    """The scores of each data set and metric, and whether higher ones are better."""
     named: dict[directions.Key, bool | None] = dict.fromkeys(keys, rows.named)
     for name, metric in keys if rows.named is None else ():
         said = metrics.higher_is_better(metric.split("/")[0])
         named[name, metric] = metrics.higher_is_better(metric) if said is None else said
     asked, source = layout.higher_is_better, rows.source if rows.whole else None
-    known: dict[directions.Key, tuple[bool, Direction]] = {}
-    said_of = directions.of_metrics(rows.recorded, named, asked, rows.who, source)
-    for key, said in said_of.items():
+    better = directions.of_metrics(rows.recorded, named, asked, rows.who, source)
+    data_sets = []
+    for key, by_model in keys.items():
         recorded = key in rows.recorded or asked is not None
-        who: Direction = "assumed" if said is None else "recorded" if recorded else "named"
-        known[key] = said is not False, who
-    return known
+        who: Direction = "recorded" if recorded else "named"
+        direction = better[key] is not False, "assumed" if better[key] is None else who
+        data_sets.append(_data_set(rows, layout, key, by_model, direction, warnings))
+    return data_sets
 
 
 def _data_set(
