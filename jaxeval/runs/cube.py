@@ -24,18 +24,14 @@ _ByModel = Mapping[str, np.ndarray]  # places of a data set's rows
 
 @collector_paused()
 def scores(rows: Rows, layout: Layout) -> Scores:
-    """The cube of some rows.
+    """The cube of some rows; raises DataError for what cannot be compared as it is meant.
 
     Data sets are left out of which the models that have them have no metric in common.
-    Raises DataError: no such model or metric; several metrics; scores that are there twice, not
-    finite, or on two scales; items that differ between logs; failed runs as 0, where 0 is the
-    best.
     """
     warnings = [*rows.warnings]
     models = _models(rows, layout, warnings)
     absent: dict[str, tuple[str, ...]] = dict.fromkeys(models, ())
-    found: dict[directions.Key, _ByModel] = {}
-    without_metric = []
+    found, without_metric = dict[directions.Key, _ByModel](), list[str]()
     for name, by_model in _data_sets(rows, models):
         for model, where in by_model.items():
             if not np.any(rows.status[where] == Status.SCORED):
@@ -52,17 +48,17 @@ def scores(rows: Rows, layout: Layout) -> Scores:
             expected = f"expected {argument('metric')} with one of them"
             raise rows.error(name, f"several metrics ({listed(candidates)}); {expected}")
         else:
-            asked = f" {layout.metric.replace(',', ' or ')}" if layout.metric else ""
             has = f" (it has {listed(known)})" if known else ""
-            warnings.append(f"{rows.head(name)}no metric{asked} of all models{has}; left out")
-            if not asked or any(_meant(of, layout) for of in every):
+            named = f"no metric {layout.metric or ''}".strip()
+            warnings.append(f"{rows.head(name)}{named} of all models{has}; left out")
+            if not layout.metric or any(_meant(of, layout) for of in every):
                 without_metric.append(name)
     if not found:
         said = "; ".join(warnings[:4]) or "there is none"
         raise DataError(f"no metric that {listed(models)} all have: {said}", rows.place)
-    data_sets = _of_keys(rows, layout, found, warnings)
+    data_sets = tuple(_of_keys(rows, layout, found, warnings))
     return Scores(
-        *(rows.source, tuple(models), tuple(data_sets), layout.missing),
+        *(rows.source, tuple(models), data_sets, layout.missing),
         warnings=tuple(warnings),
         absent=absent,
         without_metric=tuple(without_metric),

@@ -143,16 +143,15 @@ def _statistics(instance: Mapping[str, Json], path: Path) -> Iterator[tuple[str,
 
 
 def read_evals(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
-    """The scores of a log of openai/evals: JSON lines of a spec, events, and a final report.
+    """The scores of a log of openai/evals; raises DataError naming the line.
 
     Events of type match give accuracy, those of type metrics their numbers (evals/record.py);
-    several events of one kind in a sample are its several answers.
-    Raises DataError: naming the line.
+    several of one kind are several answers.
     """
     path, lines = source.path, files.lines(source.path)
     base = _spec(next(lines, (1, {}))[1].get("spec"), path)
-    finished, times, failed = False, Counter[tuple[str, str]](), dict[str, None]()
-    prompts: dict[str, str] = {}
+    finished, times = False, Counter[tuple[str, str]]()
+    failed, prompts = dict[str, None](), dict[str, str]()
     for number, event in lines:
         finished = finished or "final_report" in event
         kind, data = event.get("type"), event.get("data")
@@ -169,12 +168,12 @@ def read_evals(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]
             if score is None and kind == "metrics":
                 continue
             times[item, metric] += 1
-            known = score is not None and math.isfinite(score)
+            score = math.nan if score is None else score
             yield base._replace(
                 metric=metric,
                 item=item,
-                score=math.nan if score is None else score,
-                status=Status.SCORED if known else Status.UNSCORED,
+                score=score,
+                status=Status.SCORED if math.isfinite(score) else Status.UNSCORED,
                 sample=times[item, metric],
                 prompt=prompts.get(item, ""),
                 cluster=records.cluster_of(data, layout, source, item, number),
