@@ -104,17 +104,6 @@ def test_runs_items_and_both(tmp_path: Path, capsys: Shown) -> None:
         comparing.main("logs", single, "--over", "items,runs")
 
 
-def test_clusters(tmp_path: Path, capsys: Shown) -> None:
-    """Dies if --cluster changes nothing."""
-    folder = models.logs(tmp_path, {"a": 0.5, "b": 0.0})
-    alone, clustered = (
-        _json(capsys, folder, *more)["pairs"][0]["difference"]
-        for more in ((), ("--cluster", "passage"))
-    )
-    assert alone["sizes"]["clusters"] == models.ITEMS == 3 * clustered["sizes"]["clusters"]
-    assert alone["value"] == clustered["value"] and alone["se"] != clustered["se"]
-
-
 def test_several_tasks_and_models(tmp_path: Path, capsys: Shown) -> None:
     """Dies if p-values are not Holm's over pairs and tasks, if a mean over tasks does not say over
     which tasks, or if models that do not differ are told apart."""
@@ -137,21 +126,6 @@ def test_several_tasks_and_models(tmp_path: Path, capsys: Shown) -> None:
     assert "No difference in the mean over tasks was shown between " in shown
     assert "Tasks as a sample of such tasks: 95 % CI [" in shown
     assert "Holm over 9 pairs and tasks, and over 3 pairs in the mean over tasks" in shown
-
-
-def test_unequal_metrics_and_scales_have_no_mean(tmp_path: Path, capsys: Shown) -> None:
-    """Dies if tasks of two metrics, or percentages and fractions, are averaged in silence."""
-    models.logs(tmp_path / "two", {"a": 1.0, "b": -0.5})
-    models.logs(tmp_path / "two", {"a": 1.0, "b": -0.5}, "gsm8k", metrics={"exact_match": True})
-    tree = _json(capsys, tmp_path / "two", "--gate")
-    assert tree["overall"] == [] and "acc" in tree["notes"][0]
-    assert "exact_match" in tree["notes"][0] and tree["outcome"] == "better"  # on each of them
-    for task, scale in (("arc", 1), ("boolq", 100)):
-        scores = {"a": [scale, 0] * 10, "b": [0, 0, scale, 0] * 5}
-        _scores(tmp_path / task, scores, task=task)
-    tree = _json(capsys, tmp_path / "arc", tmp_path / "boolq")
-    assert tree["overall"] == []
-    assert "scores on boolq are above 1, those on arc are not" in tree["notes"][0]
 
 
 @pytest.mark.parametrize(

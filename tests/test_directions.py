@@ -74,15 +74,6 @@ def test_sensitivity_reads_what_is_recorded(
             jaxeval.sensitivity(str(table), **asked)
 
 
-def test_metrics_of_two_directions(tmp_path: Path) -> None:
-    """Dies if accuracies and losses are analysed as one."""
-    path = tmp_path / "two.csv"
-    rows = [f"{k % 2},{s},{m}" for m in ("f1", "nll") for k, s in enumerate(_LOW)]
-    path.write_text("rate,score,metric\n" + "\n".join(rows) + "\n")
-    with pytest.raises(DataError, match=r"several metrics \(f1, nll\)"):
-        jaxeval.sensitivity(str(path), hyperparameters=["rate"])
-
-
 _COLUMNS = {"a": [1.0, 2, 3], "b": [2.0, 3, 4], "c": [3.0, 4, 6]}
 _TABLE = {"option": ["x", "y"] * 3, "key": [1, 1, 2, 2, 3, 3], "score": [1.0, 2, 3, 4, 5, 7]}
 

@@ -180,8 +180,7 @@ def read_evals(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]
             )
     if not finished:
         notes[f"{path.name}: no final report: other samples may be missing"] += 1
-    scored = {item for item, _ in times}
-    for item in itertools.filterfalse(scored.__contains__, failed):
+    for item in itertools.filterfalse({item for item, _ in times}.__contains__, failed):
         yield base._replace(item=item, status=Status.FAILED)
 
 

@@ -88,16 +88,3 @@ def test_copies_are_told_task_by_task(tmp_path: Path) -> None:
     result = _studied(tmp_path / "sampled")
     assert "of a that have the same score as another on every item: 3 of 4;" in result.warnings[0]
     assert result.notes[0] == "Over items alone on all tasks, since a has one run on s."
-
-
-def test_a_task_of_one_run_that_changes_the_claim_is_said(tmp_path: Path) -> None:
-    """Dies if all tasks fall back to items, since one has a single run, without a word."""
-    draw = np.random.default_rng(3)
-    _task(tmp_path, "s", _of_networks("vwx", draw))
-    _task(tmp_path, "t", _of_networks("v", draw))
-    assert _studied(tmp_path).notes[0] == (
-        "Over items alone on all tasks, since a has one run on t."
-    )
-    one = tmp_path / "one"
-    _task(one, "t", _of_networks("v", draw))
-    assert _studied(one).notes == ()
