@@ -42,18 +42,15 @@ class Planned(Result):
     def document(self) -> "Document":
         """What to buy next, and how sure that is."""
         from jaxeval.report.comparison import plan
-        from jaxeval.report.document import Document
 
-        return Document(
-            [*plan.answer(self.plan, self.pilot, self.expected_power)],
-            [
-                *plan.blocks(
-                    self.plan, self.spread, self.pilot, {"low": self.low, "high": self.high}
-                )
-            ],
-            [*plan.notes(self.plan, self.runs), *self.warnings],
-            title="Plan",
-        )
+        ends, runs, notes = {"low": self.low, "high": self.high}, self.runs or (1, 1), []
+        if runs[0] != runs[1]:
+            notes.append(
+                f"The models have {runs[0]} and {runs[1]} runs, and {min(runs)} of each count as "
+                "there: less may have to be bought than said here."
+            )
+        known = (self.plan, self.spread, self.pilot, ends, self.expected_power)
+        return plan.document(*known, notes=[*notes, *self.warnings])
 
 
 @parameters.verb

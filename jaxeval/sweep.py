@@ -1,43 +1,18 @@
 """`python -m jaxeval.sweep`: a random sweep of hyperparameters, as few compiled programs."""
 
-import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jaxeval import backend, parameters, parsers
-from jaxeval.files import Json
 from jaxeval.parameters import Changes, Count, Natural, Quiet
-from jaxeval.report.document import Document
-from jaxeval.report.result import Result
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
+    from jaxeval.report.sweep_plan import SweepPlan
     from jaxeval.results import Runs
     from jaxeval.space.space import Space
-    from jaxeval.studies.costs import Estimate
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class SweepPlan(Result):
-    """What a sweep would train."""
-
-    runs: Sequence[Mapping[str, Json]]  # drawn values of each
-    cohorts: "Sequence[Estimate]"
-    warnings: Sequence[str]  # of what is probably a mistake in the data
-
-    def document(self) -> Document:
-        """A row a cohort, and the estimate of the whole."""
-        from jaxeval.report.sweep import plan
-
-        return plan.document(self.cohorts, self.warnings)
-
-    def to_dict(self) -> dict[str, Json]:
-        """Runs and cohorts; runs are numbered from 1."""
-        from jaxeval.report.sweep import plan
-
-        return plan.to_dict(self.cohorts, self.runs, self.warnings)
 
 
 @parameters.verb
@@ -60,8 +35,7 @@ def sweep(
 
     All draws are written down first. Runs whose shapes can share a compiled program are members of
     one population, padded to its size. The same command continues what was interrupted; with more
-    --trials it goes on where it ended. docs/sweeps.md describes space files, cohorts and the cost
-    model.
+    --trials it goes on where it ended.
 
     Args:
       config: TOML file or shipped name; absent: the embedded default.
@@ -89,6 +63,7 @@ def sweep(
     """
     backend.prepare()
     from jaxeval import observe, results
+    from jaxeval.report.sweep_plan import SweepPlan
     from jaxeval.space import space as spaces
     from jaxeval.studies import sweeps
 

@@ -118,7 +118,8 @@ def test_dry_run(tmp_path: Path) -> None:
 _WRITING = """
 from jaxeval import cli, parsers
 from jaxeval.errors import DataError
-from jaxeval.report import tables
+from jaxeval.report import render
+from jaxeval.report.document import Document
 
 def main():
     {}
@@ -127,7 +128,7 @@ cli.run(main)
 """
 _WRITES = {
     "printed": "print('worse'); return 3",
-    "by rich": "tables.console().print('worse'); return 3",
+    "by rich": "render.to_terminal(Document(['worse'])); return 3",
     "help": "print('usage'); raise SystemExit(0)",
     "stopped": "print('worse'); raise SystemExit(143)",
     "interrupted": "print('worse'); raise KeyboardInterrupt",

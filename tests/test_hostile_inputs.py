@@ -16,9 +16,10 @@ import pytest
 from jaxeval import __main__ as verbs
 from jaxeval import cli
 from jaxeval.config import reading, toml
-from jaxeval.data import semeval, text
-from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsing
-from jaxeval.report import figures, latex_markdown, tables
+from jaxeval.data import labelled_text, text
+from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsing, printable_lines
+from jaxeval.report import render
+from jaxeval.report.document import Document, Table
 from jaxeval.runs import imported
 from jaxeval.space import distributions
 from jaxeval.stats.rules import Rules
@@ -102,7 +103,7 @@ def test_what_no_machine_can_serve_is_refused(tmp_path: Path) -> None:
     term = f'<aspectTerm term="bar" polarity="positive" from="{"1" * 5000}" to="3"/>'
     path.write_text(f"<s><sentence><text>bar</text>{term}</sentence></s>")
     with pytest.raises(DataError, match="expected whole numbers"):
-        semeval.read(path)
+        labelled_text.read_semeval(path)
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device")
@@ -141,7 +142,8 @@ def test_control_characters_in_names(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert drawn
     for file in drawn:
         ElementTree.parse(file)
-    assert latex_markdown.escaped(_ESCAPE).count("\x1b") == 0
-    tables.print_table(tables.console(), [_ESCAPE], [[_ESCAPE]])
-    assert capsys.readouterr().out.count("\x1b") == 0
-    assert figures.printable_lines("a\tb\n\x1b") == "a\tb\n\\x1b"
+    hostile = Document([_ESCAPE], [Table([_ESCAPE], [[_ESCAPE]])])
+    render.to_terminal(hostile)
+    written = render.to_markdown(hostile) + render.to_latex(hostile) + render.to_page(hostile)
+    assert (capsys.readouterr().out + written).count("\x1b") == 0
+    assert printable_lines("a\tb\n\x1b") == "a\tb\n\\x1b"

@@ -165,7 +165,7 @@ def tune_command(
       jaxeval tune command "./train.sh --rate={rate} --seed={seed}" --space FILE --trials 200
       jaxeval tune command "python train.py {values} {seed}" --space FILE --json-field dev.f1
     """
-    from jaxeval.report import direction
+    from jaxeval.report import text
     from jaxeval.space import space as spaces
     from jaxeval.tuning import running
     from jaxeval.tuning import search as searches
@@ -185,15 +185,15 @@ def tune_command(
         lines = [shlex.join(evaluate.words(e.values, s)) for e in proposed for s in e.seeds]
         return "".join(f"{line}\n" for line in lines)
     asked = None if lower_is_better is None else not lower_is_better
-    said = direction.of_command(json_field, asked)
+    metric, direction, said = text.direction_of_field(json_field, asked)
     source = {kind: evaluate.name, "json_field": json_field, "steps": steps}
     path, end = None if state is None else Path(state), searches.End(trials, seconds)
-    higher = said.higher_is_better is not False
+    higher = direction is not False
     with cli.resumable(), searches.opened(path, search, higher, source) as opened:
-        _say(said.sentence, quiet)
+        _say(said, quiet)
         runner = running.Runner(search, opened, evaluate, end, parallel, retries, steps)
         fresh = (_RETRAINED if retrain is None else retrain) if evaluate.seeded else 0
-        return _run(runner, said.metric, margin, fresh, quiet)
+        return _run(runner, metric, margin, fresh, quiet)
 
 
 def _run(

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 
 from jaxeval.report import scores, text
-from jaxeval.report.document import Block, Document, Figure, Heading, Table, no_figures
+from jaxeval.report.document import Block, Document, Figure, Heading, Table
 from jaxeval.report.runs.summary import ExperimentSummary
 from jaxeval.runs import experiments
 from jaxeval.runs.records import MemberRow
@@ -38,7 +38,7 @@ def document(
     groups: Sequence[Sequence[MemberRow]],
     summaries: Sequence[ExperimentSummary],
     location: str,
-    figures: Callable[[], Sequence[Figure]] = no_figures,
+    figures: Callable[[], Sequence[Figure]] = tuple,
     last: Sequence[str] = (),
 ) -> Document:
     """Of experiments, each as its members and what is said of it; read at a location."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jaxeval.report import plots, scores
+from jaxeval.report import sweeps as sweep_figures
 from jaxeval.report.document import Figure
 from jaxeval.report.runs import summary
-from jaxeval.report.sweep import figures as sweep_figures
 from jaxeval.runs import experiments, records
 from jaxeval.runs.records import CurveRow, MemberRow
 from jaxeval.sensitivity import trials
