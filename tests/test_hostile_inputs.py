@@ -57,15 +57,6 @@ def test_settings_of_any_depth(tmp_path: Path, body: str, said: str) -> None:
     assert tree == {"a": {"b": [1, [2]]}}
 
 
-def test_an_offset_of_thousands_of_digits(tmp_path: Path) -> None:
-    """Dies if Python's limit of digits is a traceback."""
-    path = tmp_path / "r.xml"
-    term = f'<aspectTerm term="bar" polarity="positive" from="{"1" * 5000}" to="3"/>'
-    path.write_text(f"<s><sentence><text>bar</text>{term}</sentence></s>")
-    with pytest.raises(DataError, match="expected whole numbers"):
-        labelled_text.read_semeval(path)
-
-
 def test_whatever_a_parser_raises_is_one_error() -> None:
     """Dies if an unknown exception passes, or one of the machine or for the user is changed."""
     with pytest.raises(DataError, match=r"^f:3: odd \(line one\)$"), parsing("odd", "f", 3):
