@@ -381,12 +381,15 @@ RENAMED[:0] = [
     ),
     ("exit.2", None, "a line less among the commands", "compare: wide, lists, lines"),
     ("json.lines", None, "a line less among the commands", "compare: wide, lists, lines"),
+    ("json.*", None, "--where is gone: other rows are compared", "compare: options*"),
+    ("json.*.failures.*.dataset", "json.*.failures.*.data_set", "two words", "select: table*"),
     ("exit.1", None, "only --difference --sd", "plan: given"),
     ("json.all", None, "only --difference --sd", "plan: given"),
 ]
 # (path now, reason, commands): another value on purpose; here `*` is any text
 CHANGED: list[tuple[str, str, str]] = [
     ("json.*.across.against", "an empty list where there is no control", _RUNS),
+    ("exit.3", "a column that is not there is refused", "compare: refused"),
     ("json.items.plan.*.answers", "new ones: those of 2 items are there", "plan: given"),
     *(
         (f"json.*.{of}.{name}", "0 where it is not known", "plan: pilots")
@@ -472,6 +475,7 @@ ADDED: list[tuple] = [
     ("files.*_txt*", _KEYS, "about: dry runs"),
     ("json.evaluate.*.condition", "1 stream, was: batch 1"),
     ("json.*", "every selection has all keys", "select: *"),
+    ("json.*", "--where is gone: other rows are compared", "compare: options*"),
     ("json.*", "every selection has all keys", "trained: bags, selected"),
     ("json.selected.*", "every selection has all keys", "trained: bags, whole life"),
     *(
