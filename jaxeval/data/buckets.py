@@ -28,12 +28,8 @@ class Encoded(NamedTuple):
     columns: Sequence[dict[str, np.ndarray]]  # of each bucket its arrays
 
 
-class LaidOut(NamedTuple):
-    """Sequences in buckets."""
-
-    rows: list[np.ndarray]  # of each bucket
-    widths: list[int]
-    columns: list[dict[str, np.ndarray]]  # of each bucket NAME [N, T] and NAME_length [N]
+# of each bucket: its rows, its width, its arrays NAME [N, T] and NAME_length [N]
+LaidOut = tuple[list[np.ndarray], list[int], list[dict[str, np.ndarray]]]
 
 
 def lay_out(
@@ -57,7 +53,7 @@ def lay_out(
             arrays[f"{name}_length"] = lengths_of(inside)
             arrays[name] = pad(inside, arrays[f"{name}_length"].max() if tight else width)
         columns.append(arrays)
-    return LaidOut(rows, widths, columns)
+    return rows, widths, columns
 
 
 def choose_widths(

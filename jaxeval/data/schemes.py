@@ -89,8 +89,7 @@ def _parse(tag: str, scheme: Scheme, position: int) -> tuple[str, str]:
 def to_spans(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
     """The spans of a tag sequence.
 
-    Raises:
-      IllegalTag: naming the position of the first tag that the scheme does not allow there.
+    Raises IllegalTag: naming the position of the first tag that the scheme does not allow there.
     """
     spans: list[Entity] = []
     start, kind = 0, ""  # of the open span; "" when none is open
@@ -156,11 +155,7 @@ def _prefixes(length: int, scheme: Scheme, touches: bool) -> str:
 def convert_sentences(
     sentences: Sequence[Sentence], source: Scheme, target: Scheme, path: str
 ) -> list[Sentence]:
-    """The same spans in another scheme.
-
-    Raises:
-      DataError: an illegal tag, with file and line.
-    """
+    """The same spans in another scheme; raises DataError: an illegal tag, with file and line."""
     converted = []
     for number, sentence in enumerate(sentences, 1):
         try:

@@ -47,16 +47,14 @@ def read(
     same header, then words and little-endian float32. The first of several equal words counts.
 
     Memory: the table, at most a quarter more while it grows, its words, and a few megabytes.
+    Raises DataError: a line of the wrong width or without numbers (file, line), nan, inf or
+    numbers beyond a million, vectors of more than 4,096 numbers or that are all 0, no vector at
+    all, fewer or more than the header says, the named unknown word not found.
 
     Args:
       path: of the file.
       words: only these are read; None: all.
       unknown: name of the vector for unknown words, if the file holds one.
-
-    Raises:
-      DataError: a line of the wrong width or without numbers (file, line), nan, inf or numbers
-        beyond a million, vectors of more than 4,096 numbers or that are all 0, no vector at all,
-        fewer or more than the header says, the named unknown word not found.
     """
     into = _Collection(path, words, unknown)
     with text.opened(path) as stream:

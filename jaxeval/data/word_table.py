@@ -173,13 +173,11 @@ def build(
     """Word forms of a corpus, padding first, their table, and how many have a vector.
 
     The first R rows depend on the vocabulary and the file alone. Words without a pretrained vector
-    get a fixed random one; a model that trains its vectors draws them anew by seed.
+    get a fixed random one; a model that trains its vectors draws them anew by seed. Raises
+    DataError: the vectors cannot be read, or no word of train has one.
 
     Args:
       counts: part -> how often each word stands in it.
-
-    Raises:
-      DataError: the vectors cannot be read, or no word of train has one.
     """
     forms = ["", *sorted(set().union(*counts.values()))]
     vocabulary = set().union(*(counts[part] for part in PARTS_OF[settings.vocabulary]))
