@@ -74,13 +74,8 @@ def choose_shapes(
     """Padded shapes of rows that have a length and a number of targets, ascending by targets.
 
     Rows are parted by their number of targets first, and those of each range by length. A bucket
-    of n rows costs ceil(n / batch_size) * batch_size * width * targets positions (its last batch
-    is padded with empty rows), plus `shape_cost`; no other such choice costs less.
-
-    Args:
-      lengths, targets: of the rows, each >= 1.
-      most: shapes at most.
-      shape_cost: of one more shape, in positions an epoch.
+    of n rows costs ceil(n / batch_size) * batch_size * width * targets positions, plus
+    `shape_cost`; no other choice of `most` shapes or fewer costs less.
     """
     sizes, numbers = np.asarray(lengths), np.asarray(targets)
     values = np.unique(numbers).tolist()

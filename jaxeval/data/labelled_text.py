@@ -111,10 +111,8 @@ def _after_label(
 def read_three_line(path: str | Path) -> LabelledTexts:
     """Blocks of three lines (.raw, .seg): a text with `$T$` for its target, the target, its label.
 
-    Each text stands once, with the targets of all its blocks; blanks part words. A block is one
-    target, at its first `$T$`. Further ones (tweets of Dong et al. 2014) stand for the target's
-    words too, and are no targets of their own. Raises DataError: a block that is cut short, a text
-    without `$T$`, no target, an unknown label.
+    A block is one target, at its first `$T$`; further ones stand for its words too. Texts stand
+    once, with all their targets. Raises DataError: a block that is none, an unknown label.
     """
     targets, block, number = [], list[str](), 0
     for number, line in enumerate(text.iterate_lines(path), 1):
@@ -150,12 +148,9 @@ def read_json(path: str | Path, labelled: bool = True) -> LabelledTexts:
     """JSON lines of `text`, `label`, and `target` or `span`; with targets, equal texts are one.
 
     `span` is where the target stands: its first character, and the first behind it. Without it
-    every mention of `target` is a target of its own: those that are whole words or, where there
-    are none, any. Lines of NewsMTSC (Hamborg & Donnay 2021) are read too: `sentence_normalized`
-    and `targets`, each with `from`, `to`, `mention` and `polarity` (2, 4, 6: negative, neutral,
-    positive); and those of its later form: a target a line, beside `sentence`; -1, 0, 1. Raises
-    DataError: a line that is no such JSON, an empty text, a target that is not in its text, or
-    lines with and without targets.
+    every mention of `target` is one: whole words or, where there are none, any. Lines of NewsMTSC
+    (Hamborg & Donnay 2021) are read too. Raises DataError: a line that is no such JSON, an empty
+    text, a target that is not in its text, lines with and without targets.
 
     Args:
       labelled: whether each must have a label.
@@ -242,10 +237,9 @@ def _mentions(content: str, target: str) -> list[tuple[int, int]]:
 def read_semeval(path: str | Path) -> LabelledTexts:
     """The sentences of SemEval's XML that have targets, each once: 2014 to 2016, MAMS.
 
-    Targets (aspectTerm of 2014, Opinion of 2015/16) that are NULL or whose polarity is `conflict`
-    are dropped and counted, as is custom; so are sentences that have no other. Raises DataError:
-    no XML, or with a document type (entities can be bombs); a sentence without text, an unknown
-    polarity, a target that is not where it is said to be, no target at all.
+    Targets that are NULL or whose polarity is `conflict` are dropped and counted, as is custom.
+    Raises DataError: no XML, or with a document type (entities can be bombs); an unknown polarity,
+    a target that is not where it is said to be, no target at all.
     """
     dropped: Counter[str] = Counter()
     texts = []

@@ -223,11 +223,7 @@ def _cut(
 ) -> dict[str, np.ndarray]:
     """Train, dev and test; each that is lacking is 5 % of train, from its end, dev before test.
 
-    Thus one file becomes 90, 5 and 5 %, as enwik8 is cut by custom.
-
-    Args:
-      ends: positions in train at which it may be cut, one after each unit.
-      units: lines or bytes, which are counted.
+    Thus one file becomes 90, 5 and 5 %, as enwik8 is cut by custom. `ends`: where train may be cut.
     """
     lacking = [part for part in splits.PARTS if part not in whole]
     size = len(ends) * 5 // 100

@@ -89,9 +89,8 @@ def read(source: PairSource) -> PairParts:
 def deal(source: PairSource, pairs: Sequence[LabelledPair]) -> dict[str, list[LabelledPair]]:
     """Parts of one list: shuffled as Python 2 does, the first are test, a share of the rest dev.
 
-    VecEval (make_datasets.py) calls `random.Random(137).shuffle`, which in Python 2 draws
-    int(random() (i + 1)) for i = n - 1 ... 1; Python 3 has the same `random`, another `shuffle`.
-    Raises DataError: a part would be empty.
+    VecEval calls `random.Random(137).shuffle`, which in Python 2 draws int(random() (i + 1)) for
+    i = n - 1 ... 1; Python 3 has another `shuffle`. Raises DataError: a part would be empty.
     """
     order, generator = [*pairs], random.Random(source.seed)
     for i in range(len(order) - 1, 0, -1):

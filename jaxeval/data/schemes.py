@@ -55,12 +55,8 @@ class IllegalTag(ValueError):
 def detect(tags: Mapping[str, int]) -> Scheme:
     """The scheme of tags that may be entities: `iobes` if E- or S- occurs, else `bio`, or `none`.
 
-    Tags are entities' if most of them other than O look like it (a prefix, a type). The odd ones
-    among these are for `convert_sentences` to refuse: reading all as plain classes because of one
-    would turn the F1 of entities into accuracy. A prefix without a type looks like it beside O.
-
-    Args:
-      tags: how often each occurs.
+    Tags are entities' if most of them other than O look like it (a prefix, a type): the odd ones
+    are for `convert_sentences` to refuse. `tags`: how often each occurs.
     """
     prefixes, entities, others = set[str](), 0, 0
     for tag, count in tags.items():

@@ -131,12 +131,8 @@ def read_unlabelled(
     """The texts of a file: JSON lines or tab-separated lines as in training; else one text a line.
 
     Labels need not be there, and are not read. A file is tab-separated if it is named `*.tsv`, or
-    if `source.format` says so; a line without a tab is a text as a whole. Raises DataError: a line
-    without a text, or without a target where the classifier needs one; most lines have a label in
-    place of a text, or in it.
-
-    Args:
-      labels, targeted, tokenised: of the classifier.
+    if `source.format` says so. `labels, targeted, tokenised` are the classifier's. Raises
+    DataError: a line without a text, or without a target where one is needed; labels for texts.
     """
     suffix = text.suffix_of(path)
     if _SUFFIXES.get(suffix) == "json":

@@ -207,7 +207,6 @@ def parts(
       path: folder, or file where one may stand alone.
       patterns: part -> pattern, or the absolute path of the file; None: no file.
       key: of a config that holds the patterns' keys, such as "data.source".
-      required: parts that must be there.
       alone: whether one file, or the only one of a folder, is train.
     """
     folder = Path(path)
