@@ -180,14 +180,11 @@ def _cells(
         cells = zip(*(of.labels[axis][of.finished] for axis in ("split", "seed")), strict=True)
         return dict(zip(cells, of.scores[0, of.finished, 0].tolist(), strict=True))
 
-    found: dict[tuple[str, str], float | None] = {**by_cell(model or scores.models[0])}
-    if minus is not None:
-        first, other = {**found}, by_cell(minus)
-        for cell in dict.fromkeys([*first, *other]):
-            a, b = first.get(cell), other.get(cell)
-            found[cell] = None if a is None or b is None else a - b
-    splits, seeds = ([cell[axis] for cell in found] for axis in (0, 1))
-    return splits, seeds, [*found.values()]
+    first = by_cell(model or scores.models[0])
+    other = dict.fromkeys(first, 0.0) if minus is None else by_cell(minus)
+    cells = [*dict.fromkeys([*first, *other])]
+    found = [first[of] - other[of] if of in first and of in other else None for of in cells]
+    return [split for split, _ in cells], [seed for _, seed in cells], found
 
 
 def _studied(table: "nested.Balanced", precision: float | None) -> "Study":
