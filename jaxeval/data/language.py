@@ -223,7 +223,7 @@ def _cut(
 ) -> dict[str, np.ndarray]:
     """Train, dev and test; each that is lacking is 5 % of train, from its end, dev before test.
 
-    Thus one file becomes 90, 5 and 5 %, as enwik8 is cut by custom. `ends`: where train may be cut.
+    Thus one file becomes 90, 5 and 5 %, as enwik8 is cut by custom. `ends`: where it may be cut.
     """
     lacking = [part for part in splits.PARTS if part not in whole]
     size = len(ends) * 5 // 100
