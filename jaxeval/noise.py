@@ -32,12 +32,10 @@ def noise(
 ) -> "Noise":
     """Splits the spread of scores into its parts, with intervals.
 
-    By seed,repeat every seed is trained several times (Melis et al. 2018, section 7.2): the spread
-    is that of the same seed repeated (a GPU may add up in another order each time) and that
-    between seeds. On a CPU the same seed gives the same scores, and only the seeds' part is left.
-    By split,seed every seed is trained on every random split: the spread is the split's, the
-    seed's and that of both together; then it says what to train for a precision of the mean.
-    The same command continues what was interrupted. docs/noise.md says what is computed.
+    By seed,repeat every seed is trained several times (Melis et al. 2018, section 7.2): on a GPU,
+    which may add up in another order each time, the same seed gives other scores. By split,seed
+    every seed is trained on every random split; then it says what to train for a precision of the
+    mean. The same command continues what was interrupted.
 
     Args:
       config: TOML file or shipped name; absent: the embedded default.
@@ -180,14 +178,11 @@ def _cells(
         cells = zip(*(of.labels[axis][of.finished] for axis in ("split", "seed")), strict=True)
         return dict(zip(cells, of.scores[0, of.finished, 0].tolist(), strict=True))
 
-    found: dict[tuple[str, str], float | None] = {**by_cell(model or scores.models[0])}
-    if minus is not None:
-        first, other = {**found}, by_cell(minus)
-        for cell in dict.fromkeys([*first, *other]):
-            a, b = first.get(cell), other.get(cell)
-            found[cell] = None if a is None or b is None else a - b
-    splits, seeds = ([cell[axis] for cell in found] for axis in (0, 1))
-    return splits, seeds, [*found.values()]
+    first = by_cell(model or scores.models[0])
+    other = dict.fromkeys(first, 0.0) if minus is None else by_cell(minus)
+    cells = [*dict.fromkeys([*first, *other])]
+    found = [first[of] - other[of] if of in first and of in other else None for of in cells]
+    return [split for split, _ in cells], [seed for _, seed in cells], found
 
 
 def _studied(table: "nested.Balanced", precision: float | None) -> "Study":
