@@ -44,7 +44,7 @@ def models(model: Model, data: Data, count: int, seed: list[int]) -> list[Model]
     """
     random, columns, kernel = np.random.default_rng(seed), model.columns, model.kernel
     prior = process.prior(columns, bool(len(kernel.a)), bool(data.variances.any()))
-    mode = np.concatenate([[kernel.scale, kernel.noise], kernel.lengths, kernel.a, kernel.b])
+    mode = np.hstack(kernel)
     factor = laplace(mode, prior, columns, data)
     inverse = np.linalg.inv(factor)
 
