@@ -17,9 +17,10 @@ from typing import NamedTuple
 import common
 import numpy as np
 
-from jaxeval import runs, stats
+from jaxeval import runs
 from jaxeval.errors import DataError
 from jaxeval.runs import items
+from jaxeval.stats import effects, hypotheses, multiple
 
 RELEASED = {"tdlstm": "TDLSTM", "ian": "IAN", "ae": "AE"}
 NONE = "_GloVe_None_None"  # GloVe, no position, not inter-aspect
@@ -42,9 +43,9 @@ def main() -> None:
     folders = dict(word.split("=", 1) for word in args.runs)
     ours = {dataset: _experiments(folder) for dataset, folder in folders.items()}
     lines = [*_lines(args.items, folders, ours)]
-    tests = [stats.brunner_munzel(line.ours, line.theirs).p_value for line in lines]
-    for line, p_value in zip(lines, stats.adjust_p_values(tests, "holm"), strict=True):
-        effect = stats.difference(line.ours, line.theirs)
+    tests = [hypotheses.brunner_munzel(line.ours, line.theirs).p_value for line in lines]
+    for line, p_value in zip(lines, multiple.adjust_p_values(tests, "holm"), strict=True):
+        effect = effects.difference(line.ours, line.theirs)
         beside = {
             "dataset": line.dataset,
             "model": line.model,

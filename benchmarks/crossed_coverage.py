@@ -15,7 +15,7 @@ import common
 import numpy as np
 import scipy
 
-from jaxeval.stats import crossed, mean_squares
+from jaxeval.stats import crossed
 
 SHAPES = ((3, 3, 1), (6, 6, 1), (10, 3, 1), (10, 10, 1), (6, 6, 2))
 EFFECTS = ("split", "seed", "interaction", "error")
@@ -81,7 +81,7 @@ def _covered(tables: np.ndarray, truth: dict[str, float]) -> dict[str, float | s
     true = {**truth, "any run": sum(truth.values())}
     covered: dict[str, float | str] = dict.fromkeys((*EFFECTS, "any run"), "-")
     for name, part in parts.items():
-        low, high = mean_squares.limits(part, CONFIDENCE)
+        low, high = crossed.limits(part, CONFIDENCE)
         covered[name] = float(np.mean((low <= true[name]) & (true[name] <= high)))
     split, seed, interaction = (square.value for square in squares[:3])
     variance, df = crossed.mean_variance(split, seed, interaction, squares.shape)

@@ -15,9 +15,8 @@ import numpy as np
 import scipy
 from scipy import stats as reference
 
-from jaxeval import stats
 from jaxeval.sensitivity import analyze
-from jaxeval.stats import describe, ranks
+from jaxeval.stats import describe, effects, power, ranks
 
 DESIGNS = ((5, 5), (8, 8), (10, 10), (20, 20), (5, 10), (10, 5), (10, 40), (40, 10))
 Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
@@ -92,9 +91,9 @@ def _power(count: int) -> list[dict]:
     generator, rows = np.random.default_rng(1), []
     for n, m in ((5, 5), (6, 6), (8, 8), (10, 10), (10, 40), (60, 60)):
         gaps = {
-            f"power at that of {name}": stats.detectable_difference(
-                1.0, n, n_other=m, comparisons=2, test=test
-            )
+            f"power at that of {name}": power.TestDesign(
+                1.0, comparisons=2, test=test
+            ).detectable_difference(n, m)
             for name, test in (("Brunner-Munzel", "brunner_munzel"), ("Welch", "t"))
         }
         powers = {
@@ -144,7 +143,7 @@ def _probabilities(count: int) -> list[dict]:
                 hits = 0
                 for _ in range(count):
                     a, b = generator.normal(shift, sd, n), generator.normal(0, 1, m)
-                    interval = stats.probability_of_improvement(a, b).interval
+                    interval = effects.probability_of_improvement(a, b).interval
                     hits += interval.low <= truth <= interval.high
                 row = {"n of A, B": f"{n}, {m}", "sd of A / B": sd, "P(A > B)": truth}
                 rows.append({**row, "coverage": hits / count})

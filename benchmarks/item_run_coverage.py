@@ -20,11 +20,9 @@ import scipy
 from common_intervals import Limits
 from scipy import special
 
-from jaxeval.stats import mean_squares
-from jaxeval.stats.items import differences, estimates, proportions, variances
-from jaxeval.stats.items import parts as parts_of
-from jaxeval.stats.items.cells import Groups
-from jaxeval.stats.items.parts import Parts
+from jaxeval.stats import crossed
+from jaxeval.stats.items import cells, differences, estimates, proportions
+from jaxeval.stats.items.cells import Groups, Parts
 
 ITEMS, RUNS, RIGHT = (10, 30, 100, 1000), (1, 3, 8), (0.5, 0.9, 0.99)
 LESS = {0.5: 0.05, 0.9: 0.03, 0.99: 0.01}  # right answers of the worse model
@@ -66,9 +64,6 @@ def main() -> None:
         "two models": [*_rows(count, sizes, "items", _of_difference)],
         "clusters": [
             *_rows(count, [*itertools.product(RIGHT, CLUSTERS, (1, 3))], "clusters", _of_clusters)
-        ],
-        "components": [
-            *_rows(count, [s for s in sizes if s[2] > 1 and s[1] > 10], "items", _of_components)
         ],
     }
     for name, rows in blocks.items():
@@ -180,15 +175,15 @@ def _of_clusters(
     draw = _draw(generator, OF_ITEM * items, runs, right)
     cells, share = draw.answers, draw.answers.mean((1, 2))
     ours, of_item = _binary(cells, groups), cells.mean(-1)
-    part = parts_of.items_part(of_item, groups)
+    part = cells.items_part(of_item, groups)
     sums = groups.sums((of_item - share[:, np.newaxis])[..., np.newaxis])[..., 0]
-    equal = parts_of.Part(
+    equal = cells.Part(
         np.sum(sums**2, -1) / sizes.sum() ** 2 * clusters / (clusters - 1), clusters - 1
     )
     return {
         "items: ours": _held(ours["items"], draw.items),
-        "t, same error": _held(estimates.t_limits(share, part, CONFIDENCE), draw.items),
-        "t, C - 1": _held(estimates.t_limits(share, equal, CONFIDENCE), draw.items),
+        "t, same error": _held(_t_limits(share, part, CONFIDENCE), draw.items),
+        "t, C - 1": _held(_t_limits(share, equal, CONFIDENCE), draw.items),
         "Miller": _held(
             common_intervals.normal(share, equal.variance * (clusters - 1) / clusters), draw.items
         ),
@@ -199,50 +194,9 @@ def _of_clusters(
     }
 
 
-def _of_components(
-    generator: np.random.Generator, count: int, items: int, runs: int, right: float
-) -> Held:
-    """Of right and wrong answers, and of normal scores with the same variances."""
-    draw = _draw(generator, OF_ITEM * generator.normal(size=(count, items)), runs, right)
-    truth = _variances(right)
-    held = {}
-    for kind, cells in (("", draw.answers), ("normal ", _normal_scores(generator, truth, draw))):
-        for matched in (True, False):
-            squares = variances.of_table(cells, _alone(items))
-            if not matched:
-                squares = squares._replace(
-                    item=squares.item._replace(df=items - 1.0),
-                    interaction=squares.interaction._replace(df=(items - 1.0) * (runs - 1)),
-                )
-            for name, part in variances.combinations(squares).items():
-                of_part = variances.limits if matched else mean_squares.limits
-                limits = of_part(part, CONFIDENCE)
-                if matched or name != "run":
-                    label = f"{kind}{name}" + ("" if matched else ", chi-squared")
-                    held[label] = _held(limits, truth[name])
-    return held
-
-
-def _variances(right: float) -> dict[str, float]:
-    """Of answers: by numeric integration over items and runs."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
-    weights = weights / weights.sum()
-    middle = special.ndtri(right) * np.sqrt(1 + OF_ITEM**2 + OF_RUN**2)
-    of_item = special.ndtr((middle + OF_ITEM * nodes) / np.sqrt(1 + OF_RUN**2))
-    of_run = special.ndtr((middle + OF_RUN * nodes) / np.sqrt(1 + OF_ITEM**2))
-    item, run = (float(weights @ (each - right) ** 2) for each in (of_item, of_run))
-    return {"item": item, "run": run, "item x run": right * (1 - right) - item - run}
-
-
-def _normal_scores(
-    generator: np.random.Generator, variances: dict[str, float], draw: Draw
-) -> np.ndarray:
-    count, items, runs = draw.answers.shape
-    shapes = ((count, items, 1), (count, 1, runs), (count, items, runs))
-    scores = np.zeros(draw.answers.shape)
-    for shape, variance in zip(shapes, variances.values(), strict=True):
-        scores += np.sqrt(variance) * generator.normal(size=shape)
-    return scores
+def _t_limits(middle: np.ndarray, part: cells.Part, confidence: float) -> Limits:
+    half = np.sqrt(part.variance) * crossed.t_quantile(part.df, confidence)
+    return middle - half, middle + half
 
 
 def _alone(items: int) -> Groups:
@@ -271,12 +225,12 @@ def _difference(a: np.ndarray, b: np.ndarray, over: tuple[str, ...]) -> Limits |
     gaps = a.mean(-1) - b.mean(-1)
     parts = _parts([a, b], gaps, _alone(a.shape[1]))
     middle, more = differences.with_two_items(gaps, parts)
-    return estimates.t_limits(middle, parts_of.total(more, over), CONFIDENCE)
+    return _t_limits(middle, cells.total(more, over), CONFIDENCE)
 
 
 def _parts(tables: list[np.ndarray], means: np.ndarray, groups: Groups) -> Parts:
-    runs = tuple(parts_of.run_part(cells, groups) for cells in tables if cells.shape[-1] > 1)
-    return Parts(parts_of.items_part(means, groups), runs)
+    runs = tuple(cells.run_part(cells, groups) for cells in tables if cells.shape[-1] > 1)
+    return Parts(cells.items_part(means, groups), runs)
 
 
 def _held(limits: Limits | None, truth: np.ndarray | float) -> np.ndarray:

@@ -22,12 +22,13 @@ import common
 import numpy as np
 import scipy
 
-from jaxeval import runs, stats
+from jaxeval import runs
 from jaxeval.runs import counts as counted
 from jaxeval.runs import items as predictions
 from jaxeval.runs import store
 from jaxeval.runs.counts import Score
-from jaxeval.stats import examples, items, single_models
+from jaxeval.stats import hypotheses, permutation
+from jaxeval.stats.items import differences
 
 LEVEL = 0.05
 SHUFFLES = 399
@@ -103,7 +104,7 @@ def _trained(folder: Path) -> Models:
     with store.open_existing(str(folder)) as opened:
         for name, metric in metrics.items():
             kept = opened.outcomes(name, "test")
-            how = single_models.scoring(metric, kept[0].names)
+            how = counted.scoring(metric, kept[0].names)
             assert how is not None, metric
             columns = [kept[0].names.index(column) for column in how.columns]
             counts = np.stack([run.counts[:, columns] for run in kept], axis=2)
@@ -132,13 +133,13 @@ def _p_values(of_a: Answers, of_b: Answers) -> dict[str, float]:
     a, b = of_a.values, of_b.values
     p_values = {}
     if of_a.counts is None or of_b.counts is None:
-        p_values["McNemar, first runs"] = stats.mcnemar(a[:, 0], b[:, 0]).p_value
+        p_values["McNemar, first runs"] = hypotheses.mcnemar(a[:, 0], b[:, 0]).p_value
     else:
         pairs = {"first runs": (of_a.counts[..., 0], of_b.counts[..., 0])}
         if a.shape[1] > 1:
             pairs["all runs"] = (of_a.counts.sum(2), of_b.counts.sum(2))
         for which, counts in pairs.items():
-            test = examples.approximate_randomization(
+            test = permutation.approximate_randomization(
                 *counts, score=of_a.score, iterations=SHUFFLES
             )
             p_values[f"randomisation, {which}"] = test.p_value
@@ -148,11 +149,11 @@ def _p_values(of_a: Answers, of_b: Answers) -> dict[str, float]:
         else 1.0
     )
     p_values["unpaired z over items"] = _unpaired(a.mean(1), b.mean(1))
-    p_values["ours, items"] = items.difference(a, b, over=["items"]).p_value or 0.0
+    p_values["ours, items"] = differences.difference(a, b, over=["items"]).p_value or 0.0
     if a.shape[1] > 1:
-        p_values["Welch over runs"] = stats.welch_t(a.mean(0), b.mean(0)).p_value
-        p_values["ours, runs"] = items.difference(a, b, over=["runs"]).p_value or 0.0
-        p_values["ours, items and runs"] = items.difference(a, b).p_value or 0.0
+        p_values["Welch over runs"] = hypotheses.welch_t(a.mean(0), b.mean(0)).p_value
+        p_values["ours, runs"] = differences.difference(a, b, over=["runs"]).p_value or 0.0
+        p_values["ours, items and runs"] = differences.difference(a, b).p_value or 0.0
     return p_values
 
 

@@ -17,16 +17,15 @@ import numpy as np
 import scipy
 from scipy import optimize
 
-from jaxeval.stats import items
-from jaxeval.stats.items import pilots
+from jaxeval.stats.items import differences, pilots, planning
 from jaxeval.stats.power import t_test_power
 
 TARGET = 0.8
 # variances of the difference: of items, of a run's mean, of items x runs
 SPREADS = {
-    "runs like items": items.Spread(1.0, 0.02, 1.0),
-    "much between runs": items.Spread(0.2, 0.1, 0.5),
-    "little between runs": items.Spread(1.0, 0.0005, 0.3),
+    "runs like items": pilots.Spread(1.0, 0.02, 1.0),
+    "much between runs": pilots.Spread(0.2, 0.1, 0.5),
+    "little between runs": pilots.Spread(1.0, 0.0005, 0.3),
 }
 
 
@@ -44,7 +43,7 @@ def main() -> None:
     for name, spread in SPREADS.items():
         for count in args.items:
             for runs in args.runs:
-                size = items.Size(count, runs)
+                size = pilots.Size(count, runs)
                 row = {"spread": name, "items": count, "runs": runs}
                 row |= _measured(spread, size, args.experiments)
                 rows.append(row)
@@ -56,11 +55,24 @@ def main() -> None:
     common.report(**tree, **versions)
 
 
-def _measured(spread: items.Spread, size: items.Size, experiments: int) -> dict[str, float]:
-    def planned(difference: float) -> float:
-        return items.power(difference, spread, size)
+def _error(of: pilots.Spread, size: pilots.Size) -> tuple[float, float]:
+    """Variance of the difference, and Satterthwaite's degrees of freedom of its estimate."""
+    items, runs, samples = size
+    crossed = (of.items_x_runs + of.samples / samples) / (items * runs)
+    by_items, of_items = of.items / items + crossed, items - 1.0
+    if runs == 1:
+        return by_items, of_items
+    df, between = runs - 1.0, of.runs / runs + crossed
+    squares = by_items**2 / of_items + between**2 / (2 * df) + crossed**2 / (2 * df * of_items)
+    variance = by_items + of.runs / runs
+    return variance, variance**2 / squares
 
-    variance, df = pilots.error(spread, size)
+
+def _measured(spread: pilots.Spread, size: pilots.Size, experiments: int) -> dict[str, float]:
+    def planned(difference: float) -> float:
+        return planning.power(difference, spread, size)
+
+    variance, df = _error(spread, size)
     error = np.sqrt(variance)
     difference = float(
         optimize.brentq(lambda d: planned(d) - TARGET, 0.1 * error, 200 * error, xtol=1e-4 * error)
@@ -75,7 +87,7 @@ def _measured(spread: items.Spread, size: items.Size, experiments: int) -> dict[
 
 
 def _finds(
-    generator: np.random.Generator, spread: items.Spread, size: items.Size, difference: float
+    generator: np.random.Generator, spread: pilots.Spread, size: pilots.Size, difference: float
 ) -> bool:
     """Whether one experiment shows the difference."""
     shape = size.items, size.runs
@@ -85,7 +97,7 @@ def _finds(
         + np.sqrt(spread.items_x_runs / 2) * generator.normal(size=shape)
         for _ in range(2)
     )
-    p_value = items.difference(a + item + difference, b).p_value
+    p_value = differences.difference(a + item + difference, b).p_value
     return p_value is not None and p_value < 0.05
 
 

@@ -1,7 +1,7 @@
 """The primary tests of `compare`, design by design: tables of docs/compare.md.
 
 How often a family of comparisons has a false verdict at level .05, by the test and correction
-that `run_plans.by_ranks` and `run_pairs.correction` choose, for normal, skewed, lognormal scores,
+that `run_plans.by_ranks` and `pairs.correction` choose, for normal, skewed, lognormal scores,
 sds 3:1 and partial nulls; and how many pairs 3 sd apart are found, beside the ranks in one family
 with tests of spread that came before, and beside autorank (Herbold 2020), where it is installed
 and --autorank says how many experiments it gets. One JSON line follows; a minute on one idle core,
@@ -27,7 +27,7 @@ import verdict_levels
 from scipy import stats as reference
 
 from jaxeval.stats import multiple, ranks, run_plans
-from jaxeval.stats.run_pairs import RunScores
+from jaxeval.stats.pairs import RunScores
 
 NORMAL, SKEWED, LOGNORMAL = "normal", "skewed (exponential)", "lognormal"
 POPULATIONS: dict[str, Callable] = {

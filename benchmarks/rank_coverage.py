@@ -16,7 +16,8 @@ import common
 import numpy as np
 import scipy
 
-from jaxeval.stats import items
+from jaxeval.runs.scores import Scores, of_arrays
+from jaxeval.stats.items import study
 
 _RUN = 0.1
 _STEP = 0.5
@@ -67,8 +68,9 @@ def _held(
             drawn = drawn + _RUN * generator.normal(size=(len(truth), 1, runs))
         drawn = drawn + generator.normal(size=(len(truth), count, runs))
         scores = drawn if normal else (drawn > 0).astype(float)
-        task = items.Task("t", "score", {str(k): each for k, each in enumerate(scores)})
-        places = {int(place.model): place for place in items.compare_tasks([task]).places}
+        arrays = {str(k): each[..., np.newaxis] for k, each in enumerate(scores)}
+        whole = Scores("drawn", tuple(arrays), (of_arrays(arrays, "t", "score"),))
+        places = {int(row.model): row for row in study.study(whole).boards[0].rows}
         held += all(p.low <= first[k] and last[k] <= p.high for k, p in places.items())
         widths += [p.high - p.low + 1 for p in places.values()]
     return held / experiments, float(np.mean(widths))

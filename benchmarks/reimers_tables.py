@@ -27,8 +27,8 @@ import common
 import numpy as np
 import scipy
 
-from jaxeval import stats
 from jaxeval.runs import imported
+from jaxeval.stats import configurations
 from jaxeval.stats.configurations import OptionComparison
 
 SETS = {
@@ -112,7 +112,9 @@ def _key(table: Table, *tied: str) -> list[str]:
 
 def _compare(table: Table, option: str, *tied: str, **how: Any) -> list[OptionComparison]:
     key = _key(table, option, *tied)
-    return stats.paired_options(table, option, "Test_F1", by=["Dataset"], key=key, ddof=0, **how)
+    return configurations.paired_options(
+        table, option, "Test_F1", by=["Dataset"], key=key, ddof=0, **how
+    )
 
 
 def _batches(table: Table, check: Checked) -> None:
@@ -148,7 +150,7 @@ def _optimisers(table: Table, check: Checked) -> None:
 
 def _seeds(table: Table, check: Checked) -> None:
     print("\nSeed: max - min over repeats of a configuration, points (median here / printed)")
-    effects = stats.seed_effect(table, "Test_F1", by=["Dataset"], key=_key(table))
+    effects = configurations.seed_effect(table, "Test_F1", by=["Dataset"], key=_key(table))
     for effect in effects:
         name = str(effect.group[0])
         median = round(100 * effect.median, 2)

@@ -19,8 +19,8 @@ import common
 import numpy as np
 import scipy
 
-from jaxeval import stats
 from jaxeval.runs import items
+from jaxeval.stats import hypotheses
 
 LEVEL = 0.05
 NONE = "_GloVe_None_None"  # GloVe, no position, not inter-aspect
@@ -74,7 +74,7 @@ def _read(path: Path) -> dict[str, dict[str, list[np.ndarray]]]:
 
 def _summary(models: Mapping[str, Runs]) -> dict[str, object]:
     within = [
-        (stats.mcnemar(x, y).p_value, float(np.mean(x != y)))
+        (hypotheses.mcnemar(x, y).p_value, float(np.mean(x != y)))
         for runs in models.values()
         for x, y in itertools.combinations(runs, 2)
     ]
@@ -106,7 +106,7 @@ def _summary(models: Mapping[str, Runs]) -> dict[str, object]:
 def _pairs(models: Mapping[str, Runs]) -> Iterator[Pair]:
     for a, b in itertools.combinations(models, 2):
         x, y = ([float(run.mean()) for run in models[name]] for name in (a, b))
-        tests = [stats.mcnemar(u, v) for u, v in itertools.product(models[a], models[b])]
+        tests = [hypotheses.mcnemar(u, v) for u, v in itertools.product(models[a], models[b])]
         gap = float(np.mean(x) - np.mean(y))
         differ = [test.direction if test.p_value < LEVEL else 0 for test in tests]
         of_item = np.mean(models[a], axis=0) - np.mean(models[b], axis=0)
@@ -114,7 +114,7 @@ def _pairs(models: Mapping[str, Runs]) -> Iterator[Pair]:
             a,
             b,
             gap,
-            stats.brunner_munzel(x, y).p_value,
+            hypotheses.brunner_munzel(x, y).p_value,
             tests[0].p_value,
             _share(sign != 0 for sign in differ),
             _share(sign == -math.copysign(1, gap) for sign in differ),

@@ -12,8 +12,7 @@ import functools
 import common
 import numpy as np
 
-from jaxeval.runs import scores
-from jaxeval.stats.items import cells, task_means
+from jaxeval.stats.items import cells, differences
 
 SHARES = (0.9, 0.95, 0.97, 0.975, 0.98, 0.985, 0.99)
 TASKS = 3
@@ -41,13 +40,8 @@ def main() -> None:
 @functools.cache
 def limits(count: int, *right: int) -> tuple[float, float]:
     """Ends of the interval where so many of `count` answers to each task are right."""
-    tasks = [
-        scores.of_arrays(
-            {"model": cells.array(np.repeat([1.0, 0.0], [one, count - one]))}, str(k), "accuracy"
-        )
-        for k, one in enumerate(right)
-    ]
-    interval = task_means.mean_of_model(tasks, "model", ("items",), False, 0.95, True).interval
+    tasks = [cells.tables([np.repeat([1.0, 0.0], [one, count - one])])[0] for one in right]
+    interval = differences.mean_of_tasks(tasks, ("items",), False, 0.95, False, True).interval
     return interval.low, interval.high
 
 

@@ -18,8 +18,7 @@ import numpy as np
 import scipy
 from scipy import stats as reference
 
-from jaxeval import stats
-from jaxeval.stats import ranks
+from jaxeval.stats import effects, hypotheses, ranks
 
 LEVELS = (0.05, 0.025, 0.0083)  # of one test, and after the correction for two and for six
 POPULATIONS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = {
@@ -153,7 +152,7 @@ def _orders(count: int) -> Iterator[dict]:
     generator = np.random.default_rng(4)
     for n in (3, 5, 10, 30):
         drawn = generator.normal(size=(count, 2, n))
-        orders = (stats.almost_stochastic_order(*both, resamples=300) for both in drawn)
+        orders = (effects.almost_stochastic_order(*both, resamples=300) for both in drawn)
         bounds = np.array([order.interval.high for order in orders])
         below = {f"below {border:g}": float(np.mean(bounds < border)) for border in (0.5, 0.2)}
         yield {"scores each": n, **below, "none": float(np.mean(np.isnan(bounds)))}
@@ -177,7 +176,9 @@ def _validated(count: int) -> Iterator[dict]:
     generator = np.random.default_rng(6)
     for folds, times in ((10, 1), (5, 2), (5, 5), (10, 10)):
         gaps = [_of_folds(generator, folds, times) for _ in range(count)]
-        p_values = [stats.wilcoxon_signed_rank(row, np.zeros(len(row))).p_value for row in gaps]
+        p_values = [
+            hypotheses.wilcoxon_signed_rank(row, np.zeros(len(row))).p_value for row in gaps
+        ]
         rejected = float(np.mean(np.array(p_values) <= 0.05))
         yield {"folds": folds, "repeated": times, "rejected": rejected}
 

@@ -41,67 +41,37 @@ if TYPE_CHECKING:
     from jaxeval.vectors.__main__ import vectors_analogies, vectors_similarity, vectors_svd
 
 __version__ = VERSION
-__all__ = [
-    "Comparison",
-    "ItemComparison",
-    "JaxevalError",
-    "Runs",
-    "Selection",
-    "Tuned",
-    "ablation",
-    "compare",
-    "compare_items",
-    "compare_logs",
-    "compare_options",
-    "evaluate",
-    "load",
-    "neighbourhood",
-    "noise",
-    "noise_table",
-    "plan",
-    "plan_items",
-    "plan_logs",
-    "predict",
-    "read_scores",
-    "select",
-    "select_command",
-    "select_functions",
-    "select_table",
-    "sensitivity",
-    "sweep",
-    "train",
-    "tune",
-    "tune_command",
-    "tuning",
-    "vectors_analogies",
-    "vectors_judge",
-    "vectors_similarity",
-    "vectors_svd",
-]
 _ROOMS = ("tuning",)
-_MODULES = {  # name -> where it is defined
-    **dict.fromkeys(("Comparison", "ItemComparison"), "jaxeval.comparisons"),
-    **dict.fromkeys(("Runs", "load"), "jaxeval.results"),
-    **{verb: f"jaxeval.{verb}" for verb in ("evaluate", "predict", "sweep", "train")},
-    **dict.fromkeys(
-        ("compare", "compare_items", "compare_logs", "compare_options"), "jaxeval.compare"
-    ),
-    **dict.fromkeys(("plan", "plan_items", "plan_logs"), "jaxeval.plan"),
-    **{name: f"jaxeval.{name}" for name in ("ablation", "neighbourhood", "noise")},
-    "noise_table": "jaxeval.noise",
-    "sensitivity": "jaxeval.sensitivity.__main__",
-    **dict.fromkeys(("select", "select_table"), "jaxeval.select.__main__"),
-    **dict.fromkeys(("select_command", "select_functions"), "jaxeval.select.commands"),
-    "Selection": "jaxeval.report.selection",
-    **dict.fromkeys(("tune", "tune_command"), "jaxeval.tune.__main__"),
-    "Tuned": "jaxeval.report.tuning",
-    "read_scores": "jaxeval.sources",
-    **dict.fromkeys(
-        ("vectors_analogies", "vectors_similarity", "vectors_svd"), "jaxeval.vectors.__main__"
-    ),
-    "vectors_judge": "jaxeval.judge",
-    "JaxevalError": "jaxeval.errors",
+_NAMES = {  # module -> what it defines
+    "ablation": ("ablation",),
+    "compare": ("compare", "compare_items", "compare_logs", "compare_options"),
+    "comparisons": ("Comparison", "ItemComparison"),
+    "errors": ("JaxevalError",),
+    "evaluate": ("evaluate",),
+    "judge": ("vectors_judge",),
+    "neighbourhood": ("neighbourhood",),
+    "noise": ("noise", "noise_table"),
+    "plan": ("plan", "plan_items", "plan_logs"),
+    "predict": ("predict",),
+    "report.selection": ("Selection",),
+    "report.tuning": ("Tuned",),
+    "results": ("Runs", "load"),
+    "select.__main__": ("select", "select_table"),
+    "select.commands": ("select_command", "select_functions"),
+    "sensitivity.__main__": ("sensitivity",),
+    "sources": ("read_scores",),
+    "sweep": ("sweep",),
+    "train": ("train",),
+    "tune.__main__": ("tune", "tune_command"),
+    "vectors.__main__": ("vectors_analogies", "vectors_similarity", "vectors_svd"),
 }
+_MODULES = {name: f"jaxeval.{module}" for module, names in _NAMES.items() for name in names}
+__all__ = ["Comparison", "ItemComparison", "JaxevalError", "Runs", "Selection", "Tuned"]
+__all__ += ["ablation", "compare", "compare_items", "compare_logs", "compare_options", "evaluate"]
+__all__ += ["load", "neighbourhood", "noise", "noise_table", "plan", "plan_items", "plan_logs"]
+__all__ += ["predict", "read_scores", "select", "select_command", "select_functions"]
+__all__ += ["select_table", "sensitivity", "sweep", "train", "tune", "tune_command", "tuning"]
+__all__ += ["vectors_analogies", "vectors_judge", "vectors_similarity", "vectors_svd"]
 
 
 class _Package(types.ModuleType):

@@ -17,6 +17,8 @@ from jaxeval.parameters import Changes, Quiet, Seeds
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
 
+_RECORDED = ("seed", "dev", "status", "metric", "higher_is_better")
+
 
 @reading.settings
 class Variant:
@@ -92,32 +94,25 @@ def ablation(
         if (same := first.setdefault(entry.record.id, title)) != title:
             raise ConfigError(f"{variants}: {title!r} is the same as {same!r}")
     programs = cohorts.by_program(entries)
-    with observe.interruptible():
-        rows = observe.train_cohorts(
-            programs, Path(out), again=again, session=session, quiet=quiet
-        )
+    rows = observe.train_cohorts(programs, Path(out), again=again, session=session, quiet=quiet)
     by_key = {(row.experiment, row.seed): row for row in rows}
-    records = []
-    for entry in entries:
-        row = by_key[entry.record.id, entry.trial.seed]
-        recorded = {
-            k: getattr(row, k) for k in ("seed", "dev", "status", "metric", "higher_is_better")
-        }
-        records.append({"model": entry.trial.labels["model"], "score": row.test, **recorded})
+    ended = [(of.trial.labels["model"], by_key[of.record.id, of.trial.seed]) for of in entries]
+    records = [
+        {"model": model, "score": row.test, **{k: getattr(row, k) for k in _RECORDED}}
+        for model, row in ended
+    ]
     table = Path(out) / "ablations" / f"{entries[0].record.id}.json"
     files.write_json(str(table), records)
     return compare(table, *configs)
 
 
 def read_variants(file: str) -> Sequence[Variant]:
-    """The variants of a file; ConfigError where a name is no line, or stands twice."""
+    """The variants of a file, each under a name of its own in one line."""
     variants = reading.read(Variants, file).variant
     names = [variant.name for variant in variants]
-    unfit = [name for name in names if not name.strip() or name.splitlines() != [name]]
-    if unfit:
-        raise ConfigError(f"{file}: expected names of one line, got {unfit[0]!r}")
-    if len({*names}) < len(names):
-        raise ConfigError(f"{file}: expected a different name for each variant")
+    for name in names:
+        if name.splitlines() != [name] or names.count(name) > 1:
+            raise ConfigError(f"{file}: expected names of a line, each another, got {name!r}")
     return variants
 
 

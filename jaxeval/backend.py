@@ -52,10 +52,9 @@ def check_settings() -> None:
 def prepare() -> None:
     """One host device a core, one thread a device, wide vectors, a compilation cache on disk.
 
-    A population is spread over host devices, a member a core. A matrix product split over threads
-    would make the devices fight for cores, and could change its last bits. XLA's own kernels use
-    half of AVX-512 unless told otherwise: 5 % of a tagger's time.
-    Settings the user made in the environment are kept, or refused (`SETTINGS`).
+    A matrix product split over threads would make the devices fight for cores, and could change
+    its last bits. XLA's own kernels use half of AVX-512 unless told otherwise: 5 % of a tagger's
+    time. Settings the user made in the environment are kept, or refused (`SETTINGS`).
     """
     check_version(importlib.metadata.version("jax"))
     check_settings()

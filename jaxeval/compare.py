@@ -1,7 +1,9 @@
 """`jaxeval compare`: is model A really better than B?"""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,12 +13,15 @@ from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.options import compare_options
 from jaxeval.parameters import Count, Natural, Positive, Probability, Quiet
 from jaxeval.runs.layout import Layout, Mismatched, Missing
-from jaxeval.stats.multiple import Method
+from jaxeval.stats.rules import Method
 from jaxeval.stats.samples import Unit
 
 if TYPE_CHECKING:
     from jaxeval.runs.scores import Scores
     from jaxeval.stats.rules import Rules
+
+_SECONDS = 5.0  # until the first line of progress, and between two
+_LONG = 300.0  # seconds, from where a hint helps
 
 
 @parameters.verb
@@ -69,6 +74,7 @@ def compare(
       ConfigError, DataError, RunError: no such model, or scores that cannot be compared.
     """
     from jaxeval import cli, sources
+    from jaxeval.stats.rules import Rules
 
     named = [*models]
     if control is not None and named and control not in named:
@@ -78,20 +84,8 @@ def compare(
         scores, items = sources.scores([source, *named], layout, paired)
     if not models and control is None:
         scores = _without_single(scores, items)
-    rules = _rules(alpha, margin, resamples, seed, correction)
+    rules = Rules(alpha, correction, margin, resamples=resamples, seed=seed)
     return _compared(scores, items, rules, unit, control)
-
-
-def _rules(
-    alpha: float,
-    margin: float | None,
-    resamples: int,
-    seed: int,
-    correction: Method = "holm",
-) -> "Rules":
-    from jaxeval.stats.rules import Rules
-
-    return Rules(alpha, correction, margin, resamples=resamples, seed=seed)
 
 
 def _without_single(scores: "Scores", items: "Scores | None") -> "Scores":
@@ -100,9 +94,9 @@ def _without_single(scores: "Scores", items: "Scores | None") -> "Scores":
     left = [m for m in alone if not (items and items.data_sets) or _failed(scores, m)]
     if not left or len(scores.models) - len(alone) < 2 or len(scores.data_sets) > 1:
         return scores
-    kept = scores.only([model for model in scores.models if model not in left])
+    others = scores.only([model for model in scores.models if model not in left])
     note = f"left out, as they have one score each: {', '.join(left)}"
-    return dataclasses.replace(kept, warnings=(*kept.warnings, note))
+    return dataclasses.replace(others, warnings=(*others.warnings, note))
 
 
 def _single(scores: "Scores") -> list[str]:
@@ -110,9 +104,9 @@ def _single(scores: "Scores") -> list[str]:
 
 
 def _failed(scores: "Scores", model: str) -> bool:
-    from jaxeval.stats import failures
+    from jaxeval.stats import samples
 
-    return model in failures.failed_of(scores)
+    return model in samples.failed_of(scores)
 
 
 def _compared(
@@ -123,66 +117,70 @@ def _compared(
     control: str | None = None,
 ) -> Comparison | ItemComparison:
     """By the scores of runs; over items alone where a model has a single run."""
-    from jaxeval.report.comparison import progress
     from jaxeval.runs import experiments
     from jaxeval.stats import study
 
     alone = _single(scores)
     known = items is not None and len(items.data_sets) == 1 == len(scores.data_sets)
     if alone and known and items is not None and [*items.data_sets[0].models] == [*scores.models]:
-        return _over_items(scores, items, alone, rules, unit, control)
+        if unit or control or rules.correction != "holm":
+            raise ConfigError(
+                "unit, control, correction: of scores of runs, and a model has one; items are "
+                "compared"
+            )
+        return _over_items(scores, items, alone, rules)
     if control is not None:  # an id may name it, as it names the models of our own runs
         control = experiments.model_of(scores.ids, scores.models, control) or control
-    shown = progress.shown(all_pairs=control is None)
+    shown = _progress(all_pairs=control is None)
     return Comparison(
         study.study(scores, rules, unit, control=control, items=items, progress=shown)
     )
 
 
 def _over_items(
-    scores: "Scores",
-    items: "Scores",
-    alone: Sequence[str],
-    rules: "Rules",
-    unit: Unit | None,
-    control: str | None,
+    scores: "Scores", items: "Scores", alone: Sequence[str], rules: "Rules"
 ) -> ItemComparison:
     """What is known of the scores of runs is in its warnings.
 
     Raises:
-      ConfigError: an argument that only a comparison of scores of runs has.
       DataError: the one run of a model is what failed ones left of several.
     """
     from jaxeval.report import text
     from jaxeval.stats.items.study import study
 
-    for model in alone:
-        if _failed(scores, model):
-            raise DataError(
-                f"{model}: 1 score, of runs of which others failed "
-                f"({text.statuses(scores.statuses[model])}), which is no fair sample of them; "
-                "expected at least 2, better 5 or more (other seeds, splits)",
-                scores.source,
-            )
-    others = {"unit": unit, "control": control}
-    others |= {"correction": None if rules.correction == "holm" else rules.correction}
-    for name, value in others.items():
-        if value is not None:
-            asked = argument(name, value)
-            raise ConfigError(
-                f"{asked}: of scores of runs, and a model has one; items are compared"
-            )
-    known = [*scores.warnings, *scores.notes]
-    known += [
-        f"{m}: {text.statuses(scores.statuses[m])}" for m in scores.models if _failed(scores, m)
-    ]
+    ended = {m: text.statuses(scores.statuses[m]) for m in scores.models if _failed(scores, m)}
+    for model in filter(ended.__contains__, alone):
+        raise DataError(
+            f"{model}: 1 score, of runs of which others failed ({ended[model]}), which is no fair "
+            "sample of them; expected at least 2, better 5 or more (other seeds, splits)",
+            scores.source,
+        )
+    known = [*scores.warnings, *scores.notes, *(f"{m}: {how}" for m, how in ended.items())]
     if len(alone) < len(scores.models):
         have = "has" if len(alone) == 1 else "have"
-        known.append(
-            f"{text.listed(alone)} {have} one run: all models are compared over items alone"
-        )
+        only = f"{text.listed(alone)} {have} one run"
+        known.append(f"{only}: all models are compared over items alone")
     whole = dataclasses.replace(items, warnings=tuple(known), notes=())
     return ItemComparison(study(whole, dataclasses.replace(rules, confidence=1 - rules.alpha)))
+
+
+def _progress(all_pairs: bool) -> Callable[[float], None]:
+    """Says on stderr what share is done, and what is left, every few seconds."""
+    from jaxeval.report.text import duration
+
+    begun = spoken = time.monotonic()
+
+    def show(share: float) -> None:
+        nonlocal spoken
+        now = time.monotonic()
+        if now - spoken >= _SECONDS and share > 0:
+            spoken, left = now, (now - begun) * (1 - share) / share
+            said = f"comparing: {share:.0%} done, about {duration(left)} left"
+            if all_pairs and left > _LONG:
+                said += f"; {argument('control', 'MODEL')} compares the others with one alone"
+            print(said, file=sys.stderr, flush=True)
+
+    return show
 
 
 @parameters.verb
@@ -215,11 +213,13 @@ def compare_items(
       python -m jaxeval.compare items predictions.csv --metric macro_f1
     """
     from jaxeval.runs import items as predictions
+    from jaxeval.stats.rules import Rules
 
     scores, items = predictions.read(file, models, metric, column)
     if not models and control is None:
         scores = _without_single(scores, items)
-    return _compared(scores, items, _rules(alpha, margin, resamples, seed), None, control)
+    rules = Rules(alpha, margin=margin, resamples=resamples, seed=seed)
+    return _compared(scores, items, rules, None, control)
 
 
 @parameters.verb
@@ -264,18 +264,15 @@ def compare_logs(
       python -m jaxeval.compare logs new=new.eval old=old.eval --gate --margin 0.01
     """
     from jaxeval import cli
-    from jaxeval.report.comparison import progress
     from jaxeval.runs.logs import finding
     from jaxeval.stats.items import estimates
     from jaxeval.stats.items.study import study
+    from jaxeval.stats.rules import Rules
 
     factors = None if over is None else estimates.named(over, ConfigError)
-    rules = dataclasses.replace(
-        _rules(alpha, margin, resamples, seed),
-        over=factors,
-        complete=gate and missing == "error",
-        confidence=1 - alpha,
-    )
+    rules = Rules(alpha, margin=margin, resamples=resamples, seed=seed, over=factors)
+    complete = gate and missing == "error"
+    rules = dataclasses.replace(rules, complete=complete, confidence=1 - alpha)
     higher = None if lower_is_better is None else not lower_is_better
     asked = Layout(column or {}, (), metric, missing, higher, cluster or "", task, mismatched)
     with cli.waiting("reading the logs"):
@@ -284,8 +281,7 @@ def compare_logs(
         raise ConfigError(
             f"{argument('gate', True)}: expected two models, found {len(scores.models)}"
         )
-    found = study(scores, rules, progress.shown(all_pairs=False))
-    return ItemComparison(found, gate)
+    return ItemComparison(study(scores, rules, _progress(all_pairs=False)), gate)
 
 
 COMMANDS: parsers.Commands = {

@@ -34,20 +34,14 @@ class Comparison(Result):
         """The study, what is known of its scores, and the sentences that answer."""
         from jaxeval.report.comparison import answers, words
 
-        of, study = self.study.scores, plain.record(self.study)
-        items = self.study.items
+        of, items = self.study.scores, self.study.items
+        known = ("source", "higher_is_better", "direction", "missing", "unusable", "statuses")
         return {
-            "source": of.source,
+            **{name: plain.plain(getattr(of, name)) for name in (*known, "notes")},
             "signature": words.signature(self.study),
             "metric": of.metric or None,
-            "metric_unit": words.scale_of_runs(self.study).unit,
-            "higher_is_better": of.higher_is_better,
-            "direction": of.direction,
-            "missing": of.missing,
-            "unusable": plain.plain(of.unusable),
-            "statuses": plain.plain(of.statuses),
-            "notes": list(of.notes),
-            **study,
+            "metric_unit": words.scale(self.study).unit,
+            **plain.record(self.study),
             "items": None if items is None else ItemComparison(items).to_dict(),
             "answer": list(answers.of_runs(self.study)),
         }
@@ -65,20 +59,18 @@ class ItemComparison(Result):
     gate: bool = False
 
     @property
-    def outcome(self) -> str | None:
-        """Of the first of two models: better, worse or not shown, as a gate has it."""
-        from jaxeval.stats.items import study
-
-        if len(self.study.models) != 2:
-            return None
-        return study.decision(self._gated).outcome
-
-    @property
     def _gated(self) -> "ItemStudy":
         """The study as a gate has it."""
         from jaxeval.stats.items import study
 
         return study.decided(self.study) if self.study.strict else self.study
+
+    @property
+    def outcome(self) -> str | None:
+        """Of the first of two models: better, worse or not shown, as a gate has it."""
+        from jaxeval.stats.items import study
+
+        return study.decision(self._gated).outcome if len(self.study.models) == 2 else None
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
@@ -87,22 +79,20 @@ class ItemComparison(Result):
 
     def document(self) -> "Document":
         """Who is better, on which tasks, and what that rests on."""
-        from jaxeval.report.comparison import documents, item_claims
+        from jaxeval.report.comparison import answers, documents
 
-        said = ""
-        if self.gate:
-            said = f"gate: {item_claims.outcome(self.study)} (exit code {self.exit_code})"
-        return documents.of_items(self.study, said)
+        said = f"gate: {answers.outcome(self.study)} (exit code {self.exit_code})"
+        return documents.of_items(self.study, said if self.gate else "")
 
     def to_dict(self) -> dict[str, Json]:
         """The study, and the sentences that answer."""
-        from jaxeval.report.comparison import answers, item_claims, words
+        from jaxeval.report.comparison import answers, words
 
         return {
             **plain.record(self.study),
             "signature": words.signature(self.study),
             "outcome": self.outcome,
-            "outcome_text": item_claims.outcome(self._gated) if self.outcome else None,
+            "outcome_text": answers.outcome(self._gated) if self.outcome else None,
             "answer": list(answers.of_items(self.study)),
         }
 
@@ -136,10 +126,9 @@ class OptionsCompared(Result):
         from jaxeval.report.document import Document
 
         direction = words.direction(self.score, self.higher_is_better, self.direction_assumed)
-        unusable = [text.unusable(self.unusable, self.missing)] if self.unusable else []
         return Document(
             [*options.answer(self.option, self.groups)],
             [*options.blocks(self.option, self.groups, self.seed_effect)],
-            [direction, *unusable],
+            [direction, *([text.unusable(self.unusable, self.missing)] if self.unusable else [])],
             title=f"Values of {self.option}",
         )

@@ -21,17 +21,12 @@ Unit = Literal["fraction", "bits", "nats", "perplexity", "error rate", "number"]
 
 
 class Metric(NamedTuple):
-    """What early stopping reads and what a member is ranked by.
-
-    Attributes:
-      unit: what scores are measured in, by which they are printed.
-      margin: equivalence margin: difference below which two models count as equal, in the unit.
-    """
+    """What early stopping reads and what a member is ranked by."""
 
     name: str
     higher_is_better: bool = True
-    unit: Unit = "number"
-    margin: float = 0.0
+    unit: Unit = "number"  # of the scores, by which they are printed
+    margin: float = 0.0  # of equivalence: two models that differ by less count as equal
 
     @property
     def worst(self) -> float:
@@ -64,13 +59,10 @@ class Table(NamedTuple):
 
     Where the batch's `split` holds read [n] and place [R], both int32, the loss is given a table
     [n, D] of the rows read, of which row r is number place[r].
-
-    Attributes:
-      name: its path among the parameters, such as "features/words".
-      rows: batch -> [n] int32, the rows that its loss reads and perhaps more, in any order.
     """
 
-    name: str
+    name: str  # its path among the parameters, such as "features/words"
+    # batch -> [n] int32, the rows that its loss reads and perhaps more, in any order
     rows: Callable[[Batch], Array]
 
 

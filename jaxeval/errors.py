@@ -10,8 +10,7 @@ from pathlib import Path
 _CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-# None: a verb was called; of a function of Python: see `in_python`
-_OF_PYTHON: ContextVar[Mapping[str, str] | None] = ContextVar("_OF_PYTHON", default=None)
+_PYTHON: ContextVar[bool] = ContextVar("_PYTHON", default=False)  # a function was called
 _SHELL: ContextVar[bool] = ContextVar("_SHELL", default=False)
 
 
@@ -30,16 +29,12 @@ def _escaped(character: re.Match[str]) -> str:
 
 
 def argument(name: str, value: object = None) -> str:
-    """An argument in a message, as who called has it: `--n-best 5`, or `n_best=5` of Python.
+    """An argument in a message, as the caller has it: `--n-best 5`, or `n_best=5` of Python.
 
-    Args:
-      name: the flag's, with underscores.
-      value: what it was or could be; True or False of a switch; {role: name} of
-        `--role ROLE=NAME`, which may be repeated; None: the argument alone.
+    `value`: what it was or could be; {role: name} of `--role ROLE=NAME`; None: the name alone.
     """
-    names = _OF_PYTHON.get()
-    if names is not None:
-        return names.get(name, f"{name}{{}}").format("" if value is None else f"={value!r}")
+    if _PYTHON.get():
+        return name if value is None else f"{name}={value!r}"
     flag = f"--{name.replace('_', '-')}"
     if isinstance(value, Mapping):
         return " ".join(f"{flag} {role}={column}" for role, column in value.items())
@@ -50,22 +45,7 @@ def argument(name: str, value: object = None) -> str:
 
 def changes() -> str:
     """What a config's changes stand in, as who called has it."""
-    return "command line" if _OF_PYTHON.get() is None else "changes"
-
-
-@contextlib.contextmanager
-def in_python(**names: str) -> Iterator[None]:
-    """Decorates a function of Python: messages name its arguments as `name=value`, not as flags.
-
-    Args:
-      names: of arguments that are called otherwise than flags; {} is where a value goes:
-        column="columns{}".
-    """
-    before = _OF_PYTHON.set(names)
-    try:
-        yield
-    finally:
-        _OF_PYTHON.reset(before)
+    return "changes" if _PYTHON.get() else "command line"
 
 
 @contextlib.contextmanager
@@ -78,14 +58,14 @@ def called_from_shell() -> Iterator[None]:
         _SHELL.reset(token)
 
 
-def from_shell() -> bool:
-    """Whether a command line has called."""
-    return _SHELL.get()
-
-
-def called_from_python() -> contextlib.AbstractContextManager[None]:
+@contextlib.contextmanager
+def called_from_python() -> Iterator[None]:
     """Within, messages name arguments as a function has them, unless a shell called."""
-    return contextlib.nullcontext() if _SHELL.get() else in_python()
+    token = _PYTHON.set(not _SHELL.get())
+    try:
+        yield
+    finally:
+        _PYTHON.reset(token)
 
 
 class JaxevalError(Exception):
@@ -115,9 +95,6 @@ def parsing(
     then: str = "",
 ) -> Iterator[None]:
     """Makes whatever a parser raises of damaged input one error for the user.
-
-    Which exceptions these are nobody knows: numpy's reader of .npy raises those of Python's
-    tokenizer, deep nesting a RecursionError, long numbers a ValueError.
 
     Args:
       what: was expected, or found: "not valid TOML".

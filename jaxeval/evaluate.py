@@ -17,8 +17,8 @@ from jaxeval.report.result import Result
 if TYPE_CHECKING:
     from jaxeval.config import reading
     from jaxeval.config.reading import Source
-    from jaxeval.studies import evaluation
-    from jaxeval.studies.evaluation import Condition
+    from jaxeval.studies import saved
+    from jaxeval.studies.saved import Condition
 
 _SEEDS = 8  # of a config
 
@@ -98,54 +98,43 @@ def evaluate(
     others |= {"samples": samples, "dynamic_rate": dynamic_rate}
     if input is not None and part == "dev":
         raise ConfigError(f"{argument('input')}: expected no {argument('part', part)} beside it")
-    means = _means(mean)
-    ways = _streams(streams), _temperature(temperature), means, samples or 20
+    if wrong := [of for of in mean if of not in ("arithmetic", "geometric")]:
+        expected = "expected arithmetic or geometric"
+        raise ConfigError(f"{argument('mean')}: {expected}, got {wrong[0]!r:.60}")
+    rows = [_number("streams", number, parameters.MOST, whole=True) for number in streams]
+    search = temperature == "search"
+    heat = None if temperature is None or search else _number("temperature", temperature, 100)
+    ways = list(dict.fromkeys(map(int, rows))), heat, search, list(dict.fromkeys(mean)), samples
     backend.prepare()
     from jaxeval import studies
-    from jaxeval.studies import cohorts, evaluation, proposers
+    from jaxeval.report.runs import conditions
+    from jaxeval.studies import cohorts, proposers, saved
 
     words = parameters.changed_keys(changes)
     source, numbers = config, _SEEDS if seeds is None else seeds
     if experiment is not None:
-        source, saved = _experiment(Path(out), experiment, config, words)
-        numbers = saved if seeds is None else seeds
+        source, found = _experiment(Path(out), experiment, config, words)
+        numbers = found if seeds is None else seeds
     whole = studies.read(source, words, None if data is None else str(data))
     _refuse_others(others, whole)
     trials = proposers.seeds_by_splits(whole, parameters.numbers(numbers))
     (cohort,) = cohorts.by_program(cohorts.entries(trials, studies.Session().loader))
-    models = evaluation.load(cohort, Path(out))
-    models = models if input is None else evaluation.on_file(models, str(input))
+    models = saved.load(cohort, Path(out))
+    models = models if input is None else saved.on_file(models, str(input))
     asked: Iterator[Condition | None] = iter([None])  # as in training
     if whole.task == "language":
         rate = 0.001 if dynamic_rate is None else dynamic_rate
         asked = _conditions(models, *ways, rate if dynamic else None)
-    return Evaluation(_scored(models, asked, part, input, quiet))
-
-
-def _scored(
-    models: "evaluation.Models",
-    asked: "Iterator[Condition | None]",
-    part: Literal["test", "dev"],
-    input: str | Path | None,
-    quiet: bool,
-) -> list[dict[str, Json]]:
-    """The rows of all conditions, each of which is said as soon as it is known."""
-    from jaxeval.report.runs import conditions
-    from jaxeval.studies import evaluation
-
-    rows: list[dict[str, Json]] = []
+    scored: list[dict[str, Json]] = []
     for condition in asked:
         described = "as in training" if condition is None else str(condition)
         if not quiet:
             print(f"{described} ...", file=sys.stderr, flush=True)
-        if condition is None:
-            scores = evaluation.as_trained(models, part)
-        else:
-            scores = evaluation.scores(models, condition, part)
-        rows += _rows(models, scores, described, str(input or part))
+        scores = saved.scores(models, condition, part)
+        scored += _rows(models, scores, described, str(input or part))
         if not quiet:
-            print(conditions.line(rows, described), file=sys.stderr, flush=True)
-    return rows
+            print(conditions.line(scored, described), file=sys.stderr, flush=True)
+    return Evaluation(scored)
 
 
 def _experiment(
@@ -153,9 +142,7 @@ def _experiment(
 ) -> "tuple[reading.Source, list[int]]":
     """The config of an experiment, and the seeds of its saved models.
 
-    Raises:
-      ConfigError: a config too, or members whose configs differ.
-      RunError: no such saved models; says which there are.
+    Raises ConfigError or RunError: a config too, members whose configs differ, no such models.
     """
     named = argument("experiment", experiment)
     if config or changes:
@@ -192,70 +179,50 @@ def _refuse_others(asked: Mapping[str, object], config: Any) -> None:
         )
 
 
-def _means(mean: Sequence[str]) -> list[Any]:
-    means = list(dict.fromkeys(mean))
-    if wrong := [of for of in means if of not in ("arithmetic", "geometric")]:
-        expected = "expected arithmetic or geometric"
-        raise ConfigError(f"{argument('mean')}: {expected}, got {wrong[0]!r:.60}")
-    return means
-
-
-def _streams(numbers: Sequence[int | str]) -> list[int]:
+def _number(name: str, value: str | float, most: float, whole: bool = False) -> float:
+    """A number above 0 and below `most`, of a list or beside words."""
     try:
-        streams = [int(number) for number in numbers]
+        number = int(value) if whole else float(value)
     except ValueError:
-        streams = [0]
-    if any(not 0 < number <= parameters.MOST for number in streams):
-        given = ", ".join(map(str, numbers))
-        raise ConfigError(f"{argument('streams')}: expected whole numbers from 1, got {given:.60}")
-    return list(dict.fromkeys(streams))
-
-
-def _temperature(temperature: str | float | None) -> float | Literal["search"] | None:
-    if temperature is None:
-        return None
-    if temperature == "search":
-        return "search"
-    try:
-        number = float(temperature)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < 100:
-        expected = "expected a number above 0, or search"
-        raise ConfigError(f"{argument('temperature')}: {expected}, got {temperature!r:.60}")
+        number = 0
+    if not 0 < number < most:
+        expected = (
+            "expected whole numbers from 1" if whole else "expected a number above 0, or search"
+        )
+        raise ConfigError(f"{argument(name)}: {expected}, got {value!r:.60}")
     return number
 
 
 def _conditions(
-    models: "evaluation.Models",
+    models: "saved.Models",
     streams: list[int],
-    temperature: float | Literal["search"] | None,
+    temperature: float | None,
+    search: bool,
     means: Sequence[Any],
-    samples: int,
+    samples: int | None,
     dynamic_rate: float | None,
 ) -> "Iterator[Condition | None]":
     """The plain evaluations first; then, in as many streams as the first, those asked for."""
-    from jaxeval.studies import evaluation
+    from jaxeval.studies import saved
     from jaxeval.tasks.language_evaluation import Averaging
 
     training = models.prepared.config.training
     streams = streams or sorted({1, training.batch_size})
     for rows in streams:
-        yield evaluation.Condition(rows)
-    first = evaluation.Condition(streams[0])
-    if temperature == "search":
-        best = evaluation.best_temperature(models, training.evaluation_batch_size)
-        yield first._replace(temperature=best)
-    elif isinstance(temperature, float):
+        yield saved.Condition(rows)
+    first = saved.Condition(streams[0])
+    if search:
+        temperature = saved.best_temperature(models, training.evaluation_batch_size)
+    if temperature is not None:
         yield first._replace(temperature=temperature)
     for mean in means:
-        yield first._replace(averaging=Averaging(mean, samples))
+        yield first._replace(averaging=Averaging(mean, samples or 20))
     if dynamic_rate is not None:
         yield first._replace(dynamic=dynamic_rate)
 
 
 def _rows(
-    models: "evaluation.Models", scores: "evaluation.Scores", condition: str, part: str
+    models: "saved.Models", scores: "saved.Scores", condition: str, part: str
 ) -> list[dict[str, Json]]:
     """The rows of a score table, one a member."""
     record = models.prepared.record

@@ -20,19 +20,14 @@ from jaxeval.errors import RunError
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 _TEMPORARY = ".jaxeval."  # no part of the name: a name as long as names may be has to fit
-_SECONDS_LEFT = 10.0  # since a temporary file was last written
-_MODE = 0o644  # of a new file
-_swept: set[Path] = set()  # folders that this process has looked through
 
 
 @contextlib.contextmanager
 def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
     """A stream ("w" text, "wb" bytes) whose contents become the file's when the block ends.
 
-    They are on disk then: a machine that stops keeps either them or what was there before. Its
-    folder is made where it is missing; a block that fails leaves nothing. Of a symlink the target
-    is replaced, and a file that is there keeps its mode. A device, a pipe, and what stdout or
-    stderr goes to are written straight into.
+    A block that fails leaves what was there. The folder is made where it is missing; of a symlink
+    the target is replaced. Devices, pipes, and what stdout or stderr goes to are written into.
 
     Raises:
       RunError: no room, no permission.
@@ -48,13 +43,11 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
                 yield stream
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(target.parent)
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=_TEMPORARY)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)  # until it is closed: `_sweep` leaves it
         with os.fdopen(descriptor, mode, encoding=encoding) as stream:
             yield stream
             stream.flush()
-            os.fchmod(descriptor, _MODE if found is None else stat.S_IMODE(found.st_mode))
+            os.fchmod(descriptor, 0o644 if found is None else stat.S_IMODE(found.st_mode))
             os.fsync(descriptor)  # else the name may be on disk before the contents
         os.replace(temporary, target)
         with contextlib.suppress(OSError):  # file systems that cannot
@@ -69,29 +62,10 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
                 os.unlink(temporary)
 
 
-def _sweep(folder: Path) -> None:
-    """Deletes what killed processes left of files that they wrote, once a process and folder.
-
-    The process that writes one holds its lock; what is a few seconds old may be about to be
-    locked, or to be renamed.
-    """
-    if folder in _swept:
-        return
-    _swept.add(folder)
-    with contextlib.suppress(OSError):
-        left = [entry for entry in os.scandir(folder) if entry.name.startswith(_TEMPORARY)]
-        for entry in left:
-            with contextlib.suppress(OSError), open(entry.path, "rb") as stream:
-                if time.time() - entry.stat(follow_symlinks=False).st_mtime > _SECONDS_LEFT:
-                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    os.unlink(entry.path)
-
-
 def _straight(path: Path, found: os.stat_result) -> int | None:
     """A descriptor of what cannot be replaced; None: a regular file.
 
-    If stdout or stderr were opened again, it would be written from its start, over what was
-    printed.
+    Stdout and stderr would be written from their start if they were opened again.
     """
     for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)):
         with contextlib.suppress(OSError):  # closed
@@ -127,43 +101,34 @@ def refuse_unwritable(path: Path, *, folder: bool = False) -> None:
     It is asked before work that takes long, as `replacing` would say so after it.
     """
     try:
-        _refuse_unwritable(path if folder else resolved(path), folder)
+        target = path if folder else resolved(path)
+        found = _found(target)
+        if found is not None and not folder and not stat.S_ISREG(found.st_mode):
+            if stat.S_ISDIR(found.st_mode) or not os.access(target, os.W_OK):
+                number = errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EACCES
+                raise OSError(number, os.strerror(number))
+            return
+        place, missing = (target, []) if folder else (target.parent, [target.name])
+        while _found(place) is None:
+            if place.is_symlink():  # no folder can be made there
+                raise FileNotFoundError(errno.ENOENT, f"{place} is a link to nothing")
+            place, missing = place.parent, [place.name, *missing]
+        if any(len(os.fsencode(n)) > os.pathconf(place, "PC_NAME_MAX") for n in missing):
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+        with tempfile.TemporaryFile(dir=place):
+            pass
     except OSError as error:
         raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
-
-
-def _refuse_unwritable(path: Path, folder: bool) -> None:
-    """Raises OSError, as the functions that would write do."""
-    found = _found(path)
-    if found is not None and not folder and not stat.S_ISREG(found.st_mode):
-        if stat.S_ISDIR(found.st_mode) or not os.access(path, os.W_OK):
-            number = errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EACCES
-            raise OSError(number, os.strerror(number))
-        return
-    place, missing = (path, []) if folder else (path.parent, [path.name])
-    while _found(place) is None:
-        if place.is_symlink():  # no folder can be made there
-            raise FileNotFoundError(errno.ENOENT, f"{place} is a link to nothing")
-        place, missing = place.parent, [place.name, *missing]
-    longest = os.pathconf(place, "PC_NAME_MAX")
-    if any(len(os.fsencode(name)) > longest for name in missing):
-        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
-    with tempfile.TemporaryFile(dir=place):
-        pass
 
 
 @contextlib.contextmanager
 def locked(path: Path, busy: str) -> Iterator[None]:
     """Holds a lock file for this process; the lock goes with the process, however it ends.
 
-    It is waited for for a second: a killed process may still be going, or a command that it was
-    about to start holds its files until it begins.
-
-    Args:
-      busy: what the error says where another process holds it.
+    It is waited for for a second: a killed process may still be going.
 
     Raises:
-      RunError: another process holds it, or there is no permission.
+      RunError: `busy` where another process holds it, or no permission.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,10 @@
 """`python -m jaxeval.neighbourhood`: random settings near a config's, as one population."""
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import numpy as np
 
@@ -12,12 +13,102 @@ from jaxeval.config import markers
 from jaxeval.config.markers import Range
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.parameters import Changes, Count, Natural, NonNegative, Number, Quiet
+from jaxeval.report import plots, scores, text
+from jaxeval.report.document import Document, Figure, Table
+from jaxeval.report.result import Result
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
-    from jaxeval.report.sweep.neighbourhood import Neighbourhood, Trend
 
 _LEAST = 5  # scores; with fewer nothing can be said of a trend
+_PANELS = 4  # in a row
+_HEAD = ("hyperparameter", "drawn from", "to", "of range", "Spearman's rho", "p (Holm)")
+
+
+class Trend(NamedTuple):
+    """How the score goes with a hyperparameter: values drawn, Spearman's rho, p by Holm."""
+
+    name: str
+    low: float
+    high: float
+    rho: float
+    p_value: float
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Neighbourhood(Result):
+    """What settings around one scored, in the metric's unit."""
+
+    metric: str
+    part: str
+    width: float
+    settings: int
+    failed: int  # settings without a score; not near the best
+    best: float
+    median: float
+    worst: float
+    sd: float
+    within: float  # how far from the best counts as near
+    near: int  # settings beside the best itself
+    share: float  # near / (settings - 1)
+    share_interval: tuple[float, float]  # 95 %, Wilson's, of settings that score no better
+    trends: Sequence[Trend]
+    points: Sequence[Mapping[str, float | None]]  # a score and values for each setting
+    unit: str
+    ranges: Mapping[str, Range]  # that the values were drawn from
+
+    def document(self) -> Document:
+        """The share near the best, the spread, a line a hyperparameter."""
+        low, high = (100 * end for end in self.share_interval)
+        margin, unit = scores.difference(self.within, self.unit), self.unit
+        label = scores.label(f"{self.part} {self.metric}", unit)
+        failed = f", {self.failed} without a score" if self.failed else ""
+        named = ("best", "median", "worst", "sd")
+        spread = ", ".join(f"{name} {scores.shown(getattr(self, name), unit)}" for name in named)
+        rows = []
+        for name, first, last, rho, p in self.trends:
+            span = self.ranges[name]
+            of_range = f"{span.low:g} to {span.high:g}{' (log)' if span.log else ''}"
+            drawn = (name, f"{first:.4g}", f"{last:.4g}", of_range)
+            rows.append((*drawn, f"{rho:+.2f}", text.p_cell(p)))
+        answer = (
+            f"{100 * self.share:.0f} % of the other settings, {self.near} of {self.settings - 1}, "
+            f"come within {margin} of the best (95 % CI {low:.0f} to {high:.0f} %, of settings "
+            "that score no better); each was trained once, so the seeds' spread is in it."
+        )
+        said = f"{label} of {self.settings} settings{failed}: {spread}"
+        return Document(
+            [answer],
+            [said, Table(_HEAD, rows)],
+            figures=lambda: [self._figure(label, margin)],
+            title="Neighbourhood of a setting",
+            signature=text.versions(),
+        )
+
+    def _figure(self, label: str, margin: str) -> Figure:
+        """A panel a hyperparameter: score against value; the band is near the best."""
+        names, factor = [*self.ranges], scores.factor(self.unit)
+        drawing, panels = plots.grid(len(names), _PANELS, (2.5, 2.4), share_y=True)
+        end = self.best + math.copysign(self.within, self.median - self.best)
+        band = sorted(factor * bound for bound in (self.best, end))
+        scored = [(k, of) for k, of in enumerate(self.points, 1) if of["score"] is not None]
+        shown = [factor * float(of["score"] or 0) for _, of in scored]
+        for number, (name, panel) in enumerate(zip(names, panels, strict=True)):
+            values = [float(of[name] or 0) for _, of in scored]
+            panel.scatter(values, shown, s=14, color=plots.colour(0), linewidths=0)
+            panel.axhspan(*band, color="#E69F00", alpha=0.25, lw=0, zorder=0)
+            panel.set_xlabel(plots.literal(name))
+            if self.ranges[name].log:
+                panel.set_xscale("log")
+            if number % _PANELS == 0:
+                panel.set_ylabel(plots.literal(label))
+        rows = [
+            (k, *(f"{of[name]:.6g}" for name in names), f"{score:.4f}")
+            for (k, of), score in zip(scored, shown, strict=True)
+        ]
+        said = f"Each point is a setting, trained once. The band: within {margin} of the best."
+        columns = ("setting", *names, label)
+        return Figure("neighbourhood", "Random settings near one", said, drawing, columns, rows)
 
 
 @parameters.verb
@@ -34,7 +125,7 @@ def neighbourhood(
     part: Literal["dev", "test"] = "dev",
     seed: Natural = 1,
     quiet: Quiet = False,
-) -> "Neighbourhood":
+) -> Neighbourhood:
     """Trains random settings near that of a config, as one population and one compilation.
 
     Each traced hyperparameter (learning rate, decay, dropout rates ...) is drawn from an interval
@@ -70,7 +161,6 @@ def neighbourhood(
 
     backend.prepare()
     from jaxeval import observe, studies
-    from jaxeval.report.sweep.neighbourhood import Neighbourhood
     from jaxeval.runs import metrics
     from jaxeval.studies import cohorts, proposers
 
@@ -88,86 +178,63 @@ def neighbourhood(
     first = entries[0].record
     metrics.refuse_points("within", within or 0.0, first.unit)
     programs = cohorts.by_program(entries)
-    with observe.interruptible():
-        rows = observe.train_cohorts(programs, Path(out), session=session, quiet=quiet)
-    return Neighbourhood(
-        metric=first.metric,
-        part=part,
-        width=width,
-        unit=first.unit,
-        ranges=ranges,
-        **describe(
-            [getattr(row, part) for row in rows],
-            drawn,
-            first.margin if within is None else within,
-            first.higher_is_better,
-        ),
-    )
+    rows = observe.train_cohorts(programs, Path(out), session=session, quiet=quiet)
+    near, scored = first.margin if within is None else within, [getattr(r, part) for r in rows]
+    found = describe(scored, drawn, near, first.higher_is_better)
+    return Neighbourhood(first.metric, part, width, unit=first.unit, ranges=ranges, **found)
 
 
 def ranges_of(
     traced: Mapping[str, markers.Hyperparameter], asked: Mapping[str, str]
 ) -> dict[str, Range]:
-    """The range of each hyperparameter that is varied.
-
-    Args:
-      traced: all that may be varied.
-      asked: LOW:HIGH or LOW:HIGH:log by name, before the defaults.
+    """The range of each hyperparameter that is varied: LOW:HIGH[:log] as asked, or its default.
 
     Raises:
       ConfigError: no such hyperparameter, no range, or values that it cannot have.
     """
-    ranges = {name: of.marker.range for name, of in traced.items()}
-    for name, text in asked.items():
-        said, parts = argument("range", {name: text}), text.split(":")
+    ranges = {
+        name: of.marker.range
+        for name, of in traced.items()
+        if of.marker.range is not None and not (of.marker.range.log and of.value == 0)
+    }
+    for name, said in asked.items():
+        named, parts = argument("range", {name: said}), said.split(":")
         if name not in traced:
-            raise ConfigError(f"{said}: expected one of {', '.join(traced)}")
+            raise ConfigError(f"{named}: expected one of {', '.join(traced)}")
+        limits, log = traced[name].marker.limits, parts[2:] == ["log"]
         try:
             low, high = map(float, parts[:2])
         except ValueError:
             low = high = math.nan
-        if not (low < high and math.isfinite(high - low) and parts[2:] in ([], ["log"])):
-            raise ConfigError(f"{said}: expected LOW:HIGH or LOW:HIGH:log, with LOW below HIGH")
-        if parts[2:] and low <= 0:
-            raise ConfigError(f"{said}: log needs numbers above 0")
-        limits = traced[name].marker.limits
-        if not (limits.allow(low) and limits.allow(high)):
-            raise ConfigError(f"{said}: expected {limits}")
-        ranges[name] = Range(low, high, bool(parts[2:]))
-    return {
-        name: span
-        for name, span in ranges.items()
-        if span is not None and (name in asked or not (span.log and traced[name].value == 0))
-    }
+        least = low > 0 if log else not parts[2:]
+        if not (least and low < high < math.inf and limits.allow(low) and limits.allow(high)):
+            form = "LOW:HIGH, or LOW:HIGH:log of numbers above 0, LOW below HIGH"
+            raise ConfigError(f"{named}: expected {form}; {name} is {limits}")
+        ranges[name] = Range(low, high, log)
+    return {name: ranges[name] for name in traced if name in ranges}
 
 
 def draw(
     centre: Mapping[str, float], ranges: Mapping[str, Range], width: float, count: int, seed: int
 ) -> list[dict[str, float]]:
-    """Random settings around one.
+    """Random settings around one; the k-th does not depend on how many there are.
 
-    Each hyperparameter is drawn evenly from an interval of `width` times its range, with the
-    centre's value in its middle, and cut off where the range ends. The k-th setting does not
-    depend on how many there are.
-
-    Raises:
-      ConfigError: a centre outside its range.
+    Each hyperparameter is drawn evenly from an interval of `width` times its range around the
+    centre's value, cut off where the range ends; ConfigError where the value is outside.
     """
     for name, span in ranges.items():
         if not span.low <= centre[name] <= span.high:
-            raise ConfigError(
-                f"{name}: {centre[name]:g} is not between {span.low:g} and {span.high:g}; "
-                "give it another range"
-            )
-    generator, settings = np.random.default_rng(seed), []
-    for _ in [None] * count:
-        setting = {}
-        for name, span in ranges.items():
-            middle = span.to_unit(centre[name])
-            low, high = max(0.0, middle - width / 2), min(1.0, middle + width / 2)
-            setting[name] = span.from_unit(generator.uniform(low, high))
-        settings.append(setting)
-    return settings
+            outside = f"{centre[name]:g} is not between {span.low:g} and {span.high:g}"
+            raise ConfigError(f"{name}: {outside}; give it another range")
+    generator = np.random.default_rng(seed)
+
+    def drawn(middle: float) -> float:
+        return generator.uniform(max(0.0, middle - width / 2), min(1.0, middle + width / 2))
+
+    return [
+        {name: of.from_unit(drawn(of.to_unit(centre[name]))) for name, of in ranges.items()}
+        for _ in range(count)
+    ]
 
 
 def describe(
@@ -176,15 +243,9 @@ def describe(
     within: float,
     higher_is_better: bool,
 ) -> dict:
-    """The numbers of a `Neighbourhood`, by field.
+    """The numbers of a `Neighbourhood`, by field; a setting that failed has the score None.
 
     The best is near itself: only the others are a sample, of settings that score no better.
-
-    Args:
-      scores: None where a setting failed.
-
-    Raises:
-      DataError: fewer than 5 scores.
     """
     from scipy import stats
 
@@ -192,8 +253,8 @@ def describe(
     values = np.array([scores[k] for k in kept], float)
     if len(values) < _LEAST:
         raise DataError(f"neighbourhood: expected at least {_LEAST} scores, found {len(values)}")
-    low, high = float(values.min()), float(values.max())
-    best, worst = (high, low) if higher_is_better else (low, high)
+    ends = float(values.min()), float(values.max())
+    worst, best = ends if higher_is_better else ends[::-1]
     # .9 - .89 is above .01: differences that single precision does not tell are equal. Decimals
     # do not say that, as those of a ROPE do: scores may have any unit
     slack = np.finfo(np.float32).eps * np.maximum(np.abs(values), abs(best))
@@ -215,9 +276,8 @@ def describe(
     }
 
 
-def _trends(settings: Sequence[Mapping[str, float]], values: np.ndarray) -> "list[Trend]":
+def _trends(settings: Sequence[Mapping[str, float]], values: np.ndarray) -> list[Trend]:
     """Of each hyperparameter that was varied; none if all scores are equal."""
-    from jaxeval.report.sweep.neighbourhood import Trend
     from jaxeval.stats.multiple import adjust_p_values
     from jaxeval.stats.ranks import spearman
 

@@ -1,7 +1,6 @@
 """`python -m jaxeval.noise`: how much of the spread is the split's, the seed's, the machine's."""
 
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,10 +12,8 @@ from jaxeval.runs.layout import Missing
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
     from jaxeval.report.noise import Noise, Study
-    from jaxeval.runs.records import MemberRow
+    from jaxeval.runs.scores import Scores
     from jaxeval.stats import nested
-
-_PARTS = ("dev", "test")
 
 
 @parameters.verb
@@ -84,42 +81,34 @@ def noise(
 
     words = parameters.changed_keys(changes)
     whole = studies.read(config, words, None if data is None else str(data))
-    if crossed:
-        trials = proposers.crossed(whole, numbers, range(1, each + 1), count)
-    else:
-        trials = proposers.repeats(whole, numbers, count)
+    among = range(1, each + 1) if crossed else (0,)
+    trials = proposers.crossed(whole, numbers, among, count)
     session = studies.Session()
     entries = cohorts.entries(trials, session.loader)
     first = entries[0].record
     metrics.refuse_points("precision", precision or 0.0, first.unit)
     programs = cohorts.by_program(entries)
-    with observe.interruptible():
-        rows = observe.train_cohorts(programs, Path(out), session=session, quiet=quiet)
-    if not crossed:
-        return Noise(first.metric, first.unit, _of_repeats(rows, numbers))
-    parts = {}
-    for part in _PARTS:
-        of_runs = [row.split for row in rows], [row.seed for row in rows]
-        table = nested.balanced(*of_runs, [getattr(row, part) for row in rows])
-        parts[part] = _studied(table, precision or first.margin)
-    return Noise(first.metric, first.unit, parts)
-
-
-def _of_repeats(rows: "Sequence[MemberRow]", seeds: Sequence[int]) -> "dict[str, nested.Noise]":
-    """The components of dev and test, over the seeds of which no run failed."""
-    from jaxeval.stats import nested
-
-    by_part = {}
-    for part in _PARTS:
-        by_seed = [[getattr(row, part) for row in rows if row.seed == seed] for seed in seeds]
-        whole = [scores for scores in by_seed if None not in scores]
-        if len(whole) < len(seeds):
-            lost = len(seeds) - len(whole)
-            print(f"{part}: {lost} seeds left out, a run of each has no score", file=sys.stderr)
+    rows = observe.train_cohorts(programs, Path(out), session=session, quiet=quiet)
+    parts: dict[str, nested.Noise | Study] = {}
+    left_out = []
+    for part in ("dev", "test"):
+        scores = [getattr(row, part) for row in rows]
+        if crossed:
+            table = nested.balanced(
+                [row.split for row in rows], [row.seed for row in rows], scores
+            )
+            parts[part] = _studied(table, precision or first.margin)
+            continue
+        by_seed = [
+            [s for s, row in zip(scores, rows, strict=True) if row.seed == k] for k in numbers
+        ]
+        whole = [of for of in by_seed if None not in of]
         if len(whole) < 2:
             raise DataError(f"noise: {len(whole)} seeds have scores of all their runs; 2 needed")
-        by_part[part] = nested.noise(whole)
-    return by_part
+        parts[part] = nested.noise(whole)
+        if lost := len(by_seed) - len(whole):
+            left_out.append(f"{part}: {lost} seeds left out, a run of each has no score")
+    return Noise(first.metric, first.unit, parts, left_out)
 
 
 @parameters.verb
@@ -154,27 +143,58 @@ def noise_table(
         raise ConfigError(f"{asked}: expected another model in {argument('model')} beside it")
     from jaxeval import sources
     from jaxeval.report.noise import Noise
-    from jaxeval.runs import cells, metrics
+    from jaxeval.runs import metrics
     from jaxeval.stats import nested
 
     layout = sources.layout(column, score, metric, missing)
     named = [name for name in (model, minus) if name is not None]
     scores, _ = sources.scores([source, *named], layout)
     metrics.refuse_points("precision", precision or 0.0, scores.stored_unit)
-    table = nested.balanced(*cells.cells(scores, model, minus))
+    table = nested.balanced(*_cells(scores, model, minus))
     parts = {"score": _studied(table, precision)}
     metric = f"{scores.metric or 'score'} of {' - '.join(named or scores.models[:1])}"
     return Noise(metric, scores.stored_unit, parts, scores.warnings)
 
 
+def _cells(
+    scores: "Scores", model: str | None = None, minus: str | None = None
+) -> tuple[list[str], list[str], list[float | None]]:
+    """The scores of a model by split and seed, or of one minus another; None: one is missing.
+
+    Raises:
+      DataError: no such model, several data sets, or no columns split and seed.
+    """
+    for axis in ("split", "seed"):
+        if axis not in scores.labels:
+            named = f"name it with --column {axis}=NAME, every seed on every split"
+            raise DataError(f"no column {axis}; {named}", scores.source)
+    if len(scores.data_sets) > 1:
+        said = f"{len(scores.data_sets)} data sets; {argument('column', {'dataset': 'NAME'})}"
+        raise DataError(f"{said}: expected one", scores.source)
+    if model is None and len(scores.models) > 1:
+        listed = ", ".join(scores.models)
+        raise DataError(f"expected --model with one of {listed}", scores.source)
+
+    def by_cell(name: str) -> dict[tuple[str, str], float]:
+        of = scores.data_sets[0].models[name]
+        cells = zip(*(of.labels[axis][of.finished] for axis in ("split", "seed")), strict=True)
+        return dict(zip(cells, of.scores[0, of.finished, 0].tolist(), strict=True))
+
+    first = by_cell(model or scores.models[0])
+    other = dict.fromkeys(first, 0.0) if minus is None else by_cell(minus)
+    cells = [*dict.fromkeys([*first, *other])]
+    found = [first[of] - other[of] if of in first and of in other else None for of in cells]
+    return [split for split, _ in cells], [seed for _, seed in cells], found
+
+
 def _studied(table: "nested.Balanced", precision: float | None) -> "Study":
     """The components, and a plan where a precision is known."""
     from jaxeval.report.noise import Study
-    from jaxeval.stats import crossed, designs
+    from jaxeval.stats import crossed, nested
 
     of = crossed.components(table.scores)
     varies = of.total.sd > 0  # equal scores say nothing of what others would be
-    plan = designs.plan(of, precision) if precision and varies else None
+    plan = nested.plan(of, precision) if precision and varies else None
     return Study(of, table.dropped, plan)
 
 

@@ -1,7 +1,6 @@
 """What all verbs that train share: events on the terminal, and Ctrl-C and SIGTERM."""
 
 import contextlib
-import dataclasses
 import os
 import signal
 import sys
@@ -9,13 +8,14 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import NoReturn
 
-from jaxeval import errors, runs, studies
+from jaxeval import runs, studies
 from jaxeval.report import render
 from jaxeval.report.runs import progress
-from jaxeval.report.sweep import plan
-from jaxeval.studies import cohorts, events, running, sweeps
-from jaxeval.studies.trial import Trial
+from jaxeval.report.sweep_plan import SweepPlan
+from jaxeval.studies import cohorts, running, sweeps
+from jaxeval.studies.prepared import Trial
 
 _STOPPED = 128  # exit status, plus the number of the signal
 _SIGNALS = {
@@ -38,8 +38,7 @@ def train(
 
     Args:
       store_url: database instead of the folder's.
-      again: also those that have ended without the saved model or outcomes that are asked for.
-      outputs: keep what each member gets right or wrong, item by item.
+      again, outputs: as of `studies.run_cohorts`.
       quiet: without progress; signals are left alone.
     """
     session = studies.Session()
@@ -57,15 +56,11 @@ def sweep(
     again: bool = False,
     quiet: bool = False,
 ) -> list[runs.MemberRow]:
-    """Plans a sweep, writes the plan down, and trains it; arguments as of `train`.
-
-    Args:
-      most_programs: compiled programs at most, whatever padding costs.
-    """
+    """Plans a sweep with so many programs at most, writes the plan down, and trains it."""
     with running.locked(drawn.folder, drawn.record.id):
         estimates = drawn.estimates(most_programs)
         if not quiet:
-            render.to_terminal(plan.document(estimates), stderr=True)
+            render.to_terminal(SweepPlan([], estimates).document(), stderr=True)
         drawn.save(estimates)
         planned, session = drawn.cohorts(estimates), drawn.session
         return train_cohorts(
@@ -89,50 +84,35 @@ def train_cohorts(
         trained = studies.run_cohorts(
             planned, store, folder, session=session, again=again, outputs=outputs
         )
+        every = [entry for cohort in planned for entry in cohort.entries]
         said: set[str] = set()
-        watch(trained, lambda started: _announce(started, planned, store, said), quiet=quiet)
-        entries = (entry for cohort in planned for entry in cohort.entries)
-        return studies.rows(store, entries)
 
+        def announce(started: running.Started) -> None:
+            """Says which cohort comes next, and how many members each new experiment has."""
+            if started.cohort.estimate is not None:
+                size = started.cohort.estimate.shape.describe()
+                _say(f"\ncohort {started.number + 1} of {len(planned)}: {size}")
+            for record in [record for record in started.cohort.records if record.id not in said]:
+                said.add(record.id)
+                keys = {entry.key[1:] for entry in every if entry.record.id == record.id}
+                ended = len(keys & store.ended(record.id).keys())
+                kept = f"; {ended} are recorded already" if ended else ""
+                members = f"{len(keys)} members of task {record.task}"
+                _say(f"{record.name} ({record.id}): {members}{kept}")
 
-def _announce(
-    started: events.Started,
-    planned: Sequence[cohorts.Cohort],
-    store: runs.Store,
-    said: set[str],
-) -> None:
-    """Says which cohort comes next, and of each new experiment how many members it has in all.
-
-    Args:
-      said: experiments that are not new, which grow.
-    """
-    if started.cohort.estimate is not None:
-        size = started.cohort.estimate.shape.describe()
-        _say(f"\ncohort {started.number + 1} of {len(planned)}: {size}")
-    every = [entry for cohort in planned for entry in cohort.entries]
-    for record in [record for record in started.cohort.records if record.id not in said]:
-        said.add(record.id)
-        keys = {entry.key[1:] for entry in every if entry.record.id == record.id}
-        ended = len(keys & store.ended(record.id).keys())
-        kept = f"; {ended} are recorded already" if ended else ""
-        _say(f"{record.name} ({record.id}): {len(keys)} members of task {record.task}{kept}")
+        watch(trained, announce, quiet=quiet)
+        return studies.rows(store, every)
 
 
 def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-@dataclasses.dataclass
 class _Signals:
-    """What has arrived while something is trained.
+    """What has arrived while something is trained."""
 
-    Attributes:
-      caught: number of the first signal that waits for the end of an epoch.
-      wait: whether signals do; before the first epoch they stop at once.
-    """
-
-    caught: int | None = None
-    wait: bool = False
+    caught: int | None = None  # the first signal that waits for the end of an epoch
+    wait = False  # whether signals do; before the first epoch they stop at once
 
     def note(self, number: int, frame: FrameType | None) -> None:
         """Handles a signal."""
@@ -142,36 +122,42 @@ class _Signals:
             return
         if self.caught is None:
             os.write(2, b"\nstopped before the first epoch; the same command starts over here\n")
-        raise SystemExit(_STOPPED + number)
+        _stop(number)
+
+
+def _stop(number: int) -> NoReturn:
+    """Ends a verb as Python does after Ctrl-C; after SIGTERM by SystemExit."""
+    raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(_STOPPED + number)
 
 
 def watch(
     trained: Generator[object, None, None],
-    start: Callable[[events.Started], None] = lambda started: None,
+    start: Callable[[running.Started], None] = lambda started: None,
     other: Callable[[object, Say], None] = lambda event, say: None,
     quiet: bool = False,
 ) -> None:
-    """Shows what trained until all is trained.
+    """Shows what is trained until all is trained.
 
     Args:
       trained: events of `studies.run`, and others.
-      start: is told which cohort comes next.
-      other: is told what is no event of `studies.run`.
+      start: is called with the cohort that comes next.
+      other: is called with what is no event of `studies.run`.
       quiet: nothing is shown, and signals are left alone.
 
     Raises:
-      SystemExit: Ctrl-C (130) or SIGTERM (143) stopped it, which is then said on stderr.
+      KeyboardInterrupt: after Ctrl-C, when the epoch is saved.
+      SystemExit: 143, after SIGTERM.
     """
     known: set[str] = set()
     with contextlib.closing(trained), _signals(quiet) as signals:
         for event in trained:
-            if not isinstance(event, events.Event):
-                other(event, _silent if quiet else _say)
+            if not isinstance(event, running.Event):
+                other(event, (lambda line: None) if quiet else _say)
             elif quiet:
                 continue
-            elif isinstance(event, events.Checked):
+            elif isinstance(event, running.Checked):
                 say_findings(event.remarks, event.warnings, known)
-            elif isinstance(event, events.Started):
+            elif isinstance(event, running.Started):
                 start(event)
                 _watch_cohort(trained, event, signals, other)
 
@@ -179,11 +165,7 @@ def watch(
 def say_findings(
     remarks: Sequence[str], warnings: Sequence[str], known: set[str] | None = None
 ) -> None:
-    """Says what was found when data were read, a line each.
-
-    Args:
-      known: lines that were said before, which grow.
-    """
+    """Says what was found when data were read, a line each that is not in `known`, which grows."""
     known = set() if known is None else known
     for line in (*remarks, *(f"warning: {line}" for line in warnings)):
         if line not in known:
@@ -191,13 +173,9 @@ def say_findings(
         known.add(line)
 
 
-def _silent(line: str) -> None:
-    """Nobody reads it."""
-
-
 def _watch_cohort(
     trained: Generator[object, None, None],
-    started: events.Started,
+    started: running.Started,
     signals: _Signals,
     other: Callable[[object, Say], None],
 ) -> None:
@@ -207,24 +185,24 @@ def _watch_cohort(
     with progress.Progress(cohort.records[0], members, ended) as shown:
         for event in trained:
             match event:
-                case events.Compiling(program):
+                case running.Compiling(program):
                     shown.compiled(program, None)
                     signals.wait = False
-                case events.Compiled(program, seconds):
+                case running.Compiled(program, seconds):
                     shown.compiled(program, seconds)
-                case events.Ready():
+                case running.Ready():
                     signals.wait = True
-                case events.Epoch(report):
+                case running.Epoch(report):
                     signals.wait = True
                     shown.epoch(report)
                     if signals.caught is not None:
                         trained.close()
                         _say("\nstopped between two epochs; the same command continues from here")
-                        raise SystemExit(_STOPPED + signals.caught)
-                case events.Finished():
+                        _stop(signals.caught)
+                case running.Finished():
                     signals.wait = False
                     return
-                case events.Ended():
+                case running.Ended():
                     pass  # an epoch has told of it
                 case _:
                     other(event, shown.say)
@@ -232,10 +210,7 @@ def _watch_cohort(
 
 @contextlib.contextmanager
 def _signals(quiet: bool) -> Iterator[_Signals]:
-    """The first signal stops training after the epoch, a second one at once.
-
-    They arrive in a process's main thread, and only there they can be handled.
-    """
+    """The first signal stops training after the epoch, a second one at once."""
     signals = _Signals()
     if quiet or threading.current_thread() is not threading.main_thread():
         yield signals
@@ -246,14 +221,3 @@ def _signals(quiet: bool) -> Iterator[_Signals]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextlib.contextmanager
-def interruptible() -> Iterator[None]:
-    """Ctrl-C as Python knows it: verbs of a command line leave by SystemExit."""
-    try:
-        yield
-    except SystemExit as stop:
-        if stop.code == _STOPPED + signal.SIGINT and not errors.from_shell():
-            raise KeyboardInterrupt from None
-        raise

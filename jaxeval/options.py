@@ -48,7 +48,7 @@ def compare_options(
       python -m jaxeval.compare options results.csv.gz --option miniBatchSize --score Test_F1 \\
           --group Dataset --ignore ID,Epochs,OptimalEpoch,Dev_F1
     """
-    from jaxeval import stats
+    from jaxeval.stats import configurations
 
     table, unusable, direction = _networks(source, option, score, missing, lower_is_better)
     for name in (option, *group, *ignore, *key):
@@ -57,7 +57,7 @@ def compare_options(
     taken = {option, score, *group, *ignore}
     whole = [*key] or [name for name in table if name not in taken]
     higher = direction is not False
-    compared = stats.paired_options(
+    compared = configurations.paired_options(
         *(table, option, score),
         by=group,
         key=whole,
@@ -66,7 +66,7 @@ def compare_options(
         higher_is_better=higher,
     )
     try:
-        effect = stats.seed_effect(table, score, key=[*whole, option], by=group)
+        effect = configurations.seed_effect(table, score, key=[*whole, option], by=group)
     except DataError:  # no configuration was trained twice
         effect = []
     rows = len(table[score])

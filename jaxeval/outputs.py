@@ -8,8 +8,9 @@ from jaxeval import files
 from jaxeval.errors import ConfigError
 
 _DATABASE = "runs.sqlite"  # of a runs folder, with the journals beside it
+_ENDINGS = (".json", ".html", ".md", ".tex", ".csv")  # of what verbs write
 _JOURNALS = ("", "-wal", "-shm", "-journal")  # of SQLite, after the name of a database
-_KEPT = ("ablations", "checkpoints", "models", "selections", "sweeps", "tunings")  # beside it
+_KEPT = ("ablations", "checkpoints", "models", "sweeps", "tunings")  # beside it
 
 
 def refuse_unwritable(
@@ -26,10 +27,8 @@ def refuse_unwritable(
       reads: files that a verb reads, maybe none of which is there.
       runs: folders, databases and URLs; other runs folders are known by their database.
 
-    Raises:
-      RunError: one cannot be written.
-      ConfigError: two are the same file, of which the last written would be left; or one would
-        replace what is read, or what a runs folder keeps.
+    Raises RunError or ConfigError: one cannot be written, two are the same file, or one would
+    replace what is read, or what a runs folder keeps.
     """
     paths = [Path(target) for target in targets if target and target != "-"]
     for path in paths:
@@ -81,7 +80,12 @@ def _database(place: str) -> Path | None:
 
 
 def _same(path: Path, other: Path) -> bool:
-    """Whether two paths lead to one file, by symlinks and hard links too."""
+    """Whether two paths lead to one file, by symlinks and hard links too; or to one in a folder.
+
+    What is in a folder that is read is an input, unless it ends as outputs do.
+    """
+    if other.is_dir() and path.is_file() and path.suffix not in _ENDINGS:
+        return files.resolved(other) in files.resolved(path).parents
     with contextlib.suppress(OSError):  # one of them is not there
         return path.samefile(other)
     return files.resolved(path) == files.resolved(other)

@@ -287,11 +287,11 @@ def _words(pair: str | tuple[str, object], prefix: str) -> Iterable[str]:
         for inner in value.items():
             yield from _words(inner, f"{prefix}{key}.")
     else:
-        shown = json.dumps(value, ensure_ascii=False, default=_plain)  # None: null
+        shown = json.dumps(value, ensure_ascii=False, default=plain)  # None: null
         yield f"{prefix}{key}={shown}"
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """What JSON has for an object that it does not know: numpy's numbers, or text."""
     to_plain = getattr(value, "tolist", None)
     return str(value) if to_plain is None else to_plain()

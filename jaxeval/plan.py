@@ -14,7 +14,8 @@ from jaxeval.runs.layout import Layout, Mismatched, Missing
 if TYPE_CHECKING:
     from jaxeval.report.document import Document
     from jaxeval.runs.scores import Scores
-    from jaxeval.stats.items import Pilot, Plan, Spread
+    from jaxeval.stats.items.pilots import Pilot, Spread
+    from jaxeval.stats.items.planning import Plan
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -41,18 +42,15 @@ class Planned(Result):
     def document(self) -> "Document":
         """What to buy next, and how sure that is."""
         from jaxeval.report.comparison import plan
-        from jaxeval.report.document import Document
 
-        return Document(
-            [*plan.answer(self.plan, self.pilot, self.expected_power)],
-            [
-                *plan.blocks(
-                    self.plan, self.spread, self.pilot, {"low": self.low, "high": self.high}
-                )
-            ],
-            [*plan.notes(self.plan, self.runs), *self.warnings],
-            title="Plan",
-        )
+        ends, runs, notes = {"low": self.low, "high": self.high}, self.runs or (1, 1), []
+        if runs[0] != runs[1]:
+            notes.append(
+                f"The models have {runs[0]} and {runs[1]} runs, and {min(runs)} of each count as "
+                "there: less may have to be bought than said here."
+            )
+        known = (self.plan, self.spread, self.pilot, ends, self.expected_power)
+        return plan.document(*known, notes=[*notes, *self.warnings])
 
 
 @parameters.verb
@@ -71,10 +69,10 @@ def plan(
       python -m jaxeval.plan --difference 0.03 --sd 0.33333
       python -m jaxeval.plan logs logs --difference 0.02 --model new --minus old --metric acc
     """
-    from jaxeval.stats import items
+    from jaxeval.stats.items import pilots, planning
 
-    spread = items.Spread(sd**2)
-    found = items.plan(difference, spread, items.Size(2), power=power, alpha=alpha)
+    spread = pilots.Spread(sd**2)
+    found = planning.plan(difference, spread, pilots.Size(2), power=power, alpha=alpha)
     return Planned(found, spread)
 
 
@@ -147,8 +145,7 @@ def _of_pilot(
     scores: "Scores", model: str, minus: str, difference: float, power: float, alpha: float
 ) -> Planned:
     from jaxeval.runs import metrics
-    from jaxeval.stats import items
-    from jaxeval.stats.items import completeness, planning
+    from jaxeval.stats.items import completeness, pilots, planning
 
     if model == minus:
         raise ConfigError(f"expected two models, found {model!r} twice")
@@ -159,10 +156,10 @@ def _of_pilot(
     data = data_sets[0]
     metrics.refuse_points("difference", difference, data.stored_unit)
     a, b = (data.models[name].scores for name in (model, minus))
-    pilot = items.pilot(a, b, clusters=data.clusters)
+    pilot = pilots.pilot(a, b, clusters=data.clusters)
 
     def planned(of: "Spread") -> "Plan":
-        return items.plan(difference, of, pilot.size, power=power, alpha=alpha)
+        return planning.plan(difference, of, pilot.size, power=power, alpha=alpha)
 
     whole, expected = planned(pilot.spread), None
     if whole.cheapest is not None:

@@ -65,16 +65,20 @@ def predict(
     Raises:
       ConfigError, DataError, RunError: of the options, the file, the folder.
     """
+    from jaxeval.results import Runs
+
     members = None
-    if not isinstance(runs, str | Path):
-        members, runs = _members(runs)
-    if not isinstance(input, str | Path):
-        raise ConfigError(f"input: expected a path, got {type(input).__name__}")
+    if isinstance(runs, Runs):
+        members = {(row.experiment, row.split, row.seed) for row in runs.rows}
+        runs = runs.location
+    for name, path in (("runs", runs), ("input", input)):
+        if not isinstance(path, str | Path):
+            raise ConfigError(f"{name}: expected a path, got {type(path).__name__}")
     target = None if output is None else str(output)
     outputs.refuse_unwritable(target, reads=[input], runs=[runs])
     backend.prepare()
     from jaxeval.studies import saved
-    from jaxeval.tasks.prediction import Options
+    from jaxeval.tasks.kind import Options
 
     chosen = saved.choose(Path(runs), which, experiment, seed, members)
     options = Options(which == "vote", n_best, beam, max_length, whole)
@@ -87,15 +91,6 @@ def predict(
         return text
     files.write_out(target, text)
     return ""
-
-
-def _members(runs: object) -> tuple[set[tuple[str, int, int]], str]:
-    """Which members runs are, and where they are recorded."""
-    from jaxeval import results
-
-    if not isinstance(runs, results.Runs):
-        raise ConfigError(f"runs: expected a path or runs, got {type(runs).__name__}")
-    return {(row.experiment, row.split, row.seed) for row in runs.rows}, runs.location
 
 
 def _used(chosen: "Choice") -> str:

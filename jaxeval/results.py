@@ -26,17 +26,11 @@ Part = Literal["dev", "test"]
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Runs(Result):
-    """Members that have ended, with their scores.
+    """Members that have ended, with their scores."""
 
-    Attributes:
-      rows: one a member.
-      location: runs folder or database that they are recorded in.
-      next: what to do with them, a line each.
-    """
-
-    rows: tuple[MemberRow, ...]
-    location: str
-    next: tuple[str, ...] = ()
+    rows: tuple[MemberRow, ...]  # one a member
+    location: str  # runs folder or database that they are recorded in
+    next: tuple[str, ...] = ()  # what to do with them, a line each
     _url: str = ""  # with its password
 
     @property
@@ -50,8 +44,7 @@ class Runs(Result):
     def __getitem__(self, name: str) -> "Runs":
         """The members of one experiment: of its name, its id, or the beginning of that.
 
-        Raises:
-          ConfigError: there is none.
+        Raises ConfigError: there is none.
         """
         names = {row.experiment: row.name for row in self.rows}
         ids = experiments.ids_of(names, name)
@@ -62,15 +55,9 @@ class Runs(Result):
         return dataclasses.replace(self, rows=rows)
 
     def scores(self, part: Part = "test") -> np.ndarray:
-        """Scores of the members that have one, in the unit of their metric.
+        """[members with a score] float64, in order; repeats of a seed are one, their mean.
 
-        Repeated runs of a seed are one score, their mean.
-
-        Returns:
-          [members with a score] float64, in the order of `rows`.
-
-        Raises:
-          ConfigError: no such part, members of several experiments, or the test part of a search.
+        Raises ConfigError: no such part, several experiments, or the test part of a search.
         """
         from jaxeval.report.runs import summary
 
@@ -93,11 +80,7 @@ class Runs(Result):
         return np.array([score for score in known if score is not None], float)
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """A row a member; the columns are described in docs/runs.md.
-
-        Raises:
-          ConfigError: pandas is not installed.
-        """
+        """A row a member (docs/runs.md); ConfigError: pandas is not installed."""
         try:
             import pandas
         except ImportError:
@@ -144,11 +127,7 @@ class Trained(Runs):
 
 
 def trained(rows: Sequence[MemberRow], location: str | Path, *following: str) -> Trained:
-    """Runs of one experiment that are recorded in a folder or database.
-
-    Args:
-      following: what to do with them, a line each.
-    """
+    """Runs of one experiment that are recorded in a folder or database, and what to do next."""
     from jaxeval import runs
 
     return Trained(tuple(rows), runs.shown(location), following, str(location))

@@ -12,11 +12,11 @@ import numpy as np
 from jaxeval import parameters
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.results import Runs
-from jaxeval.runs import database, imported, native, outcomes, tables
-from jaxeval.runs import sources as recorded
+from jaxeval.runs import database, directions, imported, native, outcomes, tables
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Layout, Missing
-from jaxeval.runs.scores import Scores
+from jaxeval.runs.records import MemberRow
+from jaxeval.runs.scores import DataSetScores, Scores
 from jaxeval.stats import results
 
 
@@ -32,16 +32,15 @@ def read_scores(
 ) -> Scores:
     """The scores in a table, a runs folder, a database, records or a data frame, for `compare`.
 
+    Raises DataError, RunError: naming file, row and column.
+
     Args:
       source: a path, a URL, records or a data frame.
       models: only these.
       score, column, metric, missing, lower_is_better: as of `compare`.
-
-    Raises:
-      DataError, RunError: naming file, row and column.
     """
     asked = layout(column, score, metric, missing, lower_is_better)
-    return recorded.scores(source, replace(asked, models=models))
+    return read(source, replace(asked, models=models))
 
 
 def layout(
@@ -57,23 +56,44 @@ def layout(
     return Layout(roles, (), metric, missing, higher)
 
 
+def read(source: Any, layout: Layout | None = None) -> Scores:
+    """The scores of whole runs.
+
+    Raises DataError, RunError: naming file, row and column; or it is no source.
+
+    Args:
+      source: a path of a file of scores, of a runs folder or of a database; a URL; a list of
+        records or of members; a data frame; or what was read of one.
+    """
+    layout = layout or Layout()
+    if isinstance(source, Scores):
+        return _directed(source.only(layout.models), layout.higher_is_better)
+    if isinstance(source, str | PathLike):
+        return (native.scores if _is_recorded(source) else tables.read)(str(source), layout)
+    if isinstance(source, Sequence) and source and isinstance(source[0], MemberRow):
+        return native.scores_of(source, "runs", layout)
+    if not _is_table(source):
+        expected = "a path, a URL, records, a data frame, or what was read of one"
+        raise DataError(f"expected {expected}, found {type(source).__name__}")
+    return tables.of_program(imported.of_python(source), layout)
+
+
 def scores(
     given: Sequence[Any], layout: Layout, paired: bool = False
 ) -> tuple[Scores, Scores | None]:
     """Scores of whole runs, and of their items where a runs folder has these.
 
+    Raises ConfigError: of different sorts, or none. DataError, RunError: naming file, row and
+    column.
+
     Args:
       given: sequences of scores, or one dict of them by name; `Runs`; one table (a path, a URL,
         records, a data frame, `Scores`) and names of its models.
       paired: the k-th scores of all sequences belong together.
-
-    Raises:
-      ConfigError: of different sorts, or none.
-      DataError, RunError: naming file, row and column.
     """
     runs = [of for of in given if isinstance(of, Runs)]
     first = given[0] if given else None
-    is_table = isinstance(first, str | PathLike | Scores) or recorded.is_table(first)
+    is_table = isinstance(first, str | PathLike | Scores) or _is_table(first)
     if not (runs or is_table):
         return _of_sequences(given, paired, layout), None
     if paired:
@@ -91,10 +111,17 @@ def scores(
     layout = replace(layout, models=[*dict.fromkeys(names)])
     if isinstance(first, Runs):
         return native.scores_of(first.rows, first.location, layout), None
-    found = recorded.scores(first, layout)
+    found = read(first, layout)
     if _is_recorded(first):
         return found, outcomes.scores(str(first), found, layout)
     return found, None
+
+
+def columns(source: Any) -> Columns:
+    """The columns of a table, as they are."""
+    if _is_table(source):
+        return imported.of_python(source)
+    return native.columns(str(source)) if _is_recorded(source) else imported.read(source)
 
 
 def _is_recorded(source: object) -> bool:
@@ -105,11 +132,27 @@ def _is_recorded(source: object) -> bool:
     return database.is_url(path) or Path(path).is_dir() or Path(path).suffix == ".sqlite"
 
 
-def columns(source: Any) -> Columns:
-    """The columns of a table, as they are."""
-    if recorded.is_table(source):
-        return imported.of_python(source)
-    return native.columns(str(source)) if _is_recorded(source) else imported.read(source)
+def _is_table(source: object) -> bool:
+    """Whether it is a list of records, or a data frame of pandas or another library."""
+    if isinstance(source, list | tuple):
+        return bool(source) and all(isinstance(record, Mapping) for record in source)
+    return hasattr(source, "columns") and hasattr(source, "to_dict")
+
+
+def _directed(read: Scores, asked: bool | None) -> Scores:
+    """Scores in the direction asked for, where it was assumed or only a name said it."""
+    if asked is None:
+        return read
+
+    def turned(data: DataSetScores) -> DataSetScores:
+        recorded = data.higher_is_better if data.direction == "recorded" else None
+        metric = data.metric or "score"
+        said = directions.decided(recorded, asked, None, metric, "the table says", read.source)
+        if said is False and read.missing == "zero" and read.unusable:
+            raise DataError("0 would be the best of scores that are missing", read.source)
+        return replace(data, higher_is_better=said is not False, direction="recorded")
+
+    return replace(read, data_sets=tuple(map(turned, read.data_sets)))
 
 
 def _of_sequences(given: Sequence[Any], paired: bool, layout: Layout) -> Scores:

@@ -17,21 +17,16 @@ Head = Mapping[str, Mapping[str, Json]]  # what the work is: another head is oth
 
 @dataclasses.dataclass(frozen=True)
 class StateFile:
-    """An open state file.
-
-    Attributes:
-      work: what it is the state of, such as "selection", for messages.
-    """
+    """An open state file."""
 
     path: Path
-    work: str
+    work: str  # what it is the state of, such as "selection", for messages
     head: Head
 
     def read(self) -> Any:
         """What stands beside the head; None where there is no file yet.
 
-        Raises:
-          ConfigError: it is no such file, or its head is another.
+        Raises ConfigError: it is no such file, or its head is another.
         """
         if not self.path.exists():
             return None
@@ -85,12 +80,7 @@ class StateFile:
 
 @contextlib.contextmanager
 def opened(path: Path, work: str, head: Head) -> Iterator[StateFile]:
-    """Holds the state of some work for this process.
-
-    Raises:
-      ConfigError: the path names no file.
-      RunError: another process works on it.
-    """
+    """Holds the state of some work for this process; RunError: another process works on it."""
     if not path.name:
         raise ConfigError(f"{argument('state')}: expected the name of a file")
     # as JSON gives it again: tuples are lists there

@@ -1,48 +1,18 @@
 """`python -m jaxeval.sweep`: a random sweep of hyperparameters, as few compiled programs."""
 
-import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jaxeval import backend, parameters, parsers
-from jaxeval.files import Json
 from jaxeval.parameters import Changes, Count, Natural, Quiet
-from jaxeval.report.document import Document
-from jaxeval.report.result import Result
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
+    from jaxeval.report.sweep_plan import SweepPlan
     from jaxeval.results import Runs
     from jaxeval.space.space import Space
-    from jaxeval.studies.costs import Estimate
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class SweepPlan(Result):
-    """What a sweep would train.
-
-    Attributes:
-      runs: drawn values of each.
-      warnings: of what is probably a mistake in the data.
-    """
-
-    runs: Sequence[Mapping[str, Json]]
-    cohorts: "Sequence[Estimate]"
-    warnings: Sequence[str]
-
-    def document(self) -> Document:
-        """A row a cohort, and the estimate of the whole."""
-        from jaxeval.report.sweep import plan
-
-        return plan.document(self.cohorts, self.warnings)
-
-    def to_dict(self) -> dict[str, Json]:
-        """Runs and cohorts; runs are numbered from 1."""
-        from jaxeval.report.sweep import plan
-
-        return plan.to_dict(self.cohorts, self.runs, self.warnings)
 
 
 @parameters.verb
@@ -65,8 +35,7 @@ def sweep(
 
     All draws are written down first. Runs whose shapes can share a compiled program are members of
     one population, padded to its size. The same command continues what was interrupted; with more
-    --trials it goes on where it ended. docs/sweeps.md describes space files, cohorts and the cost
-    model.
+    --trials it goes on where it ended.
 
     Args:
       config: TOML file or shipped name; absent: the embedded default.
@@ -94,6 +63,7 @@ def sweep(
     """
     backend.prepare()
     from jaxeval import observe, results
+    from jaxeval.report.sweep_plan import SweepPlan
     from jaxeval.space import space as spaces
     from jaxeval.studies import sweeps
 
@@ -112,8 +82,7 @@ def sweep(
             observe.say_findings(findings.remarks, findings.warnings)
         values = [dict(entry.trial.values) for entry in drawn.entries]
         return SweepPlan(values, estimates, findings.warnings)
-    with observe.interruptible():
-        rows = observe.sweep(drawn, store, most_programs=programs, again=again, quiet=quiet)
+    rows = observe.sweep(drawn, store, most_programs=programs, again=again, quiet=quiet)
     lost = " --missing zero" if any(row.dev is None for row in rows) else ""
     return results.trained(
         rows, store or out, f"next: python -m jaxeval.sensitivity {store or out}{lost}"

@@ -99,18 +99,17 @@ def train(
     trials = proposers.seeds_by_splits(whole, each, numbers)
     if dry_run:
         return _plan(trials)
-    with observe.interruptible():
-        rows = observe.train(trials, Path(out), store, again=again, outputs=outputs, quiet=quiet)
+    rows = observe.train(trials, Path(out), store, again=again, outputs=outputs, quiet=quiet)
     return results.trained(rows, store or out)
 
 
 def _plan(trials: list) -> Plan:
     from jaxeval.config import listing
-    from jaxeval.studies import cohorts, plan, prepared, running
+    from jaxeval.studies import cohorts, memory, prepared, running
 
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
     running.refuse_impossible([cohort])
-    return Plan(plan.describe(cohort), listing.to_toml(cohort.config))
+    return Plan(memory.describe(cohort), listing.to_toml(cohort.config))
 
 
 COMMANDS: parsers.Commands = {"": train}

@@ -19,16 +19,8 @@ _toys = from_python.toys  # a fixture of all tests here
     ("options", "said"),
     [
         ({"parallel": -1}, "parallel: expected a whole number from 1 to 1000000, got -1"),
-        ({"trials": 0}, "trials: expected a whole number from 1 to 1000000, got 0"),
         ({"trials": 10**6, "seeds": 2}, "trials: expected at most 1000000 runs in all"),
-        ({"retrain": -1}, "retrain: expected a whole number from 0"),
-        ({"seconds": 0}, "seconds: expected a number above 0, got 0"),
-        ({"seconds": "x"}, "seconds: expected a number above 0, got 'x'"),
         ({"halving": 1}, "halving: expected a factor of at least 2, got 1"),
-        ({"halving": 2.5}, "halving: expected a whole number from 1 to 1000000, got 2.5"),
-        ({"halving": 2, "min_epochs": 0}, "min_epochs: expected a whole number from 1"),
-        ({"trials": "2"}, "trials: expected a whole number from 1"),
-        ({"seed": True}, "seed: expected a whole number from 0"),
         ({"seeds": "x"}, "seeds: expected a whole number from 1"),
         ({"min_epochs": 2}, "min_epochs: goes with halving"),
     ],
@@ -55,36 +47,14 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "no config": (lambda: jaxeval.train(3), "expected a config's file or name"),
     "change": (lambda: jaxeval.train(TOY, changes={"model.with": 3}), "did you mean model.width"),
     "seeds": (lambda: jaxeval.train(TOY, seeds=0), "seeds: expected a whole number from 1"),
-    "seed": (lambda: jaxeval.train(TOY, seeds=[1, -2]), "seeds: expected"),
-    "seeds as text": (lambda: jaxeval.train(TOY, seeds=_any("12")), "seeds: expected"),
-    "seed as text": (lambda: jaxeval.train(TOY, seeds=_any("3")), "seeds: expected"),
     "seeds of bytes": (lambda: jaxeval.train(TOY, seeds=_any(["1"])), "seeds: expected"),
-    "fractions of seeds": (lambda: jaxeval.train(TOY, seeds=_any([1.9, 2.2])), "seeds: expected"),
-    "splits as text": (lambda: jaxeval.train(TOY, splits=_any("1")), "splits: expected"),
     "again": (lambda: jaxeval.train(TOY, again=_any("no")), "again: expected True or False"),
-    "nowhere": (lambda: jaxeval.train(TOY, out=_any(None)), "out: expected a value, got None"),
     "a word of change": (
         lambda: jaxeval.train(TOY, changes=_any("training.epochs=1")),
         "changes: expected key -> value",
     ),
-    "draws": (
-        lambda: jaxeval.sweep(TOY, space={}, seed=-1),
-        "seed: expected a whole number from 0",
-    ),
-    "draws of words": (
-        lambda: jaxeval.sweep(TOY, space={}, seed=_any("a")),
-        "seed: expected a whole",
-    ),
-    "half a draw": (
-        lambda: jaxeval.sweep(TOY, space={}, seed=_any(1.5)),
-        "seed: expected a whole",
-    ),
-    "trials": (lambda: jaxeval.sweep(TOY, space={}, trials=_any([3, 5])), "trials: expected"),
-    "no trials": (lambda: jaxeval.sweep(TOY, space={}, trials=_any(None)), "trials: expected"),
-    "programs": (lambda: jaxeval.sweep(TOY, space={}, programs=0), "programs: expected"),
     "space": (lambda: jaxeval.sweep(TOY, space={"rate": {"uniform": 3}}), "rate"),
     "one": (lambda: jaxeval.compare(A), "two or more models"),
-    "no source": (lambda: jaxeval.compare("a", "b"), "a: no such file"),
     "no scores": (lambda: jaxeval.compare([{"model": "A"}]), "records: no column score"),
     "words": (lambda: jaxeval.compare(["x", "y"], B), "A: expected a sequence of numbers"),
     "unequal": (
@@ -95,26 +65,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: jaxeval.compare(A, [0.5, np.nan, None, 0.7]),  # type: ignore[list-item]
         "B: score 2 is missing (and 1 more); expected finite numbers",
     ),
-    "infinite": (lambda: jaxeval.compare({"x": A, "y": [1, np.inf]}), "y: score 2 is infinite"),
-    "level": (lambda: jaxeval.compare(A, B, alpha=5), "alpha: expected"),
-    "level of words": (lambda: jaxeval.compare(A, B, alpha=_any("x")), "alpha: expected a number"),
     "margin": (lambda: jaxeval.compare(A, B, margin=_any("x")), "margin: expected a number above"),
-    "seed of resamples": (
-        lambda: jaxeval.compare(A, B, seed=-1),
-        "seed: expected a whole number from 0 to 4294967295, got -1",
-    ),
-    "half a seed": (
-        lambda: jaxeval.compare(A, B, seed=_any(1.5)),
-        "seed: expected a whole number from 0 to 4294967295, got 1.5",
-    ),
-    "resamples": (
-        lambda: jaxeval.compare(A, B, resamples=_any("x")),
-        "resamples: expected a whole number from 1 to 1000000, got 'x'",
-    ),
-    "paired": (
-        lambda: jaxeval.compare(A, B, paired=_any("yes")),
-        "paired: expected True or False, got 'yes'",
-    ),
     "paired names": (
         lambda: jaxeval.compare("scores.csv", "a", paired=True),
         "paired: expected with sequences",
@@ -123,29 +74,15 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: jaxeval.compare(A, B, correction="holms"),  # type: ignore[arg-type]
         "correction: expected one of",
     ),
-    "correction none": (
-        lambda: jaxeval.compare(A, B, correction="none"),  # type: ignore[arg-type]
-        "correction: expected one of",
-    ),
     "figure": (lambda: compare(A, B).plot("pie"), "expected one of violins, ecdf"),
     "folder": (lambda: jaxeval.load("nowhere"), "no runs here"),
     "file": (lambda: jaxeval.read_scores("nowhere.csv"), "nowhere.csv"),
-    "no place": (lambda: jaxeval.load(_any(5)), "path: expected a text or a path, found 5"),
     "no table": (
         lambda: jaxeval.read_scores(_any(5)),
         "expected a path, a URL, records, a data frame, or what was read of one, found int",
     ),
-    "column of a number": (
-        lambda: jaxeval.read_scores("nowhere.csv", column={"score": _any(5)}),
-        "column",
-    ),
-    "models by number": (lambda: jaxeval.read_scores("nowhere.csv", _any(5)), "models"),
     "arms": (lambda: jaxeval.select(TOY), "two or more models"),
-    "delta": (lambda: jaxeval.select(*ARMS, delta=_any("x")), "delta: expected a number between"),
-    "budget": (lambda: jaxeval.select(*ARMS, budget=0), "budget: expected a whole number from 1"),
     "no rule": (lambda: jaxeval.select(*ARMS, rule=_any("foo")), "rule: expected one of top-two"),
-    "seconds": (lambda: jaxeval.select(*ARMS, seconds=0), "seconds: expected a number above 0"),
-    "part": (lambda: jaxeval.select(*ARMS, part=_any("foo")), "part: expected dev or test"),
     "rule": (
         lambda: jaxeval.select_table([{"model": "a", "score": 1}], rule="non-adaptive", batch=2),
         "rule='non-adaptive': takes no batch",

@@ -8,7 +8,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -97,14 +96,6 @@ def test_errors_are_one_line_and_touch_nothing(
     assert [*tmp_path.iterdir()] == []
 
 
-def test_an_error_as_it_is_typed(tmp_path: Path) -> None:
-    """Dies if the process of a verb ends otherwise than its function, or writes more."""
-    typed = _typed(tmp_path, "train", "training.batch_sise=8")
-    (line,) = typed.stderr.splitlines()
-    assert typed.returncode == 2 and typed.stdout == ""
-    assert line.startswith("error: ") and "did you mean training.batch_size" in line
-
-
 def test_all_errors_of_a_config_at_once(capsys: pytest.CaptureFixture) -> None:
     """Dies if only the first mistake is told."""
     words = ["training.patience=-1", "model.casing=onehot", "x=1"]
@@ -127,7 +118,8 @@ def test_dry_run(tmp_path: Path) -> None:
 _WRITING = """
 from jaxeval import cli, parsers
 from jaxeval.errors import DataError
-from jaxeval.report import tables
+from jaxeval.report import render
+from jaxeval.report.document import Document
 
 def main():
     {}
@@ -136,7 +128,7 @@ cli.run(main)
 """
 _WRITES = {
     "printed": "print('worse'); return 3",
-    "by rich": "tables.console().print('worse'); return 3",
+    "by rich": "render.to_terminal(Document(['worse'])); return 3",
     "help": "print('usage'); raise SystemExit(0)",
     "stopped": "print('worse'); raise SystemExit(143)",
     "interrupted": "print('worse'); raise KeyboardInterrupt",
@@ -161,28 +153,6 @@ def test_an_output_that_is_not_read_is_no_verdict(case: str, unbuffered: str) ->
     assert full.returncode == 2
     assert "error: the output: cannot be written (No space left on device)\n" in full.stderr
     assert "Traceback" not in gone.stderr + full.stderr
-
-
-def test_a_closed_output_is_no_other_file(tmp_path: Path) -> None:
-    """Dies if a verb fails on a closed output, or writes what it says into the next open file."""
-    write = "file = open('next', 'w'); print('worse'); import sys; print('!', file=sys.stderr)"
-    words = [sys.executable, "-c", _WRITING.format(f"{write}; return 3")]
-    closed = subprocess.run(
-        ["sh", "-c", '"$@" >&- 2>&-', "sh", *words],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": ROOT},
-        timeout=60,
-    )
-    assert closed.returncode == 3 and (tmp_path / "next").read_text() == ""
-
-
-def test_what_takes_its_time_is_said(capsys: pytest.CaptureFixture) -> None:
-    """Dies if a quick step talks, or a slow one is silent."""
-    with cli.waiting("reading"):
-        pass
-    with cli.waiting("counting", 0.01):
-        time.sleep(0.2)
-    assert capsys.readouterr().err == "counting ...\n"
 
 
 _COMPILING = """
@@ -223,20 +193,6 @@ def test_an_output_that_cannot_be_written_is_refused_first(
 ) -> None:
     """Dies if a verb finds it out when all is done; nothing that it would read is there."""
     _refused_first(verb, words, "--json", tmp_path)
-
-
-OUTPUTS = {
-    "report.__main__ runs": ["--json", "--save"],
-}
-
-
-@pytest.mark.parametrize(
-    ("verb", "output"), [(verb, output) for verb, of in OUTPUTS.items() for output in of]
-)
-def test_so_is_any_other_output_of_what_is_read(verb: str, output: str, tmp_path: Path) -> None:
-    """Dies if one of the outputs beside --json is found out at the end."""
-    module, *words = verb.split()
-    _refused_first(module, words, output, tmp_path)
 
 
 def _refused_first(verb: str, words: list[str], output: str, folder: Path) -> None:

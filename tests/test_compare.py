@@ -27,10 +27,9 @@ def test_the_answer_is_one_a_reviewer_accepts(
     )
     shown = comparing.shown(capsys, *words, "--details")
     for said in (
-        "A's distribution is higher: medians",
-        "Brunner-Munzel, corrected p < .001",
+        "A run of A is better than one of B with probability 0.9",
         "No difference in spread was shown: sd",
-        "With 12 scores each a difference of",
+        "With 12 runs each a difference of",
         "unit of replication: seed",
         "Brunner-Munzel, 1 comparison, level .05, two-sided",
         "seed 0",
@@ -102,8 +101,6 @@ def test_losses_are_better_when_lower(tmp_path: Path, capsys: pytest.CaptureFixt
     assert shown.startswith("B is better than A: score ")
     assert "lower, 95 % CI [" in shown and ", p < .001 (Brunner-Munzel, 10 runs each)." in shown
     assert "A run of B is better than one of A with probability 1.00, 95 % CI [0.8" in shown
-    assert "A's distribution is higher, and so B is the better one" in shown
-    assert "probability that a run of A is better 0.00" in shown
 
 
 def test_equal_models_are_not_told_apart_and_equivalence_is_shown(

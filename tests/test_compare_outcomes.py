@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from jaxeval import runs
+from jaxeval.errors import DataError
+from jaxeval.runs import scores
 from jaxeval.stats import single_models
+from jaxeval.stats.items import completeness
 from tests import comparing
 from tests.runs import test_store
 
@@ -72,9 +75,9 @@ def test_the_model_of_the_best_dev_score_stands_for_its_method(
     assert pair["scores"] == pytest.approx([recorded["new"], recorded["old"]])
     assert pair["adjusted"]["approximate_randomization"] < 0.01
     shown = comparing.shown(capsys, folder, "--resamples", "199", "--details")
-    assert "Of these two trained models (new, seed 2, and old, seed 2," in shown
-    assert "over items like these 40 of test: new scores higher" in shown
-    assert "Which method is better over seeds" in shown
+    assert "Of the trained models new (seed 2) and old (seed 2), each its method's best" in shown
+    assert "on items like these 40 of test: new is better: " in shown
+    assert "nothing of other runs of the two methods" in shown
     (turned,) = _json(capsys, folder, "old", "new")["single"]["pairs"]
     gaps = pair["difference"]["estimate"], turned["difference"]["estimate"]
     assert turned["a"] == "old" and gaps[0] == pytest.approx(-gaps[1])
@@ -97,7 +100,7 @@ def test_both_models_are_of_one_split(tmp_path: Path, capsys: pytest.CaptureFixt
     (pair,) = _json(capsys, folder)["single"]["pairs"]
     assert pair["split"] == "1"
     shown = comparing.shown(capsys, folder, "--resamples", "199", "--details")
-    assert "seed 2 of split 1" in shown and "Which method is better over splits" in shown
+    assert "old (seed 2) of split 1, each" in shown
 
 
 def test_other_runs_other_items_and_both(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -115,3 +118,11 @@ def test_other_runs_other_items_and_both(tmp_path: Path, capsys: pytest.CaptureF
     shown = comparing.shown(capsys, folder, "--resamples", "199", "--details")
     assert "All runs, item by item" in shown and "new old items and runs" in shown
     assert "Item by item, new is better than old: f1 " in shown.split("f1 (%)")[0]
+
+
+def test_what_items_contribute_to_an_f1_may_be_above_1() -> None:
+    """Dies if runs are refused as percentages because an item counts more than its share."""
+    data = scores.of_arrays({"a": np.array([[0.5]]), "b": np.array([[1.4]])}, metric="f1")
+    completeness._refuse_scales(dataclasses.replace(data, counts=("gold_spans",)))
+    with pytest.raises(DataError, match="expected one scale"):
+        completeness._refuse_scales(data)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import jaxeval
-from jaxeval import stats, tuning
+from jaxeval import tuning
 from jaxeval.errors import ConfigError, DataError, JaxevalError
-from jaxeval.testing import assert_better
+from jaxeval.stats import configurations, describe, ranking
 from tests import comparing, from_python
 from tests.from_python import TOY, compare
 
@@ -172,12 +172,6 @@ def _turned(higher: Any) -> Any:
     return not higher if isinstance(higher, bool | np.bool_) else higher
 
 
-def _gated(said: Any) -> str:
-    with pytest.raises(AssertionError) as raised:
-        assert_better(_LOW, _LOW[::-1], higher_is_better=said)
-    return str(raised.value)
-
-
 CALLS: dict[str, Callable[[Any], Any]] = {
     "compare": lambda said: compare(_LOW, _HIGH, lower_is_better=_turned(said)).to_dict()["pairs"],
     "read_scores": lambda said: (
@@ -186,20 +180,16 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "Tuner": lambda said: (
         tuning.Tuner({"x": {"uniform": [0, 1]}}, higher_is_better=said).history.higher_is_better
     ),
-    "nemenyi": lambda said: stats.nemenyi(_COLUMNS, higher_is_better=said).models,
-    "against": lambda said: stats.against(_COLUMNS, "a", higher_is_better=said),
-    "aggregates": lambda said: (
-        stats.aggregates(
-            {"a": [[1, 2, 3]], "b": [[2, 3, 4]]}, higher_is_better=said, resamples=9
-        ).improvement
-    ),
+    "nemenyi": lambda said: ranking.nemenyi(_COLUMNS, higher_is_better=said).models,
+    "against": lambda said: ranking.against(_COLUMNS, "a", higher_is_better=said),
     "options": lambda said: (
-        stats.paired_options(_TABLE, "option", "score", key=["key"], higher_is_better=said)[0].best
+        configurations.paired_options(
+            _TABLE, "option", "score", key=["key"], higher_is_better=said
+        )[0].best
     ),
-    "expected_validation_performance": lambda said: stats.expected_validation_performance(
+    "expected_validation_performance": lambda said: describe.expected_validation_performance(
         _LOW, higher_is_better=said
     ).tolist(),
-    "assert_better": _gated,
 }
 
 

@@ -11,7 +11,7 @@ from jaxeval import runs, studies
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, DataError, RunError
 from jaxeval.evaluate import main as evaluate
-from jaxeval.studies import evaluation
+from jaxeval.studies import saved
 from jaxeval.train import main as train
 from tests import tiny_corpora
 
@@ -85,21 +85,9 @@ def test_a_file_needs_models_that_know_only_train(tmp_path: Path) -> None:
     prepared = studies.prepare(studies.read(None, words, str(data)))
     (tmp_path / "mine").write_text("Quo\tO\n\nVadis\tO\n")
     for split, message in ((0, "vocabulary of train"), (1, "on the given split")):
-        models = evaluation.Models(prepared, [Member(1, split)], ())
+        models = saved.Models(prepared, [Member(1, split)], ())
         with pytest.raises(ConfigError, match=message):
-            evaluation.on_file(models, str(tmp_path / "mine"))
-
-
-def test_a_test_part_drawn_from_train_cannot_be_replaced(tmp_path: Path) -> None:
-    """Dies if a folder without a test part is told that its vocabulary is of all parts, or is
-    scored with another vocabulary than it was trained with."""
-    data = tiny_corpora.opinions(tmp_path / "data")
-    (test,) = data.glob("test*")
-    mine = test.rename(tmp_path / f"mine{test.suffix}")
-    prepared = studies.prepare(studies.read(None, tiny_corpora.OPINIONS, str(data)))
-    models = evaluation.Models(prepared, [Member(1, 0)], ())
-    with pytest.raises(ConfigError, match="what was left of train when that was drawn from it"):
-        evaluation.on_file(models, str(mine))
+            saved.on_file(models, str(tmp_path / "mine"))
 
 
 @pytest.mark.parametrize(

@@ -151,16 +151,6 @@ def test_stdout_is_written_after_what_was_printed(tmp_path: Path) -> None:
     assert piped.stdout == b"before\nwhole\nafter\n"
 
 
-def test_names_may_be_as_long_as_the_file_system_allows(tmp_path: Path) -> None:
-    """Dies if a name is too long for a temporary one, or a longer one is found out at the end."""
-    longest = os.pathconf(tmp_path, "PC_NAME_MAX")
-    _written(tmp_path / ("a" * longest), "whole")
-    assert (tmp_path / ("a" * longest)).read_text() == "whole"
-    for path in (tmp_path / ("é" * (longest // 2 + 1)), tmp_path / "new" / ("a" * (longest + 1))):
-        with pytest.raises(RunError, match="File name too long"):
-            files.refuse_unwritable(path)
-
-
 def test_two_outputs_are_two_files(tmp_path: Path) -> None:
     """Dies if one output is written over another, by whatever name."""
     whole, other = str(tmp_path / "a"), str(tmp_path / "b")

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 from jaxeval import __main__ as verbs
-from jaxeval import cli, files
+from jaxeval import cli
 from jaxeval.config import reading, toml
-from jaxeval.data import semeval, text
-from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsing
-from jaxeval.report import figures, latex_markdown, tables
+from jaxeval.data import labelled_text, text
+from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsing, printable_lines
+from jaxeval.report import render
+from jaxeval.report.document import Document, Table
 from jaxeval.runs import imported
 from jaxeval.space import distributions
 from jaxeval.stats.rules import Rules
@@ -54,15 +55,6 @@ def test_settings_of_any_depth(tmp_path: Path, body: str, said: str) -> None:
     tree: dict[str, object] = {}
     toml.apply(tree, "a.b=[1, [2]]")
     assert tree == {"a": {"b": [1, [2]]}}
-
-
-def test_an_offset_of_thousands_of_digits(tmp_path: Path) -> None:
-    """Dies if Python's limit of digits is a traceback."""
-    path = tmp_path / "r.xml"
-    term = f'<aspectTerm term="bar" polarity="positive" from="{"1" * 5000}" to="3"/>'
-    path.write_text(f"<s><sentence><text>bar</text>{term}</sentence></s>")
-    with pytest.raises(DataError, match="expected whole numbers"):
-        semeval.read(path)
 
 
 def test_whatever_a_parser_raises_is_one_error() -> None:
@@ -111,7 +103,7 @@ def test_what_no_machine_can_serve_is_refused(tmp_path: Path) -> None:
     term = f'<aspectTerm term="bar" polarity="positive" from="{"1" * 5000}" to="3"/>'
     path.write_text(f"<s><sentence><text>bar</text>{term}</sentence></s>")
     with pytest.raises(DataError, match="expected whole numbers"):
-        semeval.read(path)
+        labelled_text.read_semeval(path)
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device")
@@ -150,18 +142,8 @@ def test_control_characters_in_names(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert drawn
     for file in drawn:
         ElementTree.parse(file)
-    assert latex_markdown.escaped(_ESCAPE).count("\x1b") == 0
-    tables.print_table(tables.console(), [_ESCAPE], [[_ESCAPE]])
-    assert capsys.readouterr().out.count("\x1b") == 0
-    assert figures.printable_lines("a\tb\n\x1b") == "a\tb\n\\x1b"
-
-
-def test_what_killed_processes_left_is_swept(tmp_path: Path) -> None:
-    """Dies if temporary files pile up, or one that another process writes is deleted."""
-    old, new, other = (tmp_path / name for name in (".jaxeval.old", ".jaxeval.new", "jaxeval.old"))
-    for path in (old, new, other):
-        path.write_text("half")
-    for path in (old, other):
-        os.utime(path, (1, 1))
-    files.write_text(tmp_path / "a.txt", "a")
-    assert not old.exists() and new.exists() and other.exists()
+    hostile = Document([_ESCAPE], [Table([_ESCAPE], [[_ESCAPE]])])
+    render.to_terminal(hostile)
+    written = render.to_markdown(hostile) + render.to_latex(hostile) + render.to_page(hostile)
+    assert (capsys.readouterr().out + written).count("\x1b") == 0
+    assert printable_lines("a\tb\n\x1b") == "a\tb\n\\x1b"

@@ -11,7 +11,6 @@ from scipy import stats
 from jaxeval.config import markers
 from jaxeval.config.markers import Range
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.report.sweep.neighbourhood import Neighbourhood
 from jaxeval.tasks import tagging
 
 verb = importlib.import_module("jaxeval.neighbourhood")  # of the package, it is the function
@@ -21,7 +20,7 @@ RANGES = {"learning_rate": Range(1e-4, 1e-1, True), "state": Range(0.0, 0.9)}
 def _described(scores: list, settings: list | None = None, within: float = 0.01, higher=True):
     found = verb.describe(scores, settings or [{"a": 1.0}] * len(scores), within, higher)
     ranges = dict.fromkeys(found["points"][0].keys() - {"score"}, Range(0.0, 9.0))
-    return Neighbourhood("f1", "dev", 0.2, **found, unit="fraction", ranges=ranges)
+    return verb.Neighbourhood("f1", "dev", 0.2, **found, unit="fraction", ranges=ranges)
 
 
 def test_settings_fill_their_intervals_and_no_more() -> None:
@@ -58,10 +57,9 @@ def test_which_hyperparameters_are_varied() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        *(("beta2", text, "expected LOW:HIGH") for text in ("", "1", "1:", "2:1", "1:1", "nan:1")),
-        *(("beta2", text, "expected LOW:HIGH") for text in ("1:2:lin", "a:b", "1:2:log:3")),
-        ("beta2", "0:1:log", "log needs numbers above 0"),
-        ("dropout_output", "0:1.5", "expected"),
+        *(("beta2", text, "expected LOW:HIGH") for text in ("1", "2:1", "nan:1", "0:1:lin")),
+        ("beta2", "0:1:log", "log of numbers above 0"),
+        ("dropout_output", "0:1.5", "expected LOW:HIGH.*; dropout_output is"),
         ("momentum", "0:1", "--range momentum=0:1: expected one of beta2"),
     ],
 )
@@ -101,18 +99,6 @@ def test_what_is_near_has_a_border_and_no_unit(higher: bool) -> None:
         losses = [unit * loss for loss in (0.50, 0.51, 0.52, 0.53, 0.80, 0.9)]
         for within, near in ((0.02, 2), (0.0199, 1), (0.0, 0)):
             assert _described(losses, within=unit * within, higher=False).near == near
-
-
-@pytest.mark.parametrize("n", [5, 20])
-def test_the_interval_covers_the_share_of_settings_that_score_no_better(n: int) -> None:
-    """Dies if the best counts as near itself (coverage of .1 by 5, 20 scores: .6, .9)."""
-    draw, covered = np.random.default_rng(n), 0
-    for _ in range(1000):
-        scores = draw.random(n)
-        share = 0.1 / scores.max()  # of those below the best
-        low, high = _described(scores.tolist(), within=0.1).share_interval
-        covered += low <= min(1.0, share) <= high
-    assert 0.925 <= covered / 1000 <= 0.995
 
 
 def test_the_answer_and_the_figure_are_those_of_the_direction() -> None:

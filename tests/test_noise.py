@@ -11,12 +11,12 @@ import pytest
 
 import jaxeval
 from jaxeval import __main__ as command
-from jaxeval import runs, studies
+from jaxeval import runs
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.report import noise as report
 from jaxeval.stats import crossed, nested
-from jaxeval.studies import proposers
 from tests import tiny_corpora
+from tests.runs.reading import read
 
 verb = importlib.import_module("jaxeval.noise")  # of the package, it is the function
 
@@ -54,18 +54,6 @@ def test_a_study_of_trained_members(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "For a mean test macro_f1 within 1 point" in said  # the metric's margin
 
 
-def test_trials_of_a_crossed_design() -> None:
-    """Dies if a cell is missing, or repeated runs are recorded as those of the config itself."""
-    config = studies.read(None, TINY)
-    cells = set(itertools.product((1, 2, 3), (5, 7)))
-    once = proposers.crossed(config, [5, 7], [1, 2, 3])
-    assert {(t.split, t.seed) for t in once} == cells and len(once) == 6
-    assert once == proposers.seeds_by_splits(config, [5, 7], [1, 2, 3])
-    twice = proposers.crossed(config, [5, 7], [1, 2, 3], 2)
-    assert {(t.split, t.seed, t.repeat) for t in twice} == {(*c, k) for c in cells for k in (0, 1)}
-    assert {t.study.name for t in twice if t.study} == {"noise"} and len(twice) == 12
-
-
 def _table(folder: Path, gap: float = 0.01) -> tuple[Path, np.ndarray]:
     """Model b is model a plus a gap and an interaction of its own."""
     draw = np.random.default_rng(0)
@@ -98,23 +86,12 @@ def test_a_table_of_scores(tmp_path: Path) -> None:
     assert of.dropped == ("split 2 is left out: no score of 1 of its 4 cells",)
 
 
-def test_equal_scores_are_no_ground_for_a_plan(tmp_path: Path) -> None:
-    """Dies if two runs are said to be enough where a model that learned nothing scores 0."""
-    rows = [f"{split},{seed},0" for split, seed in itertools.product("123", "123")]
-    (tmp_path / "scores.csv").write_text("\n".join(["split,seed,m", *rows]) + "\n")
-    found = jaxeval.noise_table(tmp_path / "scores.csv", precision=0.01).document()
-    assert found.answer[0].startswith("All runs have the same") and len(found.answer) == 1
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--splits", "3"], "--splits 3: goes with --by split,seed"),
-        (["--precision", "3"], "--precision 3.0: goes with --by split,seed"),
         (["--by", "split,seed", "--splits", "1"], "2 or more --splits"),
-        (["--by", "split,seed", "--seeds", "4,"], "2 or more --seeds"),
         (["--by", "split,seed", "--splits", "2000", "--seeds", "2000"], "at most 1000000 runs"),
-        (["table", "x.csv", "--minus", "a"], "--minus a: expected another model in --model"),
         (["table", "x.csv", "--model", "a", "--minus", "a"], "--minus a: expected another"),
         (["table", "F", "--score", "f1"], "expected --model with one of a, b"),
     ],
@@ -156,4 +133,33 @@ def test_whether_seeds_or_repeats_differ_by_more_mirrors() -> None:
             "Whether seeds differ by more in test f1 than runs of one seed was not shown.",
         ),
     ):
-        assert report.of_seeds(nested.noise(rows.tolist()), "f1") == said
+        assert report._of_seeds(nested.noise(rows.tolist()), "f1") == said
+
+
+HEAD = "model,fold,run,score"
+ROWS = ["a,1,x,0.5", "a,1,y,0.75", "a,2,x,0.25", "b,2,x,1.0", "b,1,y,0.5", "b,3,x,0.125"]
+
+
+def test_scores_and_differences_are_of_their_cell(tmp_path: Path) -> None:
+    """Dies if a label belongs to another score, scores of two splits or seeds are subtracted, or a
+    lonely one counts as it is."""
+    table = read(tmp_path, "\n".join([HEAD, *ROWS]))
+    rows = list(zip(*verb._cells(table, "a"), strict=True))
+    assert rows == [("1", "x", 0.5), ("1", "y", 0.75), ("2", "x", 0.25)]
+    pairs = {(s, r): score for s, r, score in zip(*verb._cells(table, "a", "b"), strict=True)}
+    lonely = {("1", "x"): None, ("3", "x"): None}
+    assert pairs == {("1", "y"): 0.25, ("2", "x"): -0.75, **lonely}
+
+
+@pytest.mark.parametrize(
+    ("head", "rows", "error"),
+    [
+        (HEAD, ROWS, "expected --model with one of a, b"),
+        ("model,run,score", ["a,x,0.5", "a,y,0.5"], "no column split"),
+        (f"{HEAD},dataset", ["a,1,x,0.5,d", "a,1,x,0.5,e"], "data sets"),
+    ],
+)
+def test_a_table_that_is_no_design(tmp_path: Path, head: str, rows: list[str], error: str) -> None:
+    """Dies if models or data sets are mixed, or an axis is made up."""
+    with pytest.raises(DataError, match=error):
+        verb._cells(read(tmp_path, "\n".join([head, *rows])))

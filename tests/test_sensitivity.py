@@ -10,7 +10,7 @@ from scipy import stats
 
 from jaxeval import parsers, runs
 from jaxeval.errors import ConfigError, JaxevalError
-from jaxeval.report.sweep import document
+from jaxeval.report import sensitivity as document
 from jaxeval.sensitivity import __main__ as verb
 from jaxeval.sensitivity import analysis, trials
 from jaxeval.sensitivity.groups import Contrast, Mean
@@ -98,7 +98,7 @@ def test_two_sweeps_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture) 
     assert _main(a, b, *WORDS, *NAMED, "--log-scale", "rate", "--save", str(out)) == 0
     shown = capsys.readouterr().out
     assert "A - B" in shown and "1 unusable scores counted as 0, the first in row 9" in shown
-    assert {p.stem for p in out.iterdir()} == {"ranks", "profile", "marginals", "near_best"}
+    assert {p.stem for p in out.iterdir()} == {"ranks", "marginals", "near_best"}
 
 
 def test_groups(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -132,7 +132,7 @@ def test_groups(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
 def test_a_difference_of_groups_is_shown_after_correction() -> None:
     """Dies if Holm is left out, or a difference without spread is tested."""
     gaps = [Mean(8, 3.0, 3.0), Mean(8, 6.0, 3.0), Mean(8, 0.0, 0.0)]
-    contrasts = [Contrast(f"{k}", "a", "b", "12345678", {"best_equivalent": g})
+    contrasts = [Contrast("a", f"b{k}", "12345678", {"best_equivalent": g})
                  for k, g in enumerate(gaps)]  # fmt: skip
     first, second, third = document.corrected(contrasts)
     raw = [2 * stats.t.sf(gap.mean / (3 / np.sqrt(8)), 7) for gap in gaps]
@@ -167,16 +167,17 @@ def test_recorded_sweeps_of_other_hyperparameters_and_folders(
     assert "left out beside it: alpha" in out
     heads = next(line for line in out.splitlines() if line.startswith("heads"))
     assert heads.split()[-1] == "-" and heads.count(" - ") == 1
-    chosen = ["--experiment", "sweep0", "--hyperparameters", "scheduler,plateau_factor"]
-    (one,) = _json(capsys, str(folder), *OURS, *chosen, "--score", "test")["sweeps"]
+    chosen = ["--hyperparameters", "scheduler,plateau_factor", "--score", "test"]
+    one = _json(capsys, str(folder), *OURS, *chosen)["sweeps"][0]
     assert [*one["with_effect"]] == ["scheduler", "plateau_factor"]
     other = fabricated.fill(tmp_path / "b", data="moved")
-    request = trials.Request(missing="zero", experiments=["sweep1"])
-    first, second = trials.read([str(folder), str(other)], request)
+    request = trials.Request(missing="zero")
+    _, first, _, second = trials.read([str(folder), str(other)], request)
     assert first.name != second.name and first.labels["dataset"] == second.labels["dataset"]
     assert first.labels["task"] and first.labels["name"] == "transformer, sweep"
+    seeds = test_report.fill(tmp_path / "c", ["alpha"])
     with pytest.raises(JaxevalError, match="expected random sweeps, found alpha"):
-        verb.sensitivity(str(folder), experiment=["alpha"])
+        verb.sensitivity(str(seeds))
 
 
 def test_values_of_a_space() -> None:
@@ -212,35 +213,27 @@ def test_values_of_a_space() -> None:
     [
         ([], "expected tables or runs folders"),
         (["S", "--score", "acc"], "row 9, column acc: missing"),
-        (["S", "--score", "accuracy"], "no column 'accuracy'; expected one of acc"),
         (["S", *WORDS, "--hyperparameters", "rat"], "no column 'rat'; did you mean rate"),
-        (["S", "S", *WORDS], "expected once, got twice"),
         (
             ["P", "--hyperparameters", "rate"],
             "p.csv: row 3, column score: .* found 85.645; divide",
         ),
         (["S", *WORDS, "--hyperparameters", "rate,acc"], "--hyperparameters acc: these are the"),
         (["S", *WORDS, "--by", "language"], "language: s has no such label; it has part1"),
-        (["S", *WORDS, "--space", "D"], "rate.orders: unknown key"),
-        (["S", *WORDS, "--rope", "1"], "--rope 1: the scores are fractions; 1 point is 0.01"),
         (["S", *WORDS, *NAMED, "--log-scale", "scheduler"], "needs numbers above 0, found none"),
-        (["S", "--experiment", "x"], "--experiment: expected runs folders, got the table"),
         (["R"], "attentive_lstm, sweep: 2 of 24 runs have no dev score"),
-        (["R", "--experiment", "x"], "--experiment x: no experiment of this name"),
         (["R", *OURS, "--hyperparameters", "rate"], "rate: no such hyperparameter; there are"),
-        (["L", *OURS], "dev is perplexity, of which lower is better"),
+        (["L", *OURS], "dev perplexity, of which lower is better"),
     ],
 )
 def test_bad_input_is_explained(
     tmp_path: Path, words: list[str], message: str, capsys: pytest.CaptureFixture
 ) -> None:
     """Dies if one of these is a traceback or goes on."""
-    (tmp_path / "d.toml").write_text("[rate]\norders = [1]\n")
     (tmp_path / "p.csv").write_text("rate,score\n1,0.9\n2,85.645\n3,86\n")
     paths = {
         "P": str(tmp_path / "p.csv"),
         "S": _sweep(tmp_path, "s.tsv"),
-        "D": str(tmp_path / "d.toml"),
     }
     if "R" in words:
         paths["R"] = str(fabricated.fill(tmp_path / "r"))

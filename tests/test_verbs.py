@@ -76,17 +76,6 @@ def test_help_says_how_it_was_called(
     assert called.startswith("python") or "python -m" not in shown
 
 
-@pytest.mark.parametrize("verb", command.VERBS)
-def test_help_shows_choices_that_can_be_told_apart(verb: str) -> None:
-    """Dies if a choice holds a comma, so that two of them read as four."""
-    parser = _parser(verb)
-    shown = "".join(parser.format_usage().split())
-    for option in parser._actions:
-        if option.choices and any("," in str(choice) for choice in option.choices):
-            assert f"{{{','.join(map(str, option.choices))}}}" not in shown
-            assert all(str(choice) in str(option.help) for choice in option.choices)
-
-
 def test_words_go_to_the_verb(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     """Dies if a verb does not get the words after its name, or its exit status is lost."""
     assert command.main(["configs", "reimers2017/lample"]) == 0
@@ -111,16 +100,3 @@ def test_help_is_fast(tmp_path: Path) -> None:
     assert min(seconds) < 0.3
     assert done.returncode == 0 and all(f"\n  {verb} " in done.stdout for verb in command.VERBS)
     assert _run(tmp_path, "-m", "jaxeval").stdout == done.stdout
-
-
-def test_no_module_hides_one_of_the_standard_library() -> None:
-    """Dies if a Python that is started in a folder of the package imports ours for theirs."""
-    assert len(FOLDERS) > 10
-    for folder in FOLDERS:
-        modules = {file.stem for file in folder.glob("*.py")}
-        packages = {file.parent.name for file in folder.glob("*/__init__.py")}
-        assert (modules | packages) & sys.stdlib_module_names == set(), folder
-    # sys.path begins with the folder; select is a verb's folder, without __init__.py
-    done = _run(PACKAGE, "-c", "import select, selectors, subprocess; print(select.select)")
-    assert done.returncode == 0 and "built-in" in done.stdout, done.stderr
-    assert _run(PACKAGE, "-m", "jaxeval.select", "--help").returncode == 0

@@ -13,7 +13,8 @@ from pydantic.dataclasses import dataclass
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from jaxeval.config import arguments, toml
+from jaxeval import parameters
+from jaxeval.config import toml
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 
@@ -113,7 +114,7 @@ def from_dict(cls: type[T], tree: Mapping[str, object], where: str = "") -> T:
 def _checked(cls: type[T], tree: Mapping[str, object]) -> tuple[T | None, list[str]]:
     """The settings of plain data, or None and a line for each mistake."""
     # by way of JSON, where a list is a tuple's strict form, and numpy's numbers are numbers
-    tree = json.loads(json.dumps(tree, default=arguments.plain))
+    tree = json.loads(json.dumps(tree, default=parameters.plain))
     try:
         settings = _validate(cls, _filled(cls, tree))
         lines = list(_too_large(tree))

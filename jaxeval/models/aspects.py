@@ -1,105 +1,126 @@
-"""Encoders that read a target: TD-LSTM and TC-LSTM (Tang et al. 2016), ATAE-LSTM (Wang et al.
-2016), IAN (Ma et al. 2017).
+"""Encoders of sentences, and of targets in them: TD-LSTM and TC-LSTM (Tang et al. 2016),
+ATAE-LSTM (Wang et al. 2016), IAN (Ma et al. 2017).
 
 Notation as in `sentences`.
 """
 
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 from flax import linen as nn
-from pydantic import Field
 
-from jaxeval.config import fields, reading
 from jaxeval.contracts import Array
-from jaxeval.models import recurrence
-from jaxeval.models import sentences as texts
+from jaxeval.models import recurrence, sentences, softmax
 from jaxeval.models.dropout import KeyedDropout
-from jaxeval.models.parameters import Initial, Module
-from jaxeval.models.sentences import Sentences
+from jaxeval.models.parameters import Initial, Module, Weights
+from jaxeval.models.sentences import Sentences, WordLSTM
+
+if TYPE_CHECKING:
+    from jaxeval.models.sentiment import SentimentModel
 
 _NEVER = -1e30  # score of padding; not -inf: where all is padding, weights stay numbers
 
 
-@reading.settings
-class TargetSettings:
-    """What a model makes of a target and of its place."""
+class Encoder(Module):
+    """Features [R, F] of targets, or [B, F] of sentences by architectures that read no target."""
 
-    include: bool = Field(True, description="tdlstm, tclstm: both sides hold the target")
-    encoder: Literal["mean", "lstm"] = Field(
-        "mean", description="atae: mean of its vectors, or an LSTM's last state"
-    )
-    position: Literal["none", "weighting", "embedding"] = Field(
-        "none",
-        description="atae, ian: states of words weigh 1 - distance / length, or words have a "
-        "vector of their distance",
-    )
-    position_size: fields.Size = Field(30, description="embedding: its size")
-    max_distance: fields.Length = Field(100, description="embedding: the longest distance")
-    inter_aspect: fields.Size | None = Field(
-        None,
-        description="units of an LSTM over a sentence's targets; needs data.rows = sentences",
-    )
-
-
-@reading.settings
-class AttentionSettings:
-    """The attention of atae."""
-
-    target: bool = Field(True, description="its hidden layer reads the target too")
-    bias: bool = Field(True, description="its hidden layer has a bias")
-    projection: Literal["none", "linear", "tanh"] = Field(
-        "tanh",
-        description="after it: r alone, W r + V h_N, or the tanh of that (Wang et al. 2016)",
-    )
-
-
-class ContextLSTM(Module):
-    """The last states of an LSTM from the left and of one from the right: [R, 2 H].
-
-    Tang et al. (2016, sections 3.2, 3.3): the left one reads the words up to the target, the right
-    one those from the end of the sentence back to it, as published both with the target's words.
-    Without these a side may have no word, for which then one learned vector stands.
-
-    The words stay where they are, and a state is held where a side has none: nothing is copied.
-
-    Attributes:
-      connected: TC-LSTM: the target's mean vector stands beside every word.
-      include: both sides hold the target's words.
-    """
-
-    hidden: int
+    choices: "SentimentModel"
     initial: Initial
-    connected: bool
-    include: bool
 
     @nn.compact
-    def __call__(self, sentences: Sentences, drop: KeyedDropout) -> Array:
-        """The features of all targets."""
+    def __call__(self, texts: Sentences, drop: KeyedDropout) -> Array:
+        """What the architecture makes of a batch."""
+        match self.choices.architecture:
+            case "bag":
+                return self._bag(texts, drop)
+            case "cnn":
+                return self._convolutions(texts, drop)
+            case "lstm":
+                words = drop.steps("input", texts.words)
+                weights = self._lstm("lstm", words.shape[-1])
+                gates = sentences.input_gates(weights["kernel"], texts, words)
+                return sentences.run(weights, gates, texts.valid)[-1]
+            case "atae":
+                return self._atae(texts, drop)
+            case "ian":
+                return self._ian(texts, drop)
+        return self._contexts(texts, drop)
+
+    def _lstm(self, name: str, inputs: int) -> Weights:
+        weights: Weights = self.param(name, self.initial.lstm, inputs, self.choices.hidden)
+        return weights
+
+    def _bag(self, texts: Sentences, drop: KeyedDropout) -> Array:
+        """The mean of the word vectors through ReLU layers (Iyyer et al. 2015)."""
+        features = sentences.mean(drop.steps("input", texts.words), texts.valid)
+        for number, width in enumerate(self.choices.bag):
+            size = features.shape[-1]
+            layer = self.param(f"layer{number}", self.initial.linear, size, width)
+            features = jax.nn.relu(features @ layer["kernel"] + layer["bias"][None])
+        return features
+
+    def _convolutions(self, texts: Sentences, drop: KeyedDropout) -> Array:
+        """The maximum over all windows of filters of several widths: [B, N widths] (Kim 2014).
+
+        c(i) = relu(w . x(i : i + width) + b), equation 2; a text shorter than a filter has one
+        window. One product makes the parts of all filters; shifted copies of it are added up.
+        """
+        words = drop.steps("input", texts.words)
+        words = jnp.where(texts.valid[..., None], words, 0.0)
+        steps, size, filters = len(words), words.shape[-1], self.choices.cnn.filters
+        layers = {
+            width: self.param(f"filters{width}", self.initial.linear, width * size, filters)
+            for width in self.choices.cnn.widths
+        }
+        kernels = [
+            layer["kernel"].reshape(width, -1, filters).transpose(1, 0, 2).reshape(size, -1)
+            for width, layer in layers.items()
+        ]
+        products = recurrence.project(words, jnp.concatenate(kernels, axis=1), texts.frozen)
+        pooled, begin = [], 0
+        for width, layer in layers.items():
+            part = products[..., begin * filters : (begin + width) * filters]
+            begin += width
+            parts = jnp.split(jnp.pad(part, ((0, width - 1), (0, 0), (0, 0))), width, axis=-1)
+            shifted = (part[n : n + steps] for n, part in enumerate(parts))
+            windows = jax.nn.relu(sum(shifted, layer["bias"][None, None]))
+            valid = texts.positions <= jnp.maximum(texts.length - width, 0)[None]
+            pooled.append(jnp.max(jnp.where(valid[..., None], windows, 0.0), axis=0))
+        return jnp.concatenate(pooled, axis=-1)
+
+    def _contexts(self, texts: Sentences, drop: KeyedDropout) -> Array:
+        """The last states of an LSTM from the left and of one from the right: [R, 2 H].
+
+        Tang et al. (2016, sections 3.2, 3.3): they read up to the target and back to it, as
+        published with its words. Without these one learned vector stands for a side of no word. In
+        TC-LSTM the target's mean vector stands beside every word.
+        """
         target = None
-        if self.connected:
-            words = drop.steps("input", sentences.target_words)
-            target = texts.mean(words, sentences.valid_target)
-        left = self._side(sentences, target, drop, reverse=False)[-1]
-        right = self._side(sentences, target, drop, reverse=True)[0]
+        if self.choices.architecture == "tclstm":
+            of_targets = drop.steps("input", texts.target_words)
+            target = sentences.mean(of_targets, texts.valid_target)
+        left = self._side(texts, target, drop, reverse=False)[-1]
+        right = self._side(texts, target, drop, reverse=True)[0]
         return jnp.concatenate([left, right], axis=-1)
 
     def _side(
-        self, sentences: Sentences, target: Array | None, drop: KeyedDropout, reverse: bool
+        self, texts: Sentences, target: Array | None, drop: KeyedDropout, reverse: bool
     ) -> Array:
         """Hidden states [T, R, H] of one side."""
-        size = sentences.words.shape[-1]
-        inputs = size if target is None else 2 * size
+        size, include = texts.words.shape[-1], self.choices.target.include
         name = "right" if reverse else "left"
-        weights = self.param(name, self.initial.lstm, inputs, self.hidden)
-        words = drop.steps("input", sentences.words)
-        gates = texts.input_gates(weights["kernel"], sentences, words, target)
-        gates = sentences.by_target(gates)
-        valid = self._valid(sentences, reverse)
-        if not self.include:
-            assert sentences.empty is not None
-            rows = jnp.broadcast_to(sentences.empty, (gates.shape[1], size))
+        weights = self._lstm(name, size if target is None else 2 * size)
+        words = drop.steps("input", texts.words)
+        gates = texts.by_target(sentences.input_gates(weights["kernel"], texts, words, target))
+        if reverse:
+            after = texts.positions >= (texts.start if include else texts.end)[None]
+            valid = after & (texts.positions < texts.lengths[None])
+        else:
+            valid = texts.positions < (texts.end if include else texts.start)[None]
+        if not include:
+            assert texts.empty is not None
+            rows = jnp.broadcast_to(texts.empty, (gates.shape[1], size))
             empty = drop.elements("input", rows) @ weights["kernel"][:size]
             if target is not None:
                 empty = empty + target @ weights["kernel"][size:]
@@ -107,174 +128,104 @@ class ContextLSTM(Module):
             none = ~jnp.any(valid, axis=0)
             gates = gates.at[0].set(jnp.where(none[:, None], empty, gates[0]))
             valid = valid.at[0].set(valid[0] | none)
-        return texts.run(weights, gates, valid, reverse)
+        return sentences.run(weights, gates, valid, reverse)
 
-    def _valid(self, sentences: Sentences, reverse: bool) -> Array:
-        """[T, R] true at the words of a side."""
-        start, end = sentences.start, sentences.end
-        if not reverse:
-            return sentences.positions < (end if self.include else start)[None]
-        first = start if self.include else end
-        after = sentences.positions >= first[None]
-        return after & (sentences.positions < sentences.lengths[None])
+    def _text(self, texts: Sentences, drop: KeyedDropout, target: Array | None = None) -> Array:
+        """States [T, R, H] of an LSTM over the words; [T, B, H] where no target is read.
 
-
-def attend(scores: Array, states: Array, valid: Array) -> Array:
-    """Means of states, weighted by the softmax of scores over what is valid.
-
-    Args:
-      scores: [T, B, K].
-      states: [T, B, H], the same for all K.
-      valid: [T, B].
-
-    Returns:
-      [B, K, H].
-    """
-    weights = jax.nn.softmax(jnp.where(valid[..., None], scores, _NEVER), axis=0)
-    return jnp.sum(weights[..., None] * states[:, :, None], axis=0)
-
-
-class TextLSTM(Module):
-    """States of an LSTM over the words, with what is known of the target's place.
-
-    Position weighting multiplies state i of n by 1 - d / n, d its distance from the target (Chen
-    et al. 2017, equation 7); a position embedding stands beside each word.
-    """
-
-    hidden: int
-    initial: Initial
-    choices: TargetSettings
-
-    @nn.compact
-    def __call__(
-        self, sentences: Sentences, drop: KeyedDropout, target: Array | None = None
-    ) -> Array:
-        """States [T, R, H]; [T, B, H] where they do not depend on the target.
-
-        Args:
-          target: [R, Dt], beside every word.
+        Position weighting multiplies state i of n by 1 - d / n, d its distance from the target
+        (Chen et al. 2017, equation 7); a position embedding stands beside each word.
         """
-        words, position = drop.steps("input", sentences.words), None
-        inputs = words.shape[-1] + (0 if target is None else target.shape[-1])
-        if self.choices.position == "embedding":
-            rows, size = self.choices.max_distance + 1, self.choices.position_size
-            position = self.param("position", self.initial.table, rows, size)
-            inputs += size
-        weights = self.param("lstm", self.initial.lstm, inputs, self.hidden)
-        gates = texts.input_gates(weights["kernel"], sentences, words, target, position)
-        states = texts.run(weights, gates, _valid(sentences, gates))
-        states = drop.steps("hidden", states)
-        if self.choices.position != "weighting":
+        choices, words = self.choices.target, drop.steps("input", texts.words)
+        table = choices.max_distance + 1, choices.position_size
+        positions = table if choices.position == "embedding" else None
+        lstm = WordLSTM(self.choices.hidden, self.initial, name="text")
+        states = drop.steps("hidden", lstm(texts, words, texts.valid, target, positions))
+        if choices.position != "weighting":
             return states
-        weight = 1.0 - sentences.distance / sentences.lengths[None]
-        return sentences.by_target(states) * weight[..., None]
+        weight = 1.0 - texts.distance / texts.lengths[None]
+        return texts.by_target(states) * weight[..., None]
 
+    def _target(self, texts: Sentences, words: Array) -> Array:
+        """States [W, R, H] of an LSTM over the words [W, R, D] of targets."""
+        lstm = WordLSTM(self.choices.hidden, self.initial, name="target")
+        states: Array = lstm(texts, words, texts.valid_target)
+        return states
 
-def _valid(sentences: Sentences, like: Array) -> Array:
-    """[T, B] true at words, [T, R] where the second axis of `like` is R."""
-    valid = sentences.valid
-    return valid if like.shape[1] == valid.shape[1] else sentences.by_target(valid)
+    def _atae(self, texts: Sentences, drop: KeyedDropout) -> Array:
+        """Attention over states of [word; target]: [R, H].
 
-
-class TargetLSTM(Module):
-    """States [W, R, H] of an LSTM over the words [W, R, D] of targets."""
-
-    hidden: int
-    initial: Initial
-
-    @nn.compact
-    def __call__(self, sentences: Sentences, words: Array) -> Array:
-        """The states of all targets."""
-        weights = self.param("lstm", self.initial.lstm, words.shape[-1], self.hidden)
-        gates = recurrence.project(words, weights["kernel"], sentences.frozen)
-        return texts.run(weights, gates, sentences.valid_target)
-
-
-class Atae(Module):
-    """ATAE-LSTM: features [R, H] by attention over states of [word; target].
-
-    Wang et al. (2016, equations 4 to 7): a = softmax(w . M), r = the mean of the states h_i
-    weighted by a, h* = tanh(W_p r + W_x h_N). As published M_i = tanh([W_h h_i; W_v t]): the
-    second half is the same at all words, so that the target cancels in the softmax; without
-    `attention.target` that is what is computed. With it M_i = tanh(W [h_i; t] + b), as public
-    code has it. `attention.projection` says what of h* is computed.
-    """
-
-    hidden: int
-    initial: Initial
-    target: TargetSettings
-    attention: AttentionSettings
-
-    @nn.compact
-    def __call__(self, sentences: Sentences, drop: KeyedDropout) -> Array:
-        """The features of all targets."""
-        words = drop.steps("input", sentences.target_words)
-        if self.target.encoder == "mean":  # [R, D], or [R, H] of an LSTM
-            target = texts.mean(words, sentences.valid_target)
+        Wang et al. (2016, equations 4 to 7): a = softmax(w . M), r = the mean of the states h_i
+        weighted by a, h* = tanh(W_p r + W_x h_N). As published M_i = tanh([W_h h_i; W_v t]): the
+        second half is the same at all words, so that the target cancels in the softmax; without
+        `attention.target` that is what is computed. With it M_i = tanh(W [h_i; t] + b), as public
+        code has it. `attention.projection` says what of h* is computed.
+        """
+        choices, hidden = self.choices, self.choices.hidden
+        words = drop.steps("input", texts.target_words)
+        if choices.target.encoder == "mean":  # [R, D], or [R, H] of an LSTM
+            target = sentences.mean(words, texts.valid_target)
             beside = drop.elements("input", target)
         else:
-            of_target = TargetLSTM(self.hidden, self.initial, name="target")(sentences, words)
-            target = beside = drop.elements("hidden", of_target[-1])
-        text = TextLSTM(self.hidden, self.initial, self.target, name="text")
-        states = text(sentences, drop, beside)
-        scores = self._scores(states, target, drop)
-        valid = sentences.by_target(sentences.valid)
-        read = attend(scores[..., None], states, valid)[:, 0]
-        if self.attention.projection == "none":
+            target = beside = drop.elements("hidden", self._target(texts, words)[-1])
+        states = self._text(texts, drop, beside)
+        scores = jnp.where(
+            texts.by_target(texts.valid), self._scores(states, target, drop), _NEVER
+        )
+        read = softmax.attend(scores, states)
+        if choices.attention.projection == "none":
             return read
-        lengths = sentences.lengths
+        lengths = texts.lengths
         last = states[lengths - 1, jnp.arange(len(lengths))]  # weighted by position as the others
-        sizes = (self.hidden, self.hidden, False)
-        of_read = self.param("projection", self.initial.linear, *sizes)
-        of_last = self.param("last_projection", self.initial.linear, *sizes)
-        features = read @ of_read["kernel"] + last @ of_last["kernel"]
-        return jnp.tanh(features) if self.attention.projection == "tanh" else features
+        sides = (("projection", read), ("last_projection", last))
+        layers = [
+            self.param(name, self.initial.linear, hidden, hidden, False) for name, _ in sides
+        ]
+        features = read @ layers[0]["kernel"] + last @ layers[1]["kernel"]
+        return jnp.tanh(features) if choices.attention.projection == "tanh" else features
 
     def _scores(self, states: Array, target: Array, drop: KeyedDropout) -> Array:
         """w . M_i: [T, R]."""
-        size = self.hidden + (target.shape[-1] if self.attention.target else 0)
-        layer = self.param("attention", self.initial.linear, size, size, self.attention.bias)
+        choices, hidden = self.choices.attention, self.choices.hidden
+        size = hidden + (target.shape[-1] if choices.target else 0)
+        layer = self.param("attention", self.initial.linear, size, size, choices.bias)
         vector = self.param("attention_vector", self.initial.vector, size)
         states = drop.steps("attention_input", states)
-        keys = recurrence.project(states, layer["kernel"][: self.hidden], 0)
-        if self.attention.target:
+        keys = recurrence.project(states, layer["kernel"][:hidden], 0)
+        if choices.target:
             target = drop.elements("attention_input", target)
-            keys = keys + (target @ layer["kernel"][self.hidden :])[None]
-        if self.attention.bias:
+            keys = keys + (target @ layer["kernel"][hidden:])[None]
+        if choices.bias:
             keys = keys + layer["bias"][None, None]
         keys = drop.steps("attention", jnp.tanh(keys))
         return jnp.sum(keys * vector[None, None], axis=-1)
 
+    def _ian(self, texts: Sentences, drop: KeyedDropout) -> Array:
+        """Text read for the target, beside the target read for the text: [R, 2 H].
 
-class InteractiveAttention(Module):
-    """IAN: features [R, 2 H]: text read for the target, beside the target read for the text.
-
-    Ma et al. (2017, equations 2 to 7): the weight of state h_i is softmax(tanh(m W h_i + b)), m
-    the mean state of the other side.
-    """
-
-    hidden: int
-    initial: Initial
-    target: TargetSettings
-
-    @nn.compact
-    def __call__(self, sentences: Sentences, drop: KeyedDropout) -> Array:
-        """The features of all targets."""
-        text = TextLSTM(self.hidden, self.initial, self.target, name="text")(sentences, drop)
-        words = drop.steps("input", sentences.target_words)
-        target = TargetLSTM(self.hidden, self.initial, name="target")(sentences, words)
+        Ma et al. (2017, equations 2 to 7): the weight of state h_i is softmax(tanh(m W h_i + b)),
+        m the mean state of the other side.
+        """
+        text = self._text(texts, drop)
+        target = self._target(texts, drop.steps("input", texts.target_words))
         target = drop.steps("hidden", target)
-        valid = _valid(sentences, text)
-        mean_target = texts.mean(target, sentences.valid_target)
-        mean_text = sentences.by_target(texts.mean(text, valid)[None])[0]
+        by_target = text.shape[1] != texts.valid.shape[1]
+        valid = texts.by_target(texts.valid) if by_target else texts.valid
+        mean_target = sentences.mean(target, texts.valid_target)
+        mean_text = texts.by_target(sentences.mean(text, valid)[None])[0]
         of_text = self._read("text_attention", text, valid, mean_target)
-        of_target = self._read("target_attention", target, sentences.valid_target, mean_text)
+        of_target = self._read("target_attention", target, texts.valid_target, mean_text)
         return jnp.concatenate([of_text, of_target], axis=-1)
 
     def _read(self, name: str, states: Array, valid: Array, query: Array) -> Array:
-        """What queries [R, H] read of states [T, B or R, H]: [R, H]."""
-        layer = self.param(name, self.initial.bilinear, self.hidden, self.hidden)
-        rows = states.shape[1]
-        query = (query @ layer["kernel"]).reshape(1, rows, -1, self.hidden)
+        """What queries [R, H] read of states [T, B or R, H] where these are valid: [R, H]."""
+        hidden = self.choices.hidden
+
+        def initial(key: Array) -> Weights:
+            return {"kernel": self.initial.table(key, hidden, hidden), "bias": jnp.zeros(())}
+
+        layer = self.param(name, initial)
+        query = (query @ layer["kernel"]).reshape(1, states.shape[1], -1, hidden)
         scores = jnp.tanh(jnp.sum(states[:, :, None] * query, axis=-1) + layer["bias"])
-        return attend(scores, states, valid).reshape(-1, self.hidden)
+        scores = jnp.where(valid[..., None], scores, _NEVER)
+        return softmax.attend(scores, states[:, :, None]).reshape(-1, hidden)

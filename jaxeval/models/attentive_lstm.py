@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxeval.contracts import Array
-from jaxeval.models import lstm, ragged, recurrence
+from jaxeval.models import cells, ragged, recurrence, softmax
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.models.parameters import Module, Weights
 from jaxeval.models.ragged import RaggedAxis
@@ -26,7 +26,6 @@ from jaxeval.models.recurrence import Blocks, Tap
 from jaxeval.models.seq2seq import Live, Seq2SeqShape
 
 _GATES = 4
-_CELL = lstm.LSTMCell(lstm.LSTMVariant())
 _DIRECTIONS = ("forward", "backward")
 _BIASES = ("bias_input", "bias_recurrent")  # two, as in torch
 SOURCE, LAYER, TARGET, OUTPUT = range(4)  # dropout sites
@@ -40,15 +39,8 @@ class EncodedSource(NamedTuple):
     attention_bias: Array  # [Ts, B] 0 at symbols, -inf at padding
 
 
-class _Axes(NamedTuple):
-    embedding: RaggedAxis
-    hidden: RaggedAxis
-    gates: RaggedAxis
-    both: RaggedAxis  # directions
-
-
 class AttentiveLstm(Module):
-    """See the module; methods as in `seq2seq.Model`."""
+    """See the module; methods as in `seq2seq`."""
 
     rows_axis: ClassVar[int] = 0  # of the decoder's state
 
@@ -59,21 +51,22 @@ class AttentiveLstm(Module):
         """Makes the parameters."""
         shape, units = self.shape, (self.shape.hidden, self.live.hidden)
         embedding = ragged.axis(shape.embedding, self.live.embedding)
-        axes = _Axes(embedding, *(ragged.axis(*units, blocks) for blocks in (1, _GATES, 2)))
-        self.both = axes.both.number
-        self.source = self.param("source", _embeddings, shape.source, axes.embedding)
-        self.target = self.param("target", _embeddings, shape.target, axes.embedding)
-        self.attention = self.param("attention", _attention, axes)
-        self.start = self.param("start", _initial_state, axes)
-        inputs = {"kernel": axes.embedding, "context": axes.both}
-        self.decoder = self.param("decoder", _recurrent, inputs, axes)
-        self.output = self.param("output", ragged.linear, axes.hidden, ragged.axis(shape.target))
+        hidden, gates, both = (ragged.axis(*units, blocks) for blocks in (1, _GATES, 2))
+        self.both = both.number
+        self.source = self.param("source", ragged.embeddings, shape.source, embedding)
+        self.target = self.param("target", ragged.embeddings, shape.target, embedding)
+        self.attention = self.param("attention", _attention, both, hidden)
+        self.start = self.param("start", _initial_state, hidden)
+        inputs = {"kernel": embedding, "context": both, "recurrent": hidden}
+        self.decoder = self.param("decoder", _recurrent, inputs, gates)
+        self.output = self.param("output", ragged.linear, hidden, ragged.axis(shape.target))
         # last: the key of a parameter depends on how many were made before
-        widths = [axes.embedding] + [axes.both] * (shape.encoder_layers - 1)
-        self.layers = [
-            self.param(f"encoder_{n}", _layer, w, axes, self._is_live(n))
-            for n, w in enumerate(widths)
-        ]
+        layers = []
+        for number in range(shape.encoder_layers):
+            inputs = {"kernel": both if number else embedding, "recurrent": hidden}
+            how = inputs, gates, self._is_live(number)
+            layers.append(self.param(f"encoder_{number}", _layer, *how))
+        self.layers = layers
 
     def _is_live(self, layer: int) -> Array | bool:
         layers = self.live.encoder_layers
@@ -86,9 +79,16 @@ class AttentiveLstm(Module):
         for number, layer in enumerate(self.layers):
 
             def run(number: int = number, layer: Weights = layer, x: Array = x) -> Array:
-                inputs = drop.at(LAYER, number).apply(x, 1, self.both) if number else x
-                hidden = [_run(layer[name], inputs, valid, name) for name in _DIRECTIONS]
-                return jnp.concatenate(hidden, axis=-1)
+                x = drop.at(LAYER, number).apply(x, 1, self.both) if number else x
+                states = []
+                for name in _DIRECTIONS:
+                    weights = layer[name]
+                    gates = recurrence.project(x, weights["kernel"], 0)
+                    bias, recurrent = sum(weights[n] for n in _BIASES), weights["recurrent"]
+                    states.append(
+                        cells.plain_states(gates, bias, recurrent, valid, name == "backward")
+                    )
+                return jnp.concatenate(states, axis=-1)
 
             live = self._is_live(number)
             x = run() if live is True else lax.cond(live, run, lambda x=x: x)
@@ -98,10 +98,10 @@ class AttentiveLstm(Module):
 
     def teacher_forced(self, memory: EncodedSource, target: Array, drop: HashedDropout) -> Array:
         """Logits [B, Tt, V] of the symbol after each of the gold ones [B, Tt]."""
-        x = drop.at(TARGET).apply(self.target[target.T], 1)
-        weights, inputs = self._step_weights(memory), self._inputs(x)
-        state, bias = self.initial_state(memory, len(x)), memory.attention_bias
-        _, hidden = recurrence.unroll(_step, self._kernels(), weights, bias, inputs, state)
+        inputs = self._inputs(drop.at(TARGET).apply(self.target[target.T], 1))
+        kernels, weights = self._weights(memory)
+        state, bias = self.initial_state(memory, len(inputs)), memory.attention_bias
+        _, hidden = recurrence.unroll(_step, kernels, weights, bias, inputs, state)
         logits = ragged.affine(self.output, drop.at(OUTPUT).apply(hidden, 1))
         return logits.transpose(1, 0, 2)
 
@@ -117,25 +117,22 @@ class AttentiveLstm(Module):
     ) -> tuple[Array, tuple[Array, Array]]:
         """Logits [B, V] after a symbol [B]."""
         del position
-        kernels = self._kernels()
+        kernels, weights = self._weights(memory)
 
         def tap(name: str, x: Array) -> list[Array]:
             product = x @ kernels[name]
             return jnp.split(product, product.shape[-1] // self.shape.hidden, axis=-1)
 
         inputs = jnp.split(self._inputs(self.target[token][None])[0], _GATES, axis=-1)
-        weights = self._step_weights(memory)
         state, hidden = _step(tap, weights, memory.attention_bias, state, inputs)
         return ragged.affine(self.output, hidden), state
 
-    def _kernels(self) -> Weights:
-        kernels = {name: self.decoder[name] for name in ("context", "recurrent")}
-        return {**kernels, "query": self.attention["query"]}
-
-    def _step_weights(self, memory: EncodedSource) -> Weights:
-        """What a step reads beside its kernels, differentiated."""
-        score = self.attention["score"]
-        return {"encoded": memory.encoded, "keys": memory.keys, "score": score}
+    def _weights(self, memory: EncodedSource) -> tuple[Weights, Weights]:
+        """Kernels of a step, and what else it reads and is differentiated by."""
+        decoder, attention = self.decoder, self.attention
+        kernels = {name: decoder[name] for name in ("context", "recurrent")}
+        weights = {"encoded": memory.encoded, "keys": memory.keys, "score": attention["score"]}
+        return kernels | {"query": attention["query"]}, weights
 
     def _inputs(self, x: Array) -> Array:
         """The embedded symbols' part of the gates: [T, B, E] -> [T, B, 4 H]."""
@@ -143,79 +140,49 @@ class AttentiveLstm(Module):
         return ragged.affine({"kernel": self.decoder["kernel"], "bias": bias}, x)
 
 
-def _run(weights: Weights, x: Array, valid: Array, direction: str) -> Array:
-    """One direction of an encoder layer: [T, B, D] -> [T, B, H]."""
-    zeros = jnp.zeros((x.shape[1], len(weights["recurrent"])))
-    gates, bias = recurrence.project(x, weights["kernel"], 0), sum(weights[n] for n in _BIASES)
-    backward, start = direction == "backward", (zeros, zeros)
-    recurrent = weights["recurrent"]
-    return recurrence.run(_CELL, backward, None, gates, bias, recurrent, {}, start, valid, None)
-
-
-def _step(
-    tap: Tap,
-    weights: Weights,
-    attention_bias: Array,
-    state: tuple,
-    inputs: Blocks,
-) -> Any:
-    """One step of the decoder; gates in the order of `lstm.LSTMCell`."""
+def _step(tap: Tap, weights: Weights, bias: Array, state: tuple, inputs: Blocks) -> Any:
+    """One step of the decoder; `bias` [Ts, B] of the attention's scores."""
     hidden, cell = state
     (query,) = tap("query", hidden)
     attended = jnp.tanh(weights["keys"] + query[None])
-    scores = jnp.sum(attended * weights["score"][None, None], axis=-1) + attention_bias
-    attention = jax.nn.softmax(scores, axis=0)
-    context = jnp.sum(attention[..., None] * weights["encoded"], axis=0)
+    scores = jnp.sum(attended * weights["score"][None, None], axis=-1) + bias
+    context = softmax.attend(scores, weights["encoded"])
     parts = zip(inputs, tap("context", context), tap("recurrent", hidden), strict=True)
     gates: Any = [sum(part) for part in parts]
-    hidden, cell = _CELL.update(gates, cell, {})
+    hidden, cell = cells.PLAIN.update(gates, cell, {})
     return (hidden, cell), hidden
 
 
-def _embeddings(key: Array, symbols: int, columns: RaggedAxis) -> Array:
-    """Normal, the row of padding zero."""
-    return ragged.normal(key, ragged.axis(symbols), columns).at[0].set(0.0)
+def _recurrent(key: Array, inputs: dict[str, RaggedAxis], gates: RaggedAxis) -> Weights:
+    """An LSTM's weights, all uniform within 1 / sqrt(H), as in torch; kernels by name."""
+    bound = lax.rsqrt(inputs["recurrent"].units)
+    axes = {**inputs, **dict.fromkeys(_BIASES)}
+    keys = zip(axes.items(), jax.random.split(key, len(axes)), strict=True)
+    return {name: ragged.uniform(k, rows, gates, -bound, bound) for (name, rows), k in keys}
 
 
-def _recurrent(key: Array, inputs: dict[str, RaggedAxis], axes: _Axes) -> Weights:
-    """An LSTM's weights, all uniform within 1 / sqrt(H), as in torch.
-
-    Args:
-      inputs: name -> what the kernel of that name reads.
-    """
-    bound = lax.rsqrt(axes.hidden.units)
-    keys = jax.random.split(key, len(inputs) + len(_BIASES) + 1)
-    kernels = {**inputs, "recurrent": axes.hidden}
-    weights = {
-        name: ragged.uniform(k, rows, axes.gates, -bound, bound)
-        for k, (name, rows) in zip(keys, kernels.items(), strict=False)
-    }
-    for k, name in zip(keys[len(kernels) :], _BIASES, strict=True):
-        weights[name] = ragged.uniform(k, None, axes.gates, -bound, bound)
-    return weights
-
-
-def _layer(key: Array, inputs: RaggedAxis, axes: _Axes, live: Array | bool) -> Weights:
+def _layer(
+    key: Array, inputs: dict[str, RaggedAxis], gates: RaggedAxis, live: Array | bool
+) -> Weights:
     """Both directions, 0 where the layer is not live."""
     keys = zip(_DIRECTIONS, jax.random.split(key), strict=True)
-    weights = {name: _recurrent(k, {"kernel": inputs}, axes) for name, k in keys}
+    weights = {name: _recurrent(k, inputs, gates) for name, k in keys}
     return weights if live is True else jax.tree.map(lambda w: w * live, weights)
 
 
-def _attention(key: Array, axes: _Axes) -> Weights:
+def _attention(key: Array, both: RaggedAxis, hidden: RaggedAxis) -> Weights:
     """M as its rows for the encoder and those for the decoder; v; both biases."""
-    inputs = ragged.joined(axes.both, axes.hidden)
     matrix_key, score_key = jax.random.split(key)
-    matrix = ragged.linear(matrix_key, inputs, axes.hidden)
-    score = ragged.linear(score_key, axes.hidden, ragged.axis(1))
+    matrix = ragged.linear(matrix_key, ragged.joined(both, hidden), hidden)
+    score = ragged.linear(score_key, hidden, ragged.axis(1))
     return {
-        "keys": {"kernel": matrix["kernel"][: len(axes.both)], "bias": matrix["bias"]},
-        "query": matrix["kernel"][len(axes.both) :],
+        "keys": {"kernel": matrix["kernel"][: len(both)], "bias": matrix["bias"]},
+        "query": matrix["kernel"][len(both) :],
         "score": score["kernel"][:, 0],
         "score_bias": score["bias"],  # changes no softmax; torch has it
     }
 
 
-def _initial_state(key: Array, axes: _Axes) -> Weights:
+def _initial_state(key: Array, hidden: RaggedAxis) -> Weights:
     names = zip(("hidden", "memory"), jax.random.split(key), strict=True)
-    return {name: ragged.uniform(k, None, axes.hidden, 0.0, 1.0) for name, k in names}
+    return {name: ragged.uniform(k, None, hidden, 0.0, 1.0) for name, k in names}

@@ -1,38 +1,151 @@
-"""Recurrent cells of language models after Melis et al. (2018): LSTM, recurrent highway, NAS.
+"""Recurrent cells: the LSTM of taggers and classifiers, and those of language models.
 
-Notation: T time steps, B rows, D inputs, H hidden units, L levels of a highway.
+Notation: T time steps, B rows, D inputs, H hidden units, G gates or mask groups (1, or one a
+gate), L levels of a highway.
 
-The input's part of all time steps is one product outside the loop. Initial values are those of
-the authors' code: every tile of a kernel truncated normal with standard deviation
-sqrt(1 / fan-in) of that tile, biases random (their text says nothing of it).
+The input's part of all time steps is one product outside the loop. Cells of language models are
+those of Melis et al. (2018), with initial values of the authors' code: every tile of a kernel
+truncated normal with standard deviation sqrt(1 / fan-in) of that tile, biases random (their text
+says nothing of it).
 """
 
 import functools
-from typing import Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from flax import linen as nn
+from pydantic import Field
 
+from jaxeval.config import reading
 from jaxeval.contracts import Array, Tree
 from jaxeval.models import recurrence
 from jaxeval.models.parameters import Module, Weights
 from jaxeval.models.recurrence import Blocks, Tap
 
-State = Tree  # (h, c), or s of a highway
 Kind = Literal["lstm", "rhn", "nas"]
 Gates = Literal["untied", "tied", "capped"]
 _BIAS = 1.0  # of a forget or carry gate at first, its mean
 _TRUNCATED = 0.87962566103423978  # standard deviation of a normal cut at two of its own
 
 
-class Masks(NamedTuple):
-    """Dropout masks of a layer, the same at all time steps of a window; None: nothing dropped.
+@reading.settings
+class LSTMVariant:
+    """Which LSTM: the plain one with a forget gate, or a relative that was published."""
 
-    Attributes:
-      state: [B, H] on h(t-1) before all gates (Gal & Ghahramani 2016; variational).
-      update: [B, H] on the candidate (Semeniuta et al. 2016; "recurrent dropout"); the NAS cell
-        has no such place.
+    hard_sigmoid: bool = Field(False, description="gates by clip(.2 x + .5, 0, 1) (Keras 1, 2)")
+    coupled_forget: bool = Field(False, description="forget gate = 1 - input gate (Lample)")
+    peepholes: bool = Field(False, description="i sees c(t-1), o sees c(t), element-wise (Lample)")
+    learned_start: bool = Field(False, description="h(0) and c(0) are parameters (Lample)")
+    forget_bias: float = Field(1.0, description="initial bias of the forget gate")
+    gradient_clip: float | None = Field(
+        None, description="clip the gates' gradients inside the loop (LasagneNLP); absent: no"
+    )
+
+    @property
+    def gates(self) -> int:
+        """Gate inputs of a unit: input, output, candidate, and forget unless coupled."""
+        return 3 if self.coupled_forget else 4
+
+    def update(
+        self, gates: Array | Sequence[Array], memory: Array, weights: Weights
+    ) -> tuple[Array, Array]:
+        """Hidden and memory [B, H] after gate inputs [B, G H] (or G of [B, H]) and a memory.
+
+        Gates are in the order input, output, candidate (, forget).
+        """
+        # `jax.nn.hard_sigmoid` has the slope 1/6
+        keras = self.hard_sigmoid
+        sigmoid = (lambda x: jnp.clip(0.2 * x + 0.5, 0.0, 1.0)) if keras else jax.nn.sigmoid
+        if isinstance(gates, jax.Array):
+            gates = jnp.split(gates, self.gates, axis=-1)
+        input_gate, output_gate, candidate, *forget_gate = gates
+        if self.peepholes:
+            input_gate = input_gate + memory * weights["peephole_in"][None]
+        input_gate = sigmoid(input_gate)
+        forget = sigmoid(forget_gate[0]) if forget_gate else 1.0 - input_gate
+        memory = forget * memory + input_gate * jnp.tanh(candidate)
+        if self.peepholes:
+            output_gate = output_gate + memory * weights["peephole_out"][None]
+        return sigmoid(output_gate) * jnp.tanh(memory), memory
+
+
+PLAIN = LSTMVariant()
+
+
+def plain_states(
+    gates: Array, bias: Array, recurrent: Array, valid: Array, reverse: bool = False
+) -> Array:
+    """Hidden states [T, B, H] of the plain LSTM from zero: inputs' part of the gates [T, B, 4 H].
+
+    Where `valid` [T, B] is false the state before is held.
+    """
+    zeros = jnp.zeros((gates.shape[1], len(recurrent)))
+    start = zeros, zeros
+    return recurrence.run(
+        PLAIN.update, reverse, None, gates, bias, recurrent, {}, start, valid, None
+    )
+
+
+class LSTM(Module):
+    """One direction of an LSTM layer: inputs [T, B, D] -> hidden [T, B, H].
+
+    Kernels start Glorot uniform, recurrent kernels orthogonal (one matrix for all gates, so one QR
+    decomposition), biases 0 but for the forget gate, as in Keras.
+    """
+
+    width: int
+    variant: LSTMVariant = LSTMVariant()
+    reverse: bool = False
+    frozen: int = 0  # so many leading inputs need no gradient
+
+    @nn.compact
+    def __call__(
+        self,
+        inputs: Array,
+        valid: Array,
+        input_mask: Array | None = None,
+        recurrent_mask: Array | None = None,
+    ) -> Array:
+        """Runs over inputs [T, B, D]; `valid` [T, B] is false at padding, which stands at the end.
+
+        Masks [G, B, D] and [G, B, H] multiply the inputs and h(t-1), the same at all steps.
+        """
+        variant, shape = self.variant, (inputs.shape[1], self.width)
+        units = variant.gates * self.width
+        kernel = self.param("kernel", nn.initializers.glorot_uniform(), (inputs.shape[-1], units))
+        recurrent = self.param("recurrent", nn.initializers.orthogonal(), (self.width, units))
+        bias = self.param("bias", self._bias)
+        peepholes = self._vectors("peephole_in", "peephole_out") if variant.peepholes else {}
+        if input_mask is None or len(input_mask) == 1:
+            masked = inputs if input_mask is None else inputs * input_mask[:1]
+            gates = recurrence.project(masked, kernel, self.frozen)
+        else:
+            pairs = zip(input_mask, jnp.split(kernel, len(input_mask), axis=-1), strict=True)
+            each = [recurrence.project(inputs * m[None], k, self.frozen) for m, k in pairs]
+            gates = jnp.concatenate(each, axis=-1)
+        if variant.learned_start:
+            begin = self._vectors("hidden_start", "memory_start").values()
+            hidden, memory = (jnp.broadcast_to(vector, shape) for vector in begin)
+        else:
+            hidden, memory = jnp.zeros(shape), jnp.zeros(shape)
+        how = variant.update, self.reverse, variant.gradient_clip, gates, bias, recurrent
+        return recurrence.run(*how, peepholes, (hidden, memory), valid, recurrent_mask)
+
+    def _vectors(self, *names: str) -> Weights:
+        return {n: self.param(n, nn.initializers.zeros, (self.width,)) for n in names}
+
+    def _bias(self, key: Array) -> Array:
+        forget = jnp.full(self.width * (self.variant.gates - 3), self.variant.forget_bias)
+        return jnp.concatenate([jnp.zeros(3 * self.width), forget])
+
+
+class Masks(NamedTuple):
+    """Dropout masks [B, H] of a layer, the same at all time steps of a window; None: none.
+
+    On h(t-1) before all gates (Gal & Ghahramani 2016; variational), and on the candidate
+    (Semeniuta et al. 2016; recurrent dropout), for which the NAS cell has no place.
     """
 
     state: Array | None = None
@@ -40,48 +153,43 @@ class Masks(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """What a layer is made of; static.
+    """What a layer of a language model is made of; static.
 
-    Attributes:
-      gates: of the LSTM: equations 1 (untied), 2 (tied) and 3 (capped) of the paper; of the
-        highway: untied or tied (coupled).
-      clip: the stored memory is held in [-clip, clip] (LSTM); None: free.
-      depth: levels of the highway.
+    Gates are equations 1 (untied), 2 (tied) and 3 (capped) of the paper; a highway's not capped.
     """
 
     kind: Kind = "lstm"
     gates: Gates = "capped"
-    clip: float | None = None
-    depth: int = 1
+    clip: float | None = None  # the LSTM's memory is held in [-clip, clip]
+    depth: int = 1  # levels of the highway
 
     @property
     def blocks(self) -> int:
         """Gate blocks of H units each."""
-        if self.kind == "nas":
-            return 8
-        whole = 4 if self.kind == "lstm" else 3
-        return whole - (self.gates == "tied")
+        return {"lstm": 4, "rhn": 3, "nas": 8}[self.kind] - (self.gates == "tied")
 
 
 def parameter_count(cell: Cell, inputs: int, hidden: int) -> int:
     """Parameters of one layer of the cell."""
     if cell.kind == "nas":
-        return 8 * hidden * (inputs + hidden)
-    gates = cell.blocks * hidden * (inputs + hidden + 1)
-    if cell.kind == "rhn":
-        return gates + (cell.depth - 1) * cell.blocks * hidden * (hidden + 1)
-    return gates
+        return cell.blocks * hidden * (inputs + hidden)
+    levels = (cell.depth - 1) * cell.blocks * hidden * (hidden + 1)
+    return cell.blocks * hidden * (inputs + hidden + 1) + levels
 
 
-def start(cell: Cell, rows: int, hidden: int) -> State:
+def start(cell: Cell, rows: int, hidden: int) -> Tree:
     """The zero state of a layer: (h, c), or s of a highway."""
     zero = jnp.zeros((rows, hidden))
     return zero if cell.kind == "rhn" else (zero, zero)
 
 
+def _dropped(x: Array, mask: Array | None) -> Array:
+    return x if mask is None else x * mask
+
+
 def _lstm_step(
-    cell: Cell, tap: Tap, weights: Weights, masks: Masks, state: State, inputs: Blocks
-) -> tuple[State, Array]:
+    cell: Cell, tap: Tap, weights: Weights, masks: Masks, state: Tree, inputs: Blocks
+) -> tuple[Tree, Array]:
     """One step of the LSTM: state (h, c); inputs: their part of the gates, a block a gate."""
     hidden, memory = state
     product = tap("recurrent", _dropped(hidden, masks.state))
@@ -90,12 +198,9 @@ def _lstm_step(
     candidate, output_gate, forget_gate, *input_gates = gates
     update = _dropped(jnp.tanh(candidate), masks.update)
     forget = jax.nn.sigmoid(forget_gate)
-    if cell.gates == "tied":
-        input_gate = 1.0 - forget
-    else:
-        input_gate = jax.nn.sigmoid(input_gates[0])
-        if cell.gates == "capped":
-            input_gate = jnp.minimum(1.0 - forget, input_gate)
+    input_gate = 1.0 - forget if cell.gates == "tied" else jax.nn.sigmoid(input_gates[0])
+    if cell.gates == "capped":
+        input_gate = jnp.minimum(1.0 - forget, input_gate)
     memory = forget * memory + input_gate * update
     hidden = jax.nn.sigmoid(output_gate) * jnp.tanh(memory)  # before it is clipped
     if cell.clip is not None:
@@ -104,29 +209,26 @@ def _lstm_step(
 
 
 def _rhn_step(
-    cell: Cell, tap: Tap, weights: Weights, masks: Masks, state: State, inputs: Blocks
+    cell: Cell, tap: Tap, weights: Weights, masks: Masks, state: Array, inputs: Blocks
 ) -> tuple[Array, Array]:
     """One step of the recurrent highway (Zilly et al. 2017): L levels on one state s [B, H]."""
     for level in range(cell.depth):
         product = tap(f"recurrent_{level}", _dropped(state, masks.state))
         biases = jnp.split(weights[f"bias_{level}"], cell.blocks)
         gates = [a + b[None] for a, b in zip(product, biases, strict=True)]
-        if level == 0:
-            gates = list(map(jnp.add, gates, inputs))
+        gates = gates if level else [*map(jnp.add, gates, inputs)]
         candidate, carry_gate, *transform_gate = gates
         carry = jax.nn.sigmoid(carry_gate)
         tied = cell.gates == "tied"
         transform = 1.0 - carry if tied else jax.nn.sigmoid(transform_gate[0])
-        update = _dropped(jnp.tanh(candidate), masks.update)
-        state = carry * state + transform * update
+        state = carry * state + transform * _dropped(jnp.tanh(candidate), masks.update)
     return state, state
 
 
 def _nas_step(
-    cell: Cell, tap: Tap, weights: Weights, masks: Masks, state: State, inputs: Blocks
-) -> tuple[State, Array]:
+    cell: Cell, tap: Tap, weights: Weights, masks: Masks, state: Tree, inputs: Blocks
+) -> tuple[Tree, Array]:
     """One step of the NAS cell (Zoph & Le 2017): state (h, c), inputs in 8 blocks; no biases."""
-    del weights, cell
     hidden, memory = state
     a, b = inputs, tap("recurrent", _dropped(hidden, masks.state))
     sigmoid, relu, tanh = jax.nn.sigmoid, jax.nn.relu, jnp.tanh
@@ -139,46 +241,30 @@ def _nas_step(
     return (hidden, memory), hidden
 
 
-_STEPS = {"lstm": _lstm_step, "rhn": _rhn_step, "nas": _nas_step}
-
-
-def _dropped(x: Array, mask: Array | None) -> Array:
-    return x if mask is None else x * mask
+_STEPS: dict[Kind, Any] = {"lstm": _lstm_step, "rhn": _rhn_step, "nas": _nas_step}
 
 
 class Layer(Module):
-    """One layer of a cell over a window of time."""
+    """One layer of a cell over a window of time: inputs [T, B, D] -> outputs [T, B, H]."""
 
     cell: Cell
     width: int
 
     @nn.compact
-    def __call__(self, inputs: Array, state: State, masks: Masks) -> tuple[State, Array]:
-        """Runs the layer.
-
-        Args:
-          inputs: [T, B, D].
-          state: before the first step, as `start` gives it.
-          masks: of this window.
-
-        Returns:
-          (state after the last step, outputs [T, B, H]).
-        """
+    def __call__(self, inputs: Array, state: Tree, masks: Masks) -> tuple[Tree, Array]:
+        """The state after the last step, and the outputs; `state` as `start` gives it."""
         cell, units = self.cell, self.cell.blocks * self.width
-        kernel = self.param("kernel", _tiles, (inputs.shape[-1], units))
+        # each [D, H] tile has a standard deviation of sqrt(1 / D)
+        tiles = nn.initializers.variance_scaling(1.0, "fan_in", "truncated_normal")
+        kernel = self.param("kernel", tiles, (inputs.shape[-1], units))
         projected = recurrence.project(inputs, kernel, 0)
         levels = [f"_{level}" for level in range(cell.depth)] if cell.kind == "rhn" else [""]
         names = [f"recurrent{level}" for level in levels]
-        kernels = {name: self.param(name, _tiles, (self.width, units)) for name in names}
+        kernels = {name: self.param(name, tiles, (self.width, units)) for name in names}
         names = [] if cell.kind == "nas" else [f"bias{level}" for level in levels]
         biases = {name: self.param(name, _biases, cell, self.width) for name in names}
         step = functools.partial(_STEPS[cell.kind], cell)
         return recurrence.unroll(step, kernels, biases, masks, projected, state)
-
-
-def _tiles(key: Array, shape: tuple[int, int]) -> Array:
-    """[D, G H] kernel: each [D, H] tile truncated normal, standard deviation sqrt(1 / D)."""
-    return nn.initializers.variance_scaling(1.0, "fan_in", "truncated_normal")(key, shape)
 
 
 def _biases(key: Array, cell: Cell, width: int) -> Array:

@@ -4,7 +4,8 @@ Notation: T positions, Y labels. The score of labels y(1..T) is (Lample et al. 2
     start[y(1)] + sum_t emissions[t, y(t)] + sum_t transitions[y(t-1), y(t)] + end[y(T)].
 A disallowed transition, start or end carries the score `IMPOSSIBLE`. `transitions` is [Y, Y], or
 [T, Y, Y] where the transition scores depend on the input (Ma & Hovy's code); entry t of the latter
-leads from position t-1 to t, and entry 0 is not used. Padding (`valid` false) stands at the end.
+leads from position t-1 to t, and entry 0 is not used. In all functions emissions are [T, Y]
+float32, `valid` [T] bool; padding (`valid` false) stands at the end, never first.
 """
 
 from typing import NamedTuple
@@ -34,13 +35,7 @@ def _stepwise(transitions: Array, steps: int) -> Array:
 
 
 def log_partition(emissions: Array, potentials: Potentials, valid: Array) -> Array:
-    """log of the sum over all label sequences of exp(score): the forward algorithm.
-
-    Args:
-      emissions: [T, Y] float32.
-      potentials: see `Potentials`.
-      valid: [T] bool, true for at least the first position.
-    """
+    """log of the sum over all label sequences of exp(score): the forward algorithm."""
 
     def step(alpha: Array, inputs: tuple[Array, Array, Array]) -> tuple[Array, None]:
         emission, transition, is_word = inputs
@@ -89,16 +84,7 @@ def viterbi(emissions: Array, potentials: Potentials, valid: Array) -> Array:
     return jnp.concatenate([path, last[None]]).astype(jnp.int32)
 
 
-def mask_illegal(
-    potentials: Potentials, legal: Array, legal_start: Array, legal_end: Array
-) -> Potentials:
-    """Sets the scores of moves that the tag scheme does not allow to `IMPOSSIBLE`.
-
-    Args:
-      legal, legal_start, legal_end: bool [Y, Y] (from, to), [Y], [Y].
-    """
-    return Potentials(
-        jnp.where(legal, potentials.transitions, IMPOSSIBLE),
-        jnp.where(legal_start, potentials.start, IMPOSSIBLE),
-        jnp.where(legal_end, potentials.end, IMPOSSIBLE),
-    )
+def mask_illegal(potentials: Potentials, *legal: Array) -> Potentials:
+    """Scores of moves (legal: bool [Y, Y] from, to), starts and ends; `IMPOSSIBLE` if illegal."""
+    pairs = zip(legal, potentials, strict=True)
+    return Potentials(*(jnp.where(is_legal, value, IMPOSSIBLE) for is_legal, value in pairs))

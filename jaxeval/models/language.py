@@ -5,6 +5,7 @@ After Melis et al. (2018), section 3: layer l + 1 reads layer l, the output is t
 layers, projected down to E where E is not H, and the softmax has a bias.
 """
 
+import bisect
 import functools
 from collections.abc import Mapping
 from typing import Annotated, Literal, NamedTuple
@@ -79,27 +80,19 @@ class LanguageModelSettings:
         if self.kind == "nas" and (self.dropout.update or self.gates is not None):
             raise ValueError("nas: takes neither dropout.update nor gates")
         if self.hidden is not None and (self.budget is not None or self.ratio is not None):
-            raise ValueError(
-                "hidden: cannot be set with budget or ratio, which it is computed from"
-            )
+            raise ValueError("hidden: cannot be set with budget or ratio, which compute it")
         if self.embedding is not None and self.hidden is None:
             raise ValueError("embedding: needs hidden too; with a budget, set ratio instead")
         return self
 
     @property
     def unused(self) -> frozenset[str]:
-        """Dropout rates that no member has.
-
-        As in the authors' code, a setting may hold rates of sites that its sizes do not have: so
-        that a sweep can draw sizes and rates, and a tuned setting be solved for another depth.
-        """
-        if self.hidden is not None:
-            projects = self.embedding not in (None, self.hidden)
-        else:  # but for ratios that rounding makes 1
+        """Dropout rates of sites that these sizes do not have; a sweep draws both."""
+        projects = self.embedding not in (None, self.hidden)
+        if self.hidden is None:  # but for ratios that rounding makes 1
             projects = self.ratio is not None and self.ratio < 1
-        sites = {"inter_layer"} if self.layers == 1 else set()
-        sites |= set() if projects else {"projected"}
-        return frozenset(map(dropout.rate_name, sites))
+        absent = {"inter_layer": self.layers == 1, "projected": not projects}
+        return frozenset(dropout.rate_name(site) for site in absent if absent[site])
 
     def cell(self) -> Cell:
         """The cell of every layer."""
@@ -107,11 +100,7 @@ class LanguageModelSettings:
         return Cell(self.kind, gates, self.clip, self.depth)
 
     def shape(self, vocabulary: int) -> "LanguageShape":
-        """The sizes, given or solved.
-
-        Raises:
-          ConfigError: the budget is too small.
-        """
+        """The sizes, as set or solved for; raises ConfigError where the budget is too small."""
         if self.hidden is not None:
             size = self.embedding or self.hidden
             return LanguageShape(vocabulary, self.hidden, size, self.layers, self.tied)
@@ -120,19 +109,13 @@ class LanguageModelSettings:
 
 
 class LanguageShape(NamedTuple):
-    """The sizes of a language model.
-
-    Attributes:
-      vocabulary, hidden, embedding: V, H, E; the output embedding has size E too.
-      layers: of the cell, all of H units.
-      tied: whether input and output share the embedding.
-    """
+    """The sizes V, H and E of a language model; the output embedding has size E too."""
 
     vocabulary: int
     hidden: int
     embedding: int
     layers: int = 1
-    tied: bool = True
+    tied: bool = True  # input and output share the embedding
 
     @property
     def projected(self) -> bool:
@@ -151,34 +134,23 @@ class LanguageShape(NamedTuple):
 def solve(like: LanguageShape, budget: int, cell: Cell, ratio: float = 1.0) -> LanguageShape:
     """The largest model within a budget of parameters (Melis et al. 2018, section 4).
 
-    Args:
-      like: its vocabulary, layers and whether it is tied; its H and E are solved for.
-      ratio: E / H, rounded; 1 and more is 1, without a projection.
-
-    Raises:
-      ConfigError: not even one hidden unit fits.
+    H and E of `like` are solved for; `ratio` is E / H, rounded, at most 1 (no projection).
+    ConfigError: not even one hidden unit fits.
     """
 
     def shape(hidden: int) -> LanguageShape:
         embedding = max(1, round(min(ratio, 1.0) * hidden))
         return like._replace(hidden=hidden, embedding=embedding)
 
-    def fits(hidden: int) -> bool:
-        return shape(hidden).parameters(cell) <= budget
+    def parameters(hidden: int) -> int:
+        return shape(hidden).parameters(cell)
 
-    if not fits(1):
-        least = shape(1).parameters(cell)
-        raise ConfigError(
-            f"model.budget: expected at least {least} for this vocabulary, got {budget}"
-        )
-    high = 2
-    while fits(high):
-        high *= 2
-    low = high // 2
-    while high - low > 1:  # bisection: as `low` does all below it fit
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return shape(low)
+    if parameters(1) > budget:
+        least = f"expected at least {parameters(1)} for this vocabulary, got {budget}"
+        raise ConfigError(f"model.budget: {least}")
+    # as many units as the budget has parameters are too many
+    too_many = bisect.bisect_right(range(budget + 1), budget, lo=1, key=parameters)
+    return shape(too_many - 1)
 
 
 class LanguageModel(Module):
@@ -189,28 +161,20 @@ class LanguageModel(Module):
 
     @nn.compact
     def __call__(self, tokens: Array, state: Tree, drop: KeyedDropout) -> tuple[Tree, Array]:
-        """Runs a window.
-
-        Args:
-          tokens: [T, B] int32, inputs of each step.
-          state: a layer's state each, before the first step.
-          drop: dropout of this window, of `SITES`.
-
-        Returns:
-          (states after the last step, outputs [T, B, E]).
-        """
+        """A window of tokens [T, B] from the state of each layer: states after it, [T, B, E]."""
         shape, width = self.shape, self.shape.hidden
+        # truncated normal with standard deviation sqrt(1 / E)
+        initial = nn.initializers.variance_scaling(1.0, "fan_out", "truncated_normal")
         size = (shape.vocabulary, shape.embedding)
-        table = self.param("embedding", _embeddings, size)
+        table = self.param("embedding", initial, size)
         if not shape.tied:
-            self.param("softmax", _embeddings, size)
+            self.param("softmax", initial, size)
         self.param("softmax_bias", nn.initializers.zeros, (shape.vocabulary,))
         x = drop.elements("input", table[tokens])
-        outputs, ends = [], []
+        outputs, ends, rows = [], [], (tokens.shape[1], width)
         for number in range(shape.layers):
             if number:
                 x = drop.elements("inter_layer", x, number)
-            rows = (tokens.shape[1], width)
             of_state = drop.mask("state", rows, number)
             of_update = None if self.cell.kind == "nas" else drop.mask("update", rows, number)
             layer = cells.Layer(self.cell, width, name=f"layer_{number}")
@@ -233,8 +197,3 @@ def start(shape: LanguageShape, cell: Cell, rows: int) -> tuple[Tree, ...]:
 def softmax_table(params: Mapping[str, Array]) -> tuple[Array, Array]:
     """What the softmax multiplies by: [V, E] and its bias [V]."""
     return params.get("softmax", params["embedding"]), params["softmax_bias"]
-
-
-def _embeddings(key: Array, size: tuple[int, int]) -> Array:
-    """[V, E] truncated normal with standard deviation sqrt(1 / E)."""
-    return nn.initializers.variance_scaling(1.0, "fan_out", "truncated_normal")(key, size)

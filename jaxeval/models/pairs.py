@@ -20,10 +20,10 @@ from pydantic import Field
 
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams
-from jaxeval.models import dropout, sentences, word_vectors
+from jaxeval.models import dropout, word_vectors
 from jaxeval.models.dropout import KeyedDropout
 from jaxeval.models.parameters import Initial, Module
-from jaxeval.models.sentences import Sentences
+from jaxeval.models.sentences import Sentences, WordLSTM
 
 
 @reading.settings
@@ -76,37 +76,26 @@ class PairClassifier(Module):
 
     @nn.compact
     def __call__(self, batch: Batch, hparams: Hparams, key: Array | None) -> Array:
-        """Logits [B, Y].
-
-        Args:
-          batch: see the module's docstring.
-          hparams: traced; the dropout rates among them, by `dropout.rate_name`.
-          key: of the dropout masks, consumed; None at evaluation.
-        """
+        """Logits [B, Y]; arguments as of `sentiment.Classifier`."""
         choices, initial = self.choices, Initial("keras")
         variational = choices.dropout.kind == "variational"
         drop = KeyedDropout(dropout.rates(hparams), key, variational=variational)
-        table = None
+        table, frozen = None, word_vectors.size(batch)
         if choices.words.trained:
-            table = word_vectors.parameter(self, "words", batch, self.sizes.words)
+            table, frozen = word_vectors.parameter(self, "words", batch, self.sizes.words), 0
         states = []
         for side in ("premise", "hypothesis"):
-            encoder = sentences.LastState(choices.hidden, initial, name=side)
-            of_side = _sentences(batch, side, table, key is not None)
-            states.append(drop.elements("output", encoder(of_side, drop)))
+            rows = word_vectors.known_rows(batch, batch.rows[side].T)
+            words = word_vectors.look_up(table, batch, rows, key is not None)
+            length = batch.rows[f"{side}_length"]
+            nowhere = jnp.zeros_like(length)  # nothing is a target
+            texts = Sentences(words, length, nowhere, nowhere, words[:1], frozen)
+            encoder = WordLSTM(choices.hidden, initial, name=side)
+            hidden = encoder(texts, drop.steps("input", words), texts.valid)
+            states.append(drop.elements("output", hidden[-1]))
         pair = jnp.concatenate(states, axis=-1)
         layer = self.param("layer", initial.linear, pair.shape[-1], choices.layer)
         hidden = jnp.tanh(pair @ layer["kernel"] + layer["bias"][None])
         last = self.param("logits", initial.linear, choices.layer, self.sizes.labels)
         logits: Array = hidden @ last["kernel"] + last["bias"][None]
         return logits
-
-
-def _sentences(batch: Batch, side: str, table: Array | None, training: bool) -> Sentences:
-    """One sentence of each pair; nothing in it is a target."""
-    rows = word_vectors.known_rows(batch, batch.rows[side].T)
-    words = word_vectors.look_up(table, batch, rows, training)
-    frozen = word_vectors.size(batch) if table is None else 0
-    length = batch.rows[f"{side}_length"]
-    nowhere = jnp.zeros_like(length)
-    return Sentences(words, length, nowhere, nowhere, words[:1], None, frozen)

@@ -13,7 +13,7 @@ language models and decoders.
 """
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -35,9 +35,8 @@ def _project(hidden: Array, kernel: Array, mask: Array | None) -> Array:
         return hidden @ kernel
     if mask.shape[0] == 1:
         return (hidden * mask[0]) @ kernel
-    return jnp.einsum("gbh,hgk->bgk", hidden[None] * mask, _by_gate(kernel, mask)).reshape(
-        hidden.shape[0], -1
-    )
+    by_gate = kernel.reshape(len(kernel), len(mask), -1)
+    return jnp.einsum("gbh,hgk->bgk", hidden[None] * mask, by_gate).reshape(len(hidden), -1)
 
 
 def _project_back(gates: Array, kernel: Array, mask: Array | None) -> Array:
@@ -46,12 +45,9 @@ def _project_back(gates: Array, kernel: Array, mask: Array | None) -> Array:
         return gates @ kernel.T
     if mask.shape[0] == 1:
         return (gates @ kernel.T) * mask[0]
-    by_gate = gates.reshape(gates.shape[0], mask.shape[0], -1)
-    return jnp.sum(jnp.einsum("bgk,hgk->gbh", by_gate, _by_gate(kernel, mask)) * mask, axis=0)
-
-
-def _by_gate(kernel: Array, mask: Array) -> Array:
-    return kernel.reshape(kernel.shape[0], mask.shape[0], -1)
+    of_gates = gates.reshape(len(gates), len(mask), -1)
+    by_gate = kernel.reshape(len(kernel), len(mask), -1)
+    return jnp.sum(jnp.einsum("bgk,hgk->gbh", of_gates, by_gate) * mask, axis=0)
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
@@ -67,32 +63,23 @@ def run(
     valid: Array,
     mask: Array | None,
 ) -> Array:
-    """Hidden states of all time steps.
+    """Hidden states [T, B, H] of all time steps.
 
     Args:
-      cell: the step; static.
-      reverse: run from the last time step to the first; static.
-      clip: gradients of the gate inputs are clipped to [-clip, clip] inside the loop, as Lasagne's
-        `grad_clipping` does; None for no clipping; static.
+      cell, reverse: the step, and whether it runs from the last time step to the first; static.
+      clip: gradients of the gate inputs are clipped to [-clip, clip] inside the loop (Lasagne's
+        `grad_clipping`); None: not; static.
       inputs: [T, B, K] the input's part of the gate inputs.
-      bias: [K], added inside the loop, where it costs no pass over memory.
-      kernel: [H, K] recurrent weights.
-      weights: whatever else the cell needs (peepholes ...), a pytree.
+      bias, kernel: [K] and [H, K]; weights: whatever else the cell needs (peepholes ...).
       start: (hidden, memory), each [B, H].
-      valid: [T, B] bool; where it is false the state is held. Padding stands at the end, so a
-        reversed run meets it first and keeps `start`, and `hidden[-1]` of a forward run is the
-        state after the last real step.
+      valid: [T, B] bool; where it is false the state is held. Padding stands at the end: a
+        reversed run meets it first and keeps `start`; a forward run ends with the last real state.
       mask: [G, B, H] multiplies h(t-1), the same at all steps (Gal & Ghahramani 2016); or None.
-
-    Returns:
-      hidden: [T, B, H].
     """
     return _forward(cell, reverse, clip, inputs, bias, kernel, weights, start, valid, mask)[0]
 
 
 def _forward(cell, reverse, clip, inputs, bias, kernel, weights, start, valid, mask):  # type: ignore[no-untyped-def]
-    del clip  # acts on gradients only
-
     def step(state: tuple[Array, Array], inputs: tuple[Array, Array]) -> tuple[tuple, tuple]:
         (hidden, memory), (x, is_real) = state, inputs
         gates = x + bias[None] + _project(hidden, kernel, mask)
@@ -119,24 +106,21 @@ def _backward(cell, reverse, clip, residuals, d_hidden):  # type: ignore[no-unty
         dc = jnp.where(is_real, dc_before, dc)
         return (dh, dc, jax.tree.map(jnp.add, d_weights, d_step)), d_gate
 
-    zero = (jnp.zeros_like(before[0]), jnp.zeros_like(memory[0]))
-    (dh, dc, d_weights), d_gates = lax.scan(
-        step,
-        (*zero, jax.tree.map(jnp.zeros_like, weights)),
-        (d_hidden, gates, memory, valid),
-        reverse=not reverse,
-    )
+    zeros = jax.tree.map(jnp.zeros_like, (before[0], memory[0], weights))
+    saved = d_hidden, gates, memory, valid
+    (dh, dc, d_weights), d_gates = lax.scan(step, zeros, saved, reverse=not reverse)
+    if mask is None or mask.shape[0] == 1:
+        masked = before if mask is None else before * mask[:1]
+        d_kernel = _product_over_rows(masked, d_gates)
+    else:
+        pairs = zip(mask, jnp.split(d_gates, len(mask), axis=-1), strict=True)
+        by_gate = [_product_over_rows(before * m[None], d) for m, d in pairs]
+        d_kernel = jnp.concatenate(by_gate, axis=-1)
     d_bias = jnp.sum(d_gates, axis=(0, 1))
-    d_kernel = _kernel_gradient(before, d_gates, mask)
     return d_gates, d_bias, d_kernel, d_weights, (dh, dc), None, None
 
 
-def _kernel_gradient(before: Array, d_gates: Array, mask: Array | None) -> Array:
-    if mask is None or mask.shape[0] == 1:
-        return _product_over_rows(before if mask is None else before * mask[:1], d_gates)
-    by_gate = jnp.split(d_gates, mask.shape[0], axis=-1)
-    pairs = zip(mask, by_gate, strict=True)
-    return jnp.concatenate([_product_over_rows(before * m[None], d) for m, d in pairs], axis=-1)
+run.defvjp(_forward, _backward)
 
 
 def _product_over_rows(left: Array, right: Array) -> Array:
@@ -144,31 +128,22 @@ def _product_over_rows(left: Array, right: Array) -> Array:
     return left.reshape(-1, left.shape[-1]).T @ right.reshape(-1, right.shape[-1])
 
 
-run.defvjp(_forward, _backward)
-
-
 @functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
 def project(inputs: Array, kernel: Array, frozen: int) -> Array:
-    """inputs [T, B, D] @ kernel [D, K], with no gradient for the first `frozen` features.
-
-    Frozen word vectors are three quarters of a tagger's features; their gradient would be computed
-    only to be dropped.
-    """
+    """inputs [T, B, D] @ kernel [D, K], with no gradient for the first `frozen` features."""
     steps, batch, size = inputs.shape
     return (inputs.reshape(-1, size) @ kernel).reshape(steps, batch, -1)
 
 
-def _project_forward(inputs: Array, kernel: Array, frozen: int) -> tuple[Array, tuple]:
-    return project(inputs, kernel, frozen), (inputs, kernel)
-
-
-def _project_backward(frozen: int, residuals: tuple, d_out: Array) -> tuple[Array, Array]:
-    inputs, kernel = residuals
+def _project_backward(frozen: int, saved: tuple, d_out: Array) -> tuple[Array, Array]:
+    inputs, kernel = saved
     d_live = project(d_out, kernel[frozen:].T, 0)
     return jnp.pad(d_live, ((0, 0), (0, 0), (frozen, 0))), _product_over_rows(inputs, d_out)
 
 
-project.defvjp(_project_forward, _project_backward)
+project.defvjp(
+    lambda x, kernel, frozen: (project(x, kernel, frozen), (x, kernel)), _project_backward
+)
 
 
 def _blocks(stack: Array, number: Array, width: int) -> list[Array]:
@@ -178,14 +153,29 @@ def _blocks(stack: Array, number: Array, width: int) -> list[Array]:
     return [lax.dynamic_slice(stack, (number, 0, begin), sizes)[0] for begin in starts]
 
 
-def _unroll_forward(
-    step: Step,
-    kernels: Mapping[str, Array],
-    weights: Tree,
-    masks: Tree,
-    inputs: Array,
-    start: Tree,
-) -> tuple[tuple[Tree, Array], tuple]:
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def unroll(
+    step: Step, kernels: dict[str, Array], weights: Tree, masks: Tree, inputs: Array, start: Tree
+) -> tuple[Tree, Array]:
+    """The cell's state after the last step, and its outputs [T, B, H] of all time steps.
+
+    The forward pass saves the products and the states; the backward pass runs the step again on
+    them, which takes no product. Two habits of XLA on the CPU shape the code. A slice at a running
+    index whose parts are used apart is compiled without vectors, so each gate's block is sliced
+    alone. A product with a transposed matrix takes twice as long when it has few rows, so kernels
+    are transposed once.
+
+    Args:
+      step: the cell; static. It calls `tap` once for each kernel.
+      kernels: name -> [H, G H] recurrent weights, [D, G H] of what else is read (a context).
+      weights, masks: of the step; masks are the same at all steps and not differentiated.
+      inputs: [T, B, G H] the input's part of the gates.
+      start: the state before the first step.
+    """
+    return _unroll_forward(step, kernels, weights, masks, inputs, start)[0]
+
+
+def _unroll_forward(step, kernels, weights, masks, inputs, start):  # type: ignore[no-untyped-def]
     width = min(map(len, kernels.values()))  # H
 
     def run(state: Tree, number: Array) -> tuple[Tree, tuple]:
@@ -205,13 +195,7 @@ def _unroll_forward(
 @jax.custom_vjp
 def _replayed(transposed: Array, x: Array, product: Blocks, offset: Array) -> Blocks:
     """The blocks of x @ kernel, known already; `offset` takes the gradient with respect to it."""
-    del transposed, x, offset
     return product
-
-
-def _replayed_forward(transposed: Array, x: Array, product: Blocks, offset: Array) -> tuple:
-    del x, offset
-    return product, transposed
 
 
 def _replayed_backward(transposed: Array, gradient: Blocks) -> tuple:
@@ -219,7 +203,7 @@ def _replayed_backward(transposed: Array, gradient: Blocks) -> tuple:
     return None, joined @ transposed, None, joined
 
 
-_replayed.defvjp(_replayed_forward, _replayed_backward)
+_replayed.defvjp(lambda transposed, x, product, offset: (product, transposed), _replayed_backward)
 
 
 def _unroll_backward(step: Step, saved: tuple, gradient: tuple[Tree, Array]) -> tuple:
@@ -232,9 +216,7 @@ def _unroll_backward(step: Step, saved: tuple, gradient: tuple[Tree, Array]) -> 
         (d_state, d_weights), (number, d_output, state) = carry, step_inputs
         known = {name: _blocks(product, number, width) for name, product in products.items()}
 
-        def replay(
-            weights: Tree, state: Tree, blocks: Blocks, offsets: Mapping[str, Array]
-        ) -> tuple:
+        def replay(weights: Tree, state: Tree, blocks: Blocks, offsets: dict) -> tuple:
             factors: dict[str, Array] = {}
 
             def tap(name: str, x: Array) -> Blocks:
@@ -244,53 +226,19 @@ def _unroll_backward(step: Step, saved: tuple, gradient: tuple[Tree, Array]) -> 
             return step(tap, weights, masks, state, blocks), factors
 
         blocks = _blocks(inputs, number, width)
-        factors: Mapping[str, Array]
+        factors: dict[str, Array]
         _, pull, factors = jax.vjp(replay, weights, state, blocks, zeros, has_aux=True)
         d_step, d_state, d_blocks, d_products = pull((d_state, d_output))
         d_weights = jax.tree.map(jnp.add, d_weights, d_step)
         return (d_state, d_weights), (jnp.concatenate(d_blocks, axis=1), d_products, factors)
 
     d_final, d_outputs = gradient
-    (d_start, d_weights), (d_inputs, d_products, factors) = lax.scan(
-        run,
-        (d_final, jax.tree.map(jnp.zeros_like, weights)),
-        (jnp.arange(len(inputs)), d_outputs, states),
-        reverse=True,
-    )
+    begin = d_final, jax.tree.map(jnp.zeros_like, weights)
+    steps = jnp.arange(len(inputs)), d_outputs, states
+    (d_start, d_weights), outputs = lax.scan(run, begin, steps, reverse=True)
+    d_inputs, d_products, factors = outputs
     d_kernels = {name: _product_over_rows(factors[name], d_products[name]) for name in kernels}
     return d_kernels, d_weights, jax.tree.map(jnp.zeros_like, masks), d_inputs, d_start
-
-
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def unroll(
-    step: Step,
-    kernels: Mapping[str, Array],
-    weights: Tree,
-    masks: Tree,
-    inputs: Array,
-    start: Tree,
-) -> tuple[Tree, Array]:
-    """The cell's outputs of all time steps, and the state after the last.
-
-    The forward pass saves the products and the states; the backward pass runs the step again on
-    them, which takes no product. Two habits of XLA on the CPU shape the code. A slice at a running
-    index whose parts are used apart is compiled without vectors, so each gate's block is sliced
-    alone. A product with a transposed matrix takes twice as long when it has few rows, so kernels
-    are transposed once.
-
-    Args:
-      step: the cell; static. It calls `tap` once for each kernel.
-      kernels: name -> [H, G H] recurrent weights; some may read more than the state (context of
-        an attention): [D, G H], D >= H.
-      weights: all others (biases, scales), a pytree.
-      masks: dropout masks that are the same at all steps; a pytree, not differentiated.
-      inputs: [T, B, G H] the input's part, computed for all steps at once.
-      start: the state before the first step.
-
-    Returns:
-      (final state, outputs [T, B, H]).
-    """
-    return _unroll_forward(step, kernels, weights, masks, inputs, start)[0]
 
 
 unroll.defvjp(_unroll_forward, _unroll_backward)

@@ -1,4 +1,4 @@
-"""Sentences with their targets, an LSTM over them, and the encoders that read no target.
+"""Sentences with their targets, and an LSTM over them.
 
 Notation: T positions, B sentences, K targets of a sentence, R = B K rows, one a target (row
 b K + k), W words of the longest target, D size of a word vector, P of a position's, H hidden
@@ -10,37 +10,24 @@ are multiplied once a sentence, the others once a target: [T, R, 2 D] is never f
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
 from jaxeval.contracts import Array
-from jaxeval.models import lstm, recurrence
-from jaxeval.models.dropout import KeyedDropout
+from jaxeval.models import cells, recurrence
 from jaxeval.models.parameters import Initial, Module, Weights
-
-_CELL = lstm.LSTMCell(lstm.LSTMVariant())
 
 
 class Sentences(NamedTuple):
-    """A batch of sentences.
+    """A batch of sentences; a target at 0, 0 is none."""
 
-    Attributes:
-      words: [T, B, D] vectors.
-      length: [B].
-      start, end: [R] positions of each target, the end exclusive; 0, 0: there is none.
-      target_words: [W, R, D] vectors of the targets' words.
-      empty: [D] stands for a side of a target without words; None: no model asks for it.
-      frozen: so many features of a word, from the first, need no gradient.
-    """
-
-    words: Array
-    length: Array
-    start: Array
-    end: Array
-    target_words: Array
-    empty: Array | None
-    frozen: int
+    words: Array  # [T, B, D] vectors
+    length: Array  # [B]
+    start: Array  # [R] position of each target's first word
+    end: Array  # [R] and behind its last
+    target_words: Array  # [W, R, D] vectors
+    frozen: int  # so many features of a word, from the first, need no gradient
+    empty: Array | None = None  # [D] stands for a side of a target without words
 
     @property
     def positions(self) -> Array:
@@ -109,88 +96,36 @@ def input_gates(
 
 
 def run(weights: Weights, gates: Array, valid: Array, reverse: bool = False) -> Array:
-    """Hidden states [T, R, H] of an LSTM with the weights of `Initial.lstm`.
+    """Hidden states [T, R, H] of an LSTM with the weights of `Initial.lstm`."""
+    bias = jnp.sum(weights["biases"], axis=0)
+    return cells.plain_states(gates, bias, weights["recurrent"], valid, reverse)
 
-    Where `valid` [T, R] is false the state before is held, at first zero.
+
+class WordLSTM(Module):
+    """States [T, B, H] of an LSTM over words [T, B, D]; [T, R, H] where they read the target.
+
+    Args of a call: `valid` [T, B]; `target` [R, Dt], beside every word; `positions` and their
+    size P: so many distances have a vector, beside every word.
     """
-    zeros = jnp.zeros((gates.shape[1], len(weights["recurrent"])))
-    bias, start = jnp.sum(weights["biases"], axis=0), (zeros, zeros)
-    recurrent = weights["recurrent"]
-    return recurrence.run(_CELL, reverse, None, gates, bias, recurrent, {}, start, valid, None)
-
-
-class LastState(Module):
-    """The last state of an LSTM over the words: [B, H]."""
 
     hidden: int
     initial: Initial
 
     @nn.compact
-    def __call__(self, sentences: Sentences, drop: KeyedDropout) -> Array:
-        """The features of all sentences."""
-        words = drop.steps("input", sentences.words)
-        weights = self.param("lstm", self.initial.lstm, words.shape[-1], self.hidden)
-        gates = input_gates(weights["kernel"], sentences, words)
-        return run(weights, gates, sentences.valid)[-1]
-
-
-class Convolutions(Module):
-    """The maximum over all windows of filters of several widths: [B, N widths] (Kim 2014).
-
-    c(i) = relu(w . x(i : i + width) + b), equation 2. A text shorter than a filter has one window,
-    filled up with zeros. One product makes the parts of all filters at all words; shifted copies
-    of it are added up.
-    """
-
-    widths: tuple[int, ...]
-    filters: int
-    initial: Initial
-
-    @nn.compact
-    def __call__(self, sentences: Sentences, drop: KeyedDropout) -> Array:
-        """The features of all sentences."""
-        words = drop.steps("input", sentences.words)
-        words = jnp.where(sentences.valid[..., None], words, 0.0)
-        size, filters = words.shape[-1], self.filters
-        layers = [
-            self.param(f"filters{w}", self.initial.linear, w * size, filters) for w in self.widths
-        ]
-        kernels = [
-            layer["kernel"].reshape(width, -1, filters).transpose(1, 0, 2).reshape(size, -1)
-            for width, layer in zip(self.widths, layers, strict=True)
-        ]
-        products = recurrence.project(words, jnp.concatenate(kernels, axis=1), sentences.frozen)
-        ends = [sum(self.widths[: n + 1]) * filters for n in range(len(self.widths) - 1)]
-        parts = zip(jnp.split(products, ends, axis=-1), self.widths, layers, strict=True)
-        pooled = [
-            _pooled(part, width, layer["bias"], sentences.length) for part, width, layer in parts
-        ]
-        return jnp.concatenate(pooled, axis=-1)
-
-
-def _pooled(products: Array, width: int, bias: Array, length: Array) -> Array:
-    """The maximum [B, N] over windows: products [T, B, width N] of each word with each part."""
-    steps = len(products)
-    products = jnp.pad(products, ((0, width - 1), (0, 0), (0, 0)))
-    parts = jnp.split(products, width, axis=-1)
-    windows = sum((part[n : n + steps] for n, part in enumerate(parts)), bias[None, None])
-    last = jnp.maximum(length - width, 0)
-    valid = jnp.arange(steps)[:, None] <= last[None]
-    return jnp.max(jnp.where(valid[..., None], jax.nn.relu(windows), 0.0), axis=0)
-
-
-class Bag(Module):
-    """The mean of the word vectors through ReLU layers (Iyyer et al. 2015): [B, last width]."""
-
-    widths: tuple[int, ...]
-    initial: Initial
-
-    @nn.compact
-    def __call__(self, sentences: Sentences, drop: KeyedDropout) -> Array:
-        """The features of all sentences."""
-        features = mean(drop.steps("input", sentences.words), sentences.valid)
-        for number, width in enumerate(self.widths):
-            size = features.shape[-1]
-            layer = self.param(f"layer{number}", self.initial.linear, size, width)
-            features = jax.nn.relu(features @ layer["kernel"] + layer["bias"][None])
-        return features
+    def __call__(
+        self,
+        sentences: Sentences,
+        words: Array,
+        valid: Array,
+        target: Array | None = None,
+        positions: tuple[int, int] | None = None,
+    ) -> Array:
+        inputs = words.shape[-1] + (0 if target is None else target.shape[-1])
+        position = None
+        if positions is not None:
+            position = self.param("position", self.initial.table, *positions)
+            inputs += positions[1]
+        weights = self.param("lstm", self.initial.lstm, inputs, self.hidden)
+        gates = input_gates(weights["kernel"], sentences, words, target, position)
+        by_target = gates.shape[1] != valid.shape[1]
+        return run(weights, gates, sentences.by_target(valid) if by_target else valid)

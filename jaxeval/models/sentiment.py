@@ -11,7 +11,6 @@ hidden units, Y classes, F word forms, V rows of the word table. A batch holds
     split   known [V] bool (the word has a vector or stood in train)
 """
 
-from collections.abc import Mapping
 from typing import Annotated, Literal, NamedTuple
 
 import jax.numpy as jnp
@@ -27,7 +26,7 @@ from jaxeval.models.sentences import Sentences
 
 Architecture = Literal["majority", "bag", "cnn", "lstm", "tdlstm", "tclstm", "atae", "ian"]
 TARGETED = frozenset({"tdlstm", "tclstm", "atae", "ian"})  # which read the target
-SITES: Mapping[Architecture, frozenset[str]] = {  # of dropout
+SITES: dict[Architecture, frozenset[str]] = {  # of dropout
     "majority": frozenset(),
     **dict.fromkeys(("bag", "cnn", "lstm", "tdlstm", "tclstm"), frozenset({"input", "output"})),
     "atae": frozenset({"input", "hidden", "attention_input", "attention", "output"}),
@@ -49,6 +48,49 @@ class SentimentWordSettings:
         False,
         description="trained vectors: the words of targets have a table of their own",
     )
+
+
+@reading.settings
+class TargetSettings:
+    """What a model makes of a target and of its place."""
+
+    include: bool = Field(True, description="tdlstm, tclstm: both sides hold the target")
+    encoder: Literal["mean", "lstm"] = Field(
+        "mean", description="atae: mean of its vectors, or an LSTM's last state"
+    )
+    position: Literal["none", "weighting", "embedding"] = Field(
+        "none",
+        description="atae, ian: states of words weigh 1 - distance / length, or words have a "
+        "vector of their distance",
+    )
+    position_size: fields.Size = Field(30, description="embedding: its size")
+    max_distance: fields.Length = Field(100, description="embedding: the longest distance")
+    inter_aspect: fields.Size | None = Field(
+        None,
+        description="units of an LSTM over a sentence's targets; needs data.rows = sentences",
+    )
+
+
+@reading.settings
+class AttentionSettings:
+    """The attention of atae."""
+
+    target: bool = Field(True, description="its hidden layer reads the target too")
+    bias: bool = Field(True, description="its hidden layer has a bias")
+    projection: Literal["none", "linear", "tanh"] = Field(
+        "tanh",
+        description="after it: r alone, W r + V h_N, or the tanh of that (Wang et al. 2016)",
+    )
+
+
+@reading.settings
+class ConvolutionSettings:
+    """Convolutions over words (Kim 2014)."""
+
+    widths: tuple[Annotated[int, Field(ge=1, le=64)], ...] = Field(
+        (3, 4, 5), min_length=1, max_length=8, description="words per window"
+    )
+    filters: fields.Size = Field(100, description="of each width")
 
 
 @reading.settings
@@ -80,16 +122,6 @@ class InitialSettings:
     def unused(self) -> frozenset[str]:
         """The scale, where nothing reads it."""
         return frozenset(() if self.kind == "uniform" else {"initial_scale"})
-
-
-@reading.settings
-class ConvolutionSettings:
-    """Convolutions over words (Kim 2014)."""
-
-    widths: tuple[Annotated[int, Field(ge=1, le=64)], ...] = Field(
-        (3, 4, 5), min_length=1, max_length=8, description="words per window"
-    )
-    filters: fields.Size = Field(100, description="of each width")
 
 
 @reading.settings
@@ -128,30 +160,22 @@ class SentimentModel:
     )
     tanh_logits: bool = Field(False, description="logits are the tanh of a linear layer")
     words: SentimentWordSettings = Field(SentimentWordSettings(), description="word embeddings")
-    target: aspects.TargetSettings = Field(aspects.TargetSettings(), description="the target")
-    attention: aspects.AttentionSettings = Field(
-        aspects.AttentionSettings(), description="atae's attention"
-    )
+    target: TargetSettings = Field(TargetSettings(), description="the target")
+    attention: AttentionSettings = Field(AttentionSettings(), description="atae's attention")
     cnn: ConvolutionSettings = Field(ConvolutionSettings(), description="convolutions")
     initial: InitialSettings = Field(InitialSettings(), description="how weights begin")
     dropout: SentimentDropout = Field(SentimentDropout(), description="dropout")
 
     @model_validator(mode="after")
     def _fits(self) -> "SentimentModel":
-        if self.target.position != "none" and self.architecture not in ("atae", "ian"):
-            raise ValueError(
-                f"target.position: {self.architecture} has none; expected atae or ian"
-            )
-        if self.words.target_table and self.architecture not in TARGETED - {"tdlstm"}:
-            raise ValueError(
-                f"words.target_table: {self.architecture} reads no vectors of a target; expected "
-                "atae, ian or tclstm"
-            )
-        if self.target.inter_aspect and self.architecture not in TARGETED:
-            raise ValueError(
-                f"target.inter_aspect: {self.architecture} reads no target; expected "
-                + ", ".join(sorted(TARGETED))
-            )
+        for key, asked, able in (
+            ("target.position", self.target.position != "none", {"atae", "ian"}),
+            ("words.target_table", self.words.target_table, TARGETED - {"tdlstm"}),
+            ("target.inter_aspect", self.target.inter_aspect, TARGETED),
+        ):
+            if asked and self.architecture not in able:
+                expected = ", ".join(sorted(able))
+                raise ValueError(f"{key}: {self.architecture} has none; expected {expected}")
         return self
 
     @property
@@ -183,7 +207,11 @@ class Words(Module):
         choices, trained = self.choices, self.choices.words.trained
         forms, length = batch.rows["forms"], batch.rows["length"]
         start, end = batch.rows["start"].reshape(-1), batch.rows["end"].reshape(-1)
-        of_targets = _target_forms(forms, start, self.sizes.longest_target)
+        # word forms [W, R] from each target's start on
+        rows = jnp.arange(len(start)) // (len(start) // len(forms))
+        last = forms.shape[1] - 1
+        places = start[None] + jnp.arange(min(self.sizes.longest_target, last + 1))[:, None]
+        of_targets = forms[rows[None], jnp.minimum(places, last)]
         like = batch, self.sizes.words, self._draw(batch)
         table = other = word_vectors.parameter(self, "words", *like) if trained else None
         if choices.words.target_table and trained:
@@ -198,7 +226,7 @@ class Words(Module):
         empty = self.param("empty", self._draw(batch), (size,)) if may_be_empty else None
         words, of_target = look_up(table, forms.T), look_up(other, of_targets)
         frozen = 0 if trained else size
-        return Sentences(words, length, start, end, of_target, empty, frozen)
+        return Sentences(words, length, start, end, of_target, frozen, empty)
 
     def _draw(self, batch: Batch) -> word_vectors.Draw:
         """How vectors of words without one begin."""
@@ -208,14 +236,6 @@ class Words(Module):
             return word_vectors.uniform
         as_read = word_vectors.vocabulary(batch, self.sizes.words)
         return lambda key, shape: word_vectors.normal(key, shape, *as_read)
-
-
-def _target_forms(forms: Array, start: Array, longest: int) -> Array:
-    """Word forms [W, R] from each target's start on: of forms [B, T] and start [R]."""
-    rows = jnp.arange(len(start)) // (len(start) // len(forms))
-    width = min(longest, forms.shape[1])
-    positions = start[None] + jnp.arange(width)[:, None]
-    return forms[rows[None], jnp.minimum(positions, forms.shape[1] - 1)]
 
 
 class Classifier(Module):
@@ -228,21 +248,18 @@ class Classifier(Module):
     def __call__(self, batch: Batch, hparams: Hparams, key: Array | None) -> Array:
         """Logits [B, K, Y]; the same for all targets of a sentence where none is read.
 
-        Args:
-          batch: see the module's docstring.
-          hparams: traced; `initial_scale` and the dropout rates, by `dropout.rate_name`.
-          key: of the dropout masks, consumed; None at evaluation.
+        Traced hparams are `initial_scale` and dropout rates; the key of masks is consumed, None at
+        evaluation.
         """
         choices, shape = self.choices, batch.rows["start"].shape
         if choices.architecture == "majority":
             bias = self.param("bias", nn.initializers.zeros, (self.sizes.labels,))
             return jnp.broadcast_to(bias, (*shape, self.sizes.labels))
-        choice = choices.initial
-        initial = Initial(choice.kind, hparams.get("initial_scale", 0.0), choice.zero_biases)
-        variational = choices.dropout.kind == "variational"
+        begin, variational = choices.initial, choices.dropout.kind == "variational"
+        initial = Initial(begin.kind, hparams.get("initial_scale", 0.0), begin.zero_biases)
         drop = KeyedDropout(dropout.rates(hparams), key, variational=variational)
-        words = Words(choices, initial, self.sizes, name="embedding")
-        features = self._encoder(initial)(words(batch, key is not None), drop)
+        words = Words(choices, initial, self.sizes, name="embedding")(batch, key is not None)
+        features = aspects.Encoder(choices, initial, name="encoder")(words, drop)
         features = drop.elements("output", features).reshape(shape[0], -1, features.shape[-1])
         if choices.target.inter_aspect is not None:
             features = self._inter_aspect(features, batch, initial, drop)
@@ -251,31 +268,12 @@ class Classifier(Module):
         logits = jnp.tanh(logits) if choices.tanh_logits else logits
         return jnp.broadcast_to(logits, (*shape, self.sizes.labels))
 
-    def _encoder(self, initial: Initial) -> nn.Module:
-        """Sentences, dropout -> features [B, F], or [R, F] where the target is read."""
-        choices, target, name = self.choices, self.choices.target, "encoder"
-        sizes = choices.hidden, initial
-        match choices.architecture:
-            case "bag":
-                return sentences.Bag(choices.bag, initial, name=name)
-            case "cnn":
-                cnn = choices.cnn
-                return sentences.Convolutions(cnn.widths, cnn.filters, initial, name=name)
-            case "lstm":
-                return sentences.LastState(*sizes, name=name)
-            case "atae":
-                return aspects.Atae(*sizes, target, choices.attention, name=name)
-            case "ian":
-                return aspects.InteractiveAttention(*sizes, target, name=name)
-        connected = choices.architecture == "tclstm"
-        return aspects.ContextLSTM(*sizes, connected, target.include, name=name)
-
     def _inter_aspect(
         self, features: Array, batch: Batch, initial: Initial, drop: KeyedDropout
     ) -> Array:
-        """States [B, K, H'] of an LSTM over the features [B, K, F] of a sentence's targets.
+        """States [B, K, H'] of an LSTM over a sentence's targets in their order.
 
-        In the order of their places in the sentence (Hazarika et al. 2018, equation 4).
+        Hazarika et al. (2018, equation 4); features are [B, K, F].
         """
         width = self.choices.target.inter_aspect
         weights = self.param("inter_aspect", initial.lstm, features.shape[-1], width)

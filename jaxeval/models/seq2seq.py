@@ -1,28 +1,38 @@
-"""What both sequence-to-sequence models share: settings, sizes and costs, how they are called.
+"""What both sequence-to-sequence models share: settings, sizes and costs, decoding.
 
 Notation, here and in `attentive_lstm` and `transformer`: B rows, Ts and Tt positions of sources
 and targets, E embedding size, H hidden units (of a direction; of a transformer's feed-forward
-layer), V target symbols. After Wiemerslage et al. (2024), as their public code computes it.
+layer), V target symbols, K beams. After Wiemerslage et al. (2024), as their public code computes
+it.
+
+A model is a Flax module that encodes sources once (`encode`: what the decoder attends to), and
+decodes with `teacher_forced` or step by step (`initial_state`, `step`). Its `rows_axis` is that of
+the rows in the leaves of a state.
 """
 
 import dataclasses
 import math
-from typing import Annotated, ClassVar, Literal, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Annotated, Literal, NamedTuple
 
+import jax
+import jax.numpy as jnp
+from jax import lax
 from pydantic import Field, model_validator
 
 from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import Array, Hparams, Tree
-from jaxeval.models.dropout import HashedDropout
 
 Architecture = Literal["attentive_lstm", "transformer"]
+# (state, tokens [B], position []) -> (logits [B, V], state); leaves of a state are [.., B, ..]
+Step = Callable[[Tree, Array, Array], tuple[Array, Tree]]
 
 
 class Seq2SeqShape(NamedTuple):
-    """Sizes of arrays."""
+    """Sizes of arrays; source and target: symbols."""
 
-    source: int  # symbols
-    target: int  # symbols
+    source: int
+    target: int
     embedding: int
     hidden: int
     encoder_layers: int
@@ -84,48 +94,20 @@ class Seq2Seq:
 
     def shape(self, source: int, target: int) -> Seq2SeqShape:
         """Sizes of arrays for vocabularies of such sizes."""
-        sizes = {name: getattr(self, name) for name in Live._fields}
-        return Seq2SeqShape(source, target, **sizes)
-
-
-class Model(Protocol):
-    """A Flax module that encodes sources once, and decodes teacher-forced or step by step."""
-
-    rows_axis: ClassVar[int]  # axis of the rows in the leaves of a state
-
-    def encode(self, source: Array, length: Array, drop: HashedDropout) -> Tree:
-        """Sources [B, Ts] and their lengths [B] -> what the decoder attends to."""
-
-    def teacher_forced(self, memory: Tree, target: Array, drop: HashedDropout) -> Array:
-        """Logits [B, Tt, V] of the symbol after each of the gold ones [B, Tt]."""
-
-    def initial_state(self, memory: Tree, steps: int) -> Tree:
-        """The decoder's state before at most so many steps."""
-
-    def step(self, memory: Tree, state: Tree, token: Array, position: Array) -> tuple[Array, Tree]:
-        """Logits [B, V] after one more symbol [B] at a position [], and the state."""
+        return Seq2SeqShape(source, target, *(getattr(self, name) for name in Live._fields))
 
 
 @dataclasses.dataclass(frozen=True)
 class Seq2SeqSizes:
-    """Arrays that hold members of several sizes, and what a training step costs.
-
-    Attributes:
-      lengths: mean Ts and Tt.
-      grain: embedding sizes of all members are multiples of it.
-    """
+    """Arrays that hold members of several sizes, and what a training step costs."""
 
     architecture: Architecture
     shape: Seq2SeqShape
-    lengths: tuple[float, float]
-    grain: int
+    lengths: tuple[float, float]  # mean Ts and Tt
+    grain: int  # embedding sizes of all members are multiples of it
 
     def joined(self, other: "Seq2SeqSizes") -> "Seq2SeqSizes | None":
-        """The least sizes that hold both: the largest of everything.
-
-        Computed heads are so many that every member's heads are groups of them, which all members'
-        embeddings must allow.
-        """
+        """The largest of everything; heads of every member are groups of the computed ones."""
         heads = math.lcm(self.shape.heads, other.shape.heads)
         grain = math.gcd(self.grain, other.grain)
         if self.architecture != other.architecture or grain % heads:
@@ -149,9 +131,7 @@ class Seq2SeqSizes:
     def operations(self, own: "Seq2SeqSizes") -> float:
         """Floating-point operations of a training step for a row of a member of its own sizes.
 
-        Two (a multiplication and an addition) for each product of the forward pass, three times.
-        Units are padded; layers that the member lacks are skipped, at least where lanes are
-        mapped.
+        Two for each product of the forward pass, three times; layers that it lacks are skipped.
         """
         (_, _, e, h, *_), (source, target), s = self.shape, self.lengths, own.shape
         if self.architecture == "attentive_lstm":
@@ -179,3 +159,68 @@ class Seq2SeqSizes:
         encoder = s.encoder_layers * (4 * e * e + 2 * e * h + 9 * e + h)
         decoder = s.decoder_layers * (8 * e * e + 2 * e * h + 15 * e + h)
         return embeddings + encoder + decoder + 4 * e + e * s.target
+
+
+def greedy(step: Step, state: Tree, rows: int, steps: int, begin: int, end: int) -> Array:
+    """The best symbol at each step: [B, T] int32 for so many rows and steps, cut there.
+
+    `begin` stands before the first symbol; `end` is generated once and repeated to T.
+    """
+
+    def generate(running: tuple) -> tuple:
+        position, last, state, sequences = running
+        logits, state = step(state, last, position)
+        token = jnp.where(last == end, end, jnp.argmax(logits, axis=-1)).astype(jnp.int32)
+        sequences = lax.dynamic_update_slice(sequences, token[:, None], (0, position))
+        return position + 1, token, state, sequences
+
+    first = jnp.full(rows, begin, jnp.int32)
+    sequences = jnp.full((rows, steps), end, jnp.int32)
+    return _until_ended(generate, (jnp.int32(0), first, state, sequences), steps, end)[-1]
+
+
+def beams(
+    step: Step, state: Tree, rows: int, steps: int, begin: int, end: int, width: int, axis: int
+) -> tuple[Array, Array]:
+    """The sequences that a beam search of K = `width` finds, the most probable first.
+
+    Sequences are ranked by the sum of their log probabilities; ended ones compete with the others.
+    `state` is of B K rows, the beams of a row side by side; `axis` is that of rows in its leaves.
+
+    Returns:
+      [B, K, T] int32, and the sums of their log probabilities [B, K]; -inf where there are fewer.
+    """
+
+    def generate(running: tuple) -> tuple:
+        position, last, total, state, sequences = running
+        logits, state = step(state, last.reshape(-1), position)
+        log_probs = jax.nn.log_softmax(logits).reshape(rows, width, -1)
+        symbols = jnp.arange(log_probs.shape[-1])
+        ended = jnp.where(symbols == end, 0.0, -jnp.inf)[None, None]
+        log_probs = jnp.where((last == end)[..., None], ended, log_probs)
+        candidates = (total[..., None] + log_probs).reshape(rows, -1)
+        total, chosen = lax.top_k(candidates, width)
+        parent, token = chosen // len(symbols), (chosen % len(symbols)).astype(jnp.int32)
+        sequences = jnp.take_along_axis(sequences, parent[..., None], axis=1)
+        sequences = lax.dynamic_update_slice(sequences, token[..., None], (0, 0, position))
+        flat = (jnp.arange(rows)[:, None] * width + parent).reshape(-1)
+        state = jax.tree.map(lambda leaf: jnp.take(leaf, flat, axis), state)
+        return position + 1, token, total, state, sequences
+
+    first = jnp.full((rows, width), begin, jnp.int32)
+    first_only = jnp.where(jnp.arange(width) == 0, 0.0, -jnp.inf)  # all beams begin equal
+    total = jnp.broadcast_to(first_only, (rows, width))
+    sequences = jnp.full((rows, width, steps), end, jnp.int32)
+    start = (jnp.int32(0), first, total, state, sequences)
+    _, _, total, _, sequences = _until_ended(generate, start, steps, end)
+    return sequences, total
+
+
+def _until_ended(generate: Callable, start: tuple, steps: int, end: int) -> tuple:
+    """Steps from (position, last symbols, ...) until all rows have ended, or so many."""
+
+    def unfinished(running: tuple) -> Array:
+        position, last, *_ = running
+        return (position < steps) & jnp.any(last != end)
+
+    return lax.while_loop(unfinished, generate, start)

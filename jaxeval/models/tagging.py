@@ -22,7 +22,7 @@ from pydantic import Field, model_validator
 
 from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import Array, Batch, Hparams
-from jaxeval.models import convolutions, crf, dropout, lstm, word_vectors
+from jaxeval.models import cells, convolutions, crf, dropout, word_vectors
 from jaxeval.models.dropout import KeyedDropout
 from jaxeval.models.parameters import Module
 
@@ -77,9 +77,7 @@ class TaggerDropout:
         if self.kind != "variational" and (self.state or self.per_gate):
             raise ValueError("state and per_gate need kind = 'variational'")
         if self.kind == "naive" and self.layer_input:
-            raise ValueError(
-                "layer_input needs kind = 'variational'; naive drops input and output"
-            )
+            raise ValueError("layer_input needs kind = 'variational'")
         return self
 
     @property
@@ -111,7 +109,7 @@ class TaggerSettings:
     layers: tuple[fields.Size, ...] = Field(
         (100,), min_length=1, max_length=3, description="bilstm: H by layer"
     )
-    cell: lstm.LSTMVariant = Field(lstm.LSTMVariant(), description="variant of the LSTM cell")
+    cell: cells.LSTMVariant = Field(cells.PLAIN, description="variant of the LSTM cell")
     dropout: TaggerDropout = Field(TaggerDropout(), description="dropout")
     projection: fields.Size | None = Field(
         None, description="tanh layer of this width before the classifier (Lample)"
@@ -157,39 +155,41 @@ class Features(Module):
     @nn.compact
     def __call__(self, batch: Batch, drop: KeyedDropout) -> Array:
         """The features of a batch; see the module's docstring for its fields."""
-        forms, casing = batch.rows["forms"].T, self.choices.casing
-        parts = [self._words(batch, forms, drop)]
-        if self.choices.characters.encoder != "none":
+        choices, sizes, training = self.choices, self.sizes, drop.key is not None
+        forms, casing = batch.rows["forms"].T, choices.casing
+        rows, rate = word_vectors.known_rows(batch, forms), choices.words.unknown_rate
+        if rate and training:
+            replaced = jax.random.bernoulli(drop.next_key(), rate, rows.shape)
+            rows = jnp.where(replaced & batch.split["once"][rows], word_vectors.UNKNOWN, rows)
+        trained, table = choices.words.trained, None
+        if trained:
+            table = word_vectors.parameter(self, "words", batch, sizes.words)
+        parts = [word_vectors.look_up(table, batch, rows, training)]
+        if choices.characters.encoder != "none":
             parts.append(self._characters(batch.shared["characters"], forms, drop))
         if casing == "capitals":
             parts.append(jax.nn.one_hot(batch.shared["capitals"][forms], _PATTERNS))
         elif casing == "one_hot":
-            parts.append(jax.nn.one_hot(batch.shared["casing"][forms], self.sizes.casings))
+            parts.append(jax.nn.one_hot(batch.shared["casing"][forms], sizes.casings))
         elif casing == "embedding":
-            shape = (self.sizes.casings, _CASING)
+            shape = (sizes.casings, _CASING)
             table = self.param("casing", nn.initializers.uniform(0.1), shape)
             parts.append(table[batch.shared["casing"][forms]])
         return jnp.concatenate(parts, axis=-1)
 
-    def _words(self, batch: Batch, forms: Array, drop: KeyedDropout) -> Array:
-        rows = word_vectors.known_rows(batch, forms)
-        rate = self.choices.words.unknown_rate
-        if rate and drop.key is not None:
-            rows = word_vectors.unknown_at_random(drop.next_key(), rate, batch.split["once"], rows)
-        table = None
-        if self.choices.words.trained:
-            table = word_vectors.parameter(self, "words", batch, self.sizes.words)
-        return word_vectors.look_up(table, batch, rows, training=drop.key is not None)
-
     def _characters(self, spelling: Array, forms: Array, drop: KeyedDropout) -> Array:
         choices = self.choices.characters
-        shape = (self.sizes.alphabet, choices.dimension)
-        table = self.param("characters", _initial_characters, shape)
+
+        def initial(key: Array) -> Array:
+            """U(-sqrt(3/C), sqrt(3/C)) (Ma & Hovy 2016, 3.1); padding starts at zero."""
+            shape = (self.sizes.alphabet, choices.dimension)
+            return word_vectors.uniform(key, shape).at[0].set(0.0)
+
+        table = self.param("characters", initial)
         ids = spelling[forms.reshape(-1)].astype(jnp.int32)
         if choices.encoder == "lstm":
-            encoder: nn.Module = CharacterLSTM(
-                choices.units, self.choices.cell, name="character_lstm"
-            )
+            cell = self.choices.cell
+            encoder: nn.Module = CharacterLSTM(choices.units, cell, name="character_lstm")
         else:
             encoder = convolutions.CharacterConvolution(choices, name="character_cnn")
         return encoder(table, ids, drop).reshape(*forms.shape, -1)
@@ -199,15 +199,15 @@ class CharacterLSTM(Module):
     """Last states of a forward and a backward LSTM over the characters (Lample et al. 2016)."""
 
     units: int
-    variant: lstm.LSTMVariant
+    variant: cells.LSTMVariant
 
     @nn.compact
     def __call__(self, table: Array, ids: Array, drop: KeyedDropout) -> Array:
         """Characters of words, rows of their table: [C, D], [N, W] int32 -> [N, 2 units]."""
         inputs = drop.elements("characters", table[ids.T])
         valid = (ids > 0).T
-        forward = lstm.LSTM(self.units, self.variant, name="forward")(inputs, valid)
-        backward = lstm.LSTM(self.units, self.variant, True, name="backward")(inputs, valid)
+        forward = cells.LSTM(self.units, self.variant, name="forward")(inputs, valid)
+        backward = cells.LSTM(self.units, self.variant, True, name="backward")(inputs, valid)
         return jnp.concatenate([forward[-1], backward[0]], axis=-1)
 
 
@@ -219,31 +219,32 @@ class Tagger(Module):
 
     @nn.compact
     def __call__(self, batch: Batch, hparams: Hparams, key: Array | None) -> TaggerLogits:
-        """Scores of a batch.
-
-        Args:
-          batch: see the module's docstring.
-          hparams: traced; the dropout rates among them, by `dropout.rate_name`.
-          key: of the dropout masks, consumed; None at evaluation.
-        """
-        choice, windows = self.choices.dropout, self.choices.encoder == "window"
+        """Scores of a batch; the key of the dropout masks is consumed, None at evaluation."""
+        choices, choice = self.choices, self.choices.dropout
+        windows, variational = choices.encoder == "window", choice.kind == "variational"
+        rates = dropout.rates(hparams)
         drop = KeyedDropout(
-            dropout.rates(hparams),
-            key,
-            variational=choice.kind == "variational",
-            inverted=choice.inverted,
-            hashed=windows,
+            rates, key, variational=variational, inverted=choice.inverted, hashed=windows
         )
-        features = Features(self.choices, self.sizes, name="features")
+        features = Features(choices, self.sizes, name="features")
         if windows:
-            sizes = self.choices.window
-            x = drop.steps("input", features(_padded(batch, sizes.reach), drop))
-            x = drop.steps("output", convolutions.Window(sizes, name="window")(x))
+            x = drop.steps("input", features(_padded(batch, choices.window.reach), drop))
+            window = convolutions.Window(choices.window, name="window")
+            x = drop.steps("output", window(x))
         else:
             x = self._layers(batch, drop.steps("input", features(batch, drop)), drop)
-        if self.choices.projection is not None:
-            x = jnp.tanh(nn.Dense(self.choices.projection, name="projection")(x))
-        return self._logits(x)
+        if choices.projection is not None:
+            x = jnp.tanh(nn.Dense(choices.projection, name="projection")(x))
+        labels = self.sizes.labels
+        if choices.classifier == "crf" and choices.transitions == "from_input":
+            energy = nn.Dense((labels + 1) * labels, kernel_init=_GLOROT, name="energy")(x)
+            return _from_input(energy.reshape(*x.shape[:2], labels + 1, labels))
+        emissions = nn.Dense(labels, kernel_init=_GLOROT, name="emissions")(x)
+        if choices.classifier == "softmax":
+            return TaggerLogits(emissions, None)
+        transitions = self.param("transitions", _GLOROT, (labels, labels))
+        ends = (self.param(n, nn.initializers.zeros, (labels,)) for n in ("start", "end"))
+        return TaggerLogits(emissions, crf.Potentials(transitions, *ends))
 
     def _layers(self, batch: Batch, x: Array, drop: KeyedDropout) -> Array:
         """The states [T, B, 2 H] of the last BiLSTM layer over features [T, B, D]."""
@@ -254,31 +255,12 @@ class Tagger(Module):
             frozen = 0 if number or self.choices.words.trained else word_vectors.size(batch)
             outputs = []
             for reverse, direction in ((False, "forward"), (True, "backward")):
-                layer = lstm.LSTM(width, kind, reverse, frozen, name=f"{direction}{number}")
+                layer = cells.LSTM(width, kind, reverse, frozen, name=f"{direction}{number}")
                 input_mask = drop.mask("layer_input", (groups, x.shape[1], x.shape[2]))
                 state_mask = drop.mask("state", (groups, x.shape[1], width))
                 outputs.append(layer(x, valid, input_mask, state_mask))
             x = drop.steps("output", jnp.concatenate(outputs, axis=-1))
         return x
-
-    def _logits(self, x: Array) -> TaggerLogits:
-        labels = self.sizes.labels
-        if self.choices.classifier == "crf" and self.choices.transitions == "from_input":
-            energy = nn.Dense((labels + 1) * labels, kernel_init=_GLOROT, name="energy")(x)
-            return _from_input(energy.reshape(*x.shape[:2], labels + 1, labels))
-        emissions = nn.Dense(labels, kernel_init=_GLOROT, name="emissions")(x)
-        if self.choices.classifier == "softmax":
-            return TaggerLogits(emissions, None)
-        transitions = self.param("transitions", _GLOROT, (labels, labels))
-        ends = (self.param(n, nn.initializers.zeros, (labels,)) for n in ("start", "end"))
-        return TaggerLogits(emissions, crf.Potentials(transitions, *ends))
-
-
-def rows_of_windows(reach: int, batch: Batch) -> Array:
-    """[n] rows of the word table that the windows of a batch are made of, and UNKNOWN."""
-    batch = _padded(batch, reach)
-    rows = word_vectors.known_rows(batch, batch.rows["forms"]).reshape(-1)
-    return jnp.pad(rows, (0, 1), constant_values=word_vectors.UNKNOWN)
 
 
 def _padded(batch: Batch, reach: int) -> Batch:
@@ -287,13 +269,14 @@ def _padded(batch: Batch, reach: int) -> Batch:
     return batch._replace(rows={**batch.rows, "forms": forms})
 
 
+def rows_of_windows(reach: int, batch: Batch) -> Array:
+    """[n] rows of the word table that the windows of a batch are made of, and UNKNOWN."""
+    rows = word_vectors.known_rows(batch, _padded(batch, reach).rows["forms"]).reshape(-1)
+    return jnp.pad(rows, (0, 1), constant_values=word_vectors.UNKNOWN)
+
+
 def _from_input(energy: Array) -> TaggerLogits:
     """Logits from a matrix a word (LasagneNLP); row Y of `energy` [T, B, Y+1, Y] is the start."""
     none = jnp.zeros_like(energy[0, 0, 0])
     first = jnp.where(jnp.arange(len(energy))[:, None, None] == 0, energy[:, :, -1], 0.0)
     return TaggerLogits(first, crf.Potentials(energy[:, :, :-1], none, none))
-
-
-def _initial_characters(key: Array, shape: tuple[int, int]) -> Array:
-    """U(-sqrt(3/C), sqrt(3/C)) (Ma & Hovy 2016, 3.1); the padding character starts at zero."""
-    return word_vectors.uniform(key, shape).at[0].set(0.0)

@@ -28,6 +28,7 @@ from jaxeval.models.seq2seq import Live, Seq2SeqShape
 SOURCE, ENCODER, TARGET, DECODER = range(4)  # dropout sites
 # ... and those of a layer: attention weights, and what is added to x
 WEIGHTS, ADDED, INNER, CROSS_WEIGHTS, ADDED_CROSS, ADDED_INNER = range(6)
+_SELF, _CROSS = (WEIGHTS, ADDED), (CROSS_WEIGHTS, ADDED_CROSS)
 
 
 class SourceKeyValues(NamedTuple):
@@ -36,13 +37,6 @@ class SourceKeyValues(NamedTuple):
     keys: Array  # [layers, B, A, Ts, D]
     values: Array  # the same
     attention_bias: Array  # [B, Ts] 0 at symbols, -inf at padding
-
-
-class Cache(NamedTuple):
-    """Keys and values of the symbols generated so far: [layers, B, A, steps, D]."""
-
-    keys: Array
-    values: Array
 
 
 class _Axes(NamedTuple):
@@ -55,7 +49,7 @@ class _Axes(NamedTuple):
 
 
 class Transformer(Module):
-    """See the module; methods as in `seq2seq.Model`."""
+    """See the module; methods as in `seq2seq`."""
 
     rows_axis: ClassVar[int] = 1  # of the cache
 
@@ -73,8 +67,9 @@ class Transformer(Module):
             ragged.axis(size, used, 3 * shape.heads),
             ragged.axis(shape.hidden, live.hidden),
         )
-        self.source = self.param("source", _embeddings, shape.source, axes.model)
-        self.target = self.param("target", _embeddings, shape.target, axes.model)
+        spread = lax.rsqrt(axes.model.units)
+        self.source = self.param("source", ragged.embeddings, shape.source, axes.model, spread)
+        self.target = self.param("target", ragged.embeddings, shape.target, axes.model, spread)
         layers = shape.encoder_layers, live.encoder_layers
         self.encoder = self.param("encoder", _stack, *layers, ("self_attention",), axes)
         layers = shape.decoder_layers, live.decoder_layers
@@ -89,20 +84,14 @@ class Transformer(Module):
 
         def layer(number: Array, weights: Weights, x: Array) -> Array:
             here = drop.at(ENCODER, number)
-            x = x + self._self_attention(weights, x, bias[:, None, None], here)
-            return x + self._feed_forward(weights, x, here)
+            x = x + self._attention(weights["self_attention"], x, bias[:, None, None], here, _SELF)
+            return x + self._feed_forward(weights["feed_forward"], x, here)
 
         x = _through(layer, self.encoder["layers"], x, self.live.encoder_layers)
         encoded = ragged.layer_norm(x, self.encoder["norm"], self.axes.model)
         qkv = self.decoder["layers"]["cross_attention"]["in_projection"]
-        width = self.shape.embedding
-        of_source = {name: leaf[..., width:] for name, leaf in qkv.items()}
-
-        def key_values(weights: Weights) -> tuple:
-            both = ragged.affine(weights, encoded)
-            return tuple(self._by_head(part) for part in jnp.split(both, 2, axis=-1))
-
-        keys, values = lax.map(key_values, of_source)
+        of_source = {name: leaf[..., self.shape.embedding :] for name, leaf in qkv.items()}
+        keys, values = lax.map(lambda weights: self._by_head(weights, encoded, 2), of_source)
         return SourceKeyValues(keys, values, bias)
 
     def teacher_forced(self, memory: SourceKeyValues, target: Array, drop: HashedDropout) -> Array:
@@ -112,45 +101,57 @@ class Transformer(Module):
         causal = jnp.where(positions[:, None] >= positions[None], 0.0, -jnp.inf)[None, None]
 
         def layer(number: Array, inputs: tuple, x: Array) -> Array:
-            weights, *source = inputs
-            here = drop.at(DECODER, number)
-            x = x + self._self_attention(weights, x, causal, here)
-            x = x + self._cross_attention(weights, x, source, memory.attention_bias, here)
-            return x + self._feed_forward(weights, x, here)
+            return self._decoded(inputs, x, memory, causal, drop.at(DECODER, number))
 
         stacked = (self.decoder["layers"], memory.keys, memory.values)
         return self._logits(_through(layer, stacked, x, self.live.decoder_layers))
 
-    def initial_state(self, memory: SourceKeyValues, steps: int) -> Cache:
-        """An empty cache for so many steps."""
+    def initial_state(self, memory: SourceKeyValues, steps: int) -> tuple[Array, Array]:
+        """An empty cache of keys and values: [layers, B, A, steps, D] each."""
         layers, rows, heads, _, size = memory.keys.shape
         zeros = jnp.zeros((layers, rows, heads, steps, size))
-        return Cache(zeros, zeros)
+        return zeros, zeros
 
     def step(
-        self, memory: SourceKeyValues, state: Cache, token: Array, position: Array
-    ) -> tuple[Array, Cache]:
+        self, memory: SourceKeyValues, state: tuple, token: Array, position: Array
+    ) -> tuple[Array, tuple]:
         """Logits [B, V] after a symbol [B] at a position []; past keys and values are cached."""
         none = HashedDropout()
         x = self._embedded(self.target, token[:, None], position[None], none)
-        past = jnp.where(jnp.arange(state.keys.shape[3]) <= position, 0.0, -jnp.inf)
+        past = jnp.where(jnp.arange(state[0].shape[3]) <= position, 0.0, -jnp.inf)
 
         def layer(number: Array, inputs: tuple, running: tuple) -> tuple:
             x, cache = running
-            weights, *source = inputs
-            queries, *new = self._qkv(weights["self_attention"], x)
-            place = (number, 0, 0, position, 0)
-            pairs = zip(cache, new, strict=True)
-            cache = Cache(*(lax.dynamic_update_slice(c, n[None], place) for c, n in pairs))
-            keys, values = (lax.dynamic_index_in_dim(c, number, keepdims=False) for c in cache)
-            attended = self._attend(queries, keys, values, past[None, None, None], none)
-            x = x + self._output_projection(weights["self_attention"], attended, none)
-            x = x + self._cross_attention(weights, x, source, memory.attention_bias, none)
-            return x + self._feed_forward(weights, x, none), cache
+
+            def remembered(new: Sequence[Array]) -> list[Array]:
+                nonlocal cache
+                pairs, place = zip(cache, new, strict=True), (number, 0, 0, position, 0)
+                cache = tuple(lax.dynamic_update_slice(c, n[None], place) for c, n in pairs)
+                return [lax.dynamic_index_in_dim(c, number, keepdims=False) for c in cache]
+
+            x = self._decoded(inputs, x, memory, past[None, None, None], none, remembered)
+            return x, cache
 
         stacked = (self.decoder["layers"], memory.keys, memory.values)
         x, cache = _through(layer, stacked, (x, state), self.live.decoder_layers)
         return self._logits(x)[:, 0], cache
+
+    def _decoded(
+        self,
+        inputs: tuple,
+        x: Array,
+        memory: SourceKeyValues,
+        bias: Array,
+        drop: HashedDropout,
+        remembered: Callable[[Sequence[Array]], Sequence[Array]] = lambda new: new,
+    ) -> Array:
+        """x [B, T, E] through a layer: its weights, keys and values of the source."""
+        weights, *source = inputs
+        own, cross = weights["self_attention"], weights["cross_attention"]
+        x = x + self._attention(own, x, bias, drop, _SELF, remembered)
+        of_source = memory.attention_bias[:, None, None]
+        x = x + self._attention(cross, x, of_source, drop, _CROSS, lambda none: source)
+        return x + self._feed_forward(weights["feed_forward"], x, drop)
 
     def _embedded(
         self, table: Array, tokens: Array, positions: Array, drop: HashedDropout
@@ -164,69 +165,51 @@ class Transformer(Module):
         normed = ragged.layer_norm(x, self.decoder["norm"], self.axes.model)
         return ragged.affine(self.output, normed)
 
-    def _by_head(self, x: Array) -> Array:
-        """[B, T, E] -> [B, A, T, D]."""
-        rows, steps, _ = x.shape
-        return x.reshape(rows, steps, self.shape.heads, -1).transpose(0, 2, 1, 3)
+    def _by_head(self, weights: Weights, x: Array, parts: int) -> list[Array]:
+        """Projections [B, A, T, D] of x [B, T, E]."""
+        each = jnp.split(ragged.affine(weights, x), parts, axis=-1)
+        shape = (*x.shape[:2], self.shape.heads, -1)
+        return [part.reshape(shape).transpose(0, 2, 1, 3) for part in each]
 
-    def _qkv(self, weights: Weights, x: Array) -> list[Array]:
-        """Queries, keys and values [B, A, T, D] of x [B, T, E]."""
-        normed = ragged.layer_norm(x, weights["norm"], self.axes.model)
-        qkv = ragged.affine(weights["in_projection"], normed)
-        return [self._by_head(part) for part in jnp.split(qkv, 3, axis=-1)]
-
-    def _self_attention(self, layer: Weights, x: Array, bias: Array, drop: HashedDropout) -> Array:
-        weights = layer["self_attention"]
-        queries, keys, values = self._qkv(weights, x)
-        attended = self._attend(queries, keys, values, bias, drop.at(WEIGHTS))
-        return self._output_projection(weights, attended, drop.at(ADDED))
-
-    def _cross_attention(
+    def _attention(
         self,
-        layer: Weights,
+        weights: Weights,
         x: Array,
-        source: Sequence[Array],
-        attention_bias: Array,
+        bias: Array,
         drop: HashedDropout,
+        sites: tuple[int, int],
+        remembered: Callable[[Sequence[Array]], Sequence[Array]] = lambda new: new,
     ) -> Array:
-        """Attention to keys and values of the source."""
-        weights, width = layer["cross_attention"], self.shape.embedding
-        of_queries = {name: leaf[..., :width] for name, leaf in weights["in_projection"].items()}
-        normed = ragged.layer_norm(x, weights["norm"], self.axes.model)
-        queries = self._by_head(ragged.affine(of_queries, normed))
-        bias = attention_bias[:, None, None]
-        keys, values = source
-        attended = self._attend(queries, keys, values, bias, drop.at(CROSS_WEIGHTS))
-        return self._output_projection(weights, attended, drop.at(ADDED_CROSS))
+        """What is added to x [B, T, E]: values by the softmax of queries and keys over K.
 
-    def _attend(
-        self, queries: Array, keys: Array, values: Array, bias: Array, drop: HashedDropout
-    ) -> Array:
-        """Values [B, A, T, D] by the softmax of queries and keys over K; bias [.., T, K]."""
+        The bias is [.., T, K]; sites are of dropout of attention weights, and of what is added.
+        `remembered`: keys and values [B, A, T, D] of x, none of cross-attention -> all of K.
+        """
+        model, inputs, heads = self.axes.model, weights["in_projection"], self.live.heads
+        normed = ragged.layer_norm(x, weights["norm"], model)
+        if sites == _CROSS:
+            inputs = {name: leaf[..., : len(model)] for name, leaf in inputs.items()}
+        queries, *new = self._by_head(inputs, normed, 1 if sites == _CROSS else 3)
+        keys, values = remembered(new)
         scores = jnp.einsum("batd,bakd->batk", queries, keys)
-        heads = self.live.heads
         if heads is not None:
             head = _head_of(self.shape.heads, heads)
             same_head = (head[:, None] == head[None]).astype(scores.dtype)
             scores = jnp.einsum("batk,ac->bctk", scores, same_head)
         count = self.shape.heads if heads is None else heads
-        scale = jnp.sqrt(count / self.axes.model.units)
-        weights = jax.nn.softmax(scores * scale + bias, axis=-1)
-        if drop.words is not None:  # computed heads that are parts of one head drop the same
-            heads = jnp.float32(self.shape.heads) if heads is None else heads
-            words = jax.vmap(lambda n: drop.at(n).words)(_head_of(self.shape.heads, heads))
-            by_head = jax.vmap(lambda w, x: drop._replace(words=w).apply(x), (0, 1), 1)
-            weights = by_head(words, weights)
-        return jnp.einsum("batk,bakd->batd", weights, values)
+        scale = jnp.sqrt(count / model.units)
+        attention = jax.nn.softmax(scores * scale + bias, axis=-1)
+        of_weights = drop.at(sites[0])
+        if of_weights.words is not None:  # computed heads that are parts of one head drop the same
+            number = _head_of(self.shape.heads, jnp.float32(count) if heads is None else heads)
+            words = jax.vmap(lambda n: of_weights.at(n).words)(number)
+            by_head = jax.vmap(lambda w, x: of_weights._replace(words=w).apply(x), (0, 1), 1)
+            attention = by_head(words, attention)
+        attended = jnp.einsum("batk,bakd->batd", attention, values)
+        concatenated = attended.transpose(0, 2, 1, 3).reshape(x.shape)
+        return drop.at(sites[1]).apply(ragged.affine(weights["out_projection"], concatenated))
 
-    def _output_projection(self, weights: Weights, attended: Array, drop: HashedDropout) -> Array:
-        """[B, A, T, D] -> [B, T, E]."""
-        rows, _, steps, _ = attended.shape
-        concatenated = attended.transpose(0, 2, 1, 3).reshape(rows, steps, -1)
-        return drop.apply(ragged.affine(weights["out_projection"], concatenated))
-
-    def _feed_forward(self, layer: Weights, x: Array, drop: HashedDropout) -> Array:
-        weights = layer["feed_forward"]
+    def _feed_forward(self, weights: Weights, x: Array, drop: HashedDropout) -> Array:
         normed = ragged.layer_norm(x, weights["norm"], self.axes.model)
         inner = drop.at(INNER).apply(jax.nn.relu(ragged.affine(weights["inner"], normed)))
         return drop.at(ADDED_INNER).apply(ragged.affine(weights["outer"], inner))
@@ -239,8 +222,7 @@ def _head_of(computed: int, heads: Array) -> Array:
 
 def _sinusoids(positions: Array, model: RaggedAxis) -> Array:
     """[T, E]: sin(t / 10000^(2i/E)) at unit 2i, the cosine at 2i + 1 (Vaswani et al., 3.5)."""
-    units = model.number.astype(jnp.float32)
-    pair = jnp.floor(units / 2)
+    pair = jnp.floor(model.number.astype(jnp.float32) / 2)
     angles = positions[:, None] * jnp.exp(-jnp.log(1e4) * 2 * pair / model.units)[None]
     waves = jnp.where((model.number % 2 == 0)[None], jnp.sin(angles), jnp.cos(angles))
     return waves * model.live[None]
@@ -259,41 +241,33 @@ def _through(layer: Callable[..., Tree], stacked: Tree, x: Tree, live: Array | N
     return lax.scan(step, x, (jnp.arange(count), stacked))[0]
 
 
-def _embeddings(key: Array, symbols: int, columns: RaggedAxis) -> Array:
-    """A table [symbols, E] of variance 1/E, its first row, that of padding, 0."""
-    table = ragged.normal(key, ragged.axis(symbols), columns, lax.rsqrt(columns.units))
-    return table.at[0].set(0.0)
-
-
 def _stack(
     key: Array, layers: int, live: Array | None, attentions: tuple[str, ...], axes: _Axes
 ) -> Weights:
     """The weights of all layers, leaves [layers, ...], 0 where not live; and the last norm."""
+    norm = {"scale": axes.model.live, "bias": jnp.zeros_like(axes.model.live)}
+
+    def attention(key: Array) -> Weights:
+        """Projections to queries, keys and values (Glorot uniform as one matrix), and out."""
+        qkv_key, output_key = jax.random.split(key)
+        bound = jnp.sqrt(6.0 / (4.0 * axes.model.units))
+        kernel = ragged.uniform(qkv_key, axes.model, axes.qkv, -bound, bound)
+        output = ragged.linear(output_key, axes.heads, axes.model)
+        return {
+            "in_projection": {"kernel": kernel, "bias": jnp.zeros(len(axes.qkv))},
+            "out_projection": {**output, "bias": jnp.zeros_like(output["bias"])},
+            "norm": norm,
+        }
 
     def layer(number: Array) -> Weights:
         key_of, *keys = jax.random.split(jax.random.fold_in(key, number), len(attentions) + 1)
-        named = zip(attentions, keys, strict=True)
-        weights = {name: _initial_attention(k, axes) for name, k in named}
+        weights = {name: attention(k) for name, k in zip(attentions, keys, strict=True)}
         inner, outer = jax.random.split(key_of)
         weights["feed_forward"] = {
             "inner": ragged.linear(inner, axes.model, axes.hidden),
             "outer": ragged.linear(outer, axes.hidden, axes.model),
-            "norm": ragged.layer_norm_weights(axes.model),
+            "norm": norm,
         }
         return weights if live is None else jax.tree.map(lambda w: w * (number < live), weights)
 
-    norm = ragged.layer_norm_weights(axes.model)
     return {"layers": jax.vmap(layer)(jnp.arange(layers)), "norm": norm}
-
-
-def _initial_attention(key: Array, axes: _Axes) -> Weights:
-    """Projections to queries, keys and values (Glorot uniform as one matrix), and out."""
-    qkv_key, output_key = jax.random.split(key)
-    bound = jnp.sqrt(6.0 / (4.0 * axes.model.units))
-    kernel = ragged.uniform(qkv_key, axes.model, axes.qkv, -bound, bound)
-    output = ragged.linear(output_key, axes.heads, axes.model)
-    return {
-        "in_projection": {"kernel": kernel, "bias": jnp.zeros(len(axes.qkv))},
-        "out_projection": {**output, "bias": jnp.zeros_like(output["bias"])},
-        "norm": ragged.layer_norm_weights(axes.model),
-    }

@@ -19,7 +19,6 @@ from jaxeval.models.parameters import Module
 
 Draw = Callable[[Array, tuple[int, ...]], Array]  # (key, consumed, and shape) -> vectors
 UNKNOWN = 1  # row of words that are not known
-_FIRST = UNKNOWN + 1  # of a word
 
 
 def _of_member(batch: Batch, name: str, places: Array | slice) -> Array:
@@ -48,30 +47,22 @@ def known_rows(batch: Batch, forms: Array) -> Array:
     return jnp.where(batch.split["known"][rows], rows, UNKNOWN)
 
 
-def unknown_at_random(key: Array, rate: float, once: Array, rows: Array) -> Array:
-    """Rows with words seen once (`once` [V] bool) replaced at a rate; the key is consumed."""
-    replaced = jax.random.bernoulli(key, rate, rows.shape)
-    return jnp.where(replaced & once[rows], UNKNOWN, rows)
-
-
 def parameter(
     module: Module, name: str, batch: Batch, rows: int, draw: Draw | None = None
 ) -> Array:
     """The trained table [R, D] of a module: vectors as read, drawn ones where there is none."""
-    as_read = vocabulary(batch, rows)
-    table: Array = module.param(name, _initial, draw or uniform, *as_read)
+
+    def initial(key: Array, vectors: Array, pretrained: Array) -> Array:
+        return jnp.where(pretrained[:, None], vectors, (draw or uniform)(key, vectors.shape))
+
+    table: Array = module.param(name, initial, *vocabulary(batch, rows))
     return table
-
-
-def _initial(key: Array, draw: Draw, vectors: Array, pretrained: Array) -> Array:
-    return jnp.where(pretrained[:, None], vectors, draw(key, vectors.shape))
 
 
 def look_up(table: Array | None, batch: Batch, rows: Array, training: bool) -> Array:
     """Vectors [..., D] of rows: of the trained table [R, D], beyond it, or without one, as read.
 
-    Args:
-      training: whether all rows are the vocabulary's, as those of train are.
+    In training all rows are the vocabulary's.
     """
     if table is None:
         return _of_member(batch, "vectors", rows)
@@ -87,21 +78,16 @@ def look_up(table: Array | None, batch: Batch, rows: Array, training: bool) -> A
 
 def uniform(key: Array, shape: tuple[int, ...], bound: float | Array | None = None) -> Array:
     """U(-b, b) of a shape [..., D]; without b, sqrt(3 / D) (Ma & Hovy 2016, section 3.1)."""
-    if bound is None:
-        bound = (3.0 / shape[-1]) ** 0.5
+    bound = (3.0 / shape[-1]) ** 0.5 if bound is None else bound
     return jax.random.uniform(key, shape, jnp.float32, -bound, bound)
 
 
 def normal(key: Array, shape: tuple[int, ...], vectors: Array, pretrained: Array) -> Array:
     """N(m, s) of a shape [..., D], m and s those of all numbers of the vectors read (AllenNLP).
 
-    Where no vector is read, as `uniform`.
-
-    Args:
-      vectors: [R, D].
-      pretrained: [R] bool: read.
+    Where none of the vectors [R, D] is read (pretrained [R] bool), as `uniform`.
     """
-    read = (pretrained & (jnp.arange(len(vectors)) >= _FIRST))[:, None]
+    read = (pretrained & (jnp.arange(len(vectors)) > UNKNOWN))[:, None]
     numbers = jnp.maximum(jnp.sum(read) * vectors.shape[1], 1)
     mean = jnp.sum(jnp.where(read, vectors, 0.0)) / numbers
     sd = jnp.sqrt(jnp.sum(jnp.where(read, (vectors - mean) ** 2, 0.0)) / numbers)

@@ -2,7 +2,6 @@
 
 import functools
 import time
-import types
 from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
 from typing import Any, Literal, NamedTuple
@@ -18,8 +17,6 @@ from jaxeval.errors import ConfigError
 from jaxeval.population import epoch as epochs
 from jaxeval.population import lanes, member, schedule
 from jaxeval.population.member import Inputs, MemberState, Problem, Program, Shared
-
-_Rows = Sequence[Array]  # bucket b: [n] int32, -1 is padding
 
 
 class Lane(NamedTuple):
@@ -57,8 +54,7 @@ def build(problem: Problem, split: Split, mesh: Mesh) -> Engine:
 
     def epoch(shared: Shared, state: MemberState, lane: Lane, active: Array) -> Tree:
         train = functools.partial(epochs.train_epoch, program, shared, state, lane.inputs)
-        if mode == "vmap":
-            # an idle lane would wait for the others anyway: it trains too, and nobody reads what
+        if mode == "vmap":  # an idle lane would wait anyway: it trains too, and nobody reads it
             return train()
         return lax.cond(active, train, lambda: (state, jnp.float32(0)))
 
@@ -68,12 +64,12 @@ def build(problem: Problem, split: Split, mesh: Mesh) -> Engine:
 
     def of_part(count: Callable) -> Callable[..., Tree]:
         def counts(
-            shared: Shared, params: Tree, inputs: Inputs, rows: _Rows, active: Array
+            shared: Shared, params: Tree, inputs: Inputs, rows: Tree, active: Array
         ) -> Tree:
             # an idle lane evaluates no rows: its loops end before their first step
-            rows = [jnp.where(active, part, -1) for part in rows]
-            counted: Tree = count(program, shared, params, inputs, rows)
-            return counted
+            return count(
+                program, shared, params, inputs, [jnp.where(active, part, -1) for part in rows]
+            )
 
         return lanes.spread(counts, mesh, mode)
 
@@ -91,20 +87,16 @@ def build(problem: Problem, split: Split, mesh: Mesh) -> Engine:
 
 def shared(problem: Problem, split: Split, mesh: Mesh) -> Shared:
     """What all members read, on every device."""
-    sizes = [len(rows) for rows in split.train]
-    steps = schedule.steps(sizes, problem.training.batch_size)
-    placed: Shared = lanes.replicate(
-        Shared(problem.corpus, schedule.Steps(*map(jnp.asarray, steps))), mesh
-    )
-    return placed
+    steps = schedule.steps([len(rows) for rows in split.train], problem.training.batch_size)
+    placed = Shared(problem.corpus, schedule.Steps(*map(jnp.asarray, steps)))
+    return Shared(*lanes.replicate(placed, mesh))
 
 
 def member_steps(who: Member, split: Split) -> schedule.Steps | None:
     """The steps of a member with its own batch size; None: they are those of all."""
-    hparams = dict(who.hparams)
-    if "batch_size" not in hparams:
+    size = dict(who.hparams).get("batch_size")
+    if size is None:
         return None
-    size = hparams["batch_size"]
     if not float(size).is_integer() or size < 1:
         raise ConfigError(f"batch_size: expected a whole number above 0, got {size:g}")
     return schedule.steps([len(rows) for rows in split.train], int(size))
@@ -113,11 +105,11 @@ def member_steps(who: Member, split: Split) -> schedule.Steps | None:
 def most_steps(members: Sequence[Member], split: Split) -> int:
     """Of an epoch of those members that have their own batch size; any split gives the sizes.
 
-    Rounded up to a power of two, so that later populations find programs; what is more costs
-    nothing, since each member's number of steps is traced.
+    Rounded up to a power of two, so that later populations find programs: it costs nothing, since
+    each member's number of steps is traced.
     """
-    each = (member_steps(who, split) for who in members)
-    most = max((len(steps.bucket) for steps in each if steps is not None), default=0)
+    each = filter(None, (member_steps(who, split) for who in members))
+    most = max((len(steps.bucket) for steps in each), default=0)
     return 1 << (most - 1).bit_length() if most else 0
 
 
@@ -129,30 +121,28 @@ def lane_of(program: Program, who: Member, split: Split, longest: int) -> Lane:
     train = [np.asarray(rows, np.int32) for rows in split.train]
     steps = member_steps(who, split)
     if steps is not None:
-        steps = schedule.pad_steps(steps, longest)
+        padding = (0, longest - len(steps.bucket))
+        padded = np.pad(steps.bucket, padding), np.pad(steps.batch, padding)
+        steps = schedule.Steps(*padded, steps.count)
     inputs = Inputs(np.uint32(who.seed), hparams, train, split.tables, steps)
-    return Lane(
-        inputs,
-        schedule.part_order(split.dev, sizes, batch),
-        schedule.part_order(split.test, sizes, batch),
-    )
+    dev, test = (schedule.part_order(part, sizes, batch) for part in (split.dev, split.test))
+    return Lane(inputs, dev, test)
 
 
 def with_hparams(lane: Lane, changes: Mapping[str, float]) -> Lane:
     """The lane with other, or more, hyperparameters."""
     changed = {name: np.float32(value) for name, value in changes.items()}
-    hparams = {**lane.inputs.hparams, **changed}
-    return lane._replace(inputs=lane.inputs._replace(hparams=hparams))
+    inputs = lane.inputs._replace(hparams={**lane.inputs.hparams, **changed})
+    return lane._replace(inputs=inputs)
 
 
 def empty_state(engine: Engine, program: Program, lane: Lane, width: int) -> Tree:
     """Zeros of the shape of a population's state: [S, ...]."""
-    init = functools.partial(member.init, program)
     # shapes and types alone: arrays tell their mesh too, for which `init` would be traced again
     inputs = jax.tree.map(
         lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), (engine.shared, lane.inputs)
     )
-    shape = jax.eval_shape(init, *inputs)
+    shape = jax.eval_shape(functools.partial(member.init, program), *inputs)
     return jax.tree.map(lambda leaf: np.zeros((width, *leaf.shape), leaf.dtype), shape)
 
 
@@ -161,40 +151,21 @@ def stack(each: Sequence[Tree]) -> Tree:
     return jax.tree.map(lambda *leaves: np.stack(leaves), *each)
 
 
-def select(state: Tree, chosen: Sequence[int], width: int) -> Tree:
-    """The chosen lanes of a host state, in front of empty ones: leaves [width, ...]."""
-
-    def padded(leaf: np.ndarray) -> np.ndarray:
-        lanes = np.zeros((width, *leaf.shape[1:]), leaf.dtype)
-        lanes[: len(chosen)] = leaf[list(chosen)]
-        return lanes
-
-    return jax.tree.map(padded, state)
-
-
 def arguments(state: MemberState, lane: Lane, flags: Array) -> dict[str, tuple]:
     """The arguments of each program beside `shared`, by its name."""
-    return {
-        "epoch": (state, lane, flags),
-        "evaluate": (state.params, lane.inputs, lane.dev, flags),
-        "fill": (state, lane, flags),
-        "keep": (state.best, state.params, flags),
-    }
+    all_of = state, lane, flags
+    scored = state.params, lane.inputs, lane.dev, flags
+    kept = state.best, state.params, flags
+    return {"epoch": all_of, "evaluate": scored, "fill": all_of, "keep": kept}
 
 
 def compile_all(
-    engine: Engine,
-    state: MemberState,
-    lane: Lane,
-    tell: Callable[[str, float | None], None],
+    engine: Engine, state: MemberState, lane: Lane, tell: Callable[[str, float | None], None]
 ) -> Engine:
-    """The engine with its programs compiled for these shapes.
+    """The engine with its programs compiled for these shapes, in parallel threads.
 
-    They are traced one after the other, the longest first, since tracing holds Python's lock, and
-    compiled in parallel threads.
-
-    Args:
-      tell: is called with each program's name, first with None, then with the seconds it took.
+    They are traced one after the other, the longest first, since tracing holds Python's lock.
+    `tell` is called with each program's name, first with None, then with the seconds it took.
     """
     flags = lanes.shard(np.zeros(len(jax.tree.leaves(state)[0]), bool), engine.mesh)
     calls = arguments(state, lane, flags)
@@ -206,9 +177,8 @@ def compile_all(
 
     for name in calls:
         tell(name, None)
-    pool = futures.ThreadPoolExecutor()
+    pool, compiling = futures.ThreadPoolExecutor(), {}
     try:
-        compiling = {}
         for name, each in calls.items():
             begin = time.perf_counter()
             lowered = getattr(engine, name).lower(engine.shared, *each)
@@ -222,18 +192,11 @@ def compile_all(
 class Scorer:
     """Members with their parameters, ready to be scored in any way that their task knows."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        members: Sequence[Member],
-        params: Sequence[Tree],
-        devices: Sequence[jax.Device] | None = None,
-    ):
-        self._task, self._mesh = problem.task, lanes.make_mesh(devices)
+    def __init__(self, problem: Problem, members: Sequence[Member], params: Sequence[Tree]):
+        self._task, self._mesh = problem.task, lanes.make_mesh()
         self._width = lanes.round_up(len(members), self._mesh)
         first = problem.split_of(members[0])
-        self._engine = build(problem, first, self._mesh)
-        longest = most_steps(members, first)
+        self._engine, longest = build(problem, first, self._mesh), most_steps(members, first)
         self._lanes = [
             lane_of(problem.program, who, problem.split_of(who), longest) for who in members
         ]
@@ -244,20 +207,13 @@ class Scorer:
         return lanes.shard(stack([*each, *[each[-1]] * idle]), self._mesh)
 
     def scores(
-        self, part: Literal["dev", "test"], more: Mapping[str, float] = types.MappingProxyType({})
+        self, part: Literal["dev", "test"], more: Mapping[str, float] | None = None
     ) -> list[dict[str, float]]:
-        """Scores of each member on a part of the corpus.
-
-        Args:
-          more: hyperparameters of all members; the same names compile nothing anew.
-        """
-        stacked = self._stacked([with_hparams(lane, more) for lane in self._lanes])
+        """Scores of each member on a part of the corpus; `more`: hyperparameters of all."""
+        stacked = self._stacked([with_hparams(lane, more or {}) for lane in self._lanes])
         flags = lanes.shard(np.arange(self._width) < len(self._lanes), self._mesh)
-        counts = jax.device_get(
-            self._engine.evaluate(
-                self._engine.shared, self._params, stacked.inputs, getattr(stacked, part), flags
-            )
-        )
+        each = self._params, stacked.inputs, getattr(stacked, part), flags
+        counts = jax.device_get(self._engine.evaluate(self._engine.shared, *each))
         return [
             self._task.score({name: float(values[k]) for name, values in counts.items()})
             for k in range(len(self._lanes))

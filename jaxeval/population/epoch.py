@@ -5,6 +5,11 @@ has the program's B and B <= M, a batch is computed whole. Otherwise it is cut i
 micro-batches, and B may be the member's own, a traced number: the loss is a mean over the batch's
 `task.normaliser`, so that gradients weighted by it and divided by its total are those of one
 batch.
+
+Adagrad leaves a weight without gradient as it is, and its state too. A table of word vectors has R
+rows, thousands; a batch reads n of them, hundreds (repeated ones too), and N at most: to add a
+gradient of zeros to all others would take longer than all else of a small model's step. So rows
+that are not read are left alone, where that changes no bit of them.
 """
 
 import functools
@@ -13,11 +18,14 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax import lax
 
 from jaxeval.contracts import Array, Batch, Table, Tree
-from jaxeval.population import member, optimisers, schedule, sparse_rows
+from jaxeval.population import member, optimisers, schedule
+
+_NO_ROW = np.iinfo(np.int32).max
 
 
 class _Step(NamedTuple):
@@ -31,36 +39,26 @@ class _Step(NamedTuple):
 
 
 class _Stepped(NamedTuple):
-    """What a step leaves.
+    """What a step leaves."""
 
-    Attributes:
-      changed: params and the optimiser's state; in a branch over buckets maybe gradients.
-      rows: [] float32, how many of the batch are no padding.
-    """
-
-    changed: Tree
+    changed: Tree  # params and the optimiser's state; in a branch over buckets maybe gradients
     carry: Tree
     loss: Array  # []
-    rows: Array
+    rows: Array  # [] float32, how many of the batch are no padding
 
 
 _TakeStep = Callable[[_Step, Tree], _Stepped]  # (step, the optimiser's state) -> what it leaves
 
 
 class _Epoch(NamedTuple):
-    """What all steps of an epoch share.
-
-    Attributes:
-      order: bucket b: its rows in the member's order of this epoch.
-      filled: [F] the buckets that have train rows.
-    """
+    """What all steps of an epoch share."""
 
     program: member.Program
     shared: member.Shared
     inputs: member.Inputs
     optimiser: optax.GradientTransformation
-    order: Sequence[Array]
-    filled: Sequence[int]
+    order: Sequence[Array]  # bucket b: its rows in the member's order of this epoch
+    filled: Sequence[int]  # [F] the buckets that have train rows
 
     def batch(self, branch: int, rows: Array) -> Batch:
         """The batch of rows [n] of bucket `filled[branch]`."""
@@ -68,8 +66,7 @@ class _Epoch(NamedTuple):
 
     def whole_batch(self, branch: int, step: _Step) -> Batch:
         """The batch of a step."""
-        size = self.program.batch_size
-        order = self.order[self.filled[branch]]
+        size, order = self.program.batch_size, self.order[self.filled[branch]]
         return self.batch(branch, lax.dynamic_slice(order, (step.batch * size,), (size,)))
 
     def gradient(self, batch: Batch, step: _Step, key: Array) -> _Stepped:
@@ -82,15 +79,6 @@ class _Epoch(NamedTuple):
         """Parameters and the optimiser's state after an update."""
         updates, state = self.optimiser.update(grads, state, params)
         return jax.tree.map(jnp.add, params, updates), state
-
-    def most_read(self, table: Table) -> int:
-        """Rows of the table that the largest batch reads."""
-        rows = jnp.zeros(self.program.batch_size, jnp.int32)
-        read = [
-            jax.eval_shape(lambda b=b: table.rows(self.batch(b, rows)))
-            for b in range(len(self.filled))
-        ]
-        return max(each.shape[0] for each in read)
 
 
 def train_epoch(
@@ -107,8 +95,7 @@ def train_epoch(
     size = member.batch_size(program, inputs)
     optimiser = optimisers.make(program.optimiser, inputs.hparams, state.epoch, size)
     epoch = _Epoch(program, shared, inputs, optimiser, order, filled)
-    table = _table(epoch, state.params) if whole else None
-    take_step = _step_of_rows(epoch, table) if table else _step(epoch, whole)
+    take_step = (_step_of_rows(epoch, state.params) if whole else None) or _step(epoch, whole)
     steps_key = member.key_of(inputs.seed, member.STEP, state.epoch)
 
     def step(running: tuple, now: tuple) -> tuple[tuple, None]:
@@ -120,30 +107,29 @@ def train_epoch(
         return (*after.changed, after.carry, total, weight), None
 
     start = (state.params, state.optimiser, state.carry, jnp.float32(0), jnp.float32(0))
-    last = _run(step, start, inputs.steps or shared.steps, padded=not whole)
+    steps = inputs.steps or shared.steps
+    if whole:
+        last, _ = lax.scan(step, start, (jnp.arange(len(steps.bucket)), steps.bucket, steps.batch))
+    else:  # their number is traced
+        last = lax.fori_loop(
+            0,
+            steps.count,
+            lambda k, now: step(now, (k, steps.bucket[k], steps.batch[k]))[0],
+            start,
+        )
     params, optimiser_state, carry, total, weight = last
     state = member.MemberState(params, optimiser_state, state.best, carry, state.epoch + 1)
     return state, total / weight
 
 
-def _run(step: Callable, start: tuple, steps: schedule.Steps, padded: bool) -> tuple:
-    """What is left running after all steps; `padded`: their number is traced."""
-    if not padded:
-        numbers = jnp.arange(len(steps.bucket))
-        last: tuple = lax.scan(step, start, (numbers, steps.bucket, steps.batch))[0]
-        return last
-
-    def numbered(number: Array, running: tuple) -> tuple:
-        after: tuple = step(running, (number, steps.bucket[number], steps.batch[number]))[0]
-        return after
-
-    return lax.fori_loop(0, steps.count, numbered, start)
-
-
 def _step(epoch: _Epoch, whole: bool) -> _TakeStep:
     """An update of all parameters."""
-    gradient = _whole_gradient if whole else _summed_gradient
-    branches = [functools.partial(gradient, epoch, b) for b in range(len(epoch.filled))]
+
+    def gradient(branch: int, step: _Step) -> _Stepped:
+        return epoch.gradient(epoch.whole_batch(branch, step), step, step.key)
+
+    of_branch = gradient if whole else functools.partial(_summed_gradient, epoch)
+    branches = [functools.partial(of_branch, branch) for branch in range(len(epoch.filled))]
 
     def take_step(step: _Step, state: Tree) -> _Stepped:
         after: _Stepped = lax.switch(step.bucket, branches, step)
@@ -152,13 +138,8 @@ def _step(epoch: _Epoch, whole: bool) -> _TakeStep:
     return take_step
 
 
-def _whole_gradient(epoch: _Epoch, branch: int, step: _Step) -> _Stepped:
-    """The gradient of a batch at once."""
-    return epoch.gradient(epoch.whole_batch(branch, step), step, step.key)
-
-
 def _summed_gradient(epoch: _Epoch, branch: int, step: _Step) -> _Stepped:
-    """The same for as many rows as the member's batch has, some at once; carries nothing."""
+    """Of as many rows as the member's batch has, some at once; carries nothing."""
     program, order = epoch.program, epoch.order[epoch.filled[branch]]
     most, size = program.at_once, member.batch_size(program, epoch.inputs)
     first = step.batch * size
@@ -185,35 +166,78 @@ def _summed_gradient(epoch: _Epoch, branch: int, step: _Step) -> _Stepped:
     return _Stepped(grads, step.carry, loss, rows)
 
 
-def _table(epoch: _Epoch, params: Tree) -> Table | None:
-    """The task's, where it is right and less work to update the rows alone that a batch reads."""
-    table = epoch.program.task.table
-    if table is None or not sparse_rows.leaves_others(epoch.program.optimiser):
-        return None
-    return table if epoch.most_read(table) < sparse_rows.size(table, params) else None
+def leaves_others(settings: optimisers.Optimiser) -> bool:
+    """Whether an update of some rows is, to the last bit, the update of all of them.
+
+    It is not where a weight without gradient moves on or decays, nor where all gradients are
+    added up. (Operation by operation; XLA fuses otherwise, and so the last bits of all weights of
+    a compiled program may be others.)
+    """
+    return settings.name == "adagrad" and settings.clip != "global_norm" and not settings.l2
 
 
-def _step_of_rows(epoch: _Epoch, table: Table) -> _TakeStep:
+def of_rows(table: Table, batch: Batch, params: Tree) -> tuple[Array, Array, Batch, Tree]:
+    """What a batch reads: rows [n] and, for all that are equal, the position [n] of one of them.
+
+    Also the batch and the parameters with a table of these rows alone.
+    """
+    (size,) = (len(leaf) for path, leaf in _with_paths(params) if _is_table(table, path))
+    rows = table.rows(batch)
+    places = jnp.zeros(size, jnp.int32).at[rows].set(jnp.arange(len(rows)))
+    batch = batch._replace(split={**batch.split, "read": rows, "place": places})
+    return rows, places[rows], batch, _map(table, lambda leaf: leaf[rows], params)
+
+
+def _step_of_rows(epoch: _Epoch, params: Tree) -> _TakeStep | None:
     """An update of those rows of a table that the batch reads, and of all other parameters.
 
+    None: there is no table, or it would be wrong, or no less work than an update of all rows.
     A branch updates as many rows as its bucket's batches read, which may be a tenth of what the
     widest one's do. They are put back behind it: a branch that returned the table would copy it.
     """
-    most = epoch.most_read(table)
+    table = epoch.program.task.table
+    if table is None or not leaves_others(epoch.program.optimiser):
+        return None
+    numbers = jnp.zeros(epoch.program.batch_size, jnp.int32)
+    most = max(
+        len(jax.eval_shape(lambda b=b: table.rows(epoch.batch(b, numbers))))
+        for b in range(len(epoch.filled))
+    )
+    if any(most >= len(leaf) for path, leaf in _with_paths(params) if _is_table(table, path)):
+        return None
 
     def in_branch(branch: int, step: _Step, state: Tree) -> tuple[_Stepped, Array]:
-        batch = epoch.whole_batch(branch, step)
-        read, batch, params = sparse_rows.of_batch(table, batch, step.params)
+        rows, same, batch, params = of_rows(table, epoch.whole_batch(branch, step), step.params)
         after = epoch.gradient(batch, step._replace(params=params), step.key)
-        updated = epoch.updated(after.changed, sparse_rows.take(table, state, read), params)
-        rows, updated = sparse_rows.padded(table, updated, read, most)
-        return after._replace(changed=updated), rows
+        few = _map(table, lambda leaf: leaf[rows], state)
+        updated, more = epoch.updated(after.changed, few, params), (0, most - len(rows))
+        updated = _map(table, lambda new: jnp.pad(new[same], (more, (0, 0))), updated)
+        return after._replace(changed=updated), jnp.pad(rows, more, constant_values=_NO_ROW)
 
     branches = [functools.partial(in_branch, b) for b in range(len(epoch.filled))]
 
     def take_step(step: _Step, state: Tree) -> _Stepped:
         after, rows = lax.switch(step.bucket, branches, step, state)
-        changed = sparse_rows.put(table, (step.params, state), after.changed, rows)
-        return after._replace(changed=changed)
+
+        def put(path: tuple, old: Array, new: Array) -> Array:
+            return old.at[rows].set(new, mode="drop") if _is_table(table, path) else new
+
+        old = step.params, state
+        return after._replace(changed=jax.tree_util.tree_map_with_path(put, old, after.changed))
 
     return take_step
+
+
+_with_paths = jax.tree_util.tree_leaves_with_path
+
+
+def _map(table: Table, function: Callable[[Array], Array], tree: Tree) -> Tree:
+    """The tree with its tables changed."""
+    return jax.tree_util.tree_map_with_path(
+        lambda path, leaf: function(leaf) if _is_table(table, path) else leaf, tree
+    )
+
+
+def _is_table(table: Table, path: tuple) -> bool:
+    named = jax.tree_util.keystr(path, simple=True, separator="/")
+    return f"/{named}".endswith(f"/{table.name}")

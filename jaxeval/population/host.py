@@ -16,18 +16,10 @@ from jaxeval.population.member import Problem
 
 # what has been compiled for a problem: (lanes, steps, names of hparams, devices, mode) -> programs
 Programs = dict[tuple[int, int, tuple[str, ...], Mesh, lanes.Mode], engine.Engine]
-
-
-class RowCounts(NamedTuple):
-    """What a member counts in each row of a part of its split.
-
-    Attributes:
-      names: of the counts.
-      counts: [rows, names] float32; bucket by bucket, as the split lists a bucket's rows.
-    """
-
-    names: tuple[str, ...]
-    counts: np.ndarray
+# what a member counts in each row of a part of its split: names of the counts, and [rows, names]
+# float32; bucket by bucket, as the split lists a bucket's rows
+RowCounts = tuple[tuple[str, ...], np.ndarray]
+_Scores = list[dict[str, float]]  # of each lane; {} where nothing was scored
 
 
 class Report(NamedTuple):
@@ -43,17 +35,14 @@ class Report(NamedTuple):
 
 
 class Feed(NamedTuple):
-    """What changes a population between two epochs: members that join, members that stop.
+    """What changes a population between two epochs: members that join, members that stop."""
 
-    Attributes:
-      arrivals: member -> epochs of the population after which it joins; others join at once. A
-        population that is resumed meets everybody when it did before.
-      after_epoch: (epochs of the population, slots, how their members ended: None, they go on) ->
-        (whether each slot's member is stopped, members that join now). It is called after every
-        epoch, those that a resumed population repeats too, before anything of it is recorded.
-    """
-
+    # member -> epochs of the population after which it joins; others join at once. A population
+    # that is resumed meets everybody when it did before.
     arrivals: Mapping[Member, int]
+    # (epochs of the population, slots, how their members ended: None, they go on) -> (whether each
+    # slot's member is stopped, members that join now). It is called after every epoch, those that
+    # a resumed population repeats too, before anything of it is recorded.
     after_epoch: Callable[
         [int, Sequence[slots.Slot], Sequence[slots.Status | None]],
         tuple[Sequence[bool], Sequence[Member]],
@@ -66,9 +55,7 @@ CLOSED = Feed({}, lambda epochs, each, ended: ([False] * len(each), []))
 class Population:
     """The lanes of a running cohort: arrays on the devices, slots on the host.
 
-    Args:
-      steps: of an epoch that programs have room for, where members have batch sizes of their own.
-      others: as of `loop.train`.
+    Arguments are those of `loop.train`.
     """
 
     def __init__(
@@ -117,11 +104,7 @@ class Population:
     def compile(
         self, tell: Callable[[str, float | None], None] = lambda program, seconds: None
     ) -> float:
-        """Compiles all programs side by side, before any of them is timed; seconds taken.
-
-        Args:
-          tell: as `engine.compile_all` has it.
-        """
+        """Compiles all programs side by side; seconds taken. `tell`: as of `compile_all`."""
         begin = time.perf_counter()
         if self._key not in self._programs:
             self.engine = engine.compile_all(self.engine, self.state, self.lanes, tell)
@@ -134,12 +117,16 @@ class Population:
 
     def restore(self, snapshot: checkpoints.Snapshot) -> None:
         """Loads the members of a snapshot that are still waited for, each with its state."""
-        waiting = set(self.waiting)
-        chosen = [lane for lane, slot in enumerate(snapshot.slots) if slot.member in waiting]
-        chosen = chosen[: len(self.slots)]
+        waiting, width = set(self.waiting), len(self.slots)
+        chosen = [k for k, slot in enumerate(snapshot.slots) if slot.member in waiting][:width]
         for lane, old_lane in enumerate(chosen):
             self._load(lane, snapshot.slots[old_lane])
-        self.state = self._shard(engine.select(snapshot.state, chosen, len(self.slots)))
+
+        def in_front(leaf: np.ndarray) -> np.ndarray:
+            idle = np.zeros((width - len(chosen), *leaf.shape[1:]), leaf.dtype)
+            return np.concatenate([leaf[chosen], idle])
+
+        self.state = self._shard(jax.tree.map(in_front, snapshot.state))
         self._put_lanes()
         self.epochs = snapshot.number
 
@@ -161,8 +148,7 @@ class Population:
 
     def _load_next(self, lane: int) -> bool:
         """Loads the next waiting member whose split can be made; says whether there was one."""
-        arrivals = self._feed.arrivals
-        for who in [m for m in self.waiting if arrivals.get(m, 0) <= self.epochs]:
+        for who in [m for m in self.waiting if self._feed.arrivals.get(m, 0) <= self.epochs]:
             try:
                 self._load(lane, slots.Slot(who))
                 return True
@@ -205,15 +191,19 @@ class Population:
         seconds = (time.perf_counter() - begin) / max(sum(active), 1)
         events = []
         for lane, (loss, scores) in enumerate(zip(losses, dev, strict=True)):
-            outcome = slots.Outcome(loss, scores.get(metric.name), seconds)
-            self.slots[lane], event = slots.advance(self.slots[lane], outcome, training, metric)
+            of_dev = scores.get(metric.name)
+            self.slots[lane], event = slots.advance(
+                self.slots[lane], loss, of_dev, seconds, training, metric
+            )
             events.append(event)
         statuses = [event.status for event in events]
         stops, joining = self._feed.after_epoch(self.epochs, self.slots, statuses)
         self.waiting += joining
         for lane, stop in enumerate(stops):
             if stop:
-                events[lane] = slots.stopped(self.slots[lane], events[lane], metric)
+                events[lane] = slots.ending(
+                    self.slots[lane], events[lane], "early_stopped", metric
+                )
             if events[lane].decayed:
                 self._decay_rate(lane)
         keep = self.flags([event.keep for event in events])
@@ -228,13 +218,8 @@ class Population:
         return report._replace(slots=[*self.slots], seconds=time.perf_counter() - begin)
 
     def _report(
-        self,
-        events: Sequence[slots.Event],
-        losses: Sequence[float],
-        dev: Sequence[Mapping[str, float]],
-        test: Sequence[Mapping[str, float]],
+        self, events: Sequence[slots.Event], losses: Sequence[float], dev: _Scores, test: _Scores
     ) -> Report:
-        """What an epoch brought; scores of each lane, {} where nothing was scored."""
         metric = self.problem.task.metric
         members = [(k, s, s.member) for k, s in enumerate(self.slots) if s.member is not None]
         scores = []
@@ -242,38 +227,39 @@ class Population:
             scores.append(slots.EpochScores(who, slot.epoch, "train", {"loss": losses[lane]}))
             if dev[lane]:
                 scores.append(slots.EpochScores(who, slot.epoch, "dev", dev[lane]))
-        for lane, slot, who in members:
-            if test[lane]:  # of the epoch that is reported
-                epoch = slots.best_epoch(slot, metric) or slot.epoch
-                scores.append(slots.EpochScores(who, epoch, "test", test[lane]))
+        scores += [  # of the epoch that is reported
+            slots.EpochScores(
+                who, slots.best_epoch(slot, metric) or slot.epoch, "test", test[lane]
+            )
+            for lane, slot, who in members
+            if test[lane]
+        ]
         ended = [
             slots.end_of(slot, status, metric, test[lane].get(metric.name))
             for lane, slot, _ in members
             if (status := events[lane].status) is not None
         ]
         scored = {lane: who for lane, _, who in members if events[lane].test}
-        saved = scored if self.problem.training.save_models else {}
         best = {
             who: jax.tree.map(operator.itemgetter(lane), self.state.best)
-            for lane, who in saved.items()
+            for lane, who in scored.items()
+            if self.problem.training.save_models
         }
         rows = self._row_counts(scored) if self._count_rows and scored else {}
         return Report(scores, [*self._failed, *ended], [], len(self.waiting), 0.0, best, rows)
 
-    def _score(self, part: str, params: Tree, chosen: Sequence[bool]) -> list[dict[str, float]]:
-        """Scores of the chosen lanes on a part of the corpus; {} for the others."""
+    def _score(self, part: str, params: Tree, chosen: Sequence[bool]) -> _Scores:
+        """Of the chosen lanes on a part of the corpus."""
         scores: list[dict[str, float]] = [{} for _ in chosen]
         if not any(chosen):
             return scores
         counts = self._evaluated(self.engine.evaluate, part, params, chosen)
-        task = self.problem.task
         for lane in np.flatnonzero(chosen):
-            scores[lane] = task.score({name: float(sums[lane]) for name, sums in counts.items()})
-        metric, known = task.metric.name, scores[chosen.index(True)]
+            sums = {name: float(each[lane]) for name, each in counts.items()}
+            scores[lane] = self.problem.task.score(sums)
+        metric, known = self.problem.task.metric.name, scores[chosen.index(True)]
         if metric not in known:
-            raise ConfigError(
-                f"the task's metric: expected one of {', '.join(known)}, got {metric!r}"
-            )
+            raise ConfigError(f"metric: expected one of {', '.join(known)}, got {metric!r}")
         return scores
 
     def _evaluated(
@@ -294,5 +280,5 @@ class Population:
             for lane, who in chosen.items():
                 real = np.concatenate(getattr(self._host_lanes[lane], part)) >= 0
                 columns = [np.asarray(counts[name][lane], np.float32)[real] for name in names]
-                counted[who][part] = RowCounts(names, np.stack(columns, axis=1))
+                counted[who][part] = names, np.stack(columns, axis=1)
         return counted

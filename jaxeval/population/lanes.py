@@ -24,15 +24,13 @@ _AXIS = "member"
 
 def resolve(mode: Literal["auto", "map", "vmap"]) -> Mode:
     """The mode itself; `auto` is `map` on the CPU and `vmap` on accelerators."""
-    if mode == "auto":
-        return "map" if jax.default_backend() == "cpu" else "vmap"
-    return mode
+    auto: Mode = "map" if jax.default_backend() == "cpu" else "vmap"
+    return auto if mode == "auto" else mode
 
 
 def make_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:
     """All devices on one axis; Auto, because linen does not know explicit axes."""
-    chosen = np.asarray(jax.devices() if devices is None else devices)
-    return Mesh(chosen, (_AXIS,), axis_types=(AxisType.Auto,))
+    return Mesh(np.asarray(devices or jax.devices()), (_AXIS,), axis_types=(AxisType.Auto,))
 
 
 def round_up(lanes: int, mesh: Mesh) -> int:
@@ -47,12 +45,7 @@ _placed: weakref.WeakValueDictionary[tuple[int, Mesh], jax.Array] = weakref.Weak
 
 
 def replicate(tree: Tree, mesh: Mesh) -> Tree:
-    """Places what all members share on every device.
-
-    Arrays of the host that lie there already, for another program, are not placed again: they
-    must not change.
-    """
-
+    """Places what all members share on every device, arrays of the host once: they stay as are."""
     everywhere = NamedSharding(mesh, PartitionSpec())
 
     def placed(leaf: Array | np.ndarray) -> jax.Array:
@@ -76,16 +69,9 @@ def shard(tree: Tree, mesh: Mesh) -> Tree:
 def spread(
     function: Callable[..., Tree], mesh: Mesh, mode: Mode, donate: bool = False
 ) -> Callable[..., Tree]:
-    """`function(shared, *each)` of one member -> a jitted function of S lanes.
+    """`function(shared, *each)` of one member -> the same, jitted, of S lanes: leaves [S, ...].
 
-    Args:
-      function: (shared, *each) -> a tree shaped like the first of `each`, plus anything.
-      mesh: of devices.
-      mode: "map" or "vmap".
-      donate: the first of `each` is overwritten.
-
-    Returns:
-      (shared, *each) -> tree; leaves of `each` and of the result are [S, ...].
+    `donate`: the first of `each` is overwritten.
     """
 
     def on_device(shared: Tree, each: tuple) -> Tree:
@@ -93,9 +79,9 @@ def spread(
             return jax.vmap(lambda lane: function(shared, *lane))(each)
         return lax.map(lambda lane: function(shared, *lane), each)
 
-    lane, same = PartitionSpec(_AXIS), PartitionSpec()
+    lane, specs = PartitionSpec(_AXIS), (PartitionSpec(), PartitionSpec(_AXIS))
     spread_out = jax.shard_map(
-        on_device, mesh=mesh, in_specs=(same, lane), out_specs=lane, check_vma=False
+        on_device, mesh=mesh, in_specs=specs, out_specs=lane, check_vma=False
     )
 
     def call(shared: Tree, first: Tree, *others: Tree) -> Tree:

@@ -15,7 +15,7 @@ from jaxeval.population.member import Problem
 
 
 class Compilation(NamedTuple):
-    """A program's compilation begins (seconds None), or has taken so many."""
+    """A program is compiled now (seconds None), or has been."""
 
     program: str
     seconds: float | None
@@ -36,35 +36,32 @@ def train(
 ) -> Generator[Compilation | Report, None, None]:
     """Trains all members; yields what is compiled, then after every epoch of the population.
 
+    Closing the generator early saves the state; an exception in `record` does not, so that the
+    epoch is repeated.
+
     Args:
-      problem: what is learned.
       members: all different.
       folder: of the checkpoints; resumed from if there are any, removed when all is done.
       record: makes a report's records safe. It is called before the state they belong to is
-        checkpointed, so a killed process at worst repeats epochs and rewrites equal records.
+        checkpointed: a killed process at worst repeats epochs and rewrites equal records.
       count: lanes, rounded up to a multiple of the devices. Under `vmap` the width can change last
-        bits, so a resumed population must have the width it began with, whoever has ended since.
-      devices: default all.
-      resumed: is told, before anything is trained, who goes on from a checkpoint; may raise.
+        bits: a resumed population must have the width it began with.
+      resumed: is called with those who go on from a checkpoint; may raise.
       programs: of populations of the same problem: those that fit are used, new ones are added.
       count_rows: reports hold what members that end count in each row of dev and test.
-      feed: lets others join, and stops members.
-      steps: of an epoch that programs have room for, where members have batch sizes of their own:
-        so that later populations whose batches are smaller find them.
-
-    Closing the generator early saves the state; an exception in `record` does not, so that the
-    epoch is repeated.
+      steps: of an epoch that programs have room for at least, where members have batch sizes of
+        their own.
     """
     if not members:
         return
     population = Population(problem, members, count, devices, programs, count_rows, feed, steps)
     saved = checkpoints.Checkpoints(folder)
     try:
-        snapshot = saved.restore(population.snapshot().state)
+        snapshot = saved.restore(population.state)
         if snapshot is not None:
             population.restore(snapshot)
             resumed(population.slots)
-        yield from _compilations(population.compile)
+        yield from _compilations(population)
         while population.arrange():
             report = population.epoch()
             record(report)
@@ -83,17 +80,11 @@ def train(
         saved.close()
 
 
-def _compilations(
-    compile: Callable[[Callable[[str, float | None], None]], object],
-) -> Iterator[Compilation]:
-    """Tells of a compilation while it goes on in other threads.
-
-    Args:
-      compile: compiles, and calls what it is given as `engine.compile_all` does.
-    """
+def _compilations(population: Population) -> Iterator[Compilation]:
+    """Tells of compilations while they go on in other threads."""
     events: queue.SimpleQueue[Compilation | None] = queue.SimpleQueue()
     pool = concurrent.futures.ThreadPoolExecutor(1)
-    compiling = pool.submit(compile, lambda *event: events.put(Compilation(*event)))
+    compiling = pool.submit(population.compile, lambda *event: events.put(Compilation(*event)))
     compiling.add_done_callback(lambda _: events.put(None))
     pool.shutdown(wait=False)  # a signal need not wait for what runs
     yield from iter(events.get, None)

@@ -51,18 +51,13 @@ class Shared(NamedTuple):
 
 
 class Program(NamedTuple):
-    """What is static in a member's functions.
-
-    Attributes:
-      batch_size: rows per update, of members without a `batch_size` among their hparams.
-      micro_batch: rows computed at once; None: the whole batch.
-    """
+    """What is static in a member's functions."""
 
     task: Task
     optimiser: Optimiser
-    batch_size: int
+    batch_size: int  # rows per update, of members without a `batch_size` among their hparams
     evaluation_batch_size: int
-    micro_batch: int | None = None
+    micro_batch: int | None = None  # rows computed at once; None: the whole batch
 
     @property
     def at_once(self) -> int:
@@ -71,17 +66,13 @@ class Program(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What a cohort learns.
-
-    Attributes:
-      split: split number -> rows; sizes are the same for all numbers.
-      splits: the same of members with other vectors than the first's, by `Member.vectors`.
-    """
+    """What a cohort learns."""
 
     task: Task
     corpus: Corpus
-    split: Callable[[int], Split]
+    split: Callable[[int], Split]  # split number -> rows; sizes are the same for all numbers
     training: Training
+    # the same of members with other vectors than the first's, by `Member.vectors`
     splits: Mapping[str, Callable[[int], Split]] = types.MappingProxyType({})
 
     def split_of(self, who: Member) -> Split:
@@ -91,14 +82,9 @@ class Problem(NamedTuple):
     @property
     def program(self) -> Program:
         """The static part of a member's functions."""
-        training = self.training
-        return Program(
-            self.task,
-            training.optimiser,
-            training.batch_size,
-            training.evaluation_batch_size,
-            training.micro_batch,
-        )
+        of = self.training
+        sizes = of.batch_size, of.evaluation_batch_size, of.micro_batch
+        return Program(self.task, of.optimiser, *sizes)
 
     @property
     def mode(self) -> lanes.Mode:
@@ -169,16 +155,14 @@ def evaluate(
         return zeros, zeros
 
     def add(running: tuple[Tree, Tree], counts: Tree, number: Array) -> tuple[Tree, Tree]:
-        # what each sum has lost so far is handed in with the next count (Kahan 1965): a long
-        # text would lose tokens otherwise
+        # Kahan's (1965) compensated sum: that of a long text would lose tokens otherwise
         sums, lost = running
         more = jax.tree.map(jnp.subtract, counts, lost)
         after = jax.tree.map(jnp.add, sums, more)
         return after, jax.tree.map(lambda a, s, m: (a - s) - m, after, sums, more)
 
-    arguments = program, shared, params, inputs, rows
-    counts = [sums for sums, _ in _counted(*arguments, program.task.count, zero, add)]
-    return jax.tree.map(lambda *sums: sum(sums), *counts)
+    counts = _counted(program, shared, params, inputs, rows, program.task.count, zero, add)
+    return jax.tree.map(lambda *sums: sum(sums), *(sums for sums, _ in counts))
 
 
 def row_counts(
@@ -191,10 +175,10 @@ def row_counts(
     """
 
     def count(outputs: Tree, batch: Batch) -> Mapping[str, Array]:
-        def of_row(weight: Array) -> Mapping[str, Array]:
-            return program.task.count(outputs, batch._replace(weight=weight))
-
-        return jax.vmap(of_row)(jnp.diag(batch.weight))
+        of_row = jax.vmap(
+            lambda weight: program.task.count(outputs, batch._replace(weight=weight))
+        )
+        return of_row(jnp.diag(batch.weight))
 
     def zero(counts: Tree, bucket: int) -> Tree:
         return jax.tree.map(lambda leaf: jnp.zeros(len(rows[bucket]), leaf.dtype), counts)
@@ -222,11 +206,7 @@ def _counted(
     """What counts of batches add up to, for each bucket with rows.
 
     Batches of a bucket are taken in order, and the task's carry goes from each to the next.
-
-    Args:
-      count: (outputs, batch) -> counts.
-      zero: (shapes of counts, bucket) -> where a bucket begins.
-      add: (what there is, counts of a batch, its number in the bucket) -> with these.
+    `zero`: (shapes of counts, bucket) -> start; `add`: (sums, counts, number of a batch) -> sums.
     """
     task, size = program.task, program.evaluation_batch_size
     key = key_of(inputs.seed, EVALUATE, 0)

@@ -5,6 +5,7 @@ only the name and the kind of clipping are static. Rules are optax's, and writte
 has another form.
 """
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, cast
 
@@ -22,16 +23,11 @@ _Scalar = jax.Array | float  # a hyperparameter: traced, or a number by itself
 def make(
     settings: Optimiser, hparams: Hparams, epoch: jax.Array, batch_size: jax.Array | int
 ) -> optax.GradientTransformation:
-    """The member's optimiser in an epoch.
+    """The member's optimiser in an epoch (from 0), with so many rows per update.
 
     The structure of its state depends on the name, and on whether `hparams` hold a warm-up (or 0).
-
-    Args:
-      epoch: [] from 0.
-      batch_size: rows per update, static or [].
     """
-    values = {name: hparams[name] for name in DEFAULTS[settings.name]}
-    values["learning_rate"] = learning_rate(settings, values["learning_rate"], epoch)
+    rate, *others = (hparams[name] for name in DEFAULTS[settings.name])
     parts = []
     if settings.l2:
         parts.append(weight_decay(hparams["l2"], settings.l2_parameters))
@@ -39,7 +35,7 @@ def make(
         parts.append(optax.clip(hparams["clip_at"]))
     elif settings.clip == "global_norm":
         parts.append(optax.clip_by_global_norm(hparams["clip_at"]))
-    parts.append(RULES[settings.name](**values))
+    parts.append(_RULES[settings.name](learning_rate(settings, rate, epoch), *others))
     if "warmup" in hparams:  # after the optimiser: all of them are linear in the rate
         warmup = hparams["warmup"]
         # so many rows are at least one update; none if 0
@@ -56,33 +52,25 @@ def learning_rate(settings: Optimiser, rate: jax.Array, epoch: jax.Array) -> jax
 
 
 def warmup_factor(update: jax.Array, warmup_updates: jax.Array) -> jax.Array:
-    """What the rate of an update is multiplied by: min(s / w, sqrt(w / s)); 1 if w is 0.
+    """What the rate of update s is multiplied by: min(s / w, sqrt(w / s)); 1 if w is 0.
 
     Updates s are counted from 1, so that each moves the parameters. Public code counts from 0: its
     first update has rate 0, and all have where w, rounded down, is 0.
-
-    Args:
-      update: s, [] from 1.
-      warmup_updates: w, [] updates until the rate is reached.
     """
     factor = jnp.minimum(update / warmup_updates, jnp.sqrt(warmup_updates / update))
     return jnp.where(warmup_updates > 0, factor, 1.0)
 
 
 def weight_decay(l2: jax.Array | float, names: Sequence[str]) -> optax.GradientTransformation:
-    """Adds l2 * weight to gradients.
+    """Adds l2 * weight to gradients, of parameters whose paths hold one of the names, or of all.
 
-    Args:
-      names: parts of the paths of those parameters, such as "logits/kernel"; none: all of them.
-
-    Raises:
-      ConfigError: at the first update, a name that is in no path.
+    Raises ConfigError at the first update: a name that is in no path.
     """
     if not names:
         return optax.add_decayed_weights(l2)
 
     def update(grads: Tree, params: Tree | None) -> Tree:
-        leaves = jax.tree_util.tree_leaves_with_path(params)
+        leaves, _ = jax.tree_util.tree_flatten_with_path(params)
         paths = [jax.tree_util.keystr(path, simple=True, separator="/") for path, _ in leaves]
         for name in names:
             if not any(name in path for path in paths):
@@ -90,18 +78,14 @@ def weight_decay(l2: jax.Array | float, names: Sequence[str]) -> optax.GradientT
                     f"training.optimiser.l2_parameters: no parameter's name holds {name!r}; there "
                     f"are {', '.join(paths)}"
                 )
-
-        def decayed(path: tuple, grad: jax.Array, weight: jax.Array) -> jax.Array:
-            where = jax.tree_util.keystr(path, simple=True, separator="/")
-            return grad + l2 * weight if any(name in where for name in names) else grad
-
-        return jax.tree_util.tree_map_with_path(decayed, grads, params)
+        decays = iter([any(name in path for name in names) for path in paths])
+        return jax.tree.map(lambda g, w: g + l2 * w if next(decays) else g, grads, params)
 
     return optax.stateless(update)
 
 
 class _Moments(NamedTuple):
-    """State of `nadam` and `tf_adam`."""
+    """State of `_nadam` and `tf_adam`."""
 
     steps: jax.Array  # [] int32, steps done
     first: Tree  # like params
@@ -134,9 +118,6 @@ def _nadam(
     mu(t) = beta1 (1 - .5 * .96^(t momentum_decay)); optax.nadam leaves the schedule out.
     """
 
-    def init(params: Tree) -> _Moments:
-        return _moments(params, jnp.float32(1))
-
     def momentum(step: jax.Array) -> jax.Array:
         return beta1 * (1.0 - 0.5 * 0.96 ** (step * momentum_decay))
 
@@ -148,14 +129,15 @@ def _nadam(
         of_grad = -learning_rate * (1 - now) / (1 - product)
         of_first = -learning_rate * after / (1 - product * after)
         scale = 1.0 / (1 - beta2**count)
-
-        def step(g: jax.Array, m: jax.Array, v: jax.Array) -> jax.Array:
-            return (of_grad * g + of_first * m) / (jnp.sqrt(v * scale) + epsilon)
-
-        updates = jax.tree.map(step, grads, first, second)
+        updates = jax.tree.map(
+            lambda g, m, v: (of_grad * g + of_first * m) / (jnp.sqrt(v * scale) + epsilon),
+            grads,
+            first,
+            second,
+        )
         return updates, _Moments(count, first, second, product)
 
-    return optax.GradientTransformation(init, update)
+    return optax.GradientTransformation(lambda params: _moments(params, jnp.float32(1)), update)
 
 
 def tf_adam(
@@ -177,20 +159,16 @@ def tf_adam(
     return optax.GradientTransformation(_moments, update)
 
 
-# called with hyperparameters by name
-RULES: Mapping[str, Callable[..., optax.GradientTransformation]] = {
+# called with hyperparameters in the order of DEFAULTS
+_RULES: Mapping[str, Callable[..., optax.GradientTransformation]] = {
     "sgd": optax.sgd,
     # Epsilon is inside the root, rate g / sqrt(sum of g^2 + epsilon), as in optax and Keras 3.
     # Duchi et al. (2011, figure 1), PyTorch, Keras 1 and 2 add it to the root: there 1e-8 matters
     # to gradients near 1e-8, here to those near 1e-4.
-    "adagrad": lambda learning_rate, epsilon: optax.adagrad(learning_rate, 0.0, epsilon),
-    "adadelta": lambda learning_rate, rho, epsilon: optax.adadelta(learning_rate, rho, epsilon),
-    "rmsprop": lambda learning_rate, rho, epsilon: optax.rmsprop(
-        learning_rate, rho, epsilon, eps_in_sqrt=False
-    ),
-    "adam": lambda learning_rate, beta1, beta2, epsilon: optax.adam(
-        learning_rate, beta1, beta2, epsilon
-    ),
+    "adagrad": lambda rate, epsilon: optax.adagrad(rate, 0.0, epsilon),
+    "adadelta": optax.adadelta,
+    "rmsprop": functools.partial(optax.rmsprop, eps_in_sqrt=False),
+    "adam": optax.adam,
     "nadam": _nadam,
     "tf_adam": tf_adam,
 }

@@ -20,37 +20,25 @@ def _names(params: Tree) -> list[str]:
 
 def save(path: Path, params: Tree) -> None:
     """Writes nested dicts of arrays, whole or not at all."""
-    leaves = jax.tree.leaves(jax.device_get(params))
-    arrays = dict(zip(_names(params), map(np.asarray, leaves), strict=True))
+    leaves = map(np.asarray, jax.tree.leaves(jax.device_get(params)))
     with files.replacing(path, "wb") as stream:
-        np.savez(stream, allow_pickle=False, **arrays)
+        np.savez(stream, allow_pickle=False, **dict(zip(_names(params), leaves, strict=True)))
 
 
 def arrays(path: Path) -> dict[str, np.ndarray]:
-    """What `save` wrote, by name.
-
-    Raises:
-      DataError: not such a file.
-    """
-    with parsing("no readable parameters", path):
-        try:
-            if not zipfile.is_zipfile(path):
-                raise ValueError("not an .npz file")
-            with np.load(path, allow_pickle=False) as stored:
-                return {name: stored[name] for name in stored.files}
-        except OSError as error:
-            raise ValueError(error.strerror or error) from None
+    """What `save` wrote, by name; DataError: not such a file."""
+    with parsing("no readable parameters", path, passing=()):
+        if not zipfile.is_zipfile(path):
+            raise ValueError("not an .npz file")
+        with np.load(path, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
 
 
 def fit(path: Path, arrays: Mapping[str, np.ndarray], like: Tree) -> Tree:
-    """Arrays by name as the tree that they were.
+    """Arrays by name as the tree that they were; DataError, naming the path: they are of another.
 
     Args:
-      path: named in errors.
       like: the expected tree; its leaves have shapes and dtypes.
-
-    Raises:
-      DataError: they are of another tree.
     """
     leaves, structure = jax.tree.flatten(like)
     named = dict(zip(_names(like), leaves, strict=True))

@@ -24,51 +24,27 @@ class Steps(NamedTuple):
     count: Any  # [] int32, steps that are taken; those behind them are padding
 
 
-def _batches(rows: int, batch_size: int) -> int:
-    """Batches that `rows` rows fill, the last one in part."""
-    return -(-rows // batch_size)
-
-
 def steps(sizes: Sequence[int], batch_size: int) -> Steps:
     """The steps of an epoch over buckets of `sizes` train rows, in one fixed shuffled order."""
     filled = [size for size in sizes if size]
-    pairs = [(b, s) for b, size in enumerate(filled) for s in range(_batches(size, batch_size))]
+    pairs = [(b, s) for b, size in enumerate(filled) for s in range(-(-size // batch_size))]
     order = np.random.default_rng([len(pairs), batch_size]).permutation(len(pairs))
     shuffled = np.array(pairs, np.int32).reshape(-1, 2)[order]
     return Steps(shuffled[:, 0], shuffled[:, 1], np.int32(len(pairs)))
 
 
-def pad_steps(steps: Steps, longest: int) -> Steps:
-    """The same steps in arrays for `longest` of them (host)."""
-    padding = (0, longest - len(steps.bucket))
-    return Steps(np.pad(steps.bucket, padding), np.pad(steps.batch, padding), steps.count)
-
-
 def epoch_order(key: Array, rows: Sequence[Array | np.ndarray], batch_size: int) -> list[Array]:
     """Each bucket's rows in the member's order of this epoch, padded with -1 to whole batches.
 
-    Args:
-      key: of the member and the epoch, consumed.
-      rows: bucket b: [N_b] int32 row numbers.
-      batch_size: B.
-
-    Returns:
-      bucket b: [batches * B] int32.
+    `key`: of the member and the epoch, consumed; `rows`: bucket b: [N_b] -> [batches * B] int32.
     """
-    return [
-        _pad(jax.random.permutation(jax.random.fold_in(key, b), r), batch_size)
-        for b, r in enumerate(rows)
-    ]
-
-
-def _pad(rows: Array, batch_size: int) -> Array:
-    """[N] row numbers -> padded with -1 to a multiple of the batch size."""
-    return jnp.pad(rows, (0, -len(rows) % batch_size), constant_values=-1)
+    shuffled = [jax.random.permutation(jax.random.fold_in(key, b), r) for b, r in enumerate(rows)]
+    return [jnp.pad(r, (0, -len(r) % batch_size), constant_values=-1) for r in shuffled]
 
 
 def part_order(rows: Sequence[np.ndarray], sizes: Sequence[int], batch_size: int) -> list:
     """Each bucket's rows padded with -1 to `sizes[b]` rows and on to whole batches (host)."""
     return [
-        np.pad(r, (0, _batches(size, batch_size) * batch_size - len(r)), constant_values=-1)
+        np.pad(r, (0, -(-size // batch_size) * batch_size - len(r)), constant_values=-1)
         for r, size in zip(rows, sizes, strict=True)
     ]

@@ -12,12 +12,7 @@ class Bold(str):
 
 
 class Table(NamedTuple):
-    """Cells of text.
-
-    Attributes:
-      title: its caption.
-      words: how many columns, from the left, hold words; the others hold numbers.
-    """
+    """Cells of text; the first columns hold words, `words` of them, the others numbers."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -32,12 +27,7 @@ class Heading(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A drawn figure, and the words and numbers that say the same.
-
-    Attributes:
-      name: of its files.
-      columns, rows: the numbers behind it.
-    """
+    """A drawn figure, with the name of its files, and the words and numbers that say the same."""
 
     name: str
     title: str
@@ -48,11 +38,6 @@ class Figure(NamedTuple):
 
 
 Block = Table | Heading | str  # str: a line
-
-
-def no_figures() -> Sequence[Figure]:
-    """The figures of what has none."""
-    return ()
 
 
 class Document(NamedTuple):
@@ -68,7 +53,6 @@ class Document(NamedTuple):
       figures: draws them.
       title: of the page.
       signature: what was computed, with which settings and versions, in a line.
-      noun: what notes are of.
       last: lines that end what is printed: the exit code, what to do next.
     """
 
@@ -77,7 +61,7 @@ class Document(NamedTuple):
     notes: Sequence[str] = ()
     details: Sequence[Block] = ()
     paper: Sequence[Table] = ()
-    figures: Callable[[], Sequence[Figure]] = no_figures
+    figures: Callable[[], Sequence[Figure]] = tuple
     title: str = "jaxeval"
     signature: str = ""
     noun: str = "file"

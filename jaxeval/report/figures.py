@@ -1,15 +1,20 @@
-"""Drawn figures with the words and numbers that say the same, as SVG, PDF and PNG files."""
+"""Drawn figures as SVG of a page, and as SVG, PDF and PNG files."""
 
+import contextlib
+import functools
 import hashlib
 import io
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jaxeval.errors import RunError, printable_lines
-from jaxeval.report import glyphs
 from jaxeval.report.document import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
 
 _OF_PAGE = {  # what is drawn in a colour, as page.html.jinja has it
     "#000000": "currentColor",
@@ -18,30 +23,47 @@ _OF_PAGE = {  # what is drawn in a colour, as page.html.jinja has it
     "#ffffff": "var(--card)",
     "#dddddd": "var(--line)",
 }
-
-
-# what changes from day to day, or with versions, and is left out
-_UNSAID: Any = {
+_UNSAID: Any = {  # what changes from day to day, or with versions
     ".svg": {"Date": None},
     ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
     ".png": {"Software": None},
 }
+_FONTS = (  # with letters that matplotlib's own font lacks
+    "Noto Sans CJK", "Noto Sans", "Noto Color Emoji", "Noto Emoji", "Arial Unicode", "Microsoft",
+    "PingFang", "Hiragino", "WenQuanYi", "Source Han", "Droid Sans Fallback", "Unifont",
+)  # fmt: skip
 
 
-def _lay_out(figure: Figure) -> None:
-    """Places everything once: left to itself matplotlib does so anew for every file.
+@functools.cache
+def _fonts() -> list[str]:
+    """Installed ones, which matplotlib tries one after another for each letter."""
+    from matplotlib import font_manager
 
-    Control characters in names are escaped: SVG with them is not well-formed.
+    names = sorted({font.name for font in font_manager.fontManager.ttflist})
+    return [name for start in _FONTS for name in names if name.startswith(start)]
+
+
+@contextlib.contextmanager
+def _drawn(drawing: "Drawing", style: Any) -> Iterator[None]:
+    """Texts find fonts for their letters; letters that no font has are boxes without a warning.
+
+    Control characters in names are escaped: SVG with them is not well-formed. All is placed once:
+    left to itself matplotlib does so anew for every file.
     """
+    import matplotlib
     from matplotlib.text import Text
 
-    for words in figure.drawing.findobj(Text):
+    for words in drawing.findobj(Text):
         if (said := printable_lines(words.get_text())) != words.get_text():
             words.set_text(said)
-    if figure.drawing.get_layout_engine() is not None:
-        with glyphs.drawn(figure.drawing):
-            figure.drawing.draw_without_rendering()
-            figure.drawing.set_layout_engine("none")
+        if not said.isascii():
+            words.set_fontfamily([*matplotlib.rcParams["font.family"], *_fonts()])
+    with matplotlib.rc_context(style), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")
+        if drawing.get_layout_engine() is not None:
+            drawing.draw_without_rendering()
+            drawing.set_layout_engine("none")
+        yield
 
 
 def to_svg(figure: Figure, salt: str) -> str:
@@ -50,66 +72,36 @@ def to_svg(figure: Figure, salt: str) -> str:
     Ink, paper and rules have the page's colours, which a dark page has others of.
 
     Args:
-      figure: what to draw.
       salt: keeps the ids of several figures on one page apart.
     """
-    import matplotlib
-
-    _lay_out(figure)
-    stream = io.StringIO()
-    style: Any = {"svg.fonttype": "path", "svg.hashsalt": _hash(salt)}
-    with matplotlib.rc_context(style), glyphs.drawn(figure.drawing):
+    stream, mark = io.StringIO(), hashlib.sha256(salt.encode()).hexdigest()
+    with _drawn(figure.drawing, {"svg.fonttype": "path", "svg.hashsalt": mark}):
         metadata = {"Date": None, "Creator": None}
         figure.drawing.savefig(stream, format="svg", transparent=True, metadata=metadata)
     text = stream.getvalue()
     for drawn, of_page in _OF_PAGE.items():
         text = text.replace(drawn, of_page)
-    return _own_ids(text[text.index("<svg") :], _hash(salt)[:8])
-
-
-def _own_ids(svg: str, prefix: str) -> str:
-    """Prefixes all ids and what refers to them: glyphs of all figures are named alike."""
-    svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
-    svg = re.sub(r'href="#', f'href="#{prefix}-', svg)
-    return svg.replace("url(#", f"url(#{prefix}-")
-
-
-def _hash(salt: str) -> str:
-    return hashlib.sha256(salt.encode()).hexdigest()
-
-
-def folder(path: Path) -> Path:
-    """A folder to write figures to, made where it is missing.
-
-    Raises:
-      RunError: it cannot be made.
-    """
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"{path}: no folder for figures ({error.strerror or error})"
-        raise RunError(message) from None
-    return path
-
-
-def save(figure: Figure, into: Path, stem: str) -> list[Path]:
-    """Writes STEM.svg, STEM.pdf and STEM.png (200 dots an inch) into a folder."""
-    import matplotlib
-
-    _lay_out(figure)
-    style: Any = {"svg.fonttype": "path", "svg.hashsalt": _hash(stem), "pdf.fonttype": 42}
-    paths = [folder(into) / f"{stem}.{kind}" for kind in ("svg", "pdf", "png")]
-    for path in paths:
-        metadata = _UNSAID[path.suffix]
-        try:
-            with matplotlib.rc_context(style), glyphs.drawn(figure.drawing):
-                figure.drawing.savefig(path, dpi=200, facecolor="white", metadata=metadata)
-        except OSError as error:
-            message = f"{path}: cannot be written ({error.strerror or error})"
-            raise RunError(message) from None
-    return paths
+    # glyphs of all figures are named alike: ids and what refers to them get a prefix
+    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{mark[:8]}-", text)
+    return text[text.index("<svg") :]
 
 
 def save_all(drawn: Sequence[Figure], into: Path) -> list[Path]:
-    """Saves figures under their own names."""
-    return [path for figure in drawn for path in save(figure, into, figure.name)]
+    """Writes NAME.svg, NAME.pdf and NAME.png (200 dots an inch) into a folder, which may be new.
+
+    Raises:
+      RunError: a file cannot be written.
+    """
+    paths = []
+    for figure in drawn:
+        style = {"svg.fonttype": "path", "svg.hashsalt": figure.name, "pdf.fonttype": 42}
+        for kind, metadata in _UNSAID.items():
+            paths.append(path := into / f"{figure.name}{kind}")
+            try:
+                into.mkdir(parents=True, exist_ok=True)
+                with _drawn(figure.drawing, style):
+                    figure.drawing.savefig(path, dpi=200, facecolor="white", metadata=metadata)
+            except OSError as error:
+                message = f"{path}: cannot be written ({error.strerror or error})"
+                raise RunError(message) from None
+    return paths

@@ -94,7 +94,7 @@ class JudgedVectors(Result):
             )
             for mode in self.modes
             if mode.by_task is not None
-            for figure in of_scores.draw(mode.by_task)
+            for figure in of_scores.of_runs(mode.by_task)
         ]
 
 

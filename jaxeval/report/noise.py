@@ -9,10 +9,9 @@ from jaxeval.report.result import Result
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import nested
 from jaxeval.stats.crossed import Crossed
-from jaxeval.stats.designs import MOST, TrainingDesign, TrainingPlan
+from jaxeval.stats.nested import MOST, TrainingDesign, TrainingPlan
 from jaxeval.stats.results import Interval
 
-_TITLE = "Where the variance comes from"
 _PARTS = {"interaction": "split x seed"}
 _WHOSE = {
     "split": "the split's",
@@ -29,11 +28,9 @@ _KINDS = {
 
 @dataclasses.dataclass(frozen=True)
 class Study:
-    """Splits and seeds of a part of the data, or of a table.
+    """Splits and seeds of a part of the data, or of a table, and a line for each left out.
 
-    Attributes:
-      dropped: a line for each split and seed that was left out.
-      plan: None where no precision is known, or all scores are equal.
+    The plan is None where no precision is known, or all scores are equal.
     """
 
     components: Crossed
@@ -43,11 +40,7 @@ class Study:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Noise(Result):
-    """Where the variance of scores comes from.
-
-    Attributes:
-      parts: dev and test, or the scores of a table: of seeds and repeats, or of splits and seeds.
-    """
+    """Where the variance of scores comes from: of dev and test, or the scores of a table."""
 
     metric: str
     unit: str
@@ -56,53 +49,58 @@ class Noise(Result):
 
     def document(self) -> Document:
         """Whose the variance is, by the last part of the data; its table, then the others'."""
-        repeats = {name: of for name, of in self.parts.items() if isinstance(of, nested.Noise)}
-        if repeats:
-            return _of_repeats(self.metric, self.unit, repeats)
+        of_repeats = {n: of for n, of in self.parts.items() if isinstance(of, nested.Noise)}
         studies = {name: of for name, of in self.parts.items() if isinstance(of, Study)}
-        sds = [part.sd for of in studies.values() for part in of.components.components.values()]
-        largest = max(abs(of.components.mean) for of in studies.values())
-        scale = scores.scale(self.unit, sds, largest)
-        of_part = {n: self.metric if len(studies) == 1 else f"{n} {self.metric}" for n in studies}
-        *others, (name, last) = studies.items()
-        answer = [_sentence(last.components, of_part[name])]
-        plan: list[Block] = []
-        if last.plan:
-            answer.append(_advice(last.components, last.plan, of_part[name], scale))
-            plan = [_designs(last.plan, scale)] if last.plan.designs else []
+        details: list[Block] = []
+        if of_repeats:
+            answer, blocks = (
+                [_of_seeds(of_repeats["test"], self.metric)],
+                self._repeats(of_repeats),
+            )
+        else:
+            sds = [p.sd for of in studies.values() for p in of.components.components.values()]
+            largest = max(abs(of.components.mean) for of in studies.values())
+            scale = scores.scale(self.unit, sds, largest)
+            one = len(studies) == 1
+            of_part = {name: self.metric if one else f"{name} {self.metric}" for name in studies}
+            *others, (name, last) = studies.items()
+            answer = [_sentence(last.components, of_part[name])]
+            blocks = _blocks(last, of_part[name], scale)
+            if last.plan:
+                answer.append(_advice(last.components, last.plan, of_part[name], scale))
+                blocks += [_designs(last.plan, scale)] if last.plan.designs else []
+            details = [block for n, of in others for block in _blocks(of, of_part[n], scale)]
         return Document(
-            answer=answer,
-            blocks=[*_blocks(last, of_part[name], scale), *plan],
+            answer,
+            blocks,
             notes=self.warnings,
-            details=[block for n, of in others for block in _blocks(of, of_part[n], scale)],
-            title=_TITLE,
+            details=details,
+            title="Where the variance comes from",
             signature=text.versions(),
         )
 
+    def _repeats(self, parts: Mapping[str, nested.Noise]) -> list[Block]:
+        factor = scores.factor(self.unit)
 
-def _of_repeats(metric: str, unit: str, parts: Mapping[str, nested.Noise]) -> Document:
-    factor = scores.factor(unit)
-    head = (
-        scores.label(metric, unit),
-        *("mean", "sd of any run", "sd of one seed repeated", "sd between seeds"),
-    )
-    rows = [
-        (
-            part,
-            scores.shown(of.mean, unit),
-            f"{factor * of.sd:.3g}",
-            _with_interval(of.sd_repeat, of.sd_repeat_interval, factor),
-            _with_interval(of.sd_seed, of.sd_seed_interval, factor),
-        )
-        for part, of in parts.items()
-    ]
-    first = parts["dev"]
-    said = f"{first.seeds} seeds, {first.repeats} runs each; 95 % intervals for normal scores"
-    answer = [of_seeds(parts["test"], metric)]
-    return Document(answer, [Table(head, rows), said], title=_TITLE, signature=text.versions())
+        def sd(value: float, of: Interval) -> str:
+            ends = f"{factor * of.low:.3g} to {factor * of.high:.3g}"
+            return f"{factor * value:.3g} ({f'no interval: {of.absent}' if of.absent else ends})"
+
+        names = ("mean", "sd of any run", "sd of one seed repeated", "sd between seeds")
+        rows = [
+            (
+                *(part, scores.shown(of.mean, self.unit), f"{factor * of.sd:.3g}"),
+                sd(of.sd_repeat, of.sd_repeat_interval),
+                sd(of.sd_seed, of.sd_seed_interval),
+            )
+            for part, of in parts.items()
+        ]
+        count = f"{parts['dev'].seeds} seeds, {parts['dev'].repeats} runs each"
+        head = (scores.label(self.metric, self.unit), *names)
+        return [Table(head, rows), f"{count}; 95 % intervals for normal scores"]
 
 
-def of_seeds(noise: nested.Noise, metric: str) -> str:
+def _of_seeds(noise: nested.Noise, metric: str) -> str:
     """Whether runs of one seed differ, and whether by less than seeds do."""
     if noise.sd == 0:
         return f"All runs have the same test {metric}: nothing is known of what varies it."
@@ -116,11 +114,6 @@ def of_seeds(noise: nested.Noise, metric: str) -> str:
     if seed.high < repeat.low:
         return f"Runs of one seed differ by more in test {metric} than seeds do."
     return f"Whether seeds differ by more in test {metric} than runs of one seed was not shown."
-
-
-def _with_interval(sd: float, interval: Interval, factor: float) -> str:
-    ends = f"{factor * interval.low:.3g} to {factor * interval.high:.3g}"
-    return f"{factor * sd:.3g} ({f'no interval: {interval.absent}' if interval.absent else ends})"
 
 
 def _blocks(study: Study, metric: str, scale: ScoreFormat) -> list[Block]:
@@ -163,17 +156,17 @@ def _sentence(of: Crossed, metric: str) -> str:
     largest = max(of.components, key=lambda name: of.components[name].sd)
     others = [part.sd_interval.high for name, part in of.components.items() if name != largest]
     shown = of.components[largest].sd_interval.low > max(others)
-    which = f"what is {named[largest]} is the largest part" if shown else "no part is shown to be"
-    ending = "" if shown else " the largest"
-    return f"Of the variance of {metric} {text.listed(shares)}; {which}{ending}."
+    which = "no part is shown to be the largest"
+    which = f"what is {named[largest]} is the largest part" if shown else which
+    return f"Of the variance of {metric} {text.listed(shares)}; {which}."
 
 
 def _designs(plan: TrainingPlan, scale: ScoreFormat) -> Table:
     """A row a design, the cheapest first."""
-    rows: list[Sequence[str]] = []
-    for of in plan.designs:
-        counts = (str(count) for count in (of.splits, of.seeds, of.runs))
-        rows.append((_KINDS[of.kind], *counts, scale(of.half_width)))
+    rows = [
+        (_KINDS[of.kind], *map(str, (of.splits, of.seeds, of.runs)), scale(of.half_width))
+        for of in plan.designs
+    ]
     return Table(("design", "splits", "seeds", "runs", "half-width"), rows)
 
 

@@ -13,20 +13,28 @@ def plain(value: object) -> Json:
     """Dataclasses as objects, arrays as lists, numbers that JSON cannot hold as null.
 
     Fields of dataclasses without `repr` are left out. Keys of several names are nested objects.
+
+    Raises:
+      TypeError: what is no data.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         shown = (field.name for field in dataclasses.fields(value) if field.repr)
         return {name: plain(getattr(value, name)) for name in shown}
-    if isinstance(value, Mapping):
-        return _object(value)
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
     if hasattr(value, "_asdict"):
-        return plain(value._asdict())
-    if isinstance(value, (list, tuple)):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        tree: dict[str, Json] = {}
+        for key, inner in value.items():
+            *path, last = key if isinstance(key, tuple) else (key,)
+            place: dict = tree
+            for part in path:
+                place = place.setdefault(str(part), {})
+            place[str(last)] = plain(inner)
+        return tree
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
         return [plain(inner) for inner in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if value is None or isinstance(value, bool | int | float | str):
@@ -39,14 +47,3 @@ def record(value: object) -> dict[str, Json]:
     tree = plain(value)
     assert isinstance(tree, Mapping)
     return dict(tree)
-
-
-def _object(value: Mapping) -> dict[str, Json]:
-    tree: dict[str, Json] = {}
-    for key, inner in value.items():
-        *path, last = key if isinstance(key, tuple) else (key,)
-        place: dict = tree
-        for part in path:
-            place = place.setdefault(str(part), {})
-        place[str(last)] = plain(inner)
-    return tree

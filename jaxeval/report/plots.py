@@ -4,7 +4,7 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -17,13 +17,12 @@ if TYPE_CHECKING:  # imported late: most commands draw nothing
     from matplotlib.lines import Line2D
 
 T = TypeVar("T")
-Dash = Literal["-", "--", "-.", ":"]
 
 # Okabe & Ito's colours, told apart by all, with line styles and markers for those who see none
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 MARKERS = "o^sDvP*X"
 MOST = len(COLOURS)  # lines or clouds of points that one panel tells apart
-_STYLES: tuple[Dash, ...] = ("-", "--", "-.", ":")
+_STYLES = ("-", "--", "-.", ":")
 _FEWEST = 3  # distinct scores a violin needs
 _MOST_MARKS = 30  # of full size in a violin
 _LETTERS_AN_INCH = 13  # of a legend
@@ -31,13 +30,6 @@ _LETTERS = 24  # of a line of a legend
 _MOST_LINES = 5  # of a name
 _LINE = 0.15  # inches, of a legend
 _ROOM = 4  # lines of a legend that a drawing has room for
-
-
-class LineStyle(TypedDict):
-    """Arguments of matplotlib that tell a line from others."""
-
-    color: str
-    linestyle: Dash
 
 
 def literal(name: str) -> str:
@@ -73,12 +65,9 @@ def marker(number: int) -> str:
     return MARKERS[number % MOST]
 
 
-def line_style(number: int) -> LineStyle:
+def line_style(number: int) -> dict[str, Any]:
     """Colour and line of the k-th model; 32 differ."""
-    return {
-        "color": colour(number),
-        "linestyle": _STYLES[(number + number // MOST) % len(_STYLES)],
-    }
+    return {"color": colour(number), "linestyle": _STYLES[(number + number // MOST) % 4]}
 
 
 def canvas(width: float, height: float) -> tuple["Drawing", "Axes"]:
@@ -91,11 +80,7 @@ def canvas(width: float, height: float) -> tuple["Drawing", "Axes"]:
 def grid(
     count: int, columns: int, size: tuple[float, float], *, share_y: bool = False
 ) -> tuple["Drawing", list["Axes"]]:
-    """A drawing with so many panels, row by row, and its panels.
-
-    Args:
-      size: of a panel, inches.
-    """
+    """A drawing with so many panels, row by row, and its panels; their size is in inches."""
     from matplotlib.figure import Figure as Drawing
 
     columns = min(columns, count)
@@ -148,24 +133,17 @@ def lines(names: Mapping[str, int]) -> list["Line2D"]:
     """Legend handles of lines: name -> number."""
     from matplotlib.lines import Line2D
 
-    return [
-        Line2D([], [], label=wrapped(name, _LETTERS), **line_style(k)) for name, k in names.items()
-    ]
+    return [Line2D([], [], label=wrapped(n, _LETTERS), **line_style(k)) for n, k in names.items()]
 
 
 def marks(names: Sequence[str], numbers: Sequence[int] | None = None) -> list["Line2D"]:
-    """Legend handles of clouds of points.
-
-    Args:
-      numbers: of their colours and markers; None: 0, 1 ...
-    """
+    """Legend handles of clouds of points, of colours and markers 0, 1 ... or these numbers."""
     from matplotlib.lines import Line2D
 
+    how: dict[str, Any] = {"linestyle": ""}
     return [
-        Line2D([], [], linestyle="", marker=marker(k), color=colour(k), label=label)
-        for k, label in zip(
-            numbers or range(len(names)), (wrapped(name, _LETTERS) for name in names), strict=True
-        )
+        Line2D([], [], marker=marker(k), color=colour(k), label=wrapped(name, _LETTERS), **how)
+        for k, name in zip(numbers or range(len(names)), names, strict=True)
     ]
 
 
@@ -192,8 +170,11 @@ def violin(panel: "Axes", x: float, values: np.ndarray, colour: str, marker: str
         linewidths=0 if crowded else 0.6, zorder=3,
     )  # fmt: skip
     low, middle, high = describe.five_numbers(values)[1:4]
-    bar: Any = {"solid_capstyle": "butt", "zorder": 4}  # above the marks
-    panel.plot([x, x], [low, high], color="white", linewidth=7, **bar)
-    panel.plot([x, x], [low, high], color=colour, linewidth=5, **bar)
-    panel.plot([x - 0.06, x + 0.06], [middle, middle], color="black", linewidth=4, **bar)
-    panel.plot([x - 0.05, x + 0.05], [middle, middle], color="white", linewidth=2, **bar)
+    for half, ends, tint, width in (
+        (0.0, (low, high), "white", 7),
+        (0.0, (low, high), colour, 5),
+        (0.06, (middle, middle), "black", 4),
+        (0.05, (middle, middle), "white", 2),
+    ):
+        bar: Any = {"solid_capstyle": "butt", "zorder": 4, "linewidth": width}  # above the marks
+        panel.plot([x - half, x + half], ends, color=tint, **bar)

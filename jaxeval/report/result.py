@@ -73,10 +73,8 @@ class Result:
         render.to_terminal(self.document(), details)
 
     def __repr__(self) -> str:
-        from jaxeval.report import render
-
         with errors.called_from_python():
-            return render.to_text(self.document())
+            return "\n".join(self.document().answer)
 
     def _repr_html_(self) -> str:
         from jaxeval.report import render

@@ -69,11 +69,6 @@ class ScoreFormat:
     exponent: int = 0
 
     @property
-    def percent(self) -> bool:
-        """Whether scores are read in percent."""
-        return self.unit in PERCENT
-
-    @property
     def factor(self) -> float:
         """As the function `factor`."""
         return factor(self.unit)
@@ -84,15 +79,14 @@ class ScoreFormat:
 
     def __call__(self, value: float | None) -> str:
         """A score; sums in another order, .09625 and .09625000000000017, are the same one."""
-        value = value if value is None else float(f"{value:.{_SIGNIFICANT}g}")
         if value is None or not math.isfinite(value):
             return "-"
-        digits = f"{value * self.factor / 10.0**self.exponent:.{self.decimals}f}"
-        return f"{digits}e{self.exponent:+03d}" if self.exponent else digits
+        value = float(f"{value:.{_SIGNIFICANT}g}") * self.factor / 10.0**self.exponent
+        return f"{value:.{self.decimals}f}" + (f"e{self.exponent:+03d}" if self.exponent else "")
 
     def difference(self, value: float) -> str:
         """A difference of scores with its unit."""
-        unit = "points" if self.percent else self.unit if self.unit in _NAMED else ""
+        unit = "points" if self.unit in PERCENT else self.unit if self.unit in _NAMED else ""
         return f"{self(value)} {unit}".rstrip()
 
     def interval(self, bounds: Interval | None) -> str:
@@ -117,14 +111,14 @@ def scale(unit: str, sds: Sequence[float], largest: float) -> ScoreFormat:
       sds: standard deviations of samples, as stored.
       largest: absolute score.
     """
-    spreads = [sd for sd in sds if sd > _ROUNDING * largest]
+    spreads, read = [sd for sd in sds if sd > _ROUNDING * largest], factor(unit)
     if spreads:
-        smallest = factor(unit) * max(min(spreads), _OUTLYING * max(spreads))
+        smallest = read * max(min(spreads), _OUTLYING * max(spreads))
         decimals = 2 - math.floor(math.log10(smallest))
         decimals = max(2, decimals - 1) if unit in PERCENT else decimals
     else:
-        decimals = 3 - math.floor(math.log10(factor(unit) * largest)) if largest else 2
+        decimals = 3 - math.floor(math.log10(read * largest)) if largest else 2
     exponent = 0
-    if decimals > _MOST_DIGITS and factor(unit) * largest < _SMALL:
-        exponent = math.floor(math.log10(factor(unit) * largest))
+    if decimals > _MOST_DIGITS and read * largest < _SMALL:
+        exponent = math.floor(math.log10(read * largest))
     return ScoreFormat(unit, max(0, min(_MOST_DIGITS, decimals + exponent)), exponent)

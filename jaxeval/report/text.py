@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 
 from jaxeval.errors import argument
+from jaxeval.runs import metrics
 from jaxeval.runs.checks import Unusable
 from jaxeval.runs.layout import Missing
 from jaxeval.stats.results import Interval
@@ -32,6 +33,11 @@ def p_value(value: float) -> str:
 def p_cell(value: float | None) -> str:
     """In a table: .031 or < .001."""
     return "-" if value is None else p_value(value).removeprefix("= ")
+
+
+def level(alpha: float) -> str:
+    """.05."""
+    return f"{alpha:g}".removeprefix("0")
 
 
 def confidence(interval: Interval) -> str:
@@ -64,6 +70,20 @@ def direction(higher_is_better: bool, assumed: bool) -> str:
     return f"{'higher' if higher_is_better else 'lower'} is better"
 
 
+def direction_of_field(
+    json_field: str | None, asked: bool | None
+) -> tuple[str | None, bool | None, str]:
+    """Metric, whether higher is better (None: assumed), a sentence; of scores a command prints.
+
+    Args:
+      json_field: the path of the score, such as test.nll; None: the score is no field.
+      asked: by a flag.
+    """
+    metric = json_field and json_field.rpartition(".")[2]
+    higher = metrics.higher_is_better(metric) if asked is None else asked
+    return metric, higher, f"{metric or 'score'}: {direction(higher is not False, higher is None)}"
+
+
 def listed(names: Sequence[str]) -> str:
     """a, b and c."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
@@ -74,6 +94,12 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
 
 
+def ranging(counts: Iterable[int]) -> str:
+    """3, or 3 to 5."""
+    every = [*counts]
+    return " to ".join(map(str, dict.fromkeys((min(every), max(every)))))
+
+
 def statuses(counts: Mapping[str, int]) -> str:
     """How runs ended: 2 diverged, 22 early stopped."""
     return ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in counts.items())
@@ -81,12 +107,9 @@ def statuses(counts: Mapping[str, int]) -> str:
 
 def unusable(scores: Sequence[Unusable], missing: Missing) -> str:
     """How many scores were unusable, and what became of them."""
-    done = "counted as 0" if missing == "zero" else "left out"
-    first = scores[0]
-    return (
-        f"{len(scores)} unusable scores {done}, the first in row {first.row}, column "
-        f"{first.column} ({first.what})"
-    )
+    done, first = "counted as 0" if missing == "zero" else "left out", scores[0]
+    where = f"row {first.row}, column {first.column} ({first.what})"
+    return f"{len(scores)} unusable scores {done}, the first in {where}"
 
 
 def versions() -> str:

@@ -19,26 +19,13 @@ if TYPE_CHECKING:
     from jaxeval.runs.database import shown
     from jaxeval.runs.store import Store, load, load_curves, open_store
 
-_LATER = {
-    "shown": "database",
-    **dict.fromkeys(("Store", "load", "load_curves", "open_store"), "store"),
-}
-__all__ = [
-    "CurveRow",
-    "EpochScore",
-    "Experiment",
-    "MemberResult",
-    "MemberRow",
-    "Outcomes",
-    "Store",
-    "load",
-    "load_curves",
-    "open_store",
-    "shown",
-]
+_LATER = ("Store", "load", "load_curves", "open_store", "shown")
+__all__ = ["CurveRow", "EpochScore", "Experiment", "MemberResult", "MemberRow", "Outcomes"]
+__all__ += ["Store", "load", "load_curves", "open_store", "shown"]
 
 
 def __getattr__(name: str) -> object:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"jaxeval.runs.{_LATER[name]}"), name)
+    room = "database" if name == "shown" else "store"
+    return getattr(importlib.import_module(f"jaxeval.runs.{room}"), name)

@@ -1,11 +1,15 @@
 """`python -m jaxeval.runs`: lists and exports what a runs folder holds."""
 
+import csv
 import dataclasses
 import functools
+import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import parameters, parsers, results
+from jaxeval import files, parameters, parsers, results
+from jaxeval.errors import RunError
 from jaxeval.report.document import Document
 from jaxeval.report.result import Result
 
@@ -35,6 +39,9 @@ def list_experiments(runs: str | Path) -> Listing:
     Args:
       runs: runs folder or database URL.
 
+    Examples:
+      python -m jaxeval.runs list runs
+
     Raises:
       RunError: no member has ended.
     """
@@ -59,13 +66,26 @@ def export(runs: str | Path, *, curves: bool = False, to: str = "-") -> None:
     """
     from jaxeval import outputs
     from jaxeval import runs as database
-    from jaxeval.runs import export, records
+    from jaxeval.runs import records
 
     outputs.refuse_unwritable(to, runs=[runs])
-    if curves:
-        export.write(database.load_curves(runs), records.CurveRow._fields, to)
-    else:
-        export.write(database.load(runs), records.MemberRow._fields, to)
+    if to != "-" and not to.endswith((".csv", ".parquet")):
+        raise RunError(f"{to}: expected a name that ends in .csv or .parquet, or - for stdout")
+    rows: Sequence[tuple] = database.load_curves(runs) if curves else database.load(runs)
+    columns = (records.CurveRow if curves else records.MemberRow)._fields
+    if not to.endswith(".parquet"):
+        stream = io.StringIO()  # whole or not at all
+        csv.writer(stream, lineterminator="\n").writerows([columns, *rows])
+        files.write_out(to, stream.getvalue())
+        return
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise RunError(f"{to}: Parquet needs pyarrow; pip install pyarrow") from None
+    table = pyarrow.table({c: [row[i] for row in rows] for i, c in enumerate(columns)})
+    with files.replacing(Path(to), "wb") as binary:
+        parquet.write_table(table, binary)
 
 
 COMMANDS: parsers.Commands = {"list": list_experiments, "export": export}

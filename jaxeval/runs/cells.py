@@ -1,67 +1,124 @@
-"""The scores of one model by split and seed, or of one minus another: what `noise` reads."""
+"""The runs of each model on a data set, made of rows of the normal form.
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+Notation: of a data set n rows, I items, R runs of a model, K answers of a run to an item.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
 
 from jaxeval.errors import DataError, argument
 from jaxeval.runs.imported import listed
-from jaxeval.runs.scores import Scores
+from jaxeval.runs.rows import Rows
+from jaxeval.runs.scores import ModelScores, Status
+
+_MOST_CELLS = 1 << 27
 
 
-class Cells(NamedTuple):
-    """One entry a run, or a pair of runs.
+@dataclasses.dataclass(frozen=True)
+class Cells:
+    """Rows [n] of a data set; the item (from 0), score, status and counts [n, C] of each."""
 
-    Attributes:
-      scores: None where one of a pair is missing.
-    """
+    rows: Rows
+    name: str
+    where: np.ndarray
+    item: np.ndarray
+    items: int
+    values: np.ndarray
+    status: np.ndarray
+    counts: np.ndarray | None
 
-    splits: Sequence[str]
-    seeds: Sequence[str]
-    scores: Sequence[float | None]
+    def of_model(self, model: str, models: Sequence[str]) -> ModelScores:
+        """The scores of a model, one of these."""
+        rows = self.rows
+        mine = np.flatnonzero(rows.model.codes[self.where] == rows.model.names.index(model))
+        if not len(mine):
+            raise rows.error(self.name, f"no item that {listed(models)} all have a score of")
+        where, item = self.where[mine], self.item[mine]
+        first, run, labels = self._runs(where)
+        sample = np.zeros(len(mine), int) if rows.sample is None else rows.sample[where]
+        order = np.lexsort((sample, item, run))
+        cell = (run * self.items + item)[order]
+        twice = np.flatnonzero((np.diff(cell) == 0) & (np.diff(sample[order]) == 0))
+        if len(twice):
+            raise self._twice(*sorted(where[order[[twice[0], twice[0] + 1]]].tolist()))
+        starts = np.flatnonzero(np.diff(cell, prepend=-1))
+        sizes = np.diff(np.append(starts, len(cell)))
+        shape = self.items, len(first), int(sizes.max())
+        if np.prod(shape, dtype=float) > _MOST_CELLS:
+            found = f"{' x '.join(map(str, shape))} (items, runs, answers) are too many"
+            raise rows.error(self.name, found)
+        place = item[order], run[order], np.arange(len(cell)) - np.repeat(starts, sizes)
+        scores, status = np.full(shape, np.nan), np.full(shape, Status.ABSENT, np.uint8)
+        scores[place], status[place] = self.values[mine][order], self.status[mine][order]
+        if not rows.whole and _apart(~np.isnan(scores).all(2)):
+            found = f"a run of {model} has no item in common with its other runs"
+            advice = "parts of one run belong into one file, or have one key run"
+            raise rows.error(self.name, f"{found}; {advice}")
+        counts = None
+        if self.counts is not None:
+            counts = np.zeros((*shape[:2], self.counts.shape[1]), self.counts.dtype)
+            counts[item, run] = self.counts[mine]
+        dev = None if rows.dev is None else rows.dev[where[first]]
+        return ModelScores(scores, status, labels, rows.number[where[first]], dev, counts)
+
+    def _runs(self, where: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+        """Of rows [n] of a model: [R] a row of each run, [n] its run from 0, and labels of runs.
+
+        Runs with names stand in the order of these, and so in the same one on all data sets.
+        """
+        _, first, run = np.unique(self.rows.run[where], return_index=True, return_inverse=True)
+        labels = {}
+        for name, of in self.rows.labels.items():
+            codes = of.codes[where[first]]
+            if name != "name" or (codes.min() >= 0 and len({*codes.tolist()}) == len(codes)):
+                labels[name] = np.array(of.names, object)[codes]
+        if "name" in labels:
+            order = np.argsort(labels["name"].astype(str))
+            labels = {name: of[order] for name, of in labels.items()}
+            first, run = first[order], np.argsort(order)[run]
+        return first, run, labels
+
+    def _twice(self, one: int, other: int) -> DataError:
+        """The error of two scores of one answer, or of one run."""
+        rows = self.rows
+        named = {"model": rows.model, "task" if rows.file else "dataset": rows.dataset}
+        named |= {**({} if rows.file else rows.labels), "item": rows.item}
+        said = ", ".join(f"{w} {of.named(one):.60}" for w, of in named.items() if of.named(one))
+        if rows.file is not None:
+            found = f"a score is there twice: {said}; expected one score of each answer in a log"
+            return DataError(found, rows.file.named(one))
+        found = f"rows {rows.number[one]} and {rows.number[other]} are both {said}; keep one"
+        axes = f"{argument('column', {'split': 'NAME'})} (or seed, dataset)"
+        advice = f"or name the column that tells them apart with {axes}; no epoch or step does"
+        return DataError(f"{found}, {advice}", rows.source)
+
+    def clusters(self) -> np.ndarray | None:
+        """[I] labels of items that belong together; None: not known.
+
+        A log without labels says nothing against one that has them.
+        Raises DataError: an item in two clusters; one without, beside others.
+        """
+        cluster = self.rows.cluster
+        codes = np.zeros(0) if cluster is None else cluster.codes[self.where]
+        if cluster is None or codes.max() < 0:
+            return None
+        of_item = np.full(self.items, -1)
+        of_item[self.item[codes >= 0]] = codes[codes >= 0]
+        mine = of_item[self.item]
+        wrong = np.flatnonzero((mine != codes) & (codes >= 0) | (mine < 0))
+        if len(wrong):
+            k, other = int(self.where[wrong[0]]), int(mine[wrong[0]])
+            both = f"two clusters, {cluster.named(k)} and {cluster.names[other]}"
+            found = f"is in {both if other >= 0 else 'no cluster'}; expected one label of each"
+            raise self.rows.error(self.name, f"item {self.rows.item.named(k):.60} {found}")
+        return np.array(cluster.names, object)[of_item]
 
 
-def cells(scores: Scores, model: str | None = None, minus: str | None = None) -> Cells:
-    """The scores of a model by split and seed, of whole runs.
-
-    Args:
-      model: None: the only one there is.
-      minus: another, whose score with the same seed on the same split is subtracted.
-
-    Raises:
-      DataError: no such model, several data sets, or no columns split and seed.
-    """
-    for axis in ("split", "seed"):
-        if axis not in scores.labels:
-            raise DataError(
-                f"no column {axis}; name it with --column {axis}=NAME, every seed on every split",
-                scores.source,
-            )
-    if len(scores.data_sets) > 1:
-        said = f"{len(scores.data_sets)} data sets; {argument('column', {'dataset': 'NAME'})}"
-        raise DataError(f"{said}: expected one", scores.source)
-    if model is None and len(scores.models) > 1:
-        raise DataError(f"expected --model with one of {listed(scores.models)}", scores.source)
-    found: dict[tuple[str, str], float | None] = dict(_by_cell(scores, model or scores.models[0]))
-    if minus is not None:
-        found = _differences(found, _by_cell(scores, minus))
-    splits, seeds = ([cell[axis] for cell in found] for axis in (0, 1))
-    return Cells(splits, seeds, list(found.values()))
-
-
-def _differences(
-    of_model: Mapping[tuple[str, str], float | None], of_other: Mapping[tuple[str, str], float]
-) -> dict[tuple[str, str], float | None]:
-    """In every cell that either has; None where the other has not."""
-    return {
-        cell: a - b
-        if (a := of_model.get(cell)) is not None and (b := of_other.get(cell)) is not None
-        else None
-        for cell in dict.fromkeys([*of_model, *of_other])
-    }
-
-
-def _by_cell(scores: Scores, model: str) -> dict[tuple[str, str], float]:
-    of = scores.data_sets[0].models[model]
-    kept = of.finished
-    labels = zip(of.labels["split"][kept], of.labels["seed"][kept], strict=True)
-    return dict(zip(labels, of.scores[0, kept, 0].tolist(), strict=True))
+def _apart(present: np.ndarray) -> bool:
+    """Whether one of several runs, [I, R] by item, has no item in common with any other."""
+    answers = present[:, present.any(0)].astype(np.float64)
+    shared = answers.T @ answers
+    np.fill_diagonal(shared, 0)
+    return len(shared) > 1 and not bool(shared.any(0).all())

@@ -50,21 +50,23 @@ def numbers(
 ) -> tuple[np.ndarray, dict[int, Unusable]]:
     """Scores as float64, and what is wrong with those that are none (place -> what).
 
+    Raises DataError: a list, an object, or a score with a decimal comma or a percent sign, which
+    is no missing one.
+
     Args:
       raw, columns, rows: value, column name and row number of each score.
-
-    Raises:
-      DataError: a list, an object, or a score with a decimal comma or a percent sign, which is no
-        missing one.
     """
     score = floats(raw)
-    wrong = np.flatnonzero(~np.isfinite(score)).tolist()
-    for k in wrong:
-        if isinstance(raw[k], Mapping | list | tuple | np.ndarray):
-            found = f"row {rows[k]}, column {columns[k]}: {str(raw[k])[:40]} is no number"
+    wrong: dict[int, Unusable] = {}
+    for k in np.flatnonzero(~np.isfinite(score)).tolist():
+        value, column = raw[k], str(columns[k])
+        if isinstance(value, Mapping | list | tuple | np.ndarray):
+            found = f"row {rows[k]}, column {column}: {str(value)[:40]} is no number"
             raise DataError(f"{found}; expected a score in each record", source)
-        refuse_notation(raw[k], str(columns[k]), rows[k], source)
-    return score, {k: Unusable(rows[k], str(columns[k]), _what(raw[k])) for k in wrong}
+        refuse_notation(value, column, rows[k], source)
+        what = "infinite" if not math.isnan(score[k]) else f"not a number: {str(value)[:40]!r}"
+        wrong[k] = Unusable(rows[k], column, "missing" if word(value) in MISSING else what)
+    return score, wrong
 
 
 def refuse_notation(value: object, column: str, row: int, source: str) -> None:
@@ -79,33 +81,28 @@ def refuse_notation(value: object, column: str, row: int, source: str) -> None:
 def usable(
     table: Columns, name: str, missing: Missing
 ) -> tuple[np.ndarray, np.ndarray, tuple[Unusable, ...]]:
-    """A column of scores, the places of those that are kept, and what was wrong.
+    """A column of scores, the places of those that are read, and what was wrong.
 
-    Raises:
-      DataError: a score is unusable and `missing` is "error".
+    Raises DataError: a score is unusable and `missing` is "error".
     """
     score, unusable = numbers(table[name], [name] * len(table), table.rows, table.source)
     refuse([*unusable.values()], missing, table.source)
-    keep = np.ones(len(score), bool)
-    bad = sorted(unusable)
-    keep[bad] = missing == "zero"
-    score[bad] = 0.0
-    if not keep.any():
+    bad, read = [*unusable], np.ones(len(score), bool)
+    read[bad], score[bad] = missing == "zero", 0.0
+    if not read.any():
         raise DataError(f"column {name}: expected at least one usable score", table.source)
-    return score, np.flatnonzero(keep), tuple(unusable[k] for k in bad)
+    return score, np.flatnonzero(read), tuple(unusable.values())
 
 
 def refuse(unusable: Sequence[Unusable], missing: Missing, source: str) -> None:
-    """An error for scores that are unusable without a status that says why."""
+    """Raises DataError for scores that are unusable without a status that says why."""
     if missing == "error" and unusable:
         first, *others = unusable
         more = f" (and {len(others)} more)" if others else ""
-        raise DataError(
-            f"row {first.row}, column {first.column}: {first.what}{more}; expected a finite "
-            f"number; {argument('missing', 'drop')} leaves such scores out, "
-            f"{argument('missing', 'zero')} counts them as 0",
-            source,
-        )
+        found = f"row {first.row}, column {first.column}: {first.what}{more}"
+        drop, zero = argument("missing", "drop"), argument("missing", "zero")
+        advice = f"{drop} leaves such scores out, {zero} counts them as 0"
+        raise DataError(f"{found}; expected a finite number; {advice}", source)
 
 
 def refuse_sizes(score: np.ndarray, rows: Sequence[int], source: str) -> None:
@@ -114,15 +111,12 @@ def refuse_sizes(score: np.ndarray, rows: Sequence[int], source: str) -> None:
     wrong = np.flatnonzero((size > LARGEST) | ((size > 0) & (size < 1 / LARGEST)))
     if len(wrong):
         k = int(wrong[0])
-        raise DataError(
-            f"row {rows[k]}: {score[k]:g}; expected 0, or an absolute value from "
-            f"{1 / LARGEST:g} to {LARGEST:g}",
-            source,
-        )
+        expected = f"expected 0, or an absolute value from {1 / LARGEST:g} to {LARGEST:g}"
+        raise DataError(f"row {rows[k]}: {score[k]:g}; {expected}", source)
 
 
 def floats(values: Sequence[object]) -> np.ndarray:
-    """Values as float64, NaN for what is no number (yes and no are none, and 1_0 is text)."""
+    """Values as float64; NaN for what is no number (a bool is none, 1_0 is text)."""
     try:
         array = np.array(values, np.float64)
         kinds = {*map(type, values)}
@@ -131,10 +125,10 @@ def floats(values: Sequence[object]) -> np.ndarray:
             return array
     except (TypeError, ValueError, OverflowError):
         pass
-    return np.array([number(value) for value in values], np.float64)
+    return np.array([_number(value) for value in values], np.float64)
 
 
-def number(value: object) -> float:
+def _number(value: object) -> float:
     """A value as a number; NaN for what is none, and infinite where it is too large."""
     if isinstance(value, bool | np.bool_) or (isinstance(value, str) and "_" in value):
         return math.nan
@@ -146,11 +140,3 @@ def number(value: object) -> float:
         return math.nan
     except OverflowError:
         return math.inf
-
-
-def _what(value: object) -> str:
-    if word(value) in MISSING:
-        return "missing"
-    if not math.isnan(number(value)):
-        return "infinite"
-    return f"not a number: {str(value)[:40]!r}"

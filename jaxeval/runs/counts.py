@@ -46,11 +46,7 @@ def macro_f1(counts: np.ndarray) -> np.ndarray:
 
 
 def _kinds(counts: np.ndarray, names: str) -> np.ndarray:
-    """[K, ...] of counts [..., K].
-
-    Raises:
-      DataError: another number of kinds than has a name.
-    """
+    """[K, ...] of counts [..., K]."""
     by_kind = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
     if len(by_kind) != len(names.split(", ")):
         raise DataError(f"counts: expected columns {names}, found {len(by_kind)}")

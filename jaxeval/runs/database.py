@@ -5,12 +5,11 @@ would otherwise fail with "database is locked" whatever the timeout. WAL does no
 file systems; use a PostgreSQL URL there.
 """
 
-import contextlib
 import os
 import sqlite3
 import typing
 import urllib.parse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from jaxeval.runs import records
 
 VERSION = 4  # of the tables; a database of another one is refused
 _BUSY_SECONDS = 60
-_DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 metadata = sa.MetaData()
 _KEY = ("experiment", "seed", "split", "repeat", "hparams")
@@ -117,16 +115,6 @@ def sqlite_engine(file: Path, write: bool) -> sa.Engine:
     return engine
 
 
-@contextlib.contextmanager
-def disposed_on_error(engine: sa.Engine) -> Iterator[None]:
-    """Closes an engine's connections where what it was made for fails."""
-    try:
-        yield
-    except BaseException:
-        engine.dispose()
-        raise
-
-
 def _url(file: Path, write: bool) -> sa.URL:
     """The file as SQLite opens it.
 
@@ -140,20 +128,3 @@ def _url(file: Path, write: bool) -> sa.URL:
     if sealed and not write and not log.exists():
         query["immutable"] = "1"
     return sa.URL.create("sqlite", database=file.absolute().as_uri(), query=query)
-
-
-@contextlib.contextmanager
-def explained(location: str) -> Iterator[None]:
-    """Turns a database's errors into one line that says what to do."""
-    try:
-        yield
-    except sa.exc.DBAPIError as error:
-        reason = str(error.orig).strip().splitlines()[0] if error.orig else str(error)
-        todo = (
-            "what was recorded is kept: see that it can be written, and run the same command again"
-        )
-        if getattr(error.orig, "sqlite_errorcode", None) in _DAMAGED:
-            todo = (
-                "damaged, or not written by jaxeval: put a copy back, or use another runs folder"
-            )
-        raise RunError(f"{location}: {reason}; {todo}") from error

@@ -1,7 +1,4 @@
-"""Whether higher scores are better: as recorded, as asked for, or as a metric's name says.
-
-One rule for tables, runs and logs, `decided`; `of_columns` and `of_metrics` read what it needs.
-"""
+"""Whether higher scores are better: as recorded, as asked for, or as a metric's name says."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,14 +8,13 @@ from jaxeval.errors import DataError, argument
 from jaxeval.runs import metrics
 from jaxeval.runs.imported import listed
 
-Key = tuple[str, str]  # task and metric
+Key = tuple[str, str]  # data set and metric
 
 
 def asked_for(higher_is_better: object) -> bool | None:
     """A direction as who calls gives it; None: not known, so that higher is better.
 
-    Raises:
-      DataError: it is neither None nor a bool, of Python or numpy: 0 and "no" are none.
+    Raises DataError: it is neither None nor a bool, of Python or numpy: 0 and "no" are none.
     """
     if higher_is_better is None:
         return None
@@ -36,22 +32,20 @@ def decided(
     who: str,
     source: str | None = None,
 ) -> bool | None:
-    """What is recorded, which must not be contradicted; else as asked for; else as the name says.
+    """What is recorded; else as asked for; else as the name says; None: not known.
+
+    Raises DataError: the opposite of what is recorded is asked for, or no direction.
 
     Args:
       metric, who: of the message, and who has recorded it: "the table says".
-
-    Returns:
-      None: not known.
-
-    Raises:
-      DataError: the opposite of what is recorded is asked for, or no direction.
     """
     asked = asked_for(asked)
     if recorded is None:
         return named if asked is None else asked
     if asked not in (None, recorded):
-        raise DataError(metrics.contradicted(recorded, who, metric), source)
+        better = "higher" if recorded else "lower"
+        found = f"{argument('lower_is_better', recorded)}: {who} that {better} {metric} is better"
+        raise DataError(found, source)
     return recorded
 
 
@@ -59,28 +53,26 @@ def of_metrics(
     recorded: Mapping[Key, bool],
     named: Mapping[Key, bool | None],
     asked: bool | None,
-    who: str = "the logs say",
-    source: str | None = None,
+    who: str,
+    source: str | None,
 ) -> dict[Key, bool | None]:
     """The direction of each metric that is compared; None: not known.
 
+    Raises DataError: as `decided`; of several metrics, all known, the opposite of one.
+
     Args:
-      recorded: by logs, of some.
+      recorded: of some.
       named: all that are compared, and what their names say.
       asked: overrules the name where one metric is compared. Of several it is of those whose
         direction is not known: one word on accuracy and a loss would turn one of them round.
-      who: has recorded them, and the source where it is no log of a task.
-
-    Raises:
-      DataError: as `decided`; of several metrics, all known, the opposite of one.
+      source: None: a task of logs.
     """
-    asked = asked_for(asked)
     names = list(dict.fromkeys(metric for _, metric in named))
     of_one = asked if len(names) == 1 else None
     known = {}
     for (task, metric), said in named.items():
-        of_log = recorded.get((task, metric))
         where = source or (f"task {task}" if task else None)
+        of_log = recorded.get((task, metric))
         known[task, metric] = decided(of_log, of_one, said, metric or "score", who, where)
     if asked is not None and (not asked) in known.values() and None not in known.values():
         flag = argument("lower_is_better", not asked)
@@ -91,12 +83,6 @@ def of_metrics(
     return {key: asked if said is None else said for key, said in known.items()}
 
 
-def named_in_log(metric: str) -> bool | None:
-    """What a log's metric is called says: of exact_match/strict-match what is before the slash."""
-    known = metrics.higher_is_better(metric.split("/")[0])
-    return metrics.higher_is_better(metric) if known is None else known
-
-
 def of_columns(
     columns: Mapping[str, Sequence[object]],
     name: str | None,
@@ -104,33 +90,12 @@ def of_columns(
     asked: bool | None = None,
     who: str = "the table says",
 ) -> bool | None:
-    """The direction of a table's scores; None: not known.
+    """The direction of a table's scores, whose column has a name; None: not known.
 
-    Args:
-      columns: those of a table; `higher_is_better`, `metric` and `unit` are read.
-      name: of the column of scores, where it has one of its own.
-
-    Raises:
-      DataError: the table says neither true nor false, or both; its metrics differ in it; or the
-        opposite is asked for.
+    Raises DataError: the table contradicts itself, or what is asked for.
     """
-    said = recorded(columns, source)
-    named = named_by(columns, name, source, asked) if said is None else None
+    said, named = known(columns, name, source, asked)
     return decided(said, asked, named, metric_of(columns, name) or "score", who, source)
-
-
-def recorded(columns: Mapping[str, Sequence[object]], source: str) -> bool | None:
-    """What a column `higher_is_better` says; None: there is none."""
-    if "higher_is_better" not in columns:
-        return None
-    words = {str(value).lower() for value in dict.fromkeys(columns["higher_is_better"])}
-    if words not in ({"true"}, {"false"}):
-        raise DataError(
-            f"higher_is_better: expected true or false, the same in all rows, found "
-            f"{listed(sorted(words))}",
-            source,
-        )
-    return words == {"true"}
 
 
 def metric_of(columns: Mapping[str, Sequence[object]], name: str | None) -> str | None:
@@ -138,26 +103,32 @@ def metric_of(columns: Mapping[str, Sequence[object]], name: str | None) -> str 
     return next((str(metric) for metric in columns.get("metric", ())), name)
 
 
-def named_by(
+def known(
     columns: Mapping[str, Sequence[object]], name: str | None, source: str, asked: bool | None
-) -> bool | None:
-    """The one direction of all metrics; that of the column of scores where none is known.
+) -> tuple[bool | None, bool | None]:
+    """What a column `higher_is_better` says; and what the metrics' names do, or their column's.
+
+    Raises DataError: the column says neither true nor false, or both; metrics differ in it.
 
     Args:
       asked: is that of metrics that are not known, beside others that are.
     """
+    recorded = None
+    if "higher_is_better" in columns:
+        words = {str(value).lower() for value in dict.fromkeys(columns["higher_is_better"])}
+        if words not in ({"true"}, {"false"}):
+            expected = "expected true or false, the same in all rows"
+            raise DataError(f"higher_is_better: {expected}, found {listed(sorted(words))}", source)
+        recorded = words == {"true"}
     unit = next((str(unit) for unit in columns.get("unit", ())), None)
     names = [str(metric) for metric in dict.fromkeys(columns.get("metric", ()))]
-    known = {metrics.higher_is_better(metric, unit) for metric in names}
-    if len(known) > 1:
-        known = {asked if said is None else said for said in known}
-    if len(known) > 1:
-        raise DataError(
-            f"several metrics ({listed(names)}), and not of all are higher scores known to be "
-            "better, or of all lower ones; expected one metric",
-            source,
-        )
-    said = next(iter(known), None)
-    if said is not None:
-        return said
-    return metrics.higher_is_better(name, None if names else unit)  # a unit is the metric's
+    named = {metrics.higher_is_better(metric, unit) for metric in names}
+    if len(named) > 1:
+        named = {asked if said is None else said for said in named}
+    if len(named) > 1 and recorded is None:
+        expected = "expected one metric, as higher scores are not better of all of them"
+        raise DataError(f"several metrics ({listed(names)}); {expected}", source)
+    said = next(iter(named), None)
+    if said is None:  # a unit is the metric's
+        said = metrics.higher_is_better(name, None if names else unit)
+    return recorded, said

@@ -21,13 +21,9 @@ READ_WITH = {
 
 
 def kind(members: Sequence[MemberRow]) -> Kind:
-    """What an experiment's members differ in: "seeds" (or splits), or what another study varies.
+    """What the members of one experiment differ in: "seeds" (or splits), or what a study varies.
 
-    It is told by what is recorded; names are free. Repeated runs of which none has been repeated
-    yet are runs of seeds.
-
-    Args:
-      members: at least one, all of one experiment.
+    Read from the records; repeated runs of which none has been repeated yet are runs of seeds.
     """
     config = json.loads(members[0].config)
     keys = config if isinstance(config, dict) else {}
@@ -47,11 +43,9 @@ def by_experiment(rows: Sequence[MemberRow]) -> list[list[MemberRow]]:
 
 
 def ids_of(names: Mapping[str, str], asked: str) -> list[str]:
-    """The experiments that a text means: all of this name, else the one whose id begins with it.
+    """The experiments of a name, else the one whose id begins with four or more characters.
 
-    Args:
-      names: id -> name.
-      asked: a name, an id, or its first four characters and maybe more.
+    `names`: id -> name.
     """
     named = [key for key, name in names.items() if name == asked]
     begun = [key for key in names if len(asked) >= _LEAST and key.startswith(asked)]
@@ -73,30 +67,27 @@ def with_ids(names: Mapping[str, str]) -> str:
 
 def listed(rows: Sequence[MemberRow]) -> str:
     """The experiments of some rows for a message: name, runs, metric, and what else they are."""
-    groups = by_experiment(rows)
-    said = [_described(members) for members in groups[:_MOST_LISTED]]
+    groups, said = by_experiment(rows), []
+    for members in groups[:_MOST_LISTED]:
+        other = READ_WITH.get(kind(members))
+        runs = f"{len(members)} run{'s' if len(members) > 1 else ''} of {members[0].metric}"
+        said.append(f"{members[0].name} ({runs}{'; ' + other if other else ''})")
     more = len(groups) - len(said)
     return ", ".join(said) + (f" and {more} more" if more else "")
 
 
-def _described(members: Sequence[MemberRow]) -> str:
-    first = members[0]
-    other = READ_WITH.get(kind(members))
-    runs = f"{len(members)} run{'s' if len(members) > 1 else ''} of {first.metric}"
-    return f"{first.name} ({runs}{'; ' + other if other else ''})"
-
-
 def difference(a: MemberRow, b: MemberRow) -> str | None:
     """The keys in which the configs of two members differ, with their values; None: in no key."""
-    first, second = (dict(leaves(json.loads(row.config))) for row in (a, b))
-    keys = [
-        key
-        for key in dict.fromkeys([*first, *second])
-        if key != "name" and _shown(first, key) != _shown(second, key)
-    ]
-    if len(keys) > _MOST_KEYS:
-        return f"{len(keys)} keys of their configs"
-    return "; ".join(f"{k}: {_cut(first, k)}, {_cut(second, k)}" for k in keys) or None
+    trees = [dict(leaves(json.loads(row.config))) for row in (a, b)]
+    said = []
+    for key in dict.fromkeys([*trees[0], *trees[1]]):
+        values = [json.dumps(of[key], sort_keys=True) if key in of else "absent" for of in trees]
+        if key != "name" and values[0] != values[1]:
+            cut = (v if len(v) <= _LONGEST else f"{v[:_LONGEST]}..." for v in values)
+            said.append(f"{key}: {', '.join(cut)}")
+    if len(said) > _MOST_KEYS:
+        return f"{len(said)} keys of their configs"
+    return "; ".join(said) or None
 
 
 def leaves(tree: object, above: str = "") -> Iterator[tuple[str, object]]:
@@ -108,34 +99,13 @@ def leaves(tree: object, above: str = "") -> Iterator[tuple[str, object]]:
         yield above, tree
 
 
-def _shown(leaves: dict[str, object], key: str) -> str:
-    return json.dumps(leaves[key], sort_keys=True) if key in leaves else "absent"
-
-
-def _cut(leaves: dict[str, object], key: str) -> str:
-    text = _shown(leaves, key)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-
-
 def dataset_names(rows: Sequence[MemberRow]) -> dict[str, str]:
     """data_hash -> a name: of its place the last part, or all of it, and the hash if need be."""
     locations: dict[str, str] = {}
     for row in rows:
         locations.setdefault(row.data_hash, row.data)
-    for name in (_last_part, _whole, _with_hash):
-        names = {key: name(location, key) for key, location in locations.items()}
-        if len(set(names.values())) == len(names):
-            return names
-    return {key: key for key in locations}
-
-
-def _last_part(location: str, key: str) -> str:
-    return PurePath(location).name or key
-
-
-def _whole(location: str, key: str) -> str:
-    return location or key
-
-
-def _with_hash(location: str, key: str) -> str:
-    return f"{_last_part(location, key)} ({key[:8]})"
+    last = {key: PurePath(location).name or key for key, location in locations.items()}
+    whole = {key: location or key for key, location in locations.items()}
+    hashed = {key: f"{name} ({key[:8]})" for key, name in last.items()}
+    each = (names for names in (last, whole, hashed) if len({*names.values()}) == len(names))
+    return next(each, {key: key for key in locations})

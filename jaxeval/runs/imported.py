@@ -40,11 +40,7 @@ class Columns:
             object.__setattr__(self, "source", printable(self.source))
 
     def __getitem__(self, name: str) -> Sequence[object]:
-        """A column's values.
-
-        Raises:
-          DataError: there is no column of this name.
-        """
+        """A column's values; raises DataError where there is no column of this name."""
         if name not in self.values:
             near = difflib.get_close_matches(name, self.values, 1)
             hint = f"did you mean {near[0]}?" if near else f"expected one of {listed(self.values)}"
@@ -52,7 +48,7 @@ class Columns:
         return self.values[name]
 
     def texts(self, name: str) -> list[str]:
-        """A column's values as text; errors as of `[name]`."""
+        """A column's values as text."""
         return [str(value) for value in self[name]]
 
     def __len__(self) -> int:
@@ -85,21 +81,19 @@ def read(path: str | Path) -> Columns:
     A file whose name ends in .json, .jsonl, .ndjson or .parquet is read as such; any other as JSON
     lines where its first line is a JSON object, else as delimited text with a header line; the
     delimiter (tab, comma or semicolon) is the one in the header.
-
-    Raises:
-      DataError: naming the file, the row, and what was expected.
+    Raises DataError: naming the file, the row, and what was expected.
     """
     suffix = Path(Path(path).name.removesuffix(".gz")).suffix.lower()
-    if suffix != ".parquet":
-        _refuse_many_unpacked(path)
     if suffix == ".parquet":
         table = _parquet(path)
-    elif suffix == ".json":
-        table = _json(path)
-    elif suffix in (".jsonl", ".ndjson"):
-        table = _json_lines(text.iterate_lines(path), path)
     else:
-        table = _delimited(path)
+        _refuse_many_unpacked(path)
+        lines = text.iterate_lines(path)
+        first = next(lines, "")
+        rest = [*lines] if suffix == ".json" else lines
+        of_records = suffix in (".jsonl", ".ndjson") or (_is_object(first) and rest != [])
+        reader = _json_lines if of_records else _json if suffix == ".json" else _delimited
+        table = reader(itertools.chain([first], rest), path)
     if not len(table):
         raise DataError("a header without rows; expected at least one row of scores", path)
     return table
@@ -114,8 +108,7 @@ def header(path: str | Path) -> list[str]:
 def of_python(table: Any) -> Columns:
     """The columns of a list of records, or of a data frame of pandas or another library.
 
-    Raises:
-      DataError: a frame without rows, or with two columns of one name.
+    Raises DataError: a frame without rows, or with two columns of one name.
     """
     if not hasattr(table, "to_dict"):
         records = [{str(key): value for key, value in record.items()} for record in table]
@@ -124,6 +117,14 @@ def of_python(table: Any) -> Columns:
     if len(values) < len(table.columns) or not len(table):
         raise DataError("table: expected a data frame with rows, and columns of different names")
     return Columns("data frame", values, range(1, len(table) + 1))
+
+
+def pick(table: Columns, places: Sequence[int]) -> Columns:
+    """Some rows of a table; the table itself where these are all of its rows."""
+    if len(places) == len(table):
+        return table
+    values = {name: [column[k] for k in places] for name, column in table.values.items()}
+    return dataclasses.replace(table, values=values, rows=[table.rows[k] for k in places])
 
 
 def _of_records(
@@ -135,24 +136,11 @@ def _of_records(
     return Columns(str(path), values, rows)
 
 
-def pick(table: Columns, places: Sequence[int]) -> Columns:
-    """Some rows of a table; the table itself where these are all of its rows."""
-    if len(places) == len(table):
-        return table
-    values = {name: [column[k] for k in places] for name, column in table.values.items()}
-    return dataclasses.replace(table, values=values, rows=[table.rows[k] for k in places])
-
-
-def _delimited(path: str | Path) -> Columns:
-    lines = text.iterate_lines(path)
-    header_line = next(lines, "")
-    lines = itertools.chain([header_line], lines)
-    if _is_object(header_line):
-        return _json_lines(lines, path)
+def _delimited(lines: Iterator[str], path: str | Path) -> Columns:
+    first = next(lines)
+    whole = (line + "\n" for line in itertools.chain([first], lines))
     # strict: an open quote would swallow the rest
-    reader = csv.reader(
-        (line + "\n" for line in lines), delimiter=_delimiter(header_line), strict=True
-    )
+    reader = csv.reader(whole, delimiter=_delimiter(first), strict=True)
     numbers: list[int] = []
     body: list[list[str]] = []
     try:
@@ -203,37 +191,22 @@ def _twice(names: Iterable[str]) -> str | None:
     return None
 
 
-def _json(path: str | Path) -> Columns:
-    lines = list(text.iterate_lines(path))
-    if len(lines) > 1 and _is_object(lines[0]):
-        return _json_lines(lines, path)
+def _json(lines: Iterable[str], path: str | Path) -> Columns:
+    """A list of records, or {model: [scores]}; `number` is a score's place in its list, from 1."""
     tree = _parsed("\n".join(lines), path)
-    if isinstance(tree, dict) and tree and all(isinstance(v, list) for v in tree.values()):
-        return _of_lists(tree, path)
     if isinstance(tree, list) and tree and all(isinstance(r, dict) for r in tree):
         _refuse_many(len(tree), path)
         return _of_records(tree, path, range(1, len(tree) + 1))
-    raise DataError(_EXPECTED_JSON, path)
-
-
-def _of_lists(tree: Mapping[str, list], path: str | Path) -> Columns:
-    """{model: [scores]} as a tidy table; `number` is a score's place in its list, from 1.
-
-    Raises:
-      DataError: a list holds lists or objects, which are no scores.
-    """
-    for name, scores in tree.items():
-        nested = next((value for value in scores if isinstance(value, dict | list)), None)
-        if nested is not None:
-            found = f"{name!r} holds {json.dumps(nested)[:60]}"
+    if not (isinstance(tree, dict) and tree and all(isinstance(v, list) for v in tree.values())):
+        raise DataError(_EXPECTED_JSON, path)
+    scores = [(name, k, score) for name, of in tree.items() for k, score in enumerate(of, 1)]
+    for name, _, score in scores:
+        if isinstance(score, dict | list):
+            found = f"{name!r} holds {json.dumps(score)[:60]}"
             raise DataError(f"{found}, which is no score; {_EXPECTED_JSON}", path)
-    numbers = [k for scores in tree.values() for k in range(1, len(scores) + 1)]
-    values: dict[str, Sequence[object]] = {
-        "model": [name for name, scores in tree.items() for _ in scores],
-        "number": numbers,
-        "score": [score for scores in tree.values() for score in scores],
-    }
-    return Columns(str(path), values, numbers)
+    columns = zip(*scores, strict=True) if scores else ([], [], [])
+    values = dict(zip(("model", "number", "score"), columns, strict=True))
+    return Columns(str(path), values, values["number"])
 
 
 def _json_lines(lines: Iterable[str], path: str | Path) -> Columns:

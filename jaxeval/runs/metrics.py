@@ -31,10 +31,11 @@ _HIGHER = (
     "pearson spearman pearsonr spearmanr kappa r2 iou dice"
 )
 # say nothing of what is measured, as in "test score" in nats
-_PLAIN = (
+_SAYING_NOTHING = (
     "score scores metric value result points test dev train valid validation val eval "
     "evaluation mean average avg"
 )
+_PLAIN = frozenset(_SAYING_NOTHING.split())
 # log_likelihood_bits_per_byte, mutual_information in bits: more is better, or no one knows
 _GAINS = re.compile(r"likelihoods?|log_?liks?|log_?probs?|informations?|gains?")
 # neg_log_loss, -loss: the sign of what follows is turned, or is not
@@ -75,11 +76,7 @@ def stored_unit(metric: str | None, largest: float, unit: str | None = None) -> 
 def bounds(
     metric: str | None, scores: np.ndarray, unit: str | None = None
 ) -> tuple[float, float] | None:
-    """Between which scores lie by what they measure: F1 from 0 to 1, or 100; None: not known.
-
-    Args:
-      unit: where it is recorded.
-    """
+    """Between which scores lie by what they measure: F1 from 0 to 1, or 100; None: not known."""
     named = unit if unit in UNITS else unit_of(metric)
     if named != "fraction" or not len(scores) or scores.min() < 0:
         return None
@@ -87,11 +84,7 @@ def bounds(
 
 
 def refuse_points(name: str, difference: float, unit: str) -> None:
-    """Refuses a difference of fractions that no two of them have: it was meant in points.
-
-    Raises:
-      ConfigError: naming the argument, whose flag has this name with hyphens.
-    """
+    """Raises ConfigError for a difference of fractions of 1 or more: it was meant in points."""
     if unit in PERCENT and difference >= 1:
         asked = argument(name, int(difference) if float(difference).is_integer() else difference)
         points = "1 point is" if difference == 1 else f"{difference:g} points are"
@@ -106,7 +99,7 @@ def refuse_scales(
     *,
     items: bool = False,
 ) -> None:
-    """Refuses fractions of one model beside percent of another; higher scores are better.
+    """Raises DataError for fractions of one model beside percent of another; higher is better.
 
     Fractions: all scores from 0 to 1, one of them strictly between. Percent: all above 1, up to
     100. A score of 0 says nothing. Metrics without an upper end are let through, and all where
@@ -116,17 +109,12 @@ def refuse_scales(
       scores: of each model, on one data set or on all.
       unit: where it is recorded.
       items: scores of items, of which 0 and 1 are fractions; of well-known fractions alone.
-
-    Raises:
-      DataError: naming both models, and the remedy.
     """
-    open_ended = _UNBOUNDED.search("_".join(_words(metric)))
-    if open_ended or unit_of(metric) in _LOWER_UNITS or unit not in (None, "", *PERCENT):
+    of_metric = unit_of(metric)
+    open_ended = _UNBOUNDED.search("_".join(_words(metric))) or of_metric in _LOWER_UNITS
+    if open_ended or unit not in (None, "", *PERCENT) or (items and of_metric != "fraction"):
         return
-    if items and unit_of(metric) != "fraction":
-        return
-    known = {model: of[of != 0] for model, of in scores.items()}
-    known = {model: of for model, of in known.items() if len(of)}
+    known = {model: of[of != 0] for model, of in scores.items() if np.any(of != 0)}
     low = [m for m, of in known.items() if of.max() <= 1 and (items or 0 < of.min() < 1)]
     high = [m for m, of in known.items() if of.max() > 1 and (items or of.min() > 1)]
     high = [m for m in high if items or known[m].max() <= 100]
@@ -140,47 +128,22 @@ def refuse_scales(
 
 
 def higher_is_better(metric: str | None, unit: str | None = None) -> bool | None:
-    """Whether higher is better of a well-known metric, by its name or else its unit.
+    """Whether higher is better of a metric, by its name or else its unit; None: not known.
 
     A unit tells nothing of a name with words of its own: nats may be of a loss or a likelihood.
-
-    Returns:
-      None: not known.
     """
     if re.match(r"(.*/)?\s*[-\u2212]", metric or ""):
         return None
     for name, before in _endings(metric):
+        first, *others = before or [""]
+        turned = _TURNING & {*before} or (first in _TURNING_FIRST and _PLAIN.issuperset(others))
         if _UNITS.get(name) == "bits" or name == "nats":
-            return _in_units(before)
+            said = higher_is_better(" ".join(before))
+            unknown = said is None and (turned or _GAINS.search("_".join(before)))
+            return None if unknown else said or False
         if name in _DIRECTIONS:
-            return None if _turned(before) else _DIRECTIONS[name]
-    plain = {*_PLAIN.split()}.issuperset(_words(metric))
-    return False if plain and unit in _LOWER_UNITS else None
-
-
-def contradicted(higher: bool, who: str, metric: str) -> str:
-    """The message to one who asks for the opposite of what is recorded.
-
-    Args:
-      who: "the table says".
-    """
-    better = "higher" if higher else "lower"
-    return f"{argument('lower_is_better', higher)}: {who} that {better} {metric} is better"
-
-
-def _in_units(before: list[str]) -> bool | None:
-    """Whether higher is better of a name that ends in bits or nats, by the words before."""
-    rest = "_".join(before)
-    said = higher_is_better(rest)
-    unknown = said is None and (_turned(before) or _GAINS.search(rest))
-    return None if unknown else said or False
-
-
-def _turned(before: list[str]) -> bool:
-    """Whether words before a name may turn its sign."""
-    first, *others = before or [""]
-    directly = {*_PLAIN.split()}.issuperset(others)
-    return bool(_TURNING & {*before}) or (first in _TURNING_FIRST and directly)
+            return None if turned else _DIRECTIONS[name]
+    return False if _PLAIN.issuperset(_words(metric)) and unit in _LOWER_UNITS else None
 
 
 def _words(metric: str | None) -> list[str]:

@@ -19,27 +19,35 @@ _SYNONYMS = {
     "predicted": "predicted prediction pred predictedlabel",
 }
 _NUMBERED = "id idx index number no nr"
-_PROGRESS = f"{_NUMBERED} seen trained processed done completed num n count total"
-_STEPS = "epoch step iteration iter update checkpoint batch token episode timestep"
-_TIMES = "time timestamp duration second minute hour runtime walltime elapsed date created"
-_SETTINGS = (
-    f"{_NUMBERED} n k num size count rank row version day month year lr learningrate dropout "
-    "batchsize hiddensize hidden hiddendim dim layer shot budget temperature parameter param gpu "
-    "cpu worker process pid job jobid session experiment exp annotator user"
-)
-_METRICS = (
-    "accuracy acc f1 precision recall loss nll ppl perplexity bleu chrf rouge rougel em mcc auc "
-    "wer cer bpc bit dev val valid validation test train training macro micro weighted mean avg "
-    "average exact match max min best final last score eval evaluation"
-)
-_TRAINING, _DEV, _TEST = "train training trn", "dev val valid validation", "test"
-_LOSSES = "loss nll cost"
+# kind -> words
+_KINDS = {
+    "numbered": _NUMBERED,
+    "progress": f"{_NUMBERED} seen trained processed done completed num n count total",
+    "step": "epoch step iteration iter update checkpoint batch token episode timestep",
+    "time": "time timestamp duration second minute hour runtime walltime elapsed date created",
+    "setting": (
+        f"{_NUMBERED} n k num size count rank row version day month year lr learningrate dropout "
+        "batchsize hiddensize hidden hiddendim dim layer shot budget temperature parameter param "
+        "gpu cpu worker process pid job jobid session experiment exp annotator user"
+    ),
+    "metric": (
+        "accuracy acc f1 precision recall loss nll ppl perplexity bleu chrf rouge rougel em mcc "
+        "auc wer cer bpc bit dev val valid validation test train training macro micro weighted "
+        "mean avg average exact match max min best final last score eval evaluation"
+    ),
+    "training": "train training trn",
+    "dev": "dev val valid validation",
+    "test": "test",
+    "loss": "loss nll cost",
+}
+_WORDS = {kind: frozenset(words.split()) for kind, words in _KINDS.items()}
+_ROLES = {word: role for role, words in _SYNONYMS.items() for word in words.split()}
 
 
 def role(name: str) -> str | None:
     """The role that a name alone means."""
     words = [*_words(name)]
-    if len(words) > 1 and words[-1] in _SETS[_NUMBERED]:
+    if len(words) > 1 and words[-1] in _WORDS["numbered"]:
         words.pop()
     return _ROLES.get("".join(words))
 
@@ -59,9 +67,9 @@ def is_fold(name: str) -> bool:
     return role(name) == "split" and re.search("fold|cv", name, re.IGNORECASE) is not None
 
 
-def are_folds(values: Iterable[str]) -> bool:
-    """Whether all values of a column of splits are named as folds are: fold0, cv-1."""
-    return all(re.match("fold|cv", value, re.IGNORECASE) for value in values)
+def is_fold_value(value: str) -> bool:
+    """Whether a split is named as folds are: fold0, cv-1."""
+    return re.match("fold|cv", value, re.IGNORECASE) is not None
 
 
 def is_run(name: str) -> bool:
@@ -71,15 +79,15 @@ def is_run(name: str) -> bool:
 
 def is_time(name: str) -> bool:
     """Whether a name ends in a unit or a word of time."""
-    return not _SETS[_TIMES].isdisjoint(_words(name)[-1:])
+    return not _WORDS["time"].isdisjoint(_words(name)[-1:])
 
 
 def is_step(name: str) -> bool:
     """Whether a name is that of progress within a run: epoch, trainer/global_step, tokens seen."""
     words = [*_words(name)]
-    while len(words) > 1 and words[-1] in _SETS[_PROGRESS]:
+    while len(words) > 1 and words[-1] in _WORDS["progress"]:
         words.pop()
-    return not _SETS[_STEPS].isdisjoint(words[-1:])
+    return not _WORDS["step"].isdisjoint(words[-1:])
 
 
 def is_setting(name: str, *, whole_numbers: bool) -> bool:
@@ -93,38 +101,34 @@ def is_setting(name: str, *, whole_numbers: bool) -> bool:
     core = [word for word in words if word not in ("n", "num", "max", "min")]
     known = {"".join(words), "".join(core), *(words[-1:] if whole_numbers else ())}
     axes = role(name) in ("seed", "split", "dataset", "item") or is_step(name)
-    return axes or not (known.isdisjoint(_SETS[_SETTINGS]) and known.isdisjoint(_ROLES))
+    return axes or not (known.isdisjoint(_WORDS["setting"]) and known.isdisjoint(_ROLES))
 
 
 def is_training(name: str) -> bool:
     """Whether a score is of training: train/loss, training_acc; a loss alone is one too."""
-    return _has(name, _TRAINING) or _words(name) == ("loss",)
+    return is_of(name, "training") or _words(name) == ("loss",)
 
 
-def is_dev(name: str) -> bool:
-    """Whether a score is of development data, by which an epoch may be chosen."""
-    return _has(name, _DEV)
-
-
-def is_test(name: str) -> bool:
-    """Whether a score is of test data."""
-    return _has(name, _TEST)
+def is_of(name: str, kind: str) -> bool:
+    """Whether a name has a word of a kind: "dev", "test", "loss", "training"."""
+    return not _WORDS[kind].isdisjoint(_words(name))
 
 
 def by_worth(columns: Iterable[str]) -> list[str]:
     """Columns of scores, those first that models are compared by; those of training last."""
-    return sorted(
-        columns, key=lambda c: (is_training(c), _has(c, _LOSSES), not is_test(c), is_dev(c))
-    )
 
+    def worth(name: str) -> tuple[bool, ...]:
+        return (
+            *(is_training(name), is_of(name, "loss")),
+            *(not is_of(name, "test"), is_of(name, "dev")),
+        )
 
-def _has(name: str, words: str) -> bool:
-    return not _SETS[words].isdisjoint(_words(name))
+    return sorted(columns, key=worth)
 
 
 def is_metric(name: str) -> bool:
     """Whether a name is that of a metric or a part of the data: f1, dev_f1, rougeL, test."""
-    return all({word, _without_digits(word)} & _SETS[_METRICS] for word in _words(name))
+    return all({word, _without_digits(word)} & _WORDS["metric"] for word in _words(name))
 
 
 def _without_digits(word: str) -> str:
@@ -136,18 +140,6 @@ def _without_digits(word: str) -> str:
 def _words(name: str) -> tuple[str, ...]:
     """Lower-case singular words of a name: cvFolds, cv_fold and "CV fold" are alike."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return tuple(_singular(word.lower()) for word in re.split(r"[^A-Za-z0-9#]+", apart) if word)
-
-
-def _singular(word: str) -> str:
-    return word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] not in "su" else word
-
-
-_ROLES = {word: role for role, words in _SYNONYMS.items() for word in words.split()}
-_SETS = {
-    words: frozenset(words.split())
-    for words in (
-        *(_NUMBERED, _PROGRESS, _STEPS, _TIMES, _SETTINGS, _METRICS, _TRAINING),
-        *(_DEV, _TEST, _LOSSES),
-    )
-}
+    words = (word.lower() for word in re.split(r"[^A-Za-z0-9#]+", apart) if word)
+    plural = re.compile(r"..+[^su]s")
+    return tuple(word[:-1] if plural.fullmatch(word) else word for word in words)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.runs import counts as counted
-from jaxeval.runs import native, store
+from jaxeval.runs import native, records, store
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow, Outcomes
 from jaxeval.runs.scores import DataSetScores, ModelScores, Scores, Status
@@ -80,14 +80,10 @@ def _with_outcomes(opened: store.Store, members: Sequence[MemberRow], part: str)
     """The members of which something was kept, with that."""
     kept: dict[tuple, Outcomes] = {}
     for experiment in dict.fromkeys(member.experiment for member in members):
-        kept |= {_key(outcomes): outcomes for outcomes in opened.outcomes(experiment, part)}
+        kept |= {records.key(each): each for each in opened.outcomes(experiment, part)}
     for member in members:
-        if _key(member) in kept:
-            yield _Run(member, kept[_key(member)])
-
-
-def _key(of: MemberRow | Outcomes) -> tuple[str, int, int, int, str]:
-    return of.experiment, of.seed, of.split, of.repeat, of.hparams
+        if records.key(member) in kept:
+            yield _Run(member, kept[records.key(member)])
 
 
 def _alike(

@@ -74,16 +74,11 @@ class EpochScore(_OfMember):
 
 @dataclasses.dataclass(frozen=True)
 class Outcomes(_OfMember):
-    """What a member got right or wrong on a part of the data, item by item.
-
-    Attributes:
-      names: of the counts, whose sums over the items give the part's score (`Task.score`).
-      counts: [items, names] float32, in the order of the part's items in the data.
-    """
+    """What a member got right or wrong on a part of the data, item by item."""
 
     part: str
-    names: tuple[str, ...]
-    counts: np.ndarray
+    names: tuple[str, ...]  # of the counts, whose sums over the items give the part's score
+    counts: np.ndarray  # [items, names] float32, in the order of the part's items in the data
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,6 +89,11 @@ class PackedOutcomes(_OfMember):
     names: str
     items: int
     counts: bytes
+
+
+def key(row: "MemberRow | CurveRow | Outcomes") -> tuple[str, int, int, int, str]:
+    """What identifies a member: experiment, seed, split, repeat, hparams."""
+    return row.experiment, row.seed, row.split, row.repeat, row.hparams
 
 
 class MemberRow(NamedTuple):

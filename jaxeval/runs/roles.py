@@ -3,83 +3,92 @@
 A column of folds, ids or dates that is taken for a model would be compared, and win.
 """
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import checks, names, steps, wandb
-from jaxeval.runs import layout as layouts
 from jaxeval.runs.imported import Columns, listed
-from jaxeval.runs.layout import Layout
+from jaxeval.runs.layout import AXES, ROLES, Layout
 
 
 def completed(table: Columns, layout: Layout) -> tuple[Columns, Layout, tuple[str, ...]]:
     """The table with a row a run, a layout with the roles that names tell, and notes on both.
 
-    Raises:
-      DataError: no column of scores or of models, or a column that may be another; rows are epochs
-        or items of a run.
+    Raises DataError: no column of scores or of models, or a column that may be another; rows are
+    epochs or items of a run.
     """
     table, exported = wandb.tidied(table, layout)
     for column in layout.columns.values():
         if column != "number":
             table[column]  # one that was named must exist
     known = _by_name(table, layout)
-    whole = layout.having(known)
-    if layouts.is_tidy(table, whole) and "score" not in layouts.present(table, whole):
-        scores = _scores(table, whole)
-        if len(scores) == 1:
-            known["score"] = scores[0]
-            whole = whole.having(known)
-    table, whole, picked = steps.one_a_run(table, whole, _meant(table, whole))
-    if layouts.is_tidy(table, whole):
-        if "score" not in layouts.present(table, whole):
-            raise _unclear(table, "no column score", {"score": _meant(table, whole)})
-    elif not layout.models:
-        _refuse_others(table, whole)
-    read = (
-        f"column {column} is read as the {role}; {argument('column', {'ROLE': column})} says "
-        "otherwise"
-        for role, column in known.items()
-    )
-    return table, whole, (*exported, *picked, *read, *_unread(table, whole))
+    layout = dataclasses.replace(layout, columns={**known, **layout.columns})
+    there = present(table, layout)
+    scores = [] if "score" in there else _scores(table, layout)
+    if "model" in there and len(scores) == 1:
+        known["score"] = there["score"] = scores[0]
+        layout = dataclasses.replace(layout, columns={**layout.columns, "score": scores[0]})
+    metrics = [name for name in scores if names.is_metric(name)]
+    fractions = [name for name in scores if not _are_whole(_numbers(table.values[name]))]
+    meant = there.get("score") or (metrics or fractions or scores or ["NAME"])[0]
+    table, layout, picked = steps.one_a_run(table, layout, there, meant)
+    if "model" in there and "score" not in there:
+        raise _unclear(table, "no column score", {"score": meant})
+    if not ("model" in there or "score" in there or layout.models):
+        _refuse_others(table, score_columns(table, layout))
+    otherwise = f"{argument('column', {'ROLE': 'NAME'})} says otherwise"
+    read = [f"column {column} is read as the {of}; {otherwise}" for of, column in known.items()]
+    rest = [name for name in table.values if name not in {*there.values(), "number", ""}]
+    if rest and "model" in there:
+        named = argument("column", {"dataset": rest[0]})
+        doubt = f"where one holds data sets or settings, {named} (or split, seed) parts the scores"
+        read.append(f"not read: {listed(rest)}; {doubt}")
+    return table, layout, (*exported, *picked, *read)
+
+
+def present(table: Columns, layout: Layout) -> dict[str, str]:
+    """Role -> column, for the roles that the table has; "model" of one with a row a score."""
+    columns = {role: layout.columns.get(role, role) for role in ROLES}
+    return {role: column for role, column in columns.items() if column in table.values}
+
+
+def score_columns(table: Columns, layout: Layout) -> Sequence[str]:
+    """The columns of a wide table that hold the scores of a model each."""
+    taken = set(present(table, layout).values())
+    return layout.models or [c for c in table.values if c and c not in taken]
 
 
 def _by_name(table: Columns, layout: Layout) -> dict[str, str]:
     """Role -> column, of roles that nothing else names: axes, the model, how runs ended."""
-    taken = layouts.present(table, layout)
-    free = [c for c in table.values if c not in (*taken.values(), *layout.models)]
-    settled = layouts.is_tidy(table, layout) or bool({*layout.models} & table.values.keys())
+    taken = present(table, layout)
+    tidy = "model" in taken
     found: dict[str, list[str]] = {}
-    for name in free:
+    for name, values in table.values.items():
         role = names.role(name)
-        if role is not None and role not in taken and _fits(role, table.values[name]):
+        if role is None or role in taken or name in (*taken.values(), *layout.models):
+            continue
+        if role == "status":
+            words = {checks.word(value) for value in values} - {""}
+            fits = bool(words) and words <= checks.ENDED
+        else:  # fractions are no seeds
+            numbers = _numbers(values)
+            fits = (role in AXES and _are_whole(numbers)) or (role == "model" and not len(numbers))
+        if fits:
             found.setdefault(role, []).append(name)
-    models = found.get("model", [])
-    known = {role: found[role][0] for role in layouts.AXES if role in found}
-    if len(models) == 1 and not settled:
-        known["model"] = models[0]
-    if "status" in found and ("model" in known or layouts.is_tidy(table, layout)):
+    known = {role: found[role][0] for role in AXES if role in found}
+    if len(found.get("model", ())) == 1 and not (tidy or {*layout.models} & table.values.keys()):
+        known["model"] = found["model"][0]
+    if "status" in found and (tidy or "model" in known):
         known["status"] = found["status"][0]
     return known
 
 
-def _fits(role: str, values: Sequence[object]) -> bool:
-    """Whether a column may have the role that its name means: fractions are no seeds."""
-    if role == "status":
-        words = {checks.word(value) for value in values} - {""}
-        return bool(words) and words <= checks.ENDED
-    numbers = _numbers(values)
-    return not len(numbers) if role == "model" else role in layouts.AXES and _are_whole(numbers)
-
-
 def _scores(table: Columns, layout: Layout) -> list[str]:
-    """Columns of numbers without a role that may be scores, those of test data first.
-
-    Steps, times, settings and scores of training are none.
-    """
-    taken = {*layouts.present(table, layout).values(), *layout.columns.values(), ""}
+    """Columns of numbers without a role that may be scores, those of test data first."""
+    taken = {*present(table, layout).values(), *layout.columns.values(), ""}
     found = []
     for name, values in table.values.items():
         other = names.is_step(name) or names.is_time(name) or names.is_training(name)
@@ -89,77 +98,42 @@ def _scores(table: Columns, layout: Layout) -> list[str]:
     return names.by_worth(found)
 
 
-def _meant(table: Columns, layout: Layout) -> str:
-    """The column of scores, or the one that may be: a metric by its name, else fractions."""
-    if "score" in (known := layouts.present(table, layout)):
-        return known["score"]
-    scores = _scores(table, layout)
-    metrics = [name for name in scores if names.is_metric(name)]
-    fractions = [name for name in scores if not _are_whole(_numbers(table.values[name]))]
-    return next(iter(metrics or fractions or scores), "NAME")
-
-
 def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:
     """The error where names do not say what a column is."""
     named = argument("column", advice)
     return DataError(f"{why}; the columns are {listed(table.values)}: {named}", table.source)
 
 
-def _refuse_others(table: Columns, layout: Layout) -> None:
+def _refuse_others(table: Columns, columns: Sequence[str]) -> None:
     """Refuses columns that would be taken for models and are something else."""
-    columns = layouts.score_columns(table, layout)
-    if "score" in layouts.present(table, layout):
-        return  # refused as a table without a column of models
-    unnamed = [""] if "" in table.values and not len(_numbers(table.values[""])) else []
-    numbers = {name: _numbers(table.values[name]) for name in (*unnamed, *columns)}
+    numbers = {name: _numbers(table.values[name]) for name in columns}
     metrics = [name for name in columns if names.is_metric(name)]
     if len(metrics) > 1:
         best = names.by_worth(metrics)[0]
         why = f"{listed(metrics, 4)} look like metrics of one model"
         raise _unclear(table, why, {"score": best, "model": "NAME"})
-    if len(table) and columns and not any(map(len, numbers.values())):
+    if not any(map(len, numbers.values())):
         for name in columns:  # beside columns of numbers 1,5 need be no score
             checks.refuse_notation(table.values[name][0], name, table.rows[0], table.source)
-    fractions = [name for name, of in numbers.items() if not _are_whole(of)]
+    if "" in table.values and not len(_numbers(table.values[""])):
+        numbers[""] = np.zeros(0)
+    fractions = {name for name, of in numbers.items() if not _are_whole(of)}
     for name, of in numbers.items():
-        beside = any(other != name for other in fractions[:2])
-        what = _looks_like(name, table.values[name], of, beside=beside)
-        if what is not None:
+        what, whole = "", name not in fractions
+        texts = [of for of in table.values[name] if checks.word(of) not in checks.MISSING]
+        if not len(of) and texts and len(table) > 1:  # a bad score in one row has its own error
+            what = f"text ({listed(dict.fromkeys(texts), 2)})"
+        elif names.is_time(name) or names.is_step(name):
+            what = "a time or a step"
+        elif len(of) and names.is_setting(name, whole_numbers=whole):
+            what = "an index or a setting"
+        elif len(of) and whole and fractions:
+            what = f"whole numbers ({of[0]:g} ...) beside fractions"
+        if what:
             why = f"column {name!r} looks like {what}, not like the scores of a model"
             rest = listed([other for other in columns if other != name], 4)
             said = f"{why}; name the models to compare ({rest}), or the column's role"
             raise _unclear(table, said, {"ROLE": name})
-
-
-def _looks_like(
-    name: str, values: Sequence[object], numbers: np.ndarray, *, beside: bool
-) -> str | None:
-    """What a column holds if it is no scores; None where it may well be.
-
-    Args:
-      beside: another column holds fractions.
-    """
-    if not len(numbers):
-        texts = dict.fromkeys(str(v) for v in values if checks.word(v) not in checks.MISSING)
-        # a bad score in one row is an error of its own
-        return f"text ({listed(texts, 2)})" if texts and len(values) > 1 else None
-    whole = _are_whole(numbers)
-    if names.is_time(name) or names.is_step(name):
-        return "a time or a step"
-    if not name or names.is_setting(name, whole_numbers=whole):
-        return "an index or a setting"
-    return f"whole numbers ({numbers[0]:g} ...) beside fractions" if whole and beside else None
-
-
-def _unread(table: Columns, layout: Layout) -> list[str]:
-    """A note on the columns of a tidy table that are not read."""
-    read = {*layouts.present(table, layout).values(), "number", ""}
-    rest = [name for name in table.values if name not in read]
-    if not rest or not layouts.is_tidy(table, layout):
-        return []
-    named = argument("column", {"dataset": rest[0]})
-    doubt = f"where one holds data sets or settings, {named} (or split, seed) parts the scores"
-    return [f"not read: {listed(rest)}; {doubt}"]
 
 
 def _numbers(values: Sequence[object]) -> np.ndarray:

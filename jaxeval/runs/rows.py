@@ -1,6 +1,6 @@
 """The normal form of a row, which every reader gives: the score of a run, or of its answer.
 
-Notation: N rows.
+Notation: N rows. A code is the place of a name in a tuple; -1 where it is not known.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from jaxeval.runs.directions import Key
 
 
 class Coded(NamedTuple):
-    """N names as places in a tuple of them; -1 where one is not known."""
+    """N names as codes."""
 
     names: tuple[str, ...]
     codes: np.ndarray
@@ -25,13 +25,13 @@ class Coded(NamedTuple):
         return self.names[code] if code >= 0 else ""
 
 
-def coded(values: Sequence[object], first: Sequence[str] = ()) -> Coded:
-    """Distinct values, some first, then in order of appearance, and the place of each.
+def coded(values: Sequence[object]) -> Coded:
+    """Distinct values as text, in order of appearance, and the place of each.
 
     Control characters are escaped: names reach terminals, pages and figures.
     """
     texts = values if {*map(type, values)} <= {str} else [str(value) for value in values]
-    places = {name: k for k, name in enumerate(dict.fromkeys([*first, *texts]))}
+    places = {name: k for k, name in enumerate(dict.fromkeys(texts))}
     codes = np.fromiter(map(places.__getitem__, texts), np.int64, len(texts))
     return Coded(tuple(printable(str(name)) for name in places), codes)
 
@@ -39,14 +39,6 @@ def coded(values: Sequence[object], first: Sequence[str] = ()) -> Coded:
 def constant(name: str, size: int) -> Coded:
     """One name for all rows."""
     return Coded((name,), np.zeros(size, np.int64))
-
-
-def both_of(first: Coded, second: Coded) -> Coded:
-    """Two names of each row as one."""
-    keys = first.codes * len(second.names) + second.codes
-    places, codes = np.unique(keys, return_inverse=True)
-    pairs = (divmod(int(place), len(second.names)) for place in places)
-    return Coded(tuple(f"{first.names[a]} {second.names[b]}".strip() for a, b in pairs), codes)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -95,6 +87,16 @@ class Rows:
     count: Callable[[np.ndarray], tuple[tuple[str, ...], np.ndarray]] | None = None
     warnings: tuple[str, ...] = ()
 
+    @property
+    def whole(self) -> bool:
+        """Whether rows are whole runs."""
+        return self.item.names == ("",)
+
+    @property
+    def place(self) -> str | None:
+        """Where a message says that rows stand; None: logs, of which it names a task."""
+        return None if self.file else self.source
+
     def head(self, name: str) -> str:
         """How a message on a data set begins."""
         return f"task {name}: " if name and not self.whole else ""
@@ -103,12 +105,44 @@ class Rows:
         """What is wrong with a data set."""
         return DataError(f"{self.head(name)}{message}", self.place)
 
-    @property
-    def place(self) -> str | None:
-        """Where a message says that rows stand; None: logs, of which it names a task."""
-        return None if self.file else self.source
 
-    @property
-    def whole(self) -> bool:
-        """Whether rows are whole runs."""
-        return self.item.names == ("",)
+def same_items(
+    ids: np.ndarray, content: np.ndarray, prompt: np.ndarray, model: np.ndarray, run: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """[N] keys, equal where items are the same, and whether logs mean different things by one.
+
+    Items are the same if their ids are, unless two logs mean different things by one id (shuffled
+    or other data): then equal content makes them the same. Prompts must agree in any case.
+
+    Args:
+      ids, content, prompt, model: [N] codes of the item, of hashes, and of the model.
+      run: [N] code of the run of the model.
+    """
+    models = len(np.unique(model))
+    conflicts = _distinct(ids, content) > 1
+    unsure = conflicts.any() or not np.any(_distinct(ids, model) == models)
+    if not (unsure and np.all(content >= 0)):
+        return ids, conflicts | (_distinct(ids, prompt) > 1)
+    # an id that logs use for different items is harmless where each is found by its content
+    alone = _distinct(content, model) < models
+    copies = _distinct(pairs(run, content), ids) > 1
+    return content, (conflicts & alone) | copies | (_distinct(content, prompt) > 1)
+
+
+def _distinct(keys: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """[N] how many known values a row's key has."""
+    _, keys = np.unique(keys, return_inverse=True)
+    known = values >= 0
+    first = np.unique(pairs(keys[known], values[known]), return_index=True)[1]
+    return np.bincount(keys[known][first], minlength=len(keys))[keys]
+
+
+def pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """[N] a number of each distinct pair of whole numbers from 0."""
+    return first.astype(np.int64) * (int(second.max(initial=0)) + 1) + second
+
+
+def first_place(keys: np.ndarray) -> np.ndarray:
+    """[N] the first place of each row's key."""
+    _, places, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    return np.asarray(places[inverse])

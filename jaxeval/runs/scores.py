@@ -2,20 +2,10 @@
 
 Notation: I items, R runs of a model, K answers of one run to one item, C kinds of counts.
 
-Two slices of the same cube:
-
-    scores of whole runs    I = K = 1    a table of scores, a runs folder, W&B
-    scores of items         I > 1        logs of evaluations, predictions, outcomes of our own runs
-
-A reader gives what is there, and leaves nothing out but what the user asks to leave out: items and
-runs that some model lacks, runs that are copies of one another, runs that failed are all in the
-cube, marked by their status. What becomes of them is a rule of the comparison (`stats`). A reader
-refuses what cannot be read as meant: scores that are there twice, or not finite with `missing`
-"error", one model in fractions beside another in percent, items that differ between logs.
-
-Predictions, and runs folders with outcomes, give both slices: `Scores` of whole runs, and `Scores`
-of the items of those data sets whose models all have the same items (why others have none is said
-in its `notes`).
+Two slices of one cube: scores of whole runs (I = K = 1), and of items. A reader leaves nothing out
+but what the user asks to leave out: items and runs that some model lacks, copies of runs and runs
+that failed are all in the cube, marked by their status. What becomes of them is a rule of the
+comparison (`stats`).
 """
 
 import dataclasses
@@ -35,10 +25,10 @@ Direction = Literal["recorded", "named", "assumed"]
 
 
 class Status(enum.IntEnum):
-    """What became of an answer; of whole runs, of a run.
+    """What became of an answer, or of a whole run.
 
-    Only SCORED ones have a score, which is finite; the score of all others is NaN, or 0 where
-    missing scores count as 0 (`Scores.missing` is "zero"; ABSENT ones stay NaN).
+    SCORED ones have a finite score; that of all others is NaN, or 0 where missing scores count as
+    0 (`Scores.missing` is "zero"; ABSENT ones stay NaN).
     """
 
     SCORED = 0
@@ -54,15 +44,13 @@ class ModelScores:
     Attributes:
       scores: [I, R, K] float64; NaN where there is no score.
       status: [I, R, K] uint8 of `Status`.
-      labels: "seed", "split" or "name" -> [R] texts (dtype object), those that the source has: the
-        same keys for all models and data sets of a table. "name" is what a user calls a run of
-        logs; equal names on several data sets are one network, as are equal seeds and splits.
+      labels: "seed", "split" or "name" -> [R] texts (dtype object); the same keys for all models.
+        "name" is what a user calls a run of logs. Equal labels on several data sets are one run.
       rows: [R] row numbers in the file, from 1; of logs the number of the run.
-      dev: [R] dev scores, NaN where one lacks; None: none are known. Where one run stands for its
-        model, it is that of the best dev score, else the first.
+      dev: [R] dev scores, NaN where one lacks; None: none are known. The run of the best one
+        stands for its model, else the first.
       counts: [I, R, C] additive counts of each item, which `DataSetScores.counts` names and from
-        whose sums the metric follows: F1 is no mean over items. `scores` then are the items'
-        values of `counts.values`. None: not known.
+        whose sums the metric follows (F1 is no mean over items); None: not known.
     """
 
     scores: np.ndarray
@@ -106,7 +94,7 @@ class DataSetScores:
       items: [I] ids, row i of all models; ("",) of whole runs.
       unit: of the metric, where the source records it (`metrics.UNITS`).
       clusters: [I] labels of items that belong together (texts of one passage); None: not known.
-      counts: names of the C kinds of counts, the same for all models; () where there are none.
+      counts: names of the C kinds of counts.
       part: of the data that the items are of, such as "test"; "" of whole runs.
     """
 
@@ -129,8 +117,7 @@ class DataSetScores:
     @property
     def known(self) -> np.ndarray:
         """All scores that there are, one vector."""
-        every = [of.scores.ravel() for of in self.models.values()]
-        whole = np.concatenate(every) if every else np.zeros(0)
+        whole = np.concatenate([np.zeros(0), *(of.scores.ravel() for of in self.models.values())])
         return whole[~np.isnan(whole)]
 
     @property
@@ -148,15 +135,13 @@ class Scores:
       source: the file, folder, database or logs, for messages.
       models: names, in order of appearance or as they were asked for; printable.
       data_sets: in order of appearance; one nameless where the source knows of none.
-      missing: what was asked to become of scores that are missing.
       unusable: scores that are missing or not finite and were left out or counted as 0.
       statuses: model -> how its runs ended, in the source's words -> how many.
       warnings: what a reader of the scores should know of them, a sentence each.
       notes: what is known of the models beside their scores, such as how their configs differ.
       absent: model -> data sets of others of which it has no score.
       without_metric: data sets that were left out, since not all models have a metric of them.
-      folds: the splits are called folds, by the column's name or its values; such share no test
-        item.
+      folds: the splits are called folds; such share no test item.
       ids: of experiments of our own runs -> model.
     """
 
@@ -201,51 +186,30 @@ class Scores:
     @property
     def stored_unit(self) -> str:
         """The unit of the scores, by what the source says of it, else by the metric's name."""
-        return metrics.stored_unit(
-            self.metric, float(np.abs(self.known).max(initial=0.0)), self.unit
-        )
+        largest = float(np.abs(self.known).max(initial=0.0))
+        return metrics.stored_unit(self.metric, largest, self.unit)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of the labels that runs have."""
-        names = (
-            name for data in self.data_sets for of in data.models.values() for name in of.labels
-        )
-        return tuple(dict.fromkeys(names))
+        every = (of.labels for data in self.data_sets for of in data.models.values())
+        return tuple(dict.fromkeys(name for labels in every for name in labels))
 
     def scores_of(self, model: str) -> np.ndarray:
-        """All scores of whole runs of a model, one vector, data set by data set.
-
-        Raises:
-          DataError: no such model.
-        """
-        self.refuse_unknown([model])
-        of_model = (data.models[model] for data in self.data_sets if model in data.models)
+        """All scores of whole runs of a model, one vector; raises DataError for an unknown one."""
+        of_model = [of.models[model] for of in self.only([model]).data_sets]
         whole = np.concatenate([np.zeros(0), *(of.scores[0, :, 0] for of in of_model)])
         return whole[~np.isnan(whole)]
 
-    def refuse_unknown(self, models: Sequence[str]) -> None:
-        """Raises DataError for a model that has no scores."""
+    def only(self, models: Sequence[str]) -> "Scores":
+        """Some models, in this order; all for none. Raises DataError for an unknown one."""
         for model in models:
             if model not in self.models:
                 expected = f"expected one of {listed(self.models)}"
                 raise DataError(f"no model {model!r}; {expected}", self.source)
-
-    def only(self, models: Sequence[str]) -> "Scores":
-        """Some models, in this order; all for none.
-
-        Raises:
-          DataError: no such model.
-        """
-        self.refuse_unknown(models)
         if not models:
             return self
-        data_sets = (
-            dataclasses.replace(
-                data, models={m: data.models[m] for m in models if m in data.models}
-            )
-            for data in self.data_sets
-        )
+        data_sets = (data.only(models) for data in self.data_sets)
         return dataclasses.replace(
             self,
             models=tuple(models),

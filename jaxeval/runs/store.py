@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import sqlite3
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from jaxeval.errors import RunError
 from jaxeval.runs import database, records
 
 FILE = "runs.sqlite"
+_DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 MemberKey = tuple[int, int, int, str]  # seed, split, repeat, hparams
 
 
@@ -36,8 +38,16 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
-        with database.explained(self._shown), self._engine.begin() as connection:
-            yield connection
+        """Errors of the database become one line that says what to do."""
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except sa.exc.DBAPIError as error:
+            reason = str(error.orig).strip().splitlines()[0] if error.orig else str(error)
+            todo = "what was recorded is kept: make it writable, and run the same command again"
+            if getattr(error.orig, "sqlite_errorcode", None) in _DAMAGED:
+                todo = "damaged, or not written by jaxeval: put a copy back, or use other runs"
+            raise RunError(f"{self._shown}: {reason}; {todo}") from error
 
     def create(self) -> None:
         """Makes the tables that are not there yet; several processes may do so at once."""
@@ -81,8 +91,11 @@ class Store:
         Later epochs than a member ended after are removed: an earlier training of it did not end.
         """
         with self._transaction() as connection:
-            for member in members:
-                connection.execute(_later(member))
+            scored, keys = database.scores.c, database.members.primary_key.columns.keys()
+            for row in members:
+                same = [scored[name] == getattr(row, name) for name in keys]
+                later = sa.delete(database.scores).where(*same, scored.epoch > row.epochs)
+                connection.execute(later)
             for table, rows in ((database.scores, scores), (database.members, members)):
                 plain = [dataclasses.asdict(row) for row in rows]
                 values = [c.name for c in table.columns if not c.primary_key]
@@ -104,13 +117,10 @@ class Store:
 
     def with_outcomes(self, experiment: str) -> set[MemberKey]:
         """The members of an experiment of which outcomes are kept."""
-        columns = database.outcomes.c
-        key = (columns.seed, columns.split, columns.repeat, columns.hparams)
-        query = sa.select(*key).where(columns.experiment == experiment)
+        query = sa.select(*_key(database.outcomes))
+        query = query.where(database.outcomes.c.experiment == experiment)
         with self._transaction() as connection:
-            return {
-                (row.seed, row.split, row.repeat, row.hparams) for row in connection.execute(query)
-            }
+            return {tuple(row) for row in connection.execute(query)}
 
     def outcomes(self, experiment: str, part: str) -> list[records.Outcomes]:
         """The outcomes of an experiment's members on a part."""
@@ -157,14 +167,10 @@ class Store:
 
     def epochs(self, experiment: str) -> dict[MemberKey, int]:
         """How many epochs of training are recorded of each member that has begun."""
-        columns = database.scores.c
-        key = (columns.seed, columns.split, columns.repeat, columns.hparams)
-        count = sa.func.count(sa.distinct(columns.epoch))
-        query = (
-            sa.select(*key, count)
-            .where(columns.experiment == experiment, columns.part == "train")
-            .group_by(*key)
-        )
+        columns, key = database.scores.c, _key(database.scores)
+        query = sa.select(*key, sa.func.count(sa.distinct(columns.epoch)))
+        query = query.where(columns.experiment == experiment, columns.part == "train")
+        query = query.group_by(*key)
         with self._transaction() as connection:
             rows = connection.execute(query).all()
         return {tuple(key): epochs for *key, epochs in rows}
@@ -189,52 +195,47 @@ class Store:
             return connection.execute(query).mappings().all()
 
 
-def _later(member: records.MemberResult) -> sa.Delete:
-    """Removes the scores of epochs that a member did not have."""
-    columns, scores = database.members.primary_key.columns, database.scores.c
-    same = [scores[column.name] == getattr(member, column.name) for column in columns]
-    return sa.delete(database.scores).where(*same, scores.epoch > member.epochs)
+def _key(table: sa.Table) -> list[sa.Column]:
+    """What identifies a member of an experiment."""
+    return [table.c[name] for name in ("seed", "split", "repeat", "hparams")]
 
 
 def open_store(location: str | Path) -> Store:
     """Opens, and where needed creates, the runs of a folder or a database URL."""
-    if database.is_url(location):
-        store = Store(database.connect(str(location)), database.shown(location))
-    else:
-        folder = Path(location)
+    if not database.is_url(location):
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            Path(location).mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise RunError(f"{folder}: no runs folder can be made ({error.strerror})") from None
-        store = Store(database.sqlite_engine(folder / FILE, write=True), str(folder / FILE))
-    with database.disposed_on_error(store._engine):
-        store.create()
-    return store
+            raise RunError(f"{location}: no runs folder can be made ({error.strerror})") from None
+    return _opened(location, write=True)
 
 
 def open_existing(location: str | Path) -> Store:
     """Opens runs to read them; never creates anything."""
+    return _opened(location, write=False)
+
+
+def _opened(location: str | Path, write: bool) -> Store:
     if database.is_url(location):
         store = Store(database.connect(str(location)), database.shown(location))
     else:
-        file = Path(location)
-        file = file / FILE if file.is_dir() else file
-        if not file.is_file():
+        file = Path(location) / FILE if Path(location).is_dir() else Path(location)
+        if not (write or file.is_file()):
             raise RunError(
                 f"{location}: no runs here; expected a folder with {FILE}, as "
                 "`python -m jaxeval.train --out FOLDER` makes it"
             )
-        store = Store(database.sqlite_engine(file, write=False), str(file))
-    with database.disposed_on_error(store._engine):
-        store.check()
+        store = Store(database.sqlite_engine(file, write), str(file))
+    try:
+        (store.create if write else store.check)()
+    except BaseException:
+        store.close()
+        raise
     return store
 
 
 def load(location: str | Path) -> list[records.MemberRow]:
-    """All members of a runs folder or URL as tidy rows, ordered by experiment, seed and split.
-
-    `pandas.DataFrame(load(path))` makes a data frame of them.
-    """
+    """All members of a runs folder or URL as tidy rows, ordered by experiment, seed and split."""
     with open_existing(location) as store:
         return store.members()
 

@@ -23,10 +23,13 @@ _SEED = re.compile(r"(?:^|[-_./ ])(?:seed|sd|run|rep|s)[-_=]?(\d+)(?=$|[-_./ ])"
 def tidied(table: Columns, layout: Layout) -> tuple[Columns, tuple[str, ...]]:
     """The same with columns model and seed, where it is such an export, and notes on it.
 
-    Raises:
-      DataError: a chart of several metrics or of groups, or names that tell no models.
+    Raises DataError: a chart of several metrics or of groups, or names that tell no models.
     """
-    metrics = _lines(table)
+    metrics: dict[str, dict[str, str]] = {}  # of a chart: metric -> run -> column
+    for column in table.values:
+        run, dash, metric = column.rpartition(" - ")
+        if dash and {f"{column}__MIN", f"{column}__MAX"} <= table.values.keys():
+            metrics.setdefault(metric, {})[run] = column
     if metrics:
         return _of_chart(table, metrics, layout)
     known = "model" in layout.columns or any(names.role(name) == "model" for name in table.values)
@@ -39,39 +42,31 @@ def tidied(table: Columns, layout: Layout) -> tuple[Columns, tuple[str, ...]]:
     return whole, (f"models and seeds are read from the names of runs ({runs[0]} ...)",)
 
 
-def _lines(table: Columns) -> dict[str, dict[str, str]]:
-    """Metric -> run -> column of a chart; none of another table."""
-    metrics: dict[str, dict[str, str]] = {}
-    for column in table.values:
-        run, dash, metric = column.rpartition(" - ")
-        if dash and {f"{column}__MIN", f"{column}__MAX"} <= table.values.keys():
-            metrics.setdefault(metric, {})[run] = column
-    return metrics
-
-
 def _of_chart(
     table: Columns, metrics: Mapping[str, Mapping[str, str]], layout: Layout
 ) -> tuple[Columns, tuple[str, ...]]:
-    metric = _metric(table, metrics, layout)
+    """The last value of each run."""
+    asked = layout.columns.get("score") or layout.metric
+    rest = [metric for metric in metrics if not (names.is_step(metric) or names.is_time(metric))]
+    if asked not in metrics and (asked is not None or len(rest) != 1):
+        found = names.by_worth(rest or metrics)
+        named = argument("column", {"score": found[0]})
+        why = f"a chart of {listed(found, 4)}; {named} compares by the first"
+        raise DataError(why, table.source)
+    metric = str(asked) if asked in metrics else rest[0]
     lines = metrics[metric]
     groups = [run for run in lines if _GROUP.match(run)]
     if groups:
         why = f"a chart of groups of runs ({listed(groups, 2)}), whose lines are means"
         raise DataError(f"{why}; expected one of single runs, or the table of runs", table.source)
-    parted = _parted([*lines], layout.models, table.source)
     count = next((k for k in table.values if " - " not in k), next(iter(table.values)))
-    steps = checks.floats(table[count])
-    order = (
-        np.argsort(steps, kind="stable").tolist()
-        if np.isfinite(steps).all()
-        else range(len(table))
-    )
-    picked: list[tuple[object, ...]] = []
-    rows, ends = [], set()
+    order = np.argsort(checks.floats(table[count]), kind="stable").tolist()
+    picked, rows, ends = [], [], set()
+    parted = _parted([*lines], layout.models, table.source)
     for run, (model, seed) in parted.items():
         values = table[lines[run]]
         known = [k for k in order if values[k] not in (None, "")]  # NaN is one that diverged
-        last = known[-1] if known else order[-1]
+        last = (known or order)[-1]
         picked.append((model, seed, metric, values[last]))
         rows.append(table.rows[last])
         ends.add(str(table[count][last]))
@@ -84,31 +79,10 @@ def _of_chart(
     return Columns(table.source, columns, rows), tuple(notes)
 
 
-def _metric(table: Columns, metrics: Mapping[str, object], layout: Layout) -> str:
-    """The metric that is asked for, or the only one."""
-    asked = layout.columns.get("score") or layout.metric
-    if asked in metrics:
-        return str(asked)
-    rest = [metric for metric in metrics if not (names.is_step(metric) or names.is_time(metric))]
-    if asked is not None or len(rest) != 1:
-        first = names.by_worth(rest or [*metrics])[0]
-        named = argument("column", {"score": first})
-        found = listed(names.by_worth(rest), 4)
-        raise DataError(f"a chart of {found}; {named} compares by the first", table.source)
-    return rest[0]
-
-
 def _parted(
     runs: Sequence[str], models: Sequence[str], source: str
 ) -> Mapping[str, tuple[str, str]]:
-    """Run -> model and seed, by the names of runs: lstm-seed1, seed_1/lstm.
-
-    Args:
-      models: those that are asked for; runs whose names begin with one of them are its runs.
-
-    Raises:
-      DataError: the names do not say it.
-    """
+    """Run -> model and seed, by the names of runs: lstm-seed1, seed_1/lstm."""
     begun = {
         run: max(mine, key=len)
         for run in runs
@@ -122,9 +96,10 @@ def _parted(
             run: ((run[: of.start()] + run[of.end() :]).strip("-_./ ") or "model", of[1])
             for run, of in found.items()
         }
+    named = argument("column", {"model": "NAME"})
     raise DataError(
         f"names of runs ({listed(runs, 3)}) that say neither model nor seed; expected "
         "MODEL-seed1, the names of models (all runs whose names begin so), or the table of runs "
-        f"with its config columns, of which {argument('column', {'model': 'NAME'})} names one",
+        f"with its config columns, of which {named} names one",
         source,
     )

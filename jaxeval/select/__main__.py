@@ -146,14 +146,14 @@ def _read(
     source: object, of: "Layout"
 ) -> "tuple[Mapping[str, np.ndarray], bool, Mapping[str, object]]":
     """Scores by model, whether higher is better, and what a `Selection` says of their table."""
+    from jaxeval import sources
     from jaxeval.report import text
-    from jaxeval.report.comparison import failures as lost
-    from jaxeval.runs import sources
-    from jaxeval.stats import failures, samples
+    from jaxeval.report.comparison import answers
+    from jaxeval.stats import samples
 
-    scores = sources.scores(source, of)
+    scores = sources.read(source, of)
     pools = samples.pools(scores)
-    failed = failures.of_runs(scores)
+    failed = samples.of_runs(scores)
     notes = list(scores.warnings)
     if scores.unusable and failed is None:
         notes.append(text.unusable(scores.unusable, scores.missing))
@@ -164,7 +164,7 @@ def _read(
         "source": scores.source,
         "recorded": {name: len(of) for name, of in pools.items()},
         "failures": () if failed is None else failed.tests,
-        "failed": lost.of_runs(failed, scores),
+        "failed": answers.failures(failed, "run", scores.statuses),
         "unusable": scores.unusable,
         "warnings": notes,
     }

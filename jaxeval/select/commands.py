@@ -69,12 +69,11 @@ def select_command(
     """
     from jaxeval import bandits
     from jaxeval.bandits import evaluate
-    from jaxeval.report import direction, selection
+    from jaxeval.report import selection, text
 
-    said = direction.of_command(
-        json_field, None if lower_is_better is None else not lower_is_better
-    )
-    higher = said.higher_is_better is not False
+    asked = None if lower_is_better is None else not lower_is_better
+    metric, known, said = text.direction_of_field(json_field, asked)
+    higher = known is not False
     chosen = bandits.rule(rule, higher, delta, budget, batch, prior, seed, workers)
     order = None if items is None else evaluate.blocks(items, seed)
     most = None if order is None else len(order)
@@ -85,14 +84,14 @@ def select_command(
     of_items = None if items is None else {"count": items, "block": evaluate.BLOCK, "seed": seed}
     source = {"command": command, "json_field": json_field, "items": of_items}
     with cli.resumable(), evaluate.recorded(Path(state), source) as recorded:
-        _say(said.sentence, quiet)
+        _say(said, quiet)
         if recorded.scores:
             count = sum(map(len, recorded.scores.values()))
             _say(f"{state}: {count} evaluations are known", quiet)
         runner.known = recorded.scores
         steps = evaluate.run(chosen, models, runner, workers=workers, retries=retries, most=most)
         found = _last(steps, chosen.begin(models), chosen, quiet, recorded)
-    more = {"metric": said.metric, "direction_assumed": said.higher_is_better is None}
+    more = {"metric": metric, "direction_assumed": known is None}
     return selection.result(chosen, found, evaluate.answer(chosen, found, most), items, more)
 
 

@@ -10,7 +10,7 @@ from jaxeval.parameters import Natural, NonNegative
 from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
-    from jaxeval.report.sweep.document import Sensitivity
+    from jaxeval.report.sensitivity import Sensitivity
     from jaxeval.sensitivity.groups import Contrast, Group
     from jaxeval.space.space import Space
 
@@ -29,7 +29,6 @@ def sensitivity(
     over: str | None = None,
     rope: NonNegative = 0.01,
     missing: Missing = "error",
-    experiment: Sequence[str] = (),
     resamples: Natural | None = None,
     seed: Natural = 0,
 ) -> "Sensitivity":
@@ -45,14 +44,12 @@ def sensitivity(
       score: column of fractions (score; dev in a sweep of a runs folder).
       hyperparameters: columns (all of the space).
       log_scale: drawn evenly in the logarithm, where no space says so.
-      space: what tables were drawn from, as docs/sweeps.md describes: columns, ranges, orders and
-        conditions.
+      space: what tables were drawn from: columns, ranges, orders, conditions.
       by: labels that tell groups of sweeps apart: columns of one value, keys of recorded configs,
         and part1, part2 .. of a file's name, which dashes part.
       over: label to average over in each group (dataset, if --by is given).
       rope: equivalence margin of two scores.
       missing: what to do with a missing score; zero: a run that failed scored 0.
-      experiment: only these names or ids of a runs folder.
       resamples: of the intervals of a sweep (1000 for one or two sweeps, none for more).
       seed: of the resamples.
 
@@ -68,25 +65,21 @@ def sensitivity(
     if not sources:
         raise ConfigError("expected tables or runs folders")
     from jaxeval import cli
-    from jaxeval.report.sweep.document import Sensitivity
+    from jaxeval.report.sensitivity import Sensitivity
     from jaxeval.sensitivity import analysis, groups, trials
     from jaxeval.space import space as spaces
 
     known = None if space is None else spaces.of(space)[0]
-    request = trials.Request(score, hyperparameters, known, log_scale, missing, experiment)
+    request = trials.Request(score, hyperparameters, known, log_scale, missing)
     with cli.waiting("reading the sweeps, and resampling them for intervals"):
         read = trials.read([*map(str, sources)], request)
         count = _RESAMPLES if len(read) <= _FEW else 0
-        analyses = [
+        count = count if resamples is None else resamples
+        analyses = [  # two sweeps are drawn apart
             analysis.analyze(
-                sweep.scores,
-                sweep.axes,
-                name=sweep.name,
-                rope=rope,
-                resamples=count if resamples is None else resamples,
-                seed=seed + number,  # two sweeps are drawn apart
+                of.scores, of.axes, name=of.name, rope=rope, resamples=count, seed=seed + number
             )
-            for number, sweep in enumerate(read)
+            for number, of in enumerate(read)
         ]
     gaps = analysis.difference(*analyses) if len(analyses) == _FEW else {}
     averaged: tuple[list[Group], list[Contrast]] = [], []

@@ -1,4 +1,4 @@
-"""All metrics of a sweep, with intervals; and the difference between two sweeps.
+"""All metrics of a sweep, with intervals; the difference between two sweeps.
 
 Metrics of the scores and rank correlations have percentile bootstraps over runs, the share of runs
 that scored 0 the score interval of a proportion. No resample holds a better run than the best, so
@@ -49,10 +49,9 @@ class BestRun(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Analysis:
-    """What a sweep of one architecture says.
+    """What a sweep of n runs says.
 
     Attributes:
-      n: runs.
       metrics: path (see `sensitivity.metrics`) -> estimate, in percent or percentage points.
       with_effect: hyperparameter -> runs in which it has an effect.
       rope: scores this near to each other are practically the same.
@@ -94,41 +93,39 @@ def analyze(
       resamples: of the intervals; 0 makes none.
 
     Raises:
-      DataError: fewer than 3 runs, scores outside [0, 1], columns of another length.
-      ConfigError: values that do not fit the space, or a rope in points.
+      ConfigError, DataError: fewer than 3 runs, scores outside [0, 1], values that do not fit the
+        space, columns of another length, a rope in points.
     """
     confidence, scores = fraction(confidence, "confidence"), sample(scores, at_least=LEAST)
     refuse_beyond(scores)
     known_metrics.refuse_points("rope", rope, "fraction")
-    axes = (
-        hyperparameters
-        if isinstance(hyperparameters, Sequence)
-        else ranked(hyperparameters, len(scores), space)
-    )
-    n, zeros = len(scores), int(np.sum(scores == 0))
-    of_scores = metrics.of_scores(scores, np.arange(n)[None], rope, ks)
+    n, axes = len(scores), hyperparameters
+    axes = axes if isinstance(axes, Sequence) else ranked(axes, n, space)
     values = {
         "max": 100 * float(scores.max()),
         "share_zero": 100 * float(np.mean(scores == 0)),
-        **{path: float(of[0]) for path, of in of_scores.items()},
+        **{
+            k: float(of[0])
+            for k, of in metrics.of_scores(scores, np.arange(n)[None], rope, ks).items()
+        },
         **_of_profiles(scores, axes),
     }
     draws: Draws = {}
+    intervals: dict[str, Interval | None] = {}
     if resamples and n <= _MOST_RESAMPLED:
         draws = _draws(scores, axes, values, rope, ks, resamples, seed)
-    intervals: dict[str, Interval | None] = {}
-    for path, of in draws.items():
-        kind = "halves of the runs" if path.endswith(_OF_HALVES) else "bootstrap"
-        method = f"{kind}, {resamples} resamples, seed {seed}"
-        intervals[path] = _interval(path, values[path], of, confidence, method)
-    if draws:
+        for path, of in draws.items():
+            kind = "halves of the runs" if path.endswith(_OF_HALVES) else "bootstrap"
+            method = f"{kind}, {resamples} resamples, seed {seed}"
+            intervals[path] = _interval(path, values[path], of, confidence, method)
+        zeros = int(np.sum(scores == 0))
         share = proportions.proportion(zeros, n, method="wilson", confidence=confidence)
         intervals["share_zero"] = _percent(share)
     estimates = {path: Estimate(value, intervals.get(path)) for path, value in values.items()}
-    with_effect = {axis.name: int(axis.active.sum()) for axis in axes}
     first = int(np.argmax(scores))
     setting = {axis.name: axis.values[first] for axis in axes if axis.active[first]}
     best = BestRun(setting, float(scores[first]), int(np.sum(scores == scores[first])))
+    with_effect = {axis.name: int(axis.active.sum()) for axis in axes}
     return Analysis(name, n, estimates, with_effect, best, rope, draws)
 
 
@@ -143,15 +140,13 @@ def refuse_beyond(scores: np.ndarray, where: str = "scores", source: str | None 
 
 def _of_profiles(scores: np.ndarray, axes: Sequence[Axis]) -> dict[str, float]:
     """The three metrics of each hyperparameter, where they have a value."""
+    acting = [a.name for a in axes if a.active.sum() >= LEAST and np.ptp(a.rank[a.active]) > 0]
+    rhos, profiles = metrics.rhos(scores, axes), metrics.profiles(scores, axes)
     found: dict[str, float] = {}
-    for path, of in metrics.paths(axes).items():
-        ranks = of[0].rank[of[0].active]
-        if path != metrics.ALL and (len(ranks) < LEAST or len(np.unique(ranks)) < 2):
-            continue
-        rho, profile = metrics.rho(path, scores, of), metrics.profile(path, scores, of)
-        found |= {} if rho is None else {f"{path}.rho": rho}
-        if profile is not None:
-            found |= {f"{path}.maxima": profile[0], f"{path}.mean_change": profile[1]}
+    for path in (metrics.ALL, *(f"by_hyperparameter.{name}" for name in acting)):
+        found |= {f"{path}.rho": rhos[path]} if path in rhos else {}
+        pairs = zip(_OF_HALVES, profiles.get(path, ()), strict=False)
+        found |= {f"{path}{key}": value for key, value in pairs}
     return found
 
 
@@ -172,23 +167,16 @@ def _draws(
     chosen = generator.integers(n, size=(resamples, n))
     halves = np.stack([generator.permutation(n)[: n // 2] for _ in range(resamples)])
     draws = metrics.of_scores(scores, chosen, rope, ks)
-    for path, of in metrics.paths(axes).items():
-        if f"{path}.rho" in values:
-            rhos = [metrics.rho(path, scores[k], [axis.of_rows(k) for axis in of]) for k in chosen]
-            draws[f"{path}.rho"] = np.array([math.nan if rho is None else rho for rho in rhos])
-        whole = metrics.profile(path, scores, of) if f"{path}.maxima" in values else None
-        if whole is None:
-            continue
-        parts = [
-            metrics.profile(path, scores[k], [axis.of_rows(k) for axis in of]) for k in halves
-        ]
-        maxima, changes, points = np.array(parts, float).T
-        rates = maxima / np.maximum(1, points - 2)
-        for key, value, part in (
-            ("maxima", whole[0], rates * (whole[2] - 2)),
-            ("mean_change", whole[1], changes),
-        ):
-            draws[f"{path}.{key}"] = np.maximum(0.0, value + part - part.mean())
+    rhos = [metrics.rhos(scores[k], [axis.of_rows(k) for axis in axes]) for k in chosen]
+    parts = [metrics.profiles(scores[k], [axis.of_rows(k) for axis in axes]) for k in halves]
+    whole = metrics.profiles(scores, axes)
+    for path in (of.removesuffix(".rho") for of in values if of.endswith(".rho")):
+        draws[f"{path}.rho"] = np.array([of.get(path, math.nan) for of in rhos])
+    for path in (of.removesuffix(".maxima") for of in values if of.endswith(".maxima")):
+        maxima, changes, points = np.array([of.get(path, (0, 0, 0)) for of in parts], float).T
+        maxima = maxima / np.maximum(1, points - 2) * (whole[path][2] - 2)
+        for key, value, part in zip(_OF_HALVES, whole[path], (maxima, changes), strict=False):
+            draws[f"{path}{key}"] = np.maximum(0.0, value + part - part.mean())
     return draws
 
 

@@ -1,9 +1,8 @@
 """Sweeps of several datasets: metrics averaged over datasets, for each architecture or task.
 
-These are the tables over languages of Wiemerslage et al. (2024), with what they lack: intervals.
-A dataset is the unit: the interval of a mean is Student's t over the values of its sweeps, one a
-dataset, whose spread holds both how datasets differ and how uncertain each sweep is. Two groups
-are compared on the datasets that both have, by the differences there.
+These are the tables over languages of Wiemerslage et al. (2024), with what they lack: intervals,
+Student's t over the values of sweeps, one a dataset, whose spread holds both how datasets differ
+and how uncertain each sweep is. Groups are compared by differences on the datasets they share.
 """
 
 import itertools
@@ -23,11 +22,7 @@ Values = Mapping[str, float]  # path of a metric -> value
 
 
 class Mean(NamedTuple):
-    """A metric over the n datasets in which it has a value.
-
-    sd has n - 1 in the denominator, as published. It is None for one dataset, as is the interval,
-    which is None too where all have the same value.
-    """
+    """A metric over n datasets; of two or more the sd (over n - 1), where they differ a CI."""
 
     n: int
     mean: float
@@ -45,9 +40,8 @@ class Group(NamedTuple):
 
 
 class Contrast(NamedTuple):
-    """Group `a` minus group `b` on the datasets that both have, named by what they differ in."""
+    """Group `a` minus group `b` on the datasets that both have."""
 
-    name: str
     a: str
     b: str
     datasets: Sequence[str]
@@ -61,36 +55,33 @@ def average(
     over: str = "dataset",
     confidence: float = 0.95,
 ) -> tuple[list[Group], list[Contrast]]:
-    """Metrics of sweeps averaged over datasets, in the order of the groups' first sweeps.
+    """Groups of sweeps, averaged over datasets, and each two that share two datasets or more.
 
     Args:
       values, labels: of each sweep, by its name.
       by: labels that tell groups apart.
       over: the label of datasets.
 
-    Returns:
-      The groups, and each two of them that share at least two datasets.
-
     Raises:
       ConfigError: a sweep without one of the labels, or two of one group and dataset.
     """
     members: dict[tuple[str, ...], dict[str, str]] = {}
     for name, known in labels.items():
-        *key, dataset = (_label(known, label, name) for label in (*by, over))
-        sweeps = members.setdefault(tuple(key), {})
-        if dataset in sweeps:
+        for label in (label for label in (*by, over) if label not in known):
+            has = f"it has {', '.join(sorted(known)) or 'none'}"
+            where = "columns of one value, and the parts of its name between dashes"
+            raise ConfigError(f"{label}: {name} has no such label; {has} ({where})")
+        sweeps = members.setdefault(tuple(known[label] for label in by), {})
+        if (same := sweeps.setdefault(known[over], name)) != name:
+            asked = f"{argument('by', ','.join(by))} {argument('over', over)}"
             raise ConfigError(
-                f"{argument('by', ','.join(by))} {argument('over', over)}: {sweeps[dataset]} and "
-                f"{name} are of one group and of one {over}, {dataset}; name another label in "
-                f"{argument('by')}, or leave one of them out"
+                f"{asked}: {same} and {name} are of one group and of one {over}, {known[over]}"
             )
-        sweeps[dataset] = name
     groups = []
-    for key_, sweeps in members.items():
+    for key, sweeps in members.items():
         means = _means([values[name] for name in sweeps.values()], confidence)
-        groups.append(
-            Group(", ".join(key_) or "all", dict(zip(by, key_, strict=True)), sweeps, means)
-        )
+        labelled = dict(zip(by, key, strict=True))
+        groups.append(Group(", ".join(key) or "all", labelled, sweeps, means))
     contrasts = []
     for a, b in itertools.combinations(groups, 2):
         shared = [dataset for dataset in a.sweeps if dataset in b.sweeps]
@@ -98,23 +89,8 @@ def average(
             pairs = [(values[a.sweeps[name]], values[b.sweeps[name]]) for name in shared]
             gaps = [{path: p[path] - q[path] for path in p if path in q} for p, q in pairs]
             means = _means(gaps, confidence, difference=True)
-            contrasts.append(Contrast(_against(a.labels, b.labels), a.name, b.name, shared, means))
+            contrasts.append(Contrast(a.name, b.name, shared, means))
     return groups, contrasts
-
-
-def _label(known: Labels, label: str, name: str) -> str:
-    if label not in known:
-        has = ", ".join(sorted(known)) or "none"
-        where = "columns of one value, and the parts of its name between dashes"
-        raise ConfigError(f"{label}: {name} has no such label; it has {has} ({where})")
-    return known[label]
-
-
-def _against(a: Labels, b: Labels) -> str:
-    differing = [label for label in a if a[label] != b[label]]
-    first, second = (", ".join(labels[label] for label in differing) for labels in (a, b))
-    alike = ", ".join(a[label] for label in a if label not in differing)
-    return f"{first} - {second}" + (f": {alike}" if alike else "")
 
 
 def _means(
@@ -136,19 +112,13 @@ def mean(
     confidence: float = 0.95,
     bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> Mean:
-    """Mean, sd and t interval of values that are independent of one another, one a dataset.
-
-    Args:
-      bounds: of the metric, where the interval ends at the latest.
-    """
+    """Mean, sd and t interval, within the bounds of the metric, of independent values."""
     from scipy import stats
 
     drawn, n = np.array(values, float), len(values)
     centre = float(drawn.mean())
-    if n < 2:
-        return Mean(n, centre)
-    if np.ptp(drawn) < _ROUNDING:
-        return Mean(n, centre, 0.0)
+    if n < 2 or np.ptp(drawn) < _ROUNDING:
+        return Mean(n, centre, 0.0 if n > 1 else None)
     sd = float(drawn.std(ddof=1))
     half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * sd / math.sqrt(n)
     interval = Interval(centre - half, centre + half, confidence, f"t over {n} datasets")

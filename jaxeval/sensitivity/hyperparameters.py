@@ -15,13 +15,7 @@ Values = Mapping[str, Sequence[object]]  # hyperparameter -> [n] values, one a r
 
 
 class Scale(NamedTuple):
-    """What a figure must know of a hyperparameter's range, which its values do not say.
-
-    Attributes:
-      categories: values as texts, which are told apart rather than measured; None: numbers.
-      log: drawn evenly in the logarithm.
-      whole: whole numbers only.
-    """
+    """What figures must know of a range; categories, as texts, are told apart, not measured."""
 
     categories: tuple[str, ...] | None = None
     low: float | None = None
@@ -30,8 +24,10 @@ class Scale(NamedTuple):
     whole: bool = False
 
 
-def scale(of: Distribution) -> Scale:
+def scale(of: Distribution | None) -> Scale:
     """How figures show values of a distribution."""
+    if of is None:
+        return Scale()
     if isinstance(of, Choices):
         return Scale(tuple(text(value) for value in of.in_order))
     log, whole = isinstance(of, LogUniform | LogInteger), isinstance(of, Integer | LogInteger)
@@ -70,11 +66,6 @@ class Axis:
     scale: Scale
 
     @property
-    def position(self) -> np.ndarray:
-        """[n] rank from 0 to 1; 0 for a single value."""
-        return (self.rank - 1) / max(1, int(self.rank.max()) - 1)
-
-    @property
     def used(self) -> list[object]:
         """The values of the runs in which it has an effect."""
         return [value for value, on in zip(self.values, self.active, strict=True) if on]
@@ -91,10 +82,9 @@ def axes(
     log_scale: Collection[str] = (),
     beside: Values | None = None,
 ) -> list[Axis]:
-    """All hyperparameters, checked.
+    """All hyperparameters. Numbers are ordered, words only where the space orders them.
 
-    Numbers (also as text) are ordered; words are only where the space orders them. What is empty,
-    or whose condition does not hold, has no effect in a run.
+    An empty value, or one whose condition does not hold, has no effect in a run.
 
     Args:
       space: orders, conditions and ranges.
@@ -102,8 +92,8 @@ def axes(
       beside: more columns, which conditions may name.
 
     Raises:
-      DataError: a column of another length.
-      ConfigError: a value that an order lacks, a condition on what is not there.
+      ConfigError, DataError: a column of another length, a value that an order lacks, a condition
+        on what is not there.
     """
     parameters = {of.name: of for of in space.parameters} if space else {}
     columns, found = {**(beside or {}), **values}, []
@@ -113,10 +103,10 @@ def axes(
         of = parameters[name].distribution if name in parameters else None
         axis = _axis(name, column, _holds(name, parameters, columns, runs), of)
         if name in log_scale:
-            low = [value for value in axis.used if not _number(value) > 0]
-            if low:
-                needs = f"a logarithmic scale needs numbers above 0, found {low[0]}"
-                raise ConfigError(f"{argument('log_scale', name)}: {needs}")
+            for value in axis.used:
+                if not _number(value) > 0:
+                    needs = f"a logarithmic scale needs numbers above 0, found {value}"
+                    raise ConfigError(f"{argument('log_scale', name)}: {needs}")
             axis = dataclasses.replace(axis, scale=axis.scale._replace(log=True))
         found.append(axis)
     return found
@@ -139,20 +129,19 @@ def _holds(
 def _axis(name: str, column: Sequence[object], holds: np.ndarray, of: Distribution | None) -> Axis:
     numbers, texts = np.array([_number(value) for value in column]), [*map(text, column)]
     words = of if isinstance(of, Choices) and of.are_words else None
-    absent = np.array([value is None or value == "" for value in column])
-    active = holds & ~absent
+    active = holds & np.array([value is not None and value != "" for value in column])
     is_word = active & np.isnan(numbers) & np.array([said.lower() != "nan" for said in texts])
-    rank = np.zeros(len(column), int)
     if words is None and not is_word.any():
         active &= np.isfinite(numbers)
-        rank[active] = np.unique(numbers[active], return_inverse=True)[1] + 1
-        return Axis(name, column, rank, active, bool(active.any()), scale(of) if of else Scale())
-    occurring = sorted({said for said, on in zip(texts, active, strict=True) if on})
-    ordered = words is not None and words.ordered
-    order = [*map(text, words.values)] if words is not None and ordered else occurring
-    lacking = [said for said in occurring if said not in order]
-    if lacking:
-        raise ConfigError(f"{name}: the order lacks {', '.join(map(repr, lacking))}")
-    keys = np.array([order.index(s) for s, on in zip(texts, active, strict=True) if on], int)
+        keys, ordered, shown = numbers[active], bool(active.any()), scale(of)
+    else:
+        ordered = words is not None and words.ordered
+        occurring = sorted({said for said, on in zip(texts, active, strict=True) if on})
+        order = [*map(text, words.values)] if words is not None and ordered else occurring
+        if lacking := [said for said in occurring if said not in order]:
+            raise ConfigError(f"{name}: the order lacks {', '.join(map(repr, lacking))}")
+        places = [order.index(said) for said, on in zip(texts, active, strict=True) if on]
+        keys, shown = np.array(places, int), Scale(tuple(order))
+    rank = np.zeros(len(column), int)
     rank[active] = np.unique(keys, return_inverse=True)[1] + 1
-    return Axis(name, column, rank, active, ordered, Scale(tuple(order)))
+    return Axis(name, column, rank, active, ordered, shown)

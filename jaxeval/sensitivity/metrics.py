@@ -5,7 +5,7 @@ a hyperparameter over all runs. A metric goes by its path, such as "rel_at_k.25"
 "by_hyperparameter.batch_size.rho".
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -53,22 +53,17 @@ def _near(a: np.ndarray, b: np.ndarray, rope: float) -> np.ndarray:
 
 def near_best(scores: np.ndarray, margin: float, higher_is_better: bool = True) -> np.ndarray:
     """[n] bool: which scores are within a margin of the best of them, itself included."""
-    if not len(scores):
-        return np.zeros(0, bool)
-    return _near(scores.max() if higher_is_better else scores.min(), scores, margin)
+    best = scores.max(initial=-np.inf) if higher_is_better else scores.min(initial=np.inf)
+    return _near(best, scores, margin)
 
 
 def _expected_equivalent(scores: np.ndarray, counts: np.ndarray, rope: float) -> np.ndarray:
-    """[R] share of runs that are within the ROPE of another; counts [R, n], how often drawn.
-
-    A run is never paired with its own copies.
-    """
+    """[R] share of runs within the ROPE of another, none its own copy; counts [R, n]."""
     order = np.argsort(scores, kind="stable")
     ordered, drawn = np.round(scores, _DECIMALS)[order], counts[:, order]
     upto = np.concatenate([np.zeros((len(drawn), 1)), np.cumsum(drawn, axis=1)], axis=1)
-    # differences are compared, as `near` does: score + rope would round another way
-    reach = rope + _SLACK
-    high = np.array([np.searchsorted(ordered - score, reach, "right") for score in ordered])
+    # differences are compared, as `_near` does: score + rope would round another way
+    high = np.array([np.searchsorted(ordered - s, rope + _SLACK, "right") for s in ordered])
     low = np.searchsorted(high, np.arange(len(ordered)), "right")
     near_each = upto[:, high] - upto[:, low] - drawn
     pairs = drawn.sum(axis=1) ** 2 - np.sum(drawn**2, axis=1)
@@ -77,29 +72,36 @@ def _expected_equivalent(scores: np.ndarray, counts: np.ndarray, rope: float) ->
     return 100 * share
 
 
-def paths(axes: Sequence[Axis]) -> dict[str, Sequence[Axis]]:
-    """Path -> its hyperparameters: all together, and each alone."""
-    together: dict[str, Sequence[Axis]] = {ALL: axes} if axes else {}
-    return together | {f"by_hyperparameter.{axis.name}": [axis] for axis in axes}
+def _paths(
+    scores: np.ndarray, axes: Sequence[Axis]
+) -> Iterator[tuple[str, np.ndarray, Sequence[Axis]]]:
+    """Path, scores and hyperparameters: all together, and each alone in the runs where it acts."""
+    if axes:
+        yield ALL, scores, axes
+    for axis in axes:
+        if axis.active.any():
+            own = [axis.of_rows(axis.active)]
+            yield f"by_hyperparameter.{axis.name}", scores[axis.active], own
 
 
-def rho(path: str, scores: np.ndarray, axes: Sequence[Axis]) -> float | None:
-    """Spearman's, between the distance from the best run and the loss against it.
+def rhos(scores: np.ndarray, axes: Sequence[Axis]) -> dict[str, float]:
+    """Path -> Spearman's, of Gower's distance from the best run with the loss against it.
 
-    The mean over the best runs where there are several; None where nothing varies. The distance
-    is that of ranks, or Gower's for all hyperparameters; alone one has the runs where it has an
-    effect.
+    The mean over the best runs where several are; absent where nothing varies.
     """
-    if path == ALL:
-        best, times = _best_settings(scores, axes)
-        return _spearman(gower(axes, best), times, scores)
-    (axis,) = axes
-    scores, rank = scores[axis.active], axis.rank[axis.active]
-    if not len(scores):
-        return None
-    best, times = np.unique(rank[scores == scores.max()], return_counts=True)
-    gap = np.abs(rank[None] - best[:, None])
-    return _spearman(gap if axis.ordered else (gap > 0).astype(int), times, scores)
+    from scipy import stats
+
+    found = {}
+    for path, own, of in _paths(scores, axes):
+        best, times = _best_settings(own, of)
+        distance = gower(of, best)
+        varies = np.ptp(distance, axis=1) > 0
+        if varies.any() and np.ptp(own) > 0:
+            x, y = stats.rankdata(distance[varies], axis=1), stats.rankdata(-own)
+            x, y = x - x.mean(axis=1, keepdims=True), y - y.mean()
+            each = x @ y / np.sqrt(np.sum(x**2, axis=1) * np.sum(y**2))
+            found[path] = float(np.average(each, weights=times[varies]))
+    return found
 
 
 def _best_settings(scores: np.ndarray, axes: Sequence[Axis]) -> tuple[np.ndarray, np.ndarray]:
@@ -118,46 +120,29 @@ def gower(axes: Sequence[Axis], best: np.ndarray) -> np.ndarray:
     """
     total, counted = np.zeros((2, len(best), len(axes[0].rank)))
     for axis in axes:
-        both, position = axis.active & axis.active[best, None], axis.position
-        gap = np.abs(position - position[best, None])
+        position = (axis.rank - 1) / max(1, int(axis.rank.max()) - 1)
+        both, gap = axis.active & axis.active[best, None], np.abs(position - position[best, None])
         total += np.where(both, gap if axis.ordered else gap > 0, 0.0)
         counted += both
     return np.asarray(np.round(total / np.maximum(counted, 1), _OF_DISTANCES))
 
 
-def _spearman(distance: np.ndarray, weights: np.ndarray, scores: np.ndarray) -> float | None:
-    """Weighted mean over rows of distance [T, n]; None where nothing varies."""
-    from scipy import stats
-
-    varies = np.ptp(distance, axis=1) > 0
-    if not varies.any() or np.ptp(scores) == 0:
-        return None
-    x = stats.rankdata(distance[varies], axis=1)
-    y = stats.rankdata(-scores)
-    x, y = x - x.mean(axis=1, keepdims=True), y - y.mean()
-    rho = x @ y / np.sqrt(np.sum(x**2, axis=1) * np.sum(y**2))
-    return float(np.average(rho, weights=weights[varies]))
-
-
-def profile(
-    path: str, scores: np.ndarray, axes: Sequence[Axis]
-) -> tuple[float, float, float] | None:
-    """Maxima, mean absolute change in points, and points, of scores along a hyperparameter.
+def profiles(scores: np.ndarray, axes: Sequence[Axis]) -> dict[str, tuple[float, float, float]]:
+    """Path -> maxima, mean absolute change in points, and points, of scores along what is ordered.
 
     Runs of equal value are one point, their mean. Along all hyperparameters the order is the
     distance from the best run, the mean over profiles where several are best: distances averaged
     before would make one point of runs that lie between two of them.
-
-    Returns:
-      None of a hyperparameter that has no order.
     """
-    if path != ALL:
-        (axis,) = axes
-        return _along(scores[axis.active], axis.rank[axis.active]) if axis.ordered else None
-    best, times = _best_settings(scores, axes)
-    parts = [_along(scores, distance) for distance in gower(axes, best)]
-    maxima, change, points = np.average(parts, axis=0, weights=times).tolist()
-    return maxima, change, points
+    found: dict[str, tuple[float, float, float]] = {}
+    for path, own, of in _paths(scores, axes):
+        if path == ALL:
+            best, times = _best_settings(own, of)
+            parts = [_along(own, distance) for distance in gower(of, best)]
+            found[path] = tuple(np.average(parts, axis=0, weights=times).tolist())
+        elif of[0].ordered:
+            found[path] = _along(own, of[0].rank)
+    return found
 
 
 def _along(scores: np.ndarray, positions: np.ndarray) -> tuple[int, float, int]:

@@ -62,7 +62,9 @@ class Request(NamedTuple):
     space: Space | None = None
     log_scale: Sequence[str] = ()
     missing: Missing = "error"
-    experiments: Sequence[str] = ()
+
+
+_OF_REPORTS = Request(missing="drop")
 
 
 def read(locations: Sequence[str], request: Request) -> list[Sweep]:
@@ -71,8 +73,7 @@ def read(locations: Sequence[str], request: Request) -> list[Sweep]:
     Raises:
       ConfigError, DataError, RunError: naming the argument, or file, row and column.
     """
-    twice = [location for k, location in enumerate(locations) if location in locations[:k]]
-    if twice:
+    if twice := [of for of, count in Counter(locations).items() if count > 1]:
         raise ConfigError(f"{twice[0]}: expected once, got twice")
     runs = {of: store.load(of) for of in locations if Path(of).is_dir() or "://" in of}
     datasets = experiments.dataset_names([row for members in runs.values() for row in members])
@@ -104,14 +105,10 @@ def _told_apart(sweeps: Sequence[Sweep]) -> list[Sweep]:
 
 
 def _of_table(location: str, request: Request) -> Sweep:
-    if request.experiments:
-        asked = argument("experiment")
-        raise ConfigError(f"{asked}: expected runs folders, got the table {location}")
     table, column = imported.read(location), request.score or "score"
     steps.refuse_history(table)
     if directions.of_columns(table.values, column, table.source) is False:
-        metric = directions.metric_of(table.values, column) or column
-        raise _lower(location, metric if metric == column else f"{column} is {metric}")
+        raise _lower(location, directions.metric_of(table.values, column) or column)
     if column in request.chosen:
         raise ConfigError(f"{argument('hyperparameters', column)}: these are the scores")
     scores, keep, unusable = checks.usable(table, column, request.missing)
@@ -124,12 +121,12 @@ def _of_table(location: str, request: Request) -> Sweep:
     logs = [name for name in request.log_scale if name in values]
     constant = {name: of[0] for name, of in table.values.items() if len({*of}) == 1}
     labels = {name: str(value) for name, value in constant.items() if value not in ("", None)}
-    notes = [_unusable(len(unusable), request.missing)] if unusable else []
+    notes = []
     if unusable:
-        notes[0] += f", the first in row {unusable[0].row}, column {column} ({unusable[0].what})"
+        first = f"the first in row {unusable[0].row}, column {column} ({unusable[0].what})"
+        notes.append(f"{_unusable(len(unusable), request.missing)}, {first}")
     others = [n for n, of in cut.values.items() if n not in {column, *values} and len({*of}) > 1]
-    unread = [name for name in others if not values or names.role(name) == "model"]
-    if unread:
+    if unread := [name for name in others if not values or names.role(name) == "model"]:
         notes.append(
             f"its {len(keep)} runs are taken for one sweep; not read: {imported.listed(unread)} "
             f"({argument('hyperparameters')} names those that were drawn)"
@@ -168,64 +165,39 @@ def _of_runs(
     location: str, members: Sequence[MemberRow], datasets: Mapping[str, str], request: Request
 ) -> list[Sweep]:
     """The sweeps of a runs folder; `datasets` has the names of data by their hashes."""
-    groups = {group[0].experiment: group for group in experiments.by_experiment(members)}
-    ids = {id_: group[0].name for id_, group in groups.items()}
-    named = {asked: experiments.ids_of(ids, asked) for asked in request.experiments}
-    for asked in (asked for asked, found in named.items() if not found):
-        has = f"{location}; expected one of {experiments.with_ids(ids)}"
-        name = argument("experiment", asked)
-        raise ConfigError(f"{name}: no experiment of this name or id in {has}")
-    chosen = [groups[id_] for found in named.values() for id_ in found] or [*groups.values()]
-    plain = [of[0].name for of in chosen if space_of(of[0].config, of[0].name) is None]
-    if len(plain) == len(chosen) or (plain and named):
+    groups = experiments.by_experiment(members)
+    plain = [of[0].name for of in groups if space_of(of[0].config, of[0].name) is None]
+    if len(plain) == len(groups):
         listed = experiments.listed(members) if members else "no runs"
         raise RunError(f"{location}: expected random sweeps, found {listed}")
-    found, score = list[Sweep](), request.score or "dev"
-    for group in chosen:
-        first = group[0]
-        sweep = of_members(group, score, request.missing, request.chosen, request.log_scale)
+    found, beside = list[Sweep](), [f"left out beside it: {', '.join(plain)}"] if plain else []
+    for group in groups:
+        first, sweep = group[0], of_members(group, request)
         if sweep is None:
             continue
         if not first.higher_is_better:
-            raise _lower(first.name, f"{score} is {first.metric}")
-        where = f"{first.name} ({first.experiment}), {score}"
-        analysis.refuse_beyond(sweep.scores, where, location)
-        beside = [] if found or not plain else [f"left out beside it: {', '.join(plain)}"]
-        data = {"dataset": datasets[first.data_hash], **_parts(location)}
-        unended = max(0, (planned(location, first.experiment) or 0) - len(group))
-        labels, details = {**sweep.labels, **data}, [*sweep.details, location]
-        notes = [*sweep.notes, *beside]
-        found.append(
-            dataclasses.replace(
-                sweep, labels=labels, details=details, unended=unended, notes=notes
-            )
-        )
+            raise _lower(first.name, sweep.metric)
+        analysis.refuse_beyond(sweep.scores, f"{first.name} ({first.experiment})", location)
+        own: dict[str, Any] = {
+            "labels": {**sweep.labels, "dataset": datasets[first.data_hash], **_parts(location)},
+            "details": [*sweep.details, location],
+            "unended": max(0, (planned(location, first.experiment) or 0) - len(group)),
+            "notes": [*sweep.notes, *([] if found else beside)],
+        }
+        found.append(dataclasses.replace(sweep, **own))
     return found
 
 
-def of_members(
-    members: Sequence[MemberRow],
-    score: str = "dev",
-    missing: Missing = "drop",
-    chosen: Sequence[str] = (),
-    log_scale: Sequence[str] = (),
-) -> Sweep | None:
-    """A recorded sweep; None of another experiment.
+def of_members(members: Sequence[MemberRow], request: Request = _OF_REPORTS) -> Sweep | None:
+    """The recorded sweep of an experiment's members; None where it is none.
 
-    Labels are name, task, metric, and the keys of the config, by their whole names
-    (`model.architecture`), and by the last part (`architecture`) where no other key ends so.
-
-    Args:
-      members: at least one, all of one experiment.
-      score: dev or test.
-      missing: what becomes of runs without one.
-      chosen: hyperparameters; none: all.
+    Labels are name, task, metric, and the keys of the config (`model.architecture`).
 
     Raises:
-      ConfigError: a recorded space that this version does not read, or no such score.
-      DataError: a run has no score, and `missing` is "error".
+      ConfigError, DataError: a space that this version does not read, no such score, a run
+        without one.
     """
-    first = members[0]
+    first, score, missing = members[0], request.score or "dev", request.missing
     space = space_of(first.config, first.name)
     if space is None:
         return None
@@ -242,15 +214,13 @@ def of_members(
     drawn = [json.loads(row.hparams) for row in kept]
     occurring = [of.name for of in space.parameters if any(of.name in run for run in drawn)]
     values = {name: [run.get(name, "") for run in drawn] for name in occurring}
-    own = {name: values[name] for name in chosen or values if name in values}
-    logs = [name for name in log_scale if name in own]
+    own = {name: values[name] for name in request.chosen or values if name in values}
+    logs = [name for name in request.log_scale if name in own]
     config = {
         key: str(value)
         for key, value in experiments.leaves(json.loads(first.config))
         if isinstance(value, str | int | float) and not key.startswith("sweep.")
     }
-    last = Counter(key.rpartition(".")[2] for key in config)
-    short = {k: of for key, of in config.items() if last[k := key.rpartition(".")[2]] == 1}
     return Sweep(
         name=first.name,
         scores=np.array([getattr(row, score) or 0.0 for row in kept], float),
@@ -259,7 +229,7 @@ def of_members(
         unit=first.unit,
         higher_is_better=first.higher_is_better,
         lost=lost if missing == "drop" else 0,
-        labels={**short, **config, **{k: getattr(first, k) for k in ("name", "task", "metric")}},
+        labels={**config, **{k: getattr(first, k) for k in ("name", "task", "metric")}},
         details=[first.experiment[:8]],
         seed=_recorded(first.config).get("seed"),
         notes=[_unusable(lost, missing)] if lost else [],
@@ -268,15 +238,14 @@ def of_members(
 
 def of_experiments(groups: Sequence[Sequence[MemberRow]]) -> list[Sweep]:
     """The sweeps among experiments, under names that tell them apart."""
-    sweeps = [of_members(group) for group in groups]
-    return _told_apart([sweep for sweep in sweeps if sweep is not None])
+    return _told_apart([sweep for sweep in map(of_members, groups) if sweep is not None])
 
 
 def space_of(config: str, name: str) -> Space | None:
     """The space that an experiment's config (JSON) records; None for one that is no sweep.
 
     Raises:
-      ConfigError: the recorded space is none that this version reads; it names the experiment.
+      ConfigError: this version does not read it.
     """
     tree = _recorded(config).get("space")
     if not isinstance(tree, Mapping):
@@ -285,8 +254,7 @@ def space_of(config: str, name: str) -> Space | None:
 
 
 def _recorded(config: str) -> Mapping[str, Any]:
-    tree = json.loads(config)
-    said = tree.get("sweep") if isinstance(tree, Mapping) else None
+    said = json.loads(config).get("sweep")
     return said if isinstance(said, Mapping) else {}
 
 
@@ -295,5 +263,5 @@ def planned(folder: str, experiment: str) -> int | None:
     path = Path(folder) / "sweeps" / f"{experiment}.json"
     try:
         return len(json.loads(path.read_text(encoding="utf-8"))["runs"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None

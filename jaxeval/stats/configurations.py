@@ -1,14 +1,12 @@
 """What one hyperparameter does, from a table of many trained configurations.
 
-After Reimers & Gurevych (2017): configurations that are equal but for one option are compared with
-each other, so that the other options cannot confound it; and repeats of one configuration, equal
-but for the seed, show what the seed alone does. A table is a mapping of column name -> values,
-all of one length; values are compared as they are ("None" is a value).
+Configurations that are equal but for one option are compared with each other, so that the other
+options cannot confound it; repeats of one show what the seed alone does (Reimers & Gurevych 2017).
 """
 
 import dataclasses
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -28,8 +26,7 @@ _REDUCE: Mapping[str, Callable[[np.ndarray], float]] = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class SeedEffect:
+class SeedEffect(NamedTuple):
     """Largest minus smallest score over the repeats of a configuration, over configurations."""
 
     group: tuple[Hashable, ...]
@@ -71,34 +68,20 @@ class OptionComparison:
 def seed_effect(
     table: Table, score: str, *, key: Sequence[str], by: Sequence[str] = ()
 ) -> list[SeedEffect]:
-    """What the seed alone does (Reimers & Gurevych 2017, table 2).
+    """What the seed alone does (Reimers & Gurevych 2017, table 2), apart for each value of `by`.
 
     Args:
-      table: a row a trained network.
-      score: column of scores.
+      table: a row a trained network; `score` its column of scores.
       key: columns that make a configuration; rows equal in all of them are its repeats.
-      by: columns whose values are reported apart.
-
-    Raises:
-      DataError: no such column, scores that are no numbers, or no configuration has two.
     """
-    scores = _scores(table, score)
-    effects = []
+    scores, effects = _scores(table, score), []
     for group, rows in _rows_by(table, by, range(len(scores))).items():
         cells = [scores[r] for r in _rows_by(table, key, rows).values() if len(r) > 1]
-        if not cells:
-            continue
-        ranges = np.array([np.ptp(cell) for cell in cells])
-        effects.append(
-            SeedEffect(
-                group,
-                len(cells),
-                sum(map(len, cells)),
-                float(np.median(ranges)),
-                float(np.quantile(ranges, 0.95)),
-                float(ranges.max()),
-            )
-        )
+        if cells:
+            ranges = np.array([np.ptp(cell) for cell in cells])
+            shown = np.median(ranges), np.quantile(ranges, 0.95), ranges.max()
+            repeats = sum(map(len, cells))
+            effects.append(SeedEffect(group, len(cells), repeats, *map(float, shown)))
     if not effects:
         raise DataError(f"no configuration has two scores; the key is {', '.join(key)}")
     return effects
@@ -118,33 +101,40 @@ def paired_options(
     """Compares the values of one option within configurations that are otherwise equal.
 
     Args:
-      table: a row a trained network, in the order of training.
-      option: column studied, of two or more values; `options` names those to compare (all).
-      score: column of scores.
-      by: columns whose values are reported apart.
-      key: columns that must be equal, without `option`, `by` and what depends on the option.
+      table: a row a trained network, in the order of training; `score` its column of scores.
+      option: column studied; `options` names those of its values to compare (all).
+      by: columns whose values are reported apart; key: columns that must be equal.
       repeats: which score stands for several of one cell.
-
-    Raises:
-      DataError: an option with one value or in the key, no such column or value, or no
-        configuration that has all values.
     """
     if repeats not in _REDUCE:
         raise DataError(f"repeats: expected {', '.join(_REDUCE)}, found {repeats}")
     if option in key or option in by:
         raise DataError(f"{option}: the option studied cannot be in the key or the group")
     higher = directions.asked_for(higher_is_better) is not False
-    scores, compared = _scores(table, score), _compared(_column(table, option), option, options)
+    scores, values = _scores(table, score), _column(table, option)
+    compared = list(dict.fromkeys(values if options is None else options))
+    if len(compared) < 2 or not set(compared) <= set(values):
+        raise DataError(f"{option}: expected two or more of its values, found {_listed(compared)}")
     comparisons = []
     for group, rows in _rows_by(table, by, range(len(scores))).items():
-        complete = _complete(table, option, compared, key, rows)
-        if complete:
+        if complete := _complete(table, option, compared, key, rows):
             cells = [[_REDUCE[repeats](scores[r]) for r in c] for c in complete]
             paired = np.array(cells) * (1 if higher else -1)
             comparisons.append(_compare(group, compared, paired, higher, repeats))
-    if not comparisons:
-        raise DataError(_without_complete(table, option, compared, key, by))
-    return _corrected(comparisons)
+    if comparisons:
+        return _corrected(comparisons)
+    dividing = []  # columns that hardly share one between the values
+    for name in key:
+        shared = _complete(table, option, compared, [*by, name], range(len(scores)))
+        if sum(len(cell) for of_value in shared for cell in of_value) < len(scores) / 2:
+            dividing.append(name)
+    names = ",".join(dividing or key)
+    hardly = f", as {_listed(dividing)} hardly take the same values with each" if dividing else ""
+    raise DataError(
+        f"{option}: no configuration has all of {_listed(compared)}{hardly}; leave columns that "
+        "are measured, number the rows or depend on the option out of the key: "
+        f"{argument('ignore', names)}, or {argument('key')} with the columns that are its part"
+    )
 
 
 def _corrected(groups: Sequence[OptionComparison]) -> list[OptionComparison]:
@@ -158,46 +148,21 @@ def _corrected(groups: Sequence[OptionComparison]) -> list[OptionComparison]:
     }
     adjusted = multiple.adjust_p_values([*tests.values()]).tolist()
     found = dict(zip(tests, adjusted, strict=True))
+
+    def of(g: int, k: int) -> dict[str, float]:
+        return {name: p for (h, j, name), p in found.items() if (h, j) == (g, k)}
+
     return [
         dataclasses.replace(
             group,
-            friedman_adjusted=found.get((g, 0, "friedman")),
+            friedman_adjusted=of(g, 0).get("friedman"),
             options=tuple(
-                dataclasses.replace(
-                    option, adjusted={n: p for (h, j, n), p in found.items() if (h, j) == (g, k)}
-                )
+                dataclasses.replace(option, adjusted=of(g, k))
                 for k, option in enumerate(group.options, 1)
             ),
         )
         for g, group in enumerate(groups)
     ]
-
-
-def _compared(values: Sequence, option: str, chosen: Sequence[Hashable] | None) -> list:
-    """The chosen values of an option, or all that it has, each once."""
-    compared = list(dict.fromkeys(values if chosen is None else chosen))
-    if len(compared) < 2 or not set(compared) <= set(values):
-        raise DataError(f"{option}: expected two or more of its values, found {_listed(compared)}")
-    return compared
-
-
-def _without_complete(
-    table: Table, option: str, compared: list, key: Sequence[str], by: Sequence[str]
-) -> str:
-    """Why no configuration has all wanted values: columns that hardly share one between them."""
-    rows = range(len(_column(table, option)))
-    dividing = []
-    for name in key:
-        shared = _complete(table, option, compared, [*by, name], rows)
-        if sum(len(cell) for of_value in shared for cell in of_value) < len(rows) / 2:
-            dividing.append(name)
-    names = ",".join(dividing or key)
-    hardly = f", as {_listed(dividing)} hardly take the same values with each" if dividing else ""
-    return (
-        f"{option}: no configuration has all of {_listed(compared)}{hardly}; leave columns that "
-        "are measured, number the rows or depend on the option out of the key: "
-        f"{argument('ignore', names)}, or {argument('key')} with the columns that are its part"
-    )
 
 
 def _complete(
@@ -222,34 +187,25 @@ def _compare(
     """Statistics of [configurations, options] scores, of which higher is better."""
     won = paired == paired.max(axis=1, keepdims=True)
     wins = (won / won.sum(axis=1, keepdims=True)).mean(axis=0)
-    best = int(np.argmax(wins >= wins.max() - _ROUNDING))
-    sign = 1 if higher else -1
-    several = len(paired) > 1
-
-    def option(k: int) -> Option:
-        other = k != best
-        gap = sign * float(np.median(paired[:, k] - paired[:, best]))
-        tested, spread = several and other, len(paired) > 2 and other
-        return Option(
-            compared[k],
-            float(wins[k]),
-            sign * float(np.median(paired[:, k])),
-            float(np.std(paired[:, k], ddof=1)) if several else None,
-            gap if other else None,
-            hypotheses.sign_test(paired[:, k], paired[:, best]) if tested else None,
-            hypotheses.brown_forsythe(paired[:, k], paired[:, best]) if spread else None,
-            {},
+    most = wins >= wins.max() - _ROUNDING
+    best, sign, n = int(np.argmax(most)), 1 if higher else -1, len(paired)
+    options = []
+    for k, value in enumerate(compared):
+        own, other = paired[:, k], paired[:, best]
+        options.append(
+            Option(
+                *(value, float(wins[k]), sign * float(np.median(own))),
+                float(np.std(own, ddof=1)) if n > 1 else None,
+                sign * float(np.median(own - other)) if k != best else None,
+                hypotheses.sign_test(own, other) if k != best and n > 1 else None,
+                hypotheses.brown_forsythe(own, other) if k != best and n > 2 else None,
+                {},
+            )
         )
-
+    tested = ranking.friedman(paired) if n > 1 and len(compared) > 2 else None
+    as_often = tuple(np.array(compared, object)[most].tolist())
     return OptionComparison(
-        group,
-        len(paired),
-        compared[best],
-        tuple(option(k) for k in range(len(compared))),
-        ranking.friedman(paired) if several and len(compared) > 2 else None,
-        None,
-        tuple(np.array(compared, object)[wins >= wins.max() - _ROUNDING].tolist()),
-        repeats,
+        group, n, compared[best], tuple(options), tested, None, as_often, repeats
     )
 
 

@@ -1,10 +1,9 @@
-"""Every seed on every split: the variance that the split, the seed and both together bring.
+"""Every seed on every split: score = mean + split + seed + interaction + error.
 
-    score = mean + split + seed + interaction + error
-
-Two-way crossed random effects, estimated from the mean squares of a balanced table (Searle,
-Casella & McCulloch 1992, chapter 4). Notation: S splits, R seeds, n runs a cell, which is one seed
-on one split. With n = 1 interaction and error cannot be told apart: `interaction` is their sum.
+Two-way crossed random effects from the mean squares of a balanced table (Searle, Casella &
+McCulloch 1992, chapter 4). Notation: S splits, R seeds, n runs a cell; with n = 1 `interaction` is
+the sum of the last two. Intervals hold for normal scores. Values are [...]: of one table, or of
+many of one shape.
 """
 
 import dataclasses
@@ -14,11 +13,39 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats import mean_squares
-from jaxeval.stats.mean_squares import Combination, MeanSquare, Term
 from jaxeval.stats.results import Interval, floats, fraction, no_interval
 
-_FEWEST = 2  # splits, and seeds
+
+class MeanSquare(NamedTuple):
+    """A sum of squares over its degrees of freedom."""
+
+    value: np.ndarray  # [...]
+    df: float | np.ndarray  # [...] or one of all
+
+
+class Term(NamedTuple):
+    """A mean square times a number of at least 0."""
+
+    coefficient: float
+    square: MeanSquare
+
+    @property
+    def value(self) -> np.ndarray:
+        """[...]"""
+        return self.coefficient * self.square.value
+
+
+class Combination(NamedTuple):
+    """A variance: a sum of terms, or one term less another."""
+
+    plus: tuple[Term, ...]
+    minus: Term | None = None
+
+    @property
+    def estimate(self) -> np.ndarray:
+        """[...] unbiased; a difference is below 0 by chance."""
+        whole = np.sum([term.value for term in self.plus], axis=0)
+        return whole if self.minus is None else whole - self.minus.value
 
 
 class MeanSquares(NamedTuple):
@@ -39,52 +66,37 @@ class MeanSquares(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Component:
-    """A part of the variance of one run's score.
-
-    Attributes:
-      share: of the sum of all parts; None without any variance.
-      negative: the estimate of the variance was below 0, and is reported as 0.
-    """
+    """A part of the variance of one run's score."""
 
     sd: float
     sd_interval: Interval
-    share: float | None
-    negative: bool
+    share: float | None  # of the sum of all parts; None without any variance
+    negative: bool  # the estimate of the variance was below 0, and is reported as 0
 
 
 @dataclasses.dataclass(frozen=True)
 class Crossed:
-    """Where the variance of scores comes from, and how well their mean is known.
-
-    Attributes:
-      mean_se: standard error over other splits and other seeds, of `mean_df` degrees of freedom.
-      components: split, seed, interaction and, for n > 1, error.
-      total: of one run, on any split with any seed: the components summed.
-    """
+    """Where the variance of scores comes from, and how well their mean is known."""
 
     splits: int
     seeds: int
     repeats: int
     mean: float
-    mean_se: float
+    mean_se: float  # over other splits and other seeds, of `mean_df` degrees of freedom
     mean_df: float
     mean_interval: Interval
-    components: Mapping[str, Component]
-    total: Component
+    components: Mapping[str, Component]  # split, seed, interaction and, for n > 1, error
+    total: Component  # of one run, on any split with any seed: the components summed
 
 
 def components(scores: Sequence | np.ndarray, confidence: float = 0.95) -> Crossed:
     """Variance components, total and mean of a crossed design, with intervals for normal scores.
 
     The components are the method of moments, which is REML where none is negative; the mean has
-    Satterthwaite's (1946) degrees of freedom. docs/noise.md has the coverage of all intervals,
-    which equal scores do not have.
+    Satterthwaite's (1946) degrees of freedom. Equal scores have no intervals.
 
     Args:
       scores: [S, R] or [S, R, n]: seed r on split s in row s and column r; S, R >= 2.
-
-    Raises:
-      DataError: fewer splits or seeds, another shape, or a score that is not finite.
     """
     confidence = fraction(confidence, "confidence")
     table = _checked(scores)
@@ -96,54 +108,35 @@ def components(scores: Sequence | np.ndarray, confidence: float = 0.95) -> Cross
     variance, df = mean_variance(split, seed, interaction, squares.shape)
     mean, se = float(table[0, 0, 0] + (table - table[0, 0, 0]).mean()), float(np.sqrt(variance))
     half = se * float(t_quantile(df, confidence))
-    crossed = Crossed(
-        *squares.shape,
-        mean,
-        se,
-        float(df),
-        Interval(mean - half, mean + half, confidence, "t, Satterthwaite"),
-        {name: component(sizes[name], part, whole, confidence) for name, part in parts.items()},
-        component(whole, total(squares), whole, confidence),
-    )
-    return crossed if np.ptp(table) else _without_intervals(crossed)
+    of_mean = Interval(mean - half, mean + half, confidence, "t, Satterthwaite")
+    still = None
+    if not np.ptp(table):  # how much others vary is not known
+        of_mean = still = no_interval(confidence, "the scores do not vary")
 
+    def component(size: float, part: Combination) -> Component:
+        low, high = (float(np.sqrt(end)) for end in limits(part, confidence))
+        interval = still or Interval(low, high, confidence, "modified large-sample")
+        share = max(0.0, size) / whole if whole else None
+        return Component(float(np.sqrt(max(0.0, size))), interval, share, size < 0)
 
-def _without_intervals(of: Crossed) -> Crossed:
-    """Of equal scores: how much others vary is not known."""
-    absent = no_interval(of.mean_interval.confidence, "the scores do not vary")
-    return dataclasses.replace(
-        of,
-        mean_interval=absent,
-        components={
-            name: dataclasses.replace(part, sd_interval=absent)
-            for name, part in of.components.items()
-        },
-        total=dataclasses.replace(of.total, sd_interval=absent),
+    return Crossed(
+        *(*squares.shape, mean, se, float(df), of_mean),
+        {name: component(sizes[name], part) for name, part in parts.items()},
+        component(whole, total(squares)),
     )
 
 
 def _checked(scores: Sequence | np.ndarray) -> np.ndarray:
     """[S, R, n] float64."""
-    expected = f"expected [splits, seeds] or [splits, seeds, runs], {_FEWEST} or more of both"
+    expected = "expected [splits, seeds] or [splits, seeds, runs], 2 or more of both"
     table = floats(scores, f"crossed design: {expected}, all cells with as many runs")
     table = table[..., np.newaxis] if table.ndim == 2 else table
-    if table.ndim != 3 or min(table.shape[:2]) < _FEWEST or not table.size:
+    if table.ndim != 3 or min(table.shape[:2]) < 2 or not table.size:
         raise DataError(f"crossed design: {expected}, found shape {list(np.shape(scores))}")
     if not np.isfinite(table).all():
         split, seed, _ = np.argwhere(~np.isfinite(table))[0]
         raise DataError(f"crossed design: a score of row {split}, column {seed} is not finite")
     return table
-
-
-def component(size: float, part: Combination, whole: float, confidence: float) -> Component:
-    """A part of a variance that is `whole`, as estimated and with its interval."""
-    low, high = (float(np.sqrt(end)) for end in mean_squares.limits(part, confidence))
-    return Component(
-        float(np.sqrt(max(0.0, size))),
-        Interval(low, high, confidence, mean_squares.METHOD),
-        max(0.0, size) / whole if whole else None,
-        size < 0,
-    )
 
 
 def of_table(scores: np.ndarray) -> MeanSquares:
@@ -158,42 +151,36 @@ def of_table(scores: np.ndarray) -> MeanSquares:
     def square(effects: np.ndarray, runs: int, df: int) -> MeanSquare:
         return MeanSquare(runs * np.sum(effects**2, axis=(-2, -1)) / df, df)
 
+    error = None
+    if repeats > 1:  # of the runs of a cell
+        apart, df = scores - scores[..., :1], splits * seeds * (repeats - 1)
+        squares = np.sum((apart - apart.mean(-1, keepdims=True)) ** 2, axis=(-3, -2, -1))
+        error = MeanSquare(squares / df, df)
     return MeanSquares(
         square(of_split, seeds * repeats, df_split),
         square(of_seed, splits * repeats, df_seed),
         square(rest, repeats, df_split * df_seed),
-        _within(scores) if repeats > 1 else None,
+        error,
         (splits, seeds, repeats),
     )
-
-
-def _within(scores: np.ndarray) -> MeanSquare:
-    """Of the runs of a cell."""
-    splits, seeds, repeats = scores.shape[-3:]
-    apart = scores - scores[..., :1]
-    df = splits * seeds * (repeats - 1)
-    squares = np.sum((apart - apart.mean(-1, keepdims=True)) ** 2, axis=(-3, -2, -1))
-    return MeanSquare(squares / df, df)
 
 
 def combinations(squares: MeanSquares) -> dict[str, Combination]:
     """Each component as a combination of mean squares, by their expectations."""
     splits, seeds, n = squares.shape
 
-    def beyond(square: MeanSquare, other: MeanSquare, runs: int) -> Combination:
-        return Combination((Term(1 / runs, square),), Term(1 / runs, other))
+    def beyond(square: MeanSquare, other: MeanSquare | None, runs: int) -> Combination:
+        minus = None if other is None else Term(1 / runs, other)
+        return Combination((Term(1 / runs, square),), minus)
 
     parts = {
         "split": beyond(squares.split, squares.interaction, n * seeds),
         "seed": beyond(squares.seed, squares.interaction, n * splits),
-    }
-    if squares.error is None:
-        return {**parts, "interaction": Combination((Term(1.0, squares.interaction),))}
-    return {
-        **parts,
         "interaction": beyond(squares.interaction, squares.error, n),
-        "error": Combination((Term(1.0, squares.error),)),
     }
+    if squares.error is not None:
+        parts["error"] = beyond(squares.error, None, 1)
+    return parts
 
 
 def total(squares: MeanSquares) -> Combination:
@@ -216,12 +203,8 @@ def mean_variance(
 ) -> tuple[np.ndarray, np.ndarray]:
     """[...] variance of the mean over other splits and seeds, and its degrees of freedom.
 
-    split + seed - interaction over all runs, by Satterthwaite. Where the variance of an effect is
-    estimated as negative, it is 0: its mean square and that of the interaction cancel.
-
-    Args:
-      split, seed, interaction: mean squares.
-      shape: S, R, n.
+    split + seed - interaction (mean squares) over all runs, by Satterthwaite. Where the variance
+    of an effect is estimated as negative, its mean square and that of the interaction cancel.
     """
     splits, seeds, repeats = shape
     split, seed = (np.where(square >= interaction, square, 0.0) for square in (split, seed))
@@ -240,3 +223,37 @@ def t_quantile(df: np.ndarray, confidence: float) -> np.ndarray:
     from scipy import special
 
     return -special.stdtrit(df, (1 - confidence) / 2)
+
+
+def limits(of: Combination, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+    """[...] ends of the modified large-sample interval of a variance, cut at 0.
+
+    Graybill & Wang (1980) for sums; Ting, Burdick, Graybill, Jeyaratnam & Lu (1990) for
+    differences, an F test where a limit is 0. Both in Burdick & Graybill (1992).
+    """
+    from scipy import special
+
+    tail, estimate = (1 - confidence) / 2, of.estimate
+    terms = of.plus if of.minus is None else (of.plus[0], of.minus)
+    ends = []  # how far the limits of each mean square lie below and above it, in its own size
+    for term in terms:
+        df = term.square.df
+        low, high = special.chdtri(df, tail), special.chdtri(df, 1 - tail)
+        ends.append((1 - df / low, df / high - 1))
+    if of.minus is None:
+        below, above = (
+            np.sum(np.square([end[side] * t.value for end, t in zip(ends, terms, strict=True)]), 0)
+            for side in (0, 1)
+        )
+    else:
+        (g1, h1), (g2, h2) = ends
+        upper, lower = (
+            special.fdtri(*(term.square.df for term in terms), p) for p in (1 - tail, tail)
+        )
+        g12 = ((upper - 1) ** 2 - (g1 * upper) ** 2 - h2**2) / upper
+        h12 = ((1 - lower) ** 2 - (h1 * lower) ** 2 - g2**2) / lower
+        first, second = (term.value for term in terms)
+        below = (g1 * first) ** 2 + (h2 * second) ** 2 + g12 * first * second
+        above = (h1 * first) ** 2 + (g2 * second) ** 2 + h12 * first * second
+    below, above = (np.sqrt(np.maximum(0.0, squared)) for squared in (below, above))
+    return np.maximum(0.0, estimate - below), np.maximum(0.0, estimate + above)

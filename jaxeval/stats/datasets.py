@@ -1,48 +1,44 @@
-"""Aggregates over data sets: runs x data sets in, one number with its interval out.
+"""What is said of models over several data sets together.
 
-A model's scores are a list of samples, one a data set, in the same order for every model. Every
-data set weighs the same, also where one has fewer runs, as after a crash. Runs are resampled
-within their data set (stratified bootstrap, Agarwal et al. 2021): intervals speak of other runs on
-these data sets. Of n runs n - 1 are drawn (Rao & Wu 1988): n would make the intervals narrower by
-sqrt((n - 1) / n), and those of three runs cover 82 to 90 % instead of 95 %.
+Would other data sets rank the models so? Average ranks of one score per data set (Demšar 2006).
+Would other runs on these data sets? Aggregates of all runs (Agarwal et al. 2021), each data set
+weighing the same. Runs are resampled within their data set; of n runs n - 1 are drawn (Rao & Wu
+1988), or intervals of few runs are too narrow. Strata are the runs [n] of each data set.
 """
 
 import dataclasses
-import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.runs import directions
-from jaxeval.stats import effects
+from jaxeval.stats import effects, hypotheses, ranking
+from jaxeval.stats.ranking import Against, Ranking
 from jaxeval.stats.results import (
     Effect,
+    HypothesisTest,
     Interval,
     Sample,
     as_many,
-    fraction,
+    no_interval,
     percentile_interval,
     percentiles,
     sample,
 )
+from jaxeval.stats.rules import Rules
+from jaxeval.stats.samples import Samples
 
-Runs = Sequence[Sample]
-Aggregate = Callable[[list[np.ndarray]], np.ndarray]  # of [..., n] a data set: [...]
-
+Strata = Sequence[Sample]
 _AT_ONCE = 5_000_000  # scores that are drawn at a time
-_THRESHOLDS = 101
+_MOST_DRAWN, _MOST_RUNS = 10_000_000, 100_000  # of all resamples of a model; of all models
+_MOST_RESAMPLES = 2000  # of aggregates, each of which sums up all runs
+_SCALES = 10.0  # data sets whose typical scores differ by more are on different scales
 
 
 @dataclasses.dataclass(frozen=True)
 class Profiles:
-    """Performance profiles: shares of runs above thresholds, with point-wise intervals.
-
-    Attributes:
-      thresholds: [K].
-      shares: model -> share, low and high, [K] each.
-    """
+    """Shares of runs above thresholds [K]: model -> share, and its point-wise interval."""
 
     thresholds: np.ndarray
     shares: Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray]]
@@ -50,64 +46,114 @@ class Profiles:
 
 @dataclasses.dataclass(frozen=True)
 class Aggregates:
-    """All models over the same data sets (Agarwal et al. 2021).
+    """All models over the same data sets (Agarwal et al. 2021)."""
 
-    Attributes:
-      interquartile_mean: model -> of all its runs on all data sets, which weigh the same.
-      optimality_gap: model -> how far runs stay below gamma; empty where there is no gamma.
-      improvement: (A, B) -> P(a run of A is better than one of B), averaged over data sets.
-    """
-
-    interquartile_mean: Mapping[str, Effect]
-    optimality_gap: Mapping[str, Effect]
-    gamma: float | None
-    improvement: Mapping[tuple[str, str], Effect]
+    interquartile_mean: Mapping[str, Effect]  # of all runs, by model
+    optimality_gap: Mapping[str, Effect]  # how far runs stay below gamma; empty without one
+    gamma: float | None  # the score at which a data set counts as solved
+    improvement: Mapping[tuple[str, str], Effect]  # P(a run of A is better than one of B)
     profiles: Profiles
 
 
-def aggregates(
-    runs: Mapping[str, Runs],
-    *,
-    counted: Mapping[str, Runs] | None = None,
-    gamma: float | None = None,
-    higher_is_better: bool = True,
-    confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> Aggregates:
-    """Everything that is said of models over data sets.
+@dataclasses.dataclass(frozen=True)
+class Across:
+    """Models compared over the data sets that have scores of all of them."""
 
-    Args:
-      runs: model -> one sample a data set, in the same order.
-      counted: the same with a score for each run that failed, worse than all others, for how often
-        a run is better; None: none failed.
-      gamma: the score at which a data set counts as solved; only where higher is better.
+    data_sets: tuple[str, ...]
+    means: Mapping[str, np.ndarray]  # model -> [N] one score per data set, of several runs a mean
+    ranking: Ranking | None  # of three or more models
+    control: str | None
+    against: tuple[Against, ...]  # each model against the control
+    control_difference: float | None  # critical, of average ranks (Bonferroni-Dunn)
+    signed_rank: HypothesisTest | None  # of two models
+    aggregates: Aggregates | None  # None where no data set has two runs of a model
+    one_scale: bool  # whether typical scores of all data sets are within a factor of ten
 
-    Raises:
-      DataError: models of unequal numbers of data sets, or none.
+
+def across(
+    samples: Samples, rules: Rules, higher: bool, control: str | None, counted: Samples
+) -> Across | None:
+    """None where fewer than two data sets have all models, or there is one model.
+
+    `counted`: the same samples with a score for each run that failed, worse than all others.
     """
-    how = fraction(confidence, "confidence"), resamples, seed
-    sign = -1 if directions.asked_for(higher_is_better) is False else 1
+    by_data_set, with_failed = _runs(samples), _runs(counted)
+    models = list(dict.fromkeys(m for cell in by_data_set.values() for m in cell))
+    common = tuple(d for d, cell in by_data_set.items() if len(cell) == len(models))
+    if len(common) < 2 or len(models) < 2:
+        return None
+    runs = {m: [by_data_set[d][m] for d in common] for m in models}
+    means = {m: np.array([scores.mean() for scores in runs[m]]) for m in models}
+    typical = np.median(np.abs(np.column_stack(list(means.values()))), axis=1)
+    one_scale = bool(typical.max() <= _SCALES * max(float(typical.min()), 1e-300))
+    several = signed = ranked = critical = None
+    against: tuple[Against, ...] = ()
+    if any(len(scores) > 1 for strata in runs.values() for scores in strata):
+        all_runs = {m: [with_failed[d][m] for d in common] for m in models}
+        several = aggregates(runs, rules, counted=all_runs, higher_is_better=higher)
+    if len(models) == 2:
+        signed = hypotheses.wilcoxon_signed_rank(*means.values())
+    else:
+        ranked = ranking.nemenyi(means, rules, higher_is_better=higher)
+        if control:
+            against = ranking.against(means, control, higher_is_better=higher)
+            critical = ranking.bonferroni_dunn(len(common), len(models), rules.alpha)
+    return Across(common, means, ranked, control, against, critical, signed, several, one_scale)
+
+
+def _runs(samples: Samples) -> dict[str, dict[str, np.ndarray]]:
+    """Data set -> model -> its runs; where data sets are the units, one score each."""
+    if samples.unit != "dataset":
+        return {
+            place: {model: of.scores for model, of in cell.items()}
+            for place, cell in samples.by_data_set.items()
+        }
+    runs: dict[str, dict[str, np.ndarray]] = {}
+    for model, of in ((m, of) for cell in samples.by_data_set.values() for m, of in cell.items()):
+        for label, score in zip(of.labels.tolist(), of.scores.tolist(), strict=True):
+            runs.setdefault(label, {})[model] = np.array([score])
+    return runs
+
+
+def aggregates(
+    runs: Mapping[str, Strata],
+    rules: Rules,
+    *,
+    counted: Mapping[str, Strata] | None = None,
+    higher_is_better: bool = True,
+) -> Aggregates:
+    """Everything that is said of all runs of models (model -> strata); gamma is 1 of fractions.
+
+    `counted`: the same with a score for each run that failed, worse than all others, for how often
+    a run is better; None: none failed.
+    """
+    sign = 1 if higher_is_better else -1
     by_model = {m: _strata(strata, f"scores of {m}") for m, strata in runs.items()}
     as_many(by_model, "data sets")
     every = np.concatenate([values for strata in by_model.values() for values in strata])
-    thresholds = np.linspace(every.min(), every.max(), _THRESHOLDS)
-    every_run = by_model if counted is None else {m: _strata(of, m) for m, of in counted.items()}
-    better = {m: [sign * values for values in strata] for m, strata in every_run.items()}
-    gap = None if gamma is None else functools.partial(optimality_gap, gamma)
+    most = _MOST_DRAWN * len(by_model) // len(every) if len(every) <= _MOST_RUNS else 0
+    how = rules.confidence, min(rules.resamples, _MOST_RESAMPLES, most), rules.seed
+    fractions = higher_is_better and every.min() >= 0 and every.max() <= 1
+    gaps = {}
+    if fractions:
+        gaps = {m: bootstrap(of, optimality_gap, *how) for m, of in by_model.items()}
+    thresholds = np.linspace(every.min(), every.max(), 101)
+    better = {
+        m: [sign * np.asarray(values) for values in of] for m, of in (counted or by_model).items()
+    }
     return Aggregates(
         {m: bootstrap(strata, interquartile_mean, *how) for m, strata in by_model.items()},
-        {} if gap is None else {m: bootstrap(of, gap, *how) for m, of in by_model.items()},
-        gamma,
+        gaps,
+        1.0 if fractions else None,
         {
-            (a, b): average_probability_of_improvement(better[a], better[b], confidence=confidence)
+            (a, b): average_probability_of_improvement(better[a], better[b], rules.confidence)
             for a, b in itertools.combinations(runs, 2)
         },
-        Profiles(thresholds, {m: profile(of, thresholds, *how) for m, of in by_model.items()}),
+        Profiles(thresholds, {m: _profile(of, thresholds, *how) for m, of in by_model.items()}),
     )
 
 
-def _strata(runs: Runs, name: str = "scores") -> list[np.ndarray]:
+def _strata(runs: Strata, name: str) -> list[np.ndarray]:
     if not len(runs):
         raise DataError(f"{name}: expected at least one data set")
     return [sample(values, f"{name} on data set {k}") for k, values in enumerate(runs)]
@@ -116,9 +162,8 @@ def _strata(runs: Runs, name: str = "scores") -> list[np.ndarray]:
 def interquartile_mean(strata: list[np.ndarray]) -> np.ndarray:
     """[...] mean of the middle half of all runs on all data sets; strata: [..., n] each.
 
-    A run weighs 1 / n of its data set. Of N runs the lowest and the highest weight of
-    floor(N / 4) / N is cut, in part of a run where counts differ: with as many runs of each data
-    set it is scipy's trim_mean(0.25), as of Agarwal et al. (2021).
+    A run weighs 1 / n of its data set. Of N runs the lowest and the highest weight of floor(N / 4)
+    / N is cut: with equal counts it is scipy's trim_mean(0.25), as of Agarwal et al. (2021).
     """
     runs = np.concatenate(strata, axis=-1)
     shares = [np.full(of.shape[-1], 1 / (len(strata) * of.shape[-1])) for of in strata]
@@ -130,27 +175,28 @@ def interquartile_mean(strata: list[np.ndarray]) -> np.ndarray:
     return np.asarray((rising * inside).sum(axis=-1) / inside.sum(axis=-1))
 
 
-def optimality_gap(gamma: float, strata: list[np.ndarray]) -> np.ndarray:
-    """[...] how far scores stay below gamma, where more counts as gamma: mean over data sets."""
-    return gamma - np.mean([np.minimum(of, gamma).mean(axis=-1) for of in strata], axis=0)
+def optimality_gap(strata: list[np.ndarray]) -> np.ndarray:
+    """[...] how far fractions stay below 1: mean over data sets."""
+    return 1.0 - np.mean([np.minimum(of, 1.0).mean(axis=-1) for of in strata], axis=0)
 
 
 def bootstrap(
-    strata: list[np.ndarray], aggregate: Aggregate, confidence: float, resamples: int, seed: int
+    strata: list[np.ndarray],
+    aggregate: Callable[[list[np.ndarray]], np.ndarray],
+    confidence: float,
+    resamples: int,
+    seed: int,
 ) -> Effect:
-    """An aggregate over data sets with its percentile interval.
-
-    Args:
-      strata: [n] scores of each data set.
-      aggregate: takes [..., n] scores a data set and gives [...] values, one a resample.
-    """
+    """An aggregate over data sets, strata [..., n] -> [...], with its percentile interval."""
     generator, drawn = np.random.default_rng(seed), []
     for rows in _rows(resamples, sum(map(len, strata))):
         places = [generator.integers(len(of), size=(rows, _drawn(len(of)))) for of in strata]
         drawn.append(aggregate([of[k] for of, k in zip(strata, places, strict=True)]))
     method = f"stratified percentile bootstrap, {resamples} resamples, seed {seed}"
-    name = getattr(aggregate, "func", aggregate).__name__.replace("_", " ")
-    interval = percentile_interval(np.concatenate(drawn), confidence, method)
+    interval = no_interval(confidence, "more runs than are resampled")
+    if drawn:
+        interval = percentile_interval(np.concatenate(drawn), confidence, method)
+    name = aggregate.__name__.replace("_", " ")
     return Effect(name, float(aggregate(strata)), interval, tuple(map(len, strata)))
 
 
@@ -165,37 +211,24 @@ def _drawn(runs: int) -> int:
     return max(1, runs - 1)
 
 
-def average_probability_of_improvement(a: Runs, b: Runs, *, confidence: float = 0.95) -> Effect:
+def average_probability_of_improvement(a: Strata, b: Strata, confidence: float = 0.95) -> Effect:
     """P(a run of A beats a run of B), averaged over data sets (Agarwal et al. 2021).
 
-    The interval is that of `probability_of_improvement`, of the average: it has a width where A
-    wins every pair, as bootstraps have not (of two data sets with five runs each and a true
-    probability of .99 theirs cover .30).
-
-    Raises:
-      DataError: other numbers of data sets, or a confidence that is not between 0 and 1.
+    The interval has a width where A wins every pair, as bootstraps have not.
     """
-    confidence = fraction(confidence, "confidence")
     first, second = _strata(a, "scores of A"), _strata(b, "scores of B")
-    if len(first) != len(second):
-        raise DataError(f"data sets: expected the same for both, {len(first)} != {len(second)}")
+    as_many({"A": first, "B": second}, "data sets")
     estimate, low, high = effects.improvement(first, second, confidence)
-    return Effect(
-        "average probability of improvement",
-        estimate,
-        Interval(low, high, confidence, "Newcombe 2006, for unequal spreads, of the average"),
-        (sum(map(len, first)), sum(map(len, second))),
-    )
+    method = "Newcombe 2006, for unequal spreads, of the average"
+    n = sum(map(len, first)), sum(map(len, second))
+    interval = Interval(low, high, confidence, method)
+    return Effect("average probability of improvement", estimate, interval, n)
 
 
-def profile(
+def _profile(
     strata: list[np.ndarray], taus: np.ndarray, confidence: float, resamples: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Share of runs that score above each threshold, data sets weighted equally.
-
-    Returns:
-      shares, and the lower and upper ends of their point-wise percentile intervals: [K] each.
-    """
+    """Share of runs above each threshold, data sets weighted equally, and its interval: [K]."""
     generator, drawn = np.random.default_rng(seed), []
     for rows in _rows(resamples, max(len(taus), *map(len, strata))):
         shares = []
@@ -204,9 +237,10 @@ def profile(
             weights = generator.multinomial(count, even, size=rows) / count
             shares.append(_above(of, taus, weights))
         drawn.append(np.mean(shares, axis=0))
-    low, high = percentiles(np.concatenate(drawn), confidence)
-    whole = [_above(of, taus, np.full((1, len(of)), 1 / len(of)))[0] for of in strata]
-    return np.mean(whole, axis=0), low, high
+    each = [_above(of, taus, np.full((1, len(of)), 1 / len(of)))[0] for of in strata]
+    share = np.mean(each, axis=0)
+    low, high = percentiles(np.concatenate(drawn), confidence) if drawn else (share, share)
+    return share, low, high
 
 
 def _above(values: np.ndarray, thresholds: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -215,5 +249,4 @@ def _above(values: np.ndarray, thresholds: np.ndarray, weights: np.ndarray) -> n
     sums = np.zeros((len(weights), len(values) + 1))
     np.cumsum(weights[:, order], axis=1, out=sums[:, 1:])
     reached = np.searchsorted(values[order], thresholds, "right")
-    above: np.ndarray = sums[:, -1:] - sums[:, reached]
-    return np.clip(above, 0.0, 1.0)  # sums of shares round
+    return np.clip(sums[:, -1:] - sums[:, reached], 0.0, 1.0)  # sums of shares round

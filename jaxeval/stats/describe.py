@@ -1,13 +1,18 @@
-"""Describes the scores of one model."""
+"""Describes the scores of one model, on one data set or on each."""
 
 import dataclasses
 import math
 import warnings
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from jaxeval.runs import directions
+from jaxeval.runs.scores import ModelScores, Scores
+from jaxeval.stats import nested
+from jaxeval.stats.nested import Components
 from jaxeval.stats.results import (
     Interval,
     Sample,
@@ -17,10 +22,12 @@ from jaxeval.stats.results import (
     pairs,
     sample,
     varies,
+    within,
 )
+from jaxeval.stats.rules import Rules
+from jaxeval.stats.samples import Samples
 
-Statistic = Callable[..., np.ndarray]
-MOST_RESAMPLED = 10_000  # scores of a sample for which resampling pays
+_MOST_FOR_BUDGET = 2000  # the curve of the expected best has as many points as there are scores
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,27 +47,15 @@ class Summary:
 
 
 def summarize(scores: Sample, *, confidence: float = 0.95) -> Summary:
-    """Summary of the scores of one model, with intervals that need no resampling.
-
-    The t interval of the mean covers 95 % of normal samples of any size, where the BCa bootstrap
-    covers 84 % of five scores; of skewed scores both cover less. benchmarks/interval_coverage.py
-    measures it.
-    """
+    """Summary of the scores of one model, with intervals that need no resampling."""
     values = sample(scores)
-    low, q1, median, q3, high = five_numbers(values)
-    several = len(values) > 1
-    varying = varies(values)
+    several, five = len(values) > 1, five_numbers(values)
     return Summary(
-        n=len(values),
-        min=low,
-        q1=q1,
-        median=median,
-        q3=q3,
-        max=high,
-        mean=float(np.mean(values)),
-        sd=sd(values) if several else None,
-        mean_interval=t_interval(values, confidence) if varying else None,
-        median_interval=order_interval(values, confidence) if several else None,
+        len(values),
+        *(five[0], five[1], five[2], five[3], five[4], float(np.mean(values))),
+        sd(values) if several else None,
+        t_interval(values, confidence) if varies(values) else None,
+        order_interval(values, confidence) if several else None,
     )
 
 
@@ -101,55 +96,41 @@ def order_interval(values: np.ndarray, confidence: float) -> Interval:
 
 
 def bca_interval(
-    samples: list[np.ndarray], statistic: Statistic, confidence: float, resamples: int, seed: int
-) -> Interval:
-    """Bias-corrected and accelerated bootstrap interval (Efron 1987) of one or more samples.
-
-    Where the acceleration is not defined (a jackknife without spread, as for the median of many
-    equal scores) the percentile interval stands in, and `method` says so. Samples without any
-    spread have none.
-
-    Args:
-      samples: each is resampled on its own.
-      statistic: takes the samples and `axis`, and must be vectorised over the other axes.
-    """
-    confidence = fraction(confidence, "confidence")
-    resamples = count(resamples, "resamples")
-    if not any(map(varies, samples)):
-        return no_interval(confidence, "the scores do not vary")
-    for method in ("BCa", "percentile"):
-        low, high = _bootstrap(samples, statistic, confidence, resamples, seed, method)
-        if np.isfinite(low) and np.isfinite(high):
-            break
-    return Interval(
-        low, high, confidence, f"{method} bootstrap, {resamples} resamples, seed {seed}"
-    )
-
-
-def _bootstrap(
     samples: list[np.ndarray],
-    statistic: Statistic,
+    statistic: Callable[..., np.ndarray],
     confidence: float,
     resamples: int,
     seed: int,
-    method: str,
-) -> tuple[float, float]:
+) -> Interval:
+    """Bias-corrected and accelerated bootstrap interval (Efron 1987) of one or more samples.
+
+    Where the acceleration is not defined the percentile interval stands in, and `method` says so.
+    `statistic` takes the samples and `axis`, and is vectorised over the other axes.
+    """
     from scipy import stats
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
-        warnings.simplefilter("ignore", RuntimeWarning)  # 0 / 0 in the acceleration
-        interval = stats.bootstrap(
-            samples,
-            statistic,
-            n_resamples=resamples,
-            batch=max(1, 10_000_000 // max(len(values) for values in samples)),
-            confidence_level=confidence,
-            method=method,
-            vectorized=True,
-            rng=np.random.default_rng(seed),
-        ).confidence_interval
-    return float(interval.low), float(interval.high)
+    resamples = count(resamples, "resamples")
+    if not any(map(varies, samples)):
+        return no_interval(confidence, "the scores do not vary")
+    low = high = math.nan
+    for method in ("BCa", "percentile"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", stats.DegenerateDataWarning)
+            warnings.simplefilter("ignore", RuntimeWarning)  # 0 / 0 in the acceleration
+            low, high = stats.bootstrap(
+                samples,
+                statistic,
+                n_resamples=resamples,
+                batch=max(1, 10_000_000 // max(len(values) for values in samples)),
+                confidence_level=confidence,
+                method=method,
+                vectorized=True,
+                rng=np.random.default_rng(seed),
+            ).confidence_interval
+        if np.isfinite(low) and np.isfinite(high):
+            break
+    how = f"{method} bootstrap, {resamples} resamples, seed {seed}"
+    return Interval(float(low), float(high), confidence, how)
 
 
 def spearman(a: Sample, b: Sample) -> tuple[float | None, str]:
@@ -167,29 +148,25 @@ def spearman(a: Sample, b: Sample) -> tuple[float | None, str]:
 def expected_validation_performance(
     scores: Sample, *, replacement: bool = False, higher_is_better: bool = True
 ) -> np.ndarray:
-    """Expected best score of n random draws, for n = 1 .. N (Dodge et al. 2019, equation 7).
+    """[N] expected best score of n random draws, for n = 1 .. N (Dodge et al. 2019, equation 7).
 
     With replacement (as published) the estimate is biased down for n near N (Tang et al. 2020);
     without, it is the mean over all subsets of size n.
-
-    Returns:
-      [N] float64.
     """
     from scipy import special
 
     values = np.sort(sample(scores))
     values = values[::-1] if directions.asked_for(higher_is_better) is False else values
-    count = len(values)
-    rank, draws = np.arange(count + 1)[None], np.arange(1, count + 1)[:, None]
+    size, choose = len(values), special.gammaln
+    rank, draws = np.arange(size + 1)[None], np.arange(1, size + 1)[:, None]
     if replacement:
-        reached = (rank / count) ** draws
+        reached = (rank / size) ** draws
     else:  # C(rank, draws) / C(N, draws), in logs
-        choose = special.gammaln
         logs = (
             choose(rank + 1)
             - choose(np.maximum(rank - draws, 0) + 1)
-            - choose(count + 1)
-            + choose(count - draws + 1)
+            - choose(size + 1)
+            + choose(size - draws + 1)
         )
         reached = np.where(rank >= draws, np.exp(logs), 0.0)
     return np.diff(reached, axis=1) @ values
@@ -201,3 +178,56 @@ def all_equal(model: str, count: int) -> str:
         f"{model}: all {count} scores are equal, so their spread is not known; do they depend on "
         "seed and split?"
     )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Described:
+    """One model on one data set."""
+
+    model: str
+    data_set: str
+    summary: Summary
+    variance_components: Components | None  # of splits and seeds, where the runs have both
+    dev_test: tuple[float | None, str] | None  # `spearman` of dev and test scores
+    expected_best: tuple[np.ndarray, np.ndarray] | None  # without and with replacement
+
+
+def of_models(
+    scores: Scores, units: Samples, rules: Rules, bounds: tuple[float, float] | None
+) -> Iterator[Described]:
+    """Every model on every data set, by all its scores that are known; they lie in `bounds`."""
+    by_name = {data.name: data.models for data in scores.data_sets}
+    for place, cell in units.by_data_set.items():
+        for model, of in cell.items():
+            every = list(by_name.values()) if units.unit == "dataset" else [by_name[place]]
+            runs = [each[model].chosen(each[model].finished) for each in every if model in each]
+            summary = summarize(of.scores, confidence=rules.confidence)
+            if bounds is not None and summary.mean_interval is not None:
+                inside = within(summary.mean_interval, *bounds)
+                summary = dataclasses.replace(summary, mean_interval=inside)
+            how: dict[str, Any] = {"higher_is_better": scores.higher_is_better}
+            best = None
+            if len(of.scores) <= _MOST_FOR_BUDGET:
+                best = (
+                    expected_validation_performance(of.scores, **how),
+                    expected_validation_performance(of.scores, replacement=True, **how),
+                )
+            yield Described(model, place, summary, _components(runs), _dev_test(runs), best)
+
+
+def _components(runs: Sequence[ModelScores]) -> Components | None:
+    """Splits and seeds within them, where some split has several scores."""
+    splits = np.concatenate([of.labels.get("split", ()) for of in runs])
+    counts = Counter(splits.tolist())
+    if len(counts) < 2 or max(counts.values()) < 2:
+        return None
+    scores = np.concatenate([of.scores[0, :, 0] for of in runs])
+    return nested.variance_components([scores[splits == split] for split in counts])
+
+
+def _dev_test(runs: Sequence[ModelScores]) -> tuple[float | None, str] | None:
+    pairs = [(of.dev, of.scores[0, :, 0]) for of in runs if of.dev is not None]
+    if len(pairs) < len(runs):
+        return None
+    dev, test = (np.concatenate(values) for values in zip(*pairs, strict=True))
+    return spearman(dev[np.isfinite(dev)], test[np.isfinite(dev)])

@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from jaxeval.errors import DataError
 from jaxeval.stats import describe, ranks
 from jaxeval.stats.results import (
     Effect,
@@ -15,14 +17,15 @@ from jaxeval.stats.results import (
     exchanged,
     fraction,
     gaps,
-    location,
     no_interval,
     pairs,
+    positive,
     two_samples,
     varies,
 )
 
-FEWEST = 5  # scores of a model from which a probability has an interval
+_FEWEST = 5  # scores of a model from which a probability has an interval
+_Mean = tuple[float, float, float]  # a difference of means, its standard error, its freedom
 
 
 def difference(
@@ -35,22 +38,28 @@ def difference(
     seed: int = 0,
 ) -> Effect:
     """A minus B, in the unit of the scores: Welch's interval for means, BCa for medians."""
+    if statistic not in ("mean", "median"):
+        raise DataError(f"statistic: expected mean or median, found {statistic!r}")
     first, second = two_samples(a, b)
     confidence = fraction(confidence, "confidence")
-    estimator = location(statistic)
     if statistic == "mean":
-        estimate, error, freedom = welch(first, second)
-        interval = _of_mean((estimate, error, freedom), confidence, "Welch", "scores")
+        estimate = (mean := _welch(first, second))[0]
+        interval = _of_mean(mean, confidence, "Welch", "scores")
     else:
-        estimate = float(estimator(first) - estimator(second))
+        estimate = float(np.median(first) - np.median(second))
         interval = _of_medians(first, second, confidence, resamples, seed)
     return Effect(f"difference of {statistic}s", estimate, interval, (len(first), len(second)))
 
 
-def _of_mean(
-    of: tuple[float, float, float], confidence: float, method: str, samples: str
-) -> Interval:
-    """The t interval of an estimate with its standard error and degrees of freedom."""
+def paired_difference(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
+    """Mean of A minus B over pairs (same seed, split or data set), with the t interval."""
+    mean, n = mean_gap(a, b, paired=True)
+    confidence = fraction(confidence, "confidence")
+    interval = _of_mean(mean, confidence, "t on pairs", "differences")
+    return Effect("mean difference of pairs", mean[0], interval, n)
+
+
+def _of_mean(of: _Mean, confidence: float, method: str, samples: str) -> Interval:
     from scipy import stats
 
     estimate, error, freedom = of
@@ -74,27 +83,18 @@ def _of_medians(
     return mirrored._replace(low=0.0 - mirrored.high, high=0.0 - mirrored.low)
 
 
-def paired_difference(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
-    """Mean of A minus B over pairs (same seed, split or data set), with the t interval."""
-    confidence = fraction(confidence, "confidence")
-    first, second = pairs(a, b)
-    estimate, error, freedom = paired(first, second)
-    interval = _of_mean((estimate, error, freedom), confidence, "t on pairs", "differences")
-    return Effect("mean difference of pairs", estimate, interval, (len(first),))
+def mean_gap(a: Sample, b: Sample, paired: bool) -> tuple[_Mean, tuple[int, ...]]:
+    """Difference of means, its standard error and degrees of freedom; the numbers of scores."""
+    if not paired:
+        first, second = two_samples(a, b)
+        return _welch(first, second), (len(first), len(second))
+    differences = gaps(*pairs(a, b))
+    n = len(differences)
+    return (float(np.mean(differences)), describe.sd(differences) / math.sqrt(n), n - 1.0), (n,)
 
 
-def paired(first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
-    """Mean difference of pairs [n], its standard error and degrees of freedom."""
-    differences = gaps(first, second)
-    error = describe.sd(differences) / math.sqrt(len(differences))
-    return float(np.mean(differences)), error, len(differences) - 1.0
-
-
-def welch(first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
-    """Difference of means of [n] and [m], its standard error and Welch's degrees of freedom.
-
-    Equal scores have no error: what their variance is computed to be is rounding.
-    """
+def _welch(first: np.ndarray, second: np.ndarray) -> _Mean:
+    """Equal scores have no error: what their variance is computed to be is rounding."""
     parts = np.array([np.var(v, ddof=1) / len(v) if varies(v) else 0.0 for v in (first, second)])
     total = float(parts.sum())
     if total == 0:
@@ -105,23 +105,46 @@ def welch(first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
     return gap, math.sqrt(total), freedom
 
 
+class Rope(NamedTuple):
+    """Probabilities that A is worse than B by more than the margin, as good, and better."""
+
+    margin: float
+    lower: float
+    equivalent: float
+    higher: float
+
+
+def rope(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> Rope:
+    """Where the difference lies beside a region of practical equivalence (Kruschke 2013).
+
+    The posterior of the difference of means is taken as t with Welch's degrees of freedom; on
+    pairs it is exact. NaN where the scores do not vary.
+    """
+    from scipy import stats
+
+    margin = positive(margin, "margin")
+    (gap, error, freedom), _ = mean_gap(a, b, paired)
+    error = error or math.nan
+    lower = float(stats.t.cdf((-margin - gap) / error, freedom))
+    higher = float(stats.t.sf((margin - gap) / error, freedom))
+    return Rope(margin, lower, 1.0 - lower - higher, higher)
+
+
 def probability_of_improvement(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
     """P(A > B) + P(A = B) / 2 for one run of each: U / (n m), the A12 of Vargha & Delaney (2000).
 
-    The interval is Newcombe's (2006, part 2, method 5): it inverts the score with the
-    Hanley-McNeil variance, so it keeps its width where A wins every pair, as bootstraps do not.
-    That variance takes the spreads for equal; where Brunner-Munzel's, which does not, is larger,
-    it is enlarged in proportion (10 scores four times as wide as 40 others: covers .96, not .84).
-    Below five scores of a model there is none: of three against three equal models it would leave
-    .5 out in a tenth of the cases.
+    The interval is Newcombe's (2006, part 2, method 5), which inverts the score with the Hanley-
+    McNeil variance, and so has a width where A wins every pair. Where Brunner-Munzel's variance,
+    which does not take the spreads for equal, is larger, it is enlarged in proportion. None below
+    five scores.
     """
     first, second = two_samples(a, b)
     confidence = fraction(confidence, "confidence")
     probability, low, high = improvement([first], [second], confidence)
     interval = Interval(low, high, confidence, "Newcombe 2006, for unequal spreads")
     sizes = len(first), len(second)
-    if min(sizes) < FEWEST:
-        interval = no_interval(confidence, f"{min(sizes)} scores are too few (at least {FEWEST})")
+    if min(sizes) < _FEWEST:
+        interval = no_interval(confidence, f"{min(sizes)} scores are too few (at least {_FEWEST})")
     return Effect("probability of improvement", probability, interval, sizes)
 
 
@@ -130,9 +153,7 @@ def improvement(
 ) -> tuple[float, float, float]:
     """Average of `probability_of_improvement` over data sets, of one score each or more; its ends.
 
-    The score interval of the average: Hanley and McNeil's variances at one p for all data sets,
-    which are largest where all have the same (p (1 - p) is concave), so that it errs on the wide
-    side where they differ. Of a single score no spread is known.
+    Hanley and McNeil's variances at one p for all data sets, which errs on the wide side.
     """
     won, variances = [], []
     for x, y in zip(first, second, strict=True):
@@ -147,11 +168,39 @@ def improvement(
     return average, *_newcombe(average, sum(variances) / len(won) ** 2, sizes, confidence)
 
 
+def _newcombe(
+    estimate: float, variance: float, sizes: Sequence[tuple[int, int]], confidence: float
+) -> tuple[float, float]:
+    """Solves |estimate - p| = z sqrt(Hanley-McNeil variance at p, enlarged) on both sides.
+
+    `sizes`: n and m of each data set; N* = (n + m) / 2 - 1 stands for n - 1 and m - 1.
+    """
+    from scipy import optimize, stats
+
+    z = float(stats.norm.ppf((1 + confidence) / 2))
+
+    def equal_spreads(p: float) -> float:
+        each = [
+            (1 + ((n + m) / 2 - 1) * ((1 - p) / (2 - p) + p / (1 + p))) / (n * m) for n, m in sizes
+        ]
+        return p * (1 - p) * sum(each) / len(sizes) ** 2
+
+    at_estimate = equal_spreads(estimate)
+    enlarged = max(1.0, variance / at_estimate) if at_estimate > 0 else 1.0
+
+    def excess(p: float) -> float:
+        return (estimate - p) ** 2 - z * z * enlarged * equal_spreads(p)
+
+    near = 1e-9  # at an estimate of 0 or 1 the estimate itself is a root, not the one meant
+    low = 0.0 if estimate == 0 else float(optimize.brentq(excess, 0.0, estimate - near))
+    high = 1.0 if estimate == 1 else float(optimize.brentq(excess, estimate + near, 1.0))
+    return low, high
+
+
 def paired_probability_of_improvement(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
     """P(A > B) + P(A = B) / 2 within a pair (same seed, split or item).
 
-    Clopper & Pearson's (1934) exact binomial interval, a tie half a win: without ties it leaves
-    .5 out where the sign test rejects, and no other time.
+    Clopper & Pearson's (1934) exact binomial interval, a tie half a win.
     """
     from scipy import special
 
@@ -173,44 +222,8 @@ def probability_of_superiority(first: np.ndarray, second: np.ndarray) -> float:
     return float(np.sum(below + not_above)) / (2 * len(first) * len(second))
 
 
-def _newcombe(
-    estimate: float, variance: float, sizes: Sequence[tuple[int, int]], confidence: float
-) -> tuple[float, float]:
-    """Solves |estimate - p| = z sqrt(Hanley-McNeil variance at p, enlarged) on both sides.
-
-    Args:
-      sizes: n and m of each data set, whose average is estimated.
-    """
-    from scipy import optimize, stats
-
-    z = float(stats.norm.ppf((1 + confidence) / 2))
-
-    def equal_spreads(p: float) -> float:
-        """Newcombe's N* = (n + m) / 2 - 1 stands for n - 1 and m - 1."""
-        each = [
-            (1 + ((n + m) / 2 - 1) * ((1 - p) / (2 - p) + p / (1 + p))) / (n * m) for n, m in sizes
-        ]
-        return p * (1 - p) * sum(each) / len(sizes) ** 2
-
-    at_estimate = equal_spreads(estimate)
-    enlarged = max(1.0, variance / at_estimate) if at_estimate > 0 else 1.0
-
-    def excess(p: float) -> float:
-        return (estimate - p) ** 2 - z * z * enlarged * equal_spreads(p)
-
-    near = 1e-9  # at an estimate of 0 or 1 the estimate itself is a root, not the one meant
-    low = 0.0 if estimate == 0 else float(optimize.brentq(excess, 0.0, estimate - near))
-    high = 1.0 if estimate == 1 else float(optimize.brentq(excess, estimate + near, 1.0))
-    return low, high
-
-
-def cliffs_delta(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
-    """P(A > B) - P(A < B), from -1 to 1 (Cliff 1993): 2 P - 1 of `probability_of_improvement`."""
-    return delta_of(probability_of_improvement(a, b, confidence=confidence))
-
-
-def delta_of(improvement: Effect) -> Effect:
-    """Cliff's delta of a probability of improvement."""
+def cliffs_delta(improvement: Effect) -> Effect:
+    """P(A > B) - P(A < B), from -1 to 1 (Cliff 1993), of a probability of improvement."""
     low, high, confidence, method = improvement.interval
     interval = Interval(2 * low - 1, 2 * high - 1, confidence, method)
     return Effect("Cliff's delta", 2 * improvement.estimate - 1, interval, improvement.n)
@@ -228,24 +241,24 @@ def almost_stochastic_order(
     """How far A is from being stochastically larger than B (del Barrio et al. 2018; Dror 2019).
 
     `estimate` is the violation ratio: of the squared distance between the two quantile functions,
-    the share where A's lies below B's; 0 means A is larger at every quantile, 1 that B is.
-    `interval.high` is the upper bound eps_min = min(1, ratio + z sd of the bootstrapped ratio):
-    A is called almost larger if it lies below .5 (below .2 to be recommended). That is no test at
-    the level: of two equal models it lies below .5 in a fifth of the cases, below .2 in 2 to 6 %
-    (docs/compare.md). No bound where all resamples have one ratio, as of samples that lie
-    wholly apart. Both quantile functions are steps, and are integrated exactly.
-
-    Args:
-      comparisons: number of pairs looked at; the level is divided by it (Bonferroni).
+    the share where A's lies below B's. `interval.high` is the bound eps_min = min(1, ratio + z sd
+    of the bootstrapped ratio); A is called almost larger if it lies below .5. That is no test at
+    the level, which is divided by the number of `comparisons` (Bonferroni).
     """
     from scipy import stats
 
     first, second = two_samples(a, b)
     confidence = fraction(confidence, "confidence")
-    comparisons = count(comparisons, "comparisons")
-    resamples = count(resamples, "resamples")
+    comparisons, resamples = count(comparisons, "comparisons"), count(resamples, "resamples")
     ratio = float(_violation(np.sort(first), np.sort(second)))
-    spread = _sd_of_violation(first, second, resamples, seed)
+    generator = np.random.default_rng(seed)
+    drawn = _violation(  # those of B and A are 1 - those of A and B, whose spread is the same
+        *(
+            np.sort(generator.choice(values, size=(resamples, len(values))), axis=-1)
+            for values in ((second, first) if exchanged(first, second) else (first, second))
+        )
+    )
+    spread = float(np.std(drawn)) if varies(drawn) else 0.0
     z = float(stats.norm.ppf(1 - (1 - confidence) / comparisons))
     method = f"one-sided, {resamples} resamples, seed {seed}, {comparisons} pairs"
     interval = Interval(0.0, min(1.0, ratio + z * spread), confidence, method)
@@ -254,22 +267,10 @@ def almost_stochastic_order(
     return Effect("violation of stochastic order", ratio, interval, (len(first), len(second)))
 
 
-def _sd_of_violation(first: np.ndarray, second: np.ndarray, resamples: int, seed: int) -> float:
-    """Bootstrapped; the same of B and A, whose ratio is 1 - that of A and B."""
-    generator = np.random.default_rng(seed)
-    drawn = [
-        np.sort(generator.choice(values, size=(resamples, len(values))), axis=-1)
-        for values in ((second, first) if exchanged(first, second) else (first, second))
-    ]
-    ratios = _violation(*drawn)
-    return float(np.std(ratios)) if varies(ratios) else 0.0
-
-
 def _violation(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Violation ratio of sorted samples [..., n] and [..., m]; .5 where both are equal.
 
-    F^-1(t) = sorted[ceil(n t) - 1] is constant between the multiples of 1/n. In units of 1/(n m)
-    all steps are whole numbers.
+    Quantile functions are steps between the multiples of 1/n: in units of 1/(n m) whole numbers.
     """
     n, m = first.shape[-1], second.shape[-1]
     edges = np.union1d(np.arange(n + 1) * m, np.arange(m + 1) * n)

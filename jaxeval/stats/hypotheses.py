@@ -1,4 +1,4 @@
-"""Do two distributions of scores differ? All tests are two-sided.
+"""Do two samples of scores differ, or are they as good as equal? All tests are two-sided.
 
 `direction` is the sign of the statistic that p was computed from, never of another summary.
 """
@@ -8,12 +8,14 @@ import warnings
 
 import numpy as np
 
-from jaxeval.stats import ranks
+from jaxeval.errors import DataError
+from jaxeval.stats import effects, ranks
 from jaxeval.stats.results import (
     HypothesisTest,
     Sample,
     gaps,
     pairs,
+    positive,
     sign,
     two_samples,
     typical_size,
@@ -21,81 +23,63 @@ from jaxeval.stats.results import (
     without_rounding,
 )
 
+_MOST_EXACT = 10_000  # scores of a sample, of Kolmogorov and Smirnov
+
 
 def kolmogorov_smirnov(a: Sample, b: Sample) -> HypothesisTest:
     """Two-sample Kolmogorov-Smirnov: the largest gap between the two distribution functions."""
     from scipy import stats
 
     first, second = two_samples(a, b)
-    exact = max(len(first), len(second)) <= 10_000
+    exact = max(len(first), len(second)) <= _MOST_EXACT
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
         result = stats.ks_2samp(first, second, method="exact" if exact else "asymp")
-    exact = exact and not caught  # scipy gives up where rounding lifts p above 1
-    return HypothesisTest(
-        "Kolmogorov-Smirnov",
-        float(result.statistic),
-        float(result.pvalue),
-        (len(first), len(second)),
-        "both models draw from one distribution",
-        "exact" if exact else "asymptotic",
-    )
+    method = "exact" if exact and not caught else "asymptotic"  # rounding lifts p above 1
+    null, n = "both models draw from one distribution", (len(first), len(second))
+    statistic, p_value = float(result.statistic), float(result.pvalue)
+    return HypothesisTest("Kolmogorov-Smirnov", statistic, p_value, n, null, method)
 
 
 def brown_forsythe(*groups: Sample) -> HypothesisTest:
     """Do the spreads of two or more models differ (Levene's test around medians, 1974)?
 
     The F test of the absolute deviations from the median, whose means say which of two models is
-    spread wider: one far score can turn the order of the sds round. Deviations that differ by
-    rounding only are equal; when all are, the statistic is 0 and p is 1.
+    spread wider. Deviations that differ by rounding only are equal.
     """
     from scipy import stats
 
     values = [two_samples(group, group)[0] for group in groups]
     size = typical_size(*values)
     deviations = [without_rounding(np.abs(v - np.median(v)), size) for v in values]
-    if np.ptp(np.concatenate(deviations)) == 0:
-        statistic, p_value = 0.0, 1.0
-    else:
+    statistic, p_value = 0.0, 1.0
+    if np.ptp(np.concatenate(deviations)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # no spread within the groups
             result = stats.f_oneway(*deviations)
-        statistic, p_value = float(result.statistic), float(result.pvalue)
-        if not statistic > 0:  # rounding below 0, where scipy has no p-value
-            statistic, p_value = 0.0, 1.0
+        if result.statistic > 0:  # rounding leads below 0, where scipy has no p-value
+            statistic, p_value = float(result.statistic), float(result.pvalue)
+    wider = sign(float(np.mean(deviations[0]) - np.mean(deviations[1])))
+    null, n = "all models have the same spread", tuple(map(len, values))
+    direction = wider if len(values) == 2 else None
     return HypothesisTest(
-        "Brown-Forsythe",
-        statistic,
-        p_value,
-        tuple(map(len, values)),
-        "all models have the same spread",
-        "F distribution",
-        sign(float(np.mean(deviations[0]) - np.mean(deviations[1]))) if len(values) == 2 else None,
+        "Brown-Forsythe", statistic, p_value, n, null, "F distribution", direction
     )
 
 
 def pitman_morgan(a: Sample, b: Sample) -> HypothesisTest:
     """Do the spreads within pairs differ (Pitman 1939; Morgan 1939), by ranks (McCulloch 1987)?
 
-    The wider one decides the sign of the differences where the sums are large: both correlate.
-    Brown & Forsythe's test takes the samples for independent, and sees little of pairs that share
-    a split. With Pearson's correlation the test holds for normal scores only. Spearman's, the
-    statistic, nearly keeps its level where pairs share most of their spread; where they share
-    none, sums and differences of equal spread may depend on each other all the same, and skewed
-    scores or failed runs reject about twice as often as they should (docs/compare.md).
+    The wider one decides the sign of the differences where the sums are large: both correlate, by
+    Spearman's rho. Where pairs share no spread, skewed scores reject about twice as often as they
+    should.
     """
     first, second = pairs(a, b)
     few = len(first) <= ranks.EXACT_ORDERS
     rho, p_value = ranks.spearman(gaps(first, -second), gaps(first, second))
-    return HypothesisTest(
-        "Pitman-Morgan",
-        rho,
-        p_value,
-        (len(first),),
-        "sums and differences of pairs have no rank correlation",
-        "Spearman, all orders" if few else "Spearman, t approximation",
-        sign(rho),
-    )
+    null = "sums and differences of pairs have no rank correlation"
+    method = "Spearman, all orders" if few else "Spearman, t approximation"
+    return HypothesisTest("Pitman-Morgan", rho, p_value, (len(first),), null, method, sign(rho))
 
 
 def mann_whitney_u(a: Sample, b: Sample) -> HypothesisTest:
@@ -106,44 +90,33 @@ def mann_whitney_u(a: Sample, b: Sample) -> HypothesisTest:
     from scipy import stats
 
     first, second = two_samples(a, b)
+    n, m = len(first), len(second)
     result = stats.mannwhitneyu(first, second, method="asymptotic")
-    exact = ranks.exact_rank_sum_p(first, second)
-    least = 1 / math.comb(len(first) + len(second), len(first))
-    normal = 1.0 if np.isnan(result.pvalue) else max(float(result.pvalue), least)  # NaN: all equal
-    return HypothesisTest(
-        "Mann-Whitney U",
-        float(result.statistic),
-        normal if exact is None else exact,
-        (len(first), len(second)),
-        "neither model tends to score higher",
-        "normal, corrected for ties and continuity" if exact is None else "exact",
-        sign(float(result.statistic) - len(first) * len(second) / 2),
-    )
+    p_value, method = ranks.exact_rank_sum_p(first, second), "exact"
+    if p_value is None:  # NaN: all scores are equal
+        normal, method = float(result.pvalue), "normal, corrected for ties and continuity"
+        p_value = 1.0 if np.isnan(normal) else max(normal, 1 / math.comb(n + m, n))
+    statistic, null = float(result.statistic), "neither model tends to score higher"
+    direction = sign(statistic - n * m / 2)
+    return HypothesisTest("Mann-Whitney U", statistic, p_value, (n, m), null, method, direction)
 
 
 def brunner_munzel(a: Sample, b: Sample, *, seed: int = 0) -> HypothesisTest:
     """Brunner & Munzel (2000): is P(A > B) + P(A = B) / 2 one half, whatever the spreads?
 
-    Mann-Whitney assumes equal distributions under the null, and rejects 15 % of the time where
-    models of 10 and 40 scores differ in spread alone. Small samples: the permutation distribution
-    of the studentised statistic (Neubert & Brunner 2007), enumerated up to 10 against 10; t above
-    30 scores each. Where all scores of one model are higher, p is that of equal distributions: far
-    too small for a small sample that is also the wider one.
+    Small samples: the permutation distribution of the studentised statistic (Neubert & Brunner
+    2007), enumerated up to 10 against 10; t above 30 scores each. Where all scores of one model
+    are higher, p is that of equal distributions: far too small for a small sample that is also the
+    wider one.
     """
     first, second = two_samples(a, b)
-    n, m = len(first), len(second)
+    n = len(first), len(second)
     labels, ties = ranks.ordered(first, second)
     result = ranks.studentized(labels, ties)
-    p_value, method = ranks.p_values(result, n, m, ties, seed)
-    return HypothesisTest(
-        "Brunner-Munzel",
-        float(result.statistic),
-        float(p_value),
-        (n, m),
-        "neither model tends to score higher",
-        method,
-        sign(float(result.statistic)),
-    )
+    p_value, method = ranks.p_values(result, *n, ties, seed)
+    statistic, null = float(result.statistic), "neither model tends to score higher"
+    direction = sign(statistic)
+    return HypothesisTest("Brunner-Munzel", statistic, float(p_value), n, null, method, direction)
 
 
 def welch_t(a: Sample, b: Sample) -> HypothesisTest:
@@ -151,22 +124,16 @@ def welch_t(a: Sample, b: Sample) -> HypothesisTest:
     from scipy import stats
 
     first, second = two_samples(a, b)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # constant scores
-        result = stats.ttest_ind(first, second, equal_var=False)
-    statistic, p_value = float(result.statistic), float(result.pvalue)
-    if not (varies(first) or varies(second)):  # a variance of rounding alone
-        gap = float(gaps(first[:1], second[:1])[0])
-        statistic, p_value = (gap * np.inf, np.nan) if gap else (0.0, 1.0)
-    return HypothesisTest(
-        "Welch's t",
-        statistic,
-        p_value,
-        (len(first), len(second)),
-        "both models have the same mean",
-        "t distribution",
-        sign(statistic),
-    )
+    n, null = (len(first), len(second)), "both models have the same mean"
+    if varies(first) or varies(second):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # constant scores
+            result = stats.ttest_ind(first, second, equal_var=False)
+        statistic, p_value = float(result.statistic), float(result.pvalue)
+    else:  # a variance of rounding alone
+        statistic, p_value = _without_spread(float(gaps(first[:1], second[:1])[0]))
+    method = "t distribution"
+    return HypothesisTest("Welch's t", statistic, p_value, n, null, method, sign(statistic))
 
 
 def paired_t(a: Sample, b: Sample) -> HypothesisTest:
@@ -175,56 +142,69 @@ def paired_t(a: Sample, b: Sample) -> HypothesisTest:
 
     differences = gaps(*pairs(a, b))
     n, mean = len(differences), float(np.mean(differences))
+    statistic, p_value = _without_spread(mean)
     if varies(differences):
         statistic = mean / float(np.std(differences, ddof=1)) * math.sqrt(n)
         p_value = 2 * float(special.stdtr(n - 1, -abs(statistic)))
-    else:
-        statistic, p_value = (mean * np.inf, np.nan) if mean else (0.0, 1.0)
-    return HypothesisTest(
-        "t on pairs",
-        statistic,
-        p_value,
-        (n,),
-        "the mean difference of pairs is 0",
-        "t distribution",
-        sign(statistic),
-    )
+    null, method = "the mean difference of pairs is 0", "t distribution"
+    return HypothesisTest("t on pairs", statistic, p_value, (n,), null, method, sign(statistic))
+
+
+def _without_spread(gap: float) -> tuple[float, float]:
+    return (gap * math.inf, math.nan) if gap else (0.0, 1.0)
 
 
 def wilcoxon_signed_rank(a: Sample, b: Sample) -> HypothesisTest:
     """Wilcoxon's signed-rank test on pairs (same seed or split), zeros by Pratt's method.
 
-    The statistic is the smaller sum of ranks; the direction is the larger sum's. Up to 50 pairs p
-    is exact, also with ties and zeros, where the normal approximation is too sure: it gives six
-    equal gaps p = .014 for 2 / 64.
+    The statistic is the smaller sum of ranks. Up to 50 pairs p is exact, also with ties and zeros.
     """
     differences = gaps(*pairs(a, b))
     positive, negative = map(float, ranks.signed(differences))
     p_value, method = ranks.signed_p(differences) if differences.any() else (1.0, "exact")
-    return HypothesisTest(
-        "Wilcoxon signed-rank",
-        min(positive, negative),
-        p_value,
-        (len(differences),),
-        "differences are symmetric around 0",
-        method,
-        sign(positive - negative),
-    )
+    n, null = (len(differences),), "differences are symmetric around 0"
+    least, direction = min(positive, negative), sign(positive - negative)
+    return HypothesisTest("Wilcoxon signed-rank", least, p_value, n, null, method, direction)
 
 
 def sign_test(a: Sample, b: Sample) -> HypothesisTest:
     """Exact sign test on pairs (statistic: pairs that A wins; equal pairs are left out)."""
-    from scipy import stats
-
     differences = gaps(*pairs(a, b))
     wins, losses = int(np.sum(differences > 0)), int(np.sum(differences < 0))
-    p_value = stats.binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
-    return HypothesisTest(
-        "sign",
-        float(wins),
-        float(p_value),
-        (len(differences),),
-        "A and B win equally often",
-        f"exact, {len(differences) - wins - losses} equal pairs left out",
-        sign(wins - losses),
-    )
+    p_value, n = _binomial(wins, losses), len(differences)
+    null, method = "A and B win equally often", f"exact, {n - wins - losses} equal pairs left out"
+    return HypothesisTest("sign", float(wins), p_value, (n,), null, method, sign(wins - losses))
+
+
+def mcnemar(a: Sample, b: Sample) -> HypothesisTest:
+    """McNemar's exact test on two vectors [N] of right (1) and wrong (0) answers."""
+    first, second = pairs(a, b, at_least=1)
+    if not np.isin(np.concatenate([first, second]), (0.0, 1.0)).all():
+        raise DataError("McNemar: expected 1 for right and 0 for wrong answers")
+    only_a, only_b = int(np.sum(first > second)), int(np.sum(first < second))
+    p_value, gap, n = _binomial(only_a, only_b), only_a - only_b, (len(first),)
+    null = "both runs are right equally often"
+    method = f"exact binomial, {only_a} and {only_b} answers right in one run only"
+    return HypothesisTest("McNemar", float(gap), p_value, n, null, method, sign(gap))
+
+
+def _binomial(wins: int, losses: int) -> float:
+    """P-value of so many wins, if both win equally often."""
+    from scipy import stats
+
+    return float(stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
+
+
+def tost(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> HypothesisTest:
+    """Two one-sided t tests (Schuirmann 1987): p small says |mean A - mean B| < margin.
+
+    The statistic is that of the less convincing side; NaN, as is p, where the scores do not vary.
+    """
+    from scipy import stats
+
+    margin = positive(margin, "margin")
+    (gap, error, freedom), n = effects.mean_gap(a, b, paired)
+    statistic = (margin - abs(gap)) / error if error else math.nan
+    p_value, null = float(stats.t.sf(statistic, freedom)), f"the means differ by {margin} or more"
+    method = "two one-sided t tests on pairs" if paired else "two one-sided Welch t tests"
+    return HypothesisTest("equivalence (TOST)", statistic, p_value, n, null, method)

@@ -3,41 +3,33 @@
 import functools
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Literal
+from typing import get_args
 
 import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.stats.results import Sample, floats, sample
+from jaxeval.stats.rules import Method
 
-Method = Literal["bonferroni", "holm", "benjamini_hochberg"]
 Compared = tuple[str, str, str]  # a group, such as a data set, and two of its members
-MOST_PARTITIONED = 8  # members of a group whose 4,140 partitions are looked at
+_MOST_PARTITIONED = 8  # members of a group whose 4,140 partitions are looked at
 _MOST_LOGICAL = 2000  # pairs, whose square is held
 
 
 def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
-    """Adjusted p-values, to be compared with the level itself.
+    """Adjusted p-values [m] in the given order, to be compared with the level itself.
 
-    Args:
-      p_values: [m], one a comparison; NaN where it is not known, which counts as 1 for the others.
-      method: "bonferroni" and "holm" (Holm 1979, uniformly better) bound the probability of any
-        false rejection; "benjamini_hochberg" (1995) bounds the expected share of false ones.
-
-    Returns:
-      [m] float64, in the given order; NaN where it is not known.
-
-    Raises:
-      DataError: numbers that are no probabilities, or an unknown method.
+    "bonferroni" and "holm" (Holm 1979, uniformly better) bound the probability of any false
+    rejection, "benjamini_hochberg" (1995) the expected share of false ones. NaN (not known) counts
+    as 1.
     """
-    given = floats(p_values, "p-values: expected numbers")
-    unknown = np.isnan(given)
-    values = sample(np.where(unknown, 1.0, given), "p-values", at_least=0)
+    values = floats(p_values, "p-values: expected numbers")
+    unknown = np.isnan(values)
+    values = sample(np.where(unknown, 1.0, values), "p-values", at_least=0)
     if np.any((values < 0) | (values > 1)):
         raise DataError("p-values: expected numbers from 0 to 1")
-    count = len(values)
     order = np.argsort(values, kind="stable")
-    ordered, rank = values[order], np.arange(1, count + 1)
+    count, ordered, rank = len(values), values[order], np.arange(1, len(values) + 1)
     if method == "bonferroni":
         adjusted = ordered * count
     elif method == "holm":
@@ -45,9 +37,7 @@ def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
     elif method == "benjamini_hochberg":
         adjusted = np.minimum.accumulate((ordered * count / rank)[::-1])[::-1]
     else:
-        raise DataError(
-            f"correction: expected bonferroni, holm or benjamini_hochberg, not {method}"
-        )
+        raise DataError(f"correction: expected one of {', '.join(get_args(Method))}, not {method}")
     result = np.empty(count)
     result[order] = np.minimum(adjusted, 1.0)
     return np.where(unknown, np.nan, result)
@@ -56,46 +46,35 @@ def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
 def adjust_by_name(
     p_values: Sequence[Mapping[str, float]], method: Method = "holm"
 ) -> list[dict[str, float]]:
-    """Each test's p-values corrected over all comparisons that have it.
-
-    Args:
-      p_values: of each comparison, test -> p-value; not all need have the same tests.
-    """
+    """Each test's p-values, by its name, corrected over all comparisons that have it."""
     adjusted: list[dict[str, float]] = [{} for _ in p_values]
     for name in dict.fromkeys(name for of in p_values for name in of):
         which = [k for k, of in enumerate(p_values) if name in of]
         corrected = adjust_p_values([p_values[k][name] for k in which], method)
-        for k, p in zip(which, corrected, strict=True):
-            adjusted[k][name] = float(p)
+        for k, p in zip(which, corrected.tolist(), strict=True):
+            adjusted[k][name] = p
     return adjusted
 
 
 def logical(pairs: Sequence[Compared]) -> bool:
     """Whether some hypotheses on pairs follow from others, which `adjust_equalities` uses."""
     groups = _groups(pairs).values() if len(pairs) <= _MOST_LOGICAL else ()
-    return any(_partitioned(len(_members([*of.values()])), len(of)) for of in groups)
+    return any(_true_together(tuple(of.values())) is not None for of in groups)
 
 
 def adjust_equalities(p_values: Sample, pairs: Sequence[Compared]) -> np.ndarray:
     """Holm's procedure sharpened by what equalities imply (Bergmann & Hommel 1988): family-wise.
 
-    If A = B and B = C, then A = C: of the sets of hypotheses only those can be true together that
-    partition the members of each group into equal ones. p is the largest |I| min p_j over such
-    sets I that hold the pair, each a Bonferroni test (closed testing), so that nothing is assumed
-    of how the tests depend on one another. Groups of two members, of more than eight, and of which
-    not all pairs are compared count as Holm's, where all sets can be true; so do over 2,000 pairs.
-
-    Args:
-      p_values: [m], one a pair; NaN where it is not known, which counts as 1.
-      pairs: [m], of which no two are the same.
-
-    Returns:
-      [m] float64, in the given order; NaN where it is not known.
+    If A = B and B = C, then A = C: only those sets of hypotheses can be true together that
+    partition the members of each group. p is the largest |I| min p_j over such sets I that hold
+    the pair, each a Bonferroni test (closed testing). Groups of more than eight, and of which not
+    all pairs are compared, count as Holm's; so do over 2,000 pairs. p_values [m], one for each of
+    `pairs`.
     """
     if not logical(pairs):
         return adjust_p_values(p_values, "holm")
-    given = floats(p_values, "p-values: expected numbers")
-    values = np.where(np.isnan(given), 1.0, given)
+    known = floats(p_values, "p-values: expected numbers")
+    values = np.where(np.isnan(known), 1.0, known)
     bounds = np.unique(values)
     largest, holding = {}, np.zeros((len(values), len(bounds)), int)
     for name, places in _groups(pairs).items():
@@ -113,7 +92,7 @@ def adjust_equalities(p_values: Sample, pairs: Sequence[Compared]) -> np.ndarray
     total = np.sum(list(largest.values()), axis=0)
     others = np.array([total - largest[pair[0]] for pair in pairs])
     adjusted = np.where(holding > 0, bounds * (holding + others), 0.0).max(axis=1, initial=0.0)
-    return np.where(np.isnan(given), np.nan, np.minimum(adjusted, 1.0))
+    return np.where(np.isnan(known), np.nan, np.minimum(adjusted, 1.0))
 
 
 def _groups(pairs: Sequence[Compared]) -> dict[str, dict[int, tuple[str, str]]]:
@@ -124,21 +103,13 @@ def _groups(pairs: Sequence[Compared]) -> dict[str, dict[int, tuple[str, str]]]:
     return groups
 
 
-def _members(pairs: Sequence[tuple[str, str]]) -> list[str]:
-    return list(dict.fromkeys(itertools.chain.from_iterable(pairs)))
-
-
-def _partitioned(members: int, pairs: int) -> bool:
-    """Whether all pairs of a group are compared, and neither too few nor too many members."""
-    return 2 < members <= MOST_PARTITIONED and 2 * pairs == members * (members - 1)
-
-
 def _true_together(pairs: tuple[tuple[str, str], ...]) -> np.ndarray | None:
     """[sets, pairs] which pairs of a group can be all that are equal; None: any."""
-    members = _members(pairs)
-    if not _partitioned(len(members), len(pairs)):
+    members = list(dict.fromkeys(itertools.chain.from_iterable(pairs)))
+    count = len(members)
+    if not 2 < count <= _MOST_PARTITIONED or 2 * len(pairs) != count * (count - 1):
         return None
-    block = _partitions(len(members))
+    block = _partitions(count)
     a, b = ([members.index(pair[side]) for pair in pairs] for side in (0, 1))
     return np.asarray(block[:, a] == block[:, b])
 
@@ -167,35 +138,23 @@ def _largest(sizes: np.ndarray, least: np.ndarray, bounds: np.ndarray) -> np.nda
 def tie_groups(models: Sequence[str], apart: Collection[frozenset[str]]) -> list[tuple[str, ...]]:
     """Groups that hold every pair that was not told apart, those of the first models first.
 
-    Args:
-      models: best first.
-      apart: pairs of models that were shown to differ.
-
-    Returns:
-      Each model is in at least one; none holds another.
+    Of models, best first; each is in at least one group, and no group holds another.
     """
-    places = {name: rank for rank, name in enumerate(models)}
     alike = ~np.eye(len(models), dtype=bool)
     for pair in apart:
-        first, second = (places[name] for name in pair)
+        first, second = map(models.index, pair)
         alike[first, second] = alike[second, first] = False
     lacking = alike.copy()  # pairs that no group holds
     found = [[alone] for alone in np.flatnonzero(~alike.any(axis=1)).tolist()]
     for first in range(len(models)):
         while lacking[first].any():
-            group = _grown([first, int(np.argmax(lacking[first]))], alike, lacking)
+            group = [first, int(np.argmax(lacking[first]))]
+            brings, candidates = lacking[group].sum(axis=0), alike[group].all(axis=0)
+            while candidates.any():  # next comes who brings most pairs that are lacking
+                chosen = int(np.argmax(np.where(candidates, brings, -1)))
+                group.append(chosen)
+                candidates &= alike[chosen]
+                brings = brings + lacking[chosen]
             lacking[np.ix_(group, group)] = False
             found.append(sorted(group))
     return [tuple(models[place] for place in group) for group in sorted(found)]
-
-
-def _grown(pair: list[int], alike: np.ndarray, lacking: np.ndarray) -> list[int]:
-    """A group that holds a pair; next comes who brings most pairs that are lacking [M, M]."""
-    group, brings = list(pair), lacking[pair].sum(axis=0)
-    candidates = alike[pair].all(axis=0)
-    while candidates.any():
-        chosen = int(np.argmax(np.where(candidates, brings, -1)))
-        group.append(chosen)
-        candidates &= alike[chosen]
-        brings = brings + lacking[chosen]
-    return group

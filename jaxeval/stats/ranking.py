@@ -14,82 +14,56 @@ import numpy as np
 from jaxeval.errors import DataError
 from jaxeval.runs import directions
 from jaxeval.stats import multiple
-from jaxeval.stats.results import HypothesisTest, Sample, as_many, floats, fraction, sample
+from jaxeval.stats.results import HypothesisTest, Sample, as_many, floats, sample
+from jaxeval.stats.rules import Rules
 
 _AT_ONCE = 5_000_000  # ranks that are permuted at a time
 
 
 @dataclasses.dataclass(frozen=True)
 class Ranking:
-    """Models by average rank over data sets (1 is best), with Nemenyi's critical difference.
+    """Models by average rank over data sets (1 is best), with Nemenyi's critical difference."""
 
-    Attributes:
-      models: best first.
-      groups: the widest groups of models of which no two differ significantly.
-      p_values: (A, B) -> Nemenyi's, which holds for all pairs at once.
-      without_ties: chi-squared and F as Demšar prints them, not corrected for ties.
-    """
-
-    models: tuple[str, ...]
+    models: tuple[str, ...]  # best first
     average_ranks: tuple[float, ...]
     critical_difference: float
     alpha: float
-    groups: tuple[tuple[str, ...], ...]
-    p_values: Mapping[tuple[str, str], float]
+    groups: tuple[tuple[str, ...], ...]  # the widest, of which no two models differ significantly
+    p_values: Mapping[tuple[str, str], float]  # Nemenyi's, which hold for all pairs at once
     friedman: HypothesisTest
     iman_davenport: HypothesisTest
-    without_ties: tuple[float, float]
+    without_ties: tuple[float, float]  # chi-squared and F as Demšar prints them
 
 
 @dataclasses.dataclass(frozen=True)
 class Against:
-    """One model against the control, on average ranks.
-
-    Attributes:
-      z: (R_control - R_model) / sqrt(k (k + 1) / 6 N); positive where the model ranks better.
-      p_adjusted: Holm's, over the models compared with the control.
-    """
+    """One model against the control, on average ranks."""
 
     model: str
-    z: float
+    z: float  # (R_control - R_model) / sqrt(k (k + 1) / 6 N): positive where it ranks better
     p_value: float
-    p_adjusted: float
+    p_adjusted: float  # Holm's, over the models compared with the control
 
 
 def friedman(table: np.ndarray) -> HypothesisTest:
-    """Friedman's test, corrected for ties.
-
-    Args:
-      table: [N, k], one score a cell; at least 2 x 3.
-    """
+    """Friedman's test, corrected for ties, of a table [N, k] of at least 2 x 3 scores."""
     from scipy import stats
 
     ranks = _ranks(table, True)
-    statistic = _chi_squared(ranks)
-    return HypothesisTest(
-        "Friedman",
-        statistic,
-        float(stats.chi2.sf(statistic, ranks.shape[1] - 1)),
-        ranks.shape,
-        "all models rank alike",
-        "chi-squared, corrected for ties",
-    )
+    statistic, null = _chi_squared(ranks), "all models rank alike"
+    p_value = float(stats.chi2.sf(statistic, ranks.shape[1] - 1))
+    method = "chi-squared, corrected for ties"
+    return HypothesisTest("Friedman", statistic, p_value, ranks.shape, null, method)
 
 
 def iman_davenport(table: np.ndarray, *, resamples: int = 9999, seed: int = 0) -> HypothesisTest:
     """F = (N - 1) X / (N (k - 1) - X) of Friedman's X, corrected for ties (Demšar 2006, 3.2.2).
 
-    The p-value is that of permuted ranks, which holds for few data sets too: where three agree on
-    the order of three models F is infinite, and the F distribution gives 0 instead of 1/36.
-
-    Args:
-      table: [N, k], one score a cell; at least 2 x 3.
+    The p-value is that of permuted ranks, which holds for few data sets too.
     """
     ranks = _ranks(table, True)
-    observed = _chi_squared(ranks)
-    generator = np.random.default_rng(seed)
+    generator, hits = np.random.default_rng(seed), 0
     size = max(1, _AT_ONCE // ranks.size)
-    hits = 0
     for begin in range(0, resamples, size):
         many = np.broadcast_to(ranks, (min(size, resamples - begin), *ranks.shape))
         permuted = generator.permuted(many, axis=-1).sum(axis=1)
@@ -98,7 +72,7 @@ def iman_davenport(table: np.ndarray, *, resamples: int = 9999, seed: int = 0) -
         hits += int(np.sum(np.sum(centred**2, axis=-1) >= _squares(ranks) - 1e-9))
     return HypothesisTest(
         "Iman-Davenport",
-        _f(observed, ranks.shape),
+        _f(_chi_squared(ranks), ranks.shape),
         (1 + hits) / (1 + resamples),
         ranks.shape,
         "all models rank alike",
@@ -107,59 +81,51 @@ def iman_davenport(table: np.ndarray, *, resamples: int = 9999, seed: int = 0) -
 
 
 def nemenyi(
-    scores: Mapping[str, Sample],
-    *,
-    alpha: float = 0.05,
-    higher_is_better: bool = True,
-    resamples: int = 9999,
-    seed: int = 0,
+    scores: Mapping[str, Sample], rules: Rules | None = None, *, higher_is_better: bool = True
 ) -> Ranking:
     """Average ranks and Nemenyi's critical difference (Demšar 2006, section 3.2.2).
 
     Args:
       scores: model -> one score per data set, in the same order; three models or more.
-
-    Raises:
-      DataError: unequal numbers of scores, or too few models or data sets.
     """
     from scipy import stats
 
-    alpha = fraction(alpha, "alpha")
+    rules = rules or Rules()
     table = _columns(scores)
     ranks = _ranks(table, higher_is_better)
     averages, (sets, models) = ranks.mean(axis=0), ranks.shape
     error = _standard_error(sets, models) / math.sqrt(2)
-    quantile = float(stats.studentized_range.isf(alpha, models, math.inf))
+    critical = float(stats.studentized_range.isf(rules.alpha, models, math.inf)) * error
     order = np.argsort(averages, kind="stable")
     names, ordered = [list(scores)[k] for k in order], averages[order]
     plain = 12 * sets / (models * (models + 1)) * float(np.sum((averages - (models + 1) / 2) ** 2))
+    groups: list[tuple[str, ...]] = []
+    reached = 0
+    for begin in range(models):  # widest stretches closer than the critical difference
+        end = int(np.searchsorted(ordered, ordered[begin] + critical, "right"))
+        if end > max(reached, begin + 1):
+            groups.append(tuple(names[begin:end]))
+            reached = end
     return Ranking(
-        models=tuple(names),
-        average_ranks=tuple(map(float, ordered)),
-        critical_difference=quantile * error,
-        alpha=alpha,
-        groups=_groups(names, ordered, quantile * error),
-        p_values={
+        tuple(names),
+        tuple(map(float, ordered)),
+        critical,
+        rules.alpha,
+        tuple(groups),
+        {
             (a, b): float(stats.studentized_range.sf(abs(x - y) / error, models, math.inf))
             for (a, x), (b, y) in itertools.combinations(zip(scores, averages, strict=True), 2)
         },
-        friedman=friedman(table),
-        iman_davenport=iman_davenport(table, resamples=resamples, seed=seed),
-        without_ties=(plain, _f(plain, ranks.shape)),
+        friedman(table),
+        iman_davenport(table, resamples=rules.resamples, seed=rules.seed),
+        (plain, _f(plain, ranks.shape)),
     )
 
 
 def against(
     scores: Mapping[str, Sample], control: str, *, higher_is_better: bool = True
 ) -> tuple[Against, ...]:
-    """Every other model against a control, in the order of the z (Demšar 2006, section 3.2.2).
-
-    Args:
-      scores: model -> one score per data set, in the same order; three models or more.
-
-    Raises:
-      DataError: no such control; as of `nemenyi`.
-    """
+    """Every other model against a control, in the order of the z (Demšar 2006, section 3.2.2)."""
     from scipy import stats
 
     if control not in scores:
@@ -169,12 +135,10 @@ def against(
     error = _standard_error(*ranks.shape)
     z = {m: float(averages[control] - r) / error for m, r in averages.items() if m != control}
     p_values = [2 * float(stats.norm.sf(abs(value))) for value in z.values()]
-    adjusted = multiple.adjust_p_values(p_values, "holm")
-    comparisons = [
-        Against(model, value, p, float(q))
-        for (model, value), p, q in zip(z.items(), p_values, adjusted, strict=True)
-    ]
-    return tuple(sorted(comparisons, key=lambda comparison: -comparison.z))
+    adjusted = multiple.adjust_p_values(p_values, "holm").tolist()
+    return tuple(
+        sorted(map(Against, z, z.values(), p_values, adjusted), key=lambda model: -model.z)
+    )
 
 
 def bonferroni_dunn(sets: int, models: int, alpha: float = 0.05) -> float:
@@ -184,7 +148,6 @@ def bonferroni_dunn(sets: int, models: int, alpha: float = 0.05) -> float:
     """
     from scipy import stats
 
-    alpha = fraction(alpha, "alpha")
     quantile = float(stats.norm.isf(alpha / (2 * (models - 1))))
     return quantile * _standard_error(sets, models)
 
@@ -208,8 +171,7 @@ def _ranks(table: np.ndarray, higher_is_better: bool) -> np.ndarray:
             f"Friedman: expected at least 2 data sets x 3 models, found {scores.shape}"
         )
     lower = directions.asked_for(higher_is_better) is False
-    ranks: np.ndarray = stats.rankdata(scores if lower else -scores, axis=1)
-    return ranks
+    return np.asarray(stats.rankdata(scores if lower else -scores, axis=1))
 
 
 def _squares(ranks: np.ndarray) -> float:
@@ -233,15 +195,3 @@ def _f(chi_squared: float, shape: tuple[int, ...]) -> float:
 def _standard_error(sets: int, models: int) -> float:
     """Of the difference of two average ranks."""
     return math.sqrt(models * (models + 1) / (6 * sets))
-
-
-def _groups(names: list[str], ranks: np.ndarray, critical: float) -> tuple[tuple[str, ...], ...]:
-    """Widest stretches of two or more models closer than the critical difference."""
-    groups: list[tuple[str, ...]] = []
-    reached = 0
-    for begin in range(len(names)):
-        end = int(np.searchsorted(ranks, ranks[begin] + critical, "right"))
-        if end > max(reached, begin + 1):
-            groups.append(tuple(names[begin:end]))
-            reached = end
-    return tuple(groups)

@@ -1,8 +1,8 @@
 """Rank statistics of many samples at once, and their distributions when labels are exchanged.
 
-Notation: N = n + m pooled scores in rising order; labels[..., k] says whether the k-th is A's;
-`Ties` holds for every place where its block of equal scores begins and ends. No value enters but
-through its rank, so samples without ties share one permutation distribution for each (n, m).
+Notation: N = n + m pooled scores in rising order; labels[..., k] says whether the k-th is A's.
+No value enters but through its rank, so samples without ties share one permutation distribution
+for each (n, m).
 """
 
 import functools
@@ -15,11 +15,10 @@ import numpy as np
 _ENUMERATED = 100_000  # labellings up to which all are looked at: 10 against 10 have 92,378
 _DRAWN, _FEWEST_DRAWN = 19_999, 1_999  # random ones above, the fewer the more scores there are
 _MOST_PERMUTED = 30  # scores of the smaller sample from which t is as good, far into its tails
-_EQUAL = "exact if the distributions are equal"
 _CELLS = 4_000_000  # of an array [labellings, N] at a time
-FEW_SUMMED = 20  # scores of the smaller sample up to which rank sums are exact
+_FEW_SUMMED = 20  # scores of the smaller sample up to which rank sums are exact
 _ADDITIONS = 200_000_000  # that this may take: 8 scores against 1,240, 20 against 480
-MOST_SIGNED = 50  # pairs up to which signed ranks are exact
+_MOST_SIGNED = 50  # pairs up to which signed ranks are exact
 EXACT_ORDERS = 8  # pairs up to which all orders are looked at
 
 
@@ -57,17 +56,16 @@ def ordered(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, Ties]:
 def studentized(labels: np.ndarray, ties: Ties) -> Studentized:
     """Brunner & Munzel (2000), equations 4 to 6. labels: [..., N], as many True in every row.
 
-    A score's placement is the share of the other sample below it, ties 1/2. The two samples'
-    variances of placements make that of P, with Satterthwaite's degrees of freedom.
+    A score's placement is the share of the other sample below it, ties 1/2.
     """
     size = labels.shape[-1]
     n = int(labels.sum(axis=-1).flat[0])
-    m = size - n
     counts = np.zeros((*labels.shape[:-1], size + 1))
     np.cumsum(labels, axis=-1, out=counts[..., 1:])
     below_a = counts[..., ties.begin] + counts[..., ties.end]  # twice A's scores below: whole
     below_b = (ties.begin + ties.end) - below_a
-    return _of_placements(np.where(labels, below_b, 0.0), np.where(labels, 0.0, below_a), n, m)
+    placements = np.where(labels, below_b, 0.0), np.where(labels, 0.0, below_a)
+    return _of_placements(*placements, n, size - n)
 
 
 def studentized_untied(labels: np.ndarray) -> Studentized:
@@ -84,22 +82,16 @@ def studentized_untied(labels: np.ndarray) -> Studentized:
 
 def _of_placements(below_b: np.ndarray, below_a: np.ndarray, n: int, m: int) -> Studentized:
     """Of twice the placements of A's n scores and of B's m, among zeros, along the last axis."""
-    of_a, total_a = _moments(below_b, n)
-    of_b, _ = _moments(below_a, m)
-    part_a, part_b = of_a / (4 * n * m**2), of_b / (4 * m * n**2)
-    variance = part_a + part_b
+    parts, totals = [], []
+    for values, own, other in ((below_b, n, m), (below_a, m, n)):
+        totals.append(values.sum(axis=-1))
+        squares = np.einsum("...k,...k->...", values, values)
+        parts.append((squares - totals[-1] ** 2 / own) / (own - 1) / (4 * own * other**2))
+    variance = parts[0] + parts[1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        freedom = variance**2 / (part_a**2 / (n - 1) + part_b**2 / (m - 1))
-    return Studentized(
-        total_a / (2 * n * m), np.sqrt(variance), np.where(variance > 0, freedom, np.inf)
-    )
-
-
-def _moments(values: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Variance (ddof 1) of n values along the last axis, among zeros, and their sum."""
-    total = values.sum(axis=-1)
-    squares = np.einsum("...k,...k->...", values, values)
-    return (squares - total**2 / n) / (n - 1), total
+        freedom = variance**2 / (parts[0] ** 2 / (n - 1) + parts[1] ** 2 / (m - 1))
+    freedom = np.where(variance > 0, freedom, np.inf)
+    return Studentized(totals[0] / (2 * n * m), np.sqrt(variance), freedom)
 
 
 def separation_p(n: int, m: int) -> float:
@@ -110,7 +102,7 @@ def separation_p(n: int, m: int) -> float:
 
 def p_values(test: Studentized, n: int, m: int, ties: Ties, seed: int) -> tuple[np.ndarray, str]:
     """Two-sided p-values [...] of samples with the same ties, and how they were found."""
-    statistics = np.abs(test.statistic)
+    equal, statistics = "exact if the distributions are equal", np.abs(test.statistic)
     exact = _labellings(n, m) <= _ENUMERATED
     if not exact and min(n, m) >= _MOST_PERMUTED:
         from scipy import special
@@ -120,13 +112,13 @@ def p_values(test: Studentized, n: int, m: int, ties: Ties, seed: int) -> tuple[
     else:
         null = permuted(n, m, ties, seed)
         extreme = len(null) - np.searchsorted(null, statistics * (1 - 1e-12))
-        p = extreme / len(null) if exact else (1 + extreme) / (1 + len(null))
-        drawn = "all permutations" if exact else f"{len(null)} random permutations, seed {seed},"
-        method = f"{drawn} of the studentised statistic" + (f", {_EQUAL}" if exact else "")
-    if exact:
-        return p, method
+        if exact:
+            method = f"all permutations of the studentised statistic, {equal}"
+            return extreme / len(null), method
+        p = (1 + extreme) / (1 + len(null))
+        method = f"{len(null)} random permutations, seed {seed}, of the studentised statistic"
     apart = np.isinf(statistics)
-    method = f"complete separation, {_EQUAL}" if apart.all() else method
+    method = f"complete separation, {equal}" if apart.all() else method
     return np.where(apart, separation_p(n, m), p), method
 
 
@@ -145,7 +137,7 @@ def permuted(n: int, m: int, ties: Ties, seed: int) -> np.ndarray:
 
 @functools.lru_cache(maxsize=256)
 def _permuted(few: int, size: int, ends: tuple[int, ...], seed: int) -> np.ndarray:
-    edges = np.array((0, *ends))
+    edges, most = np.array((0, *ends)), max(1, _CELLS // size)  # rows in memory at a time
     block = np.searchsorted(edges, np.arange(size), "right")
     ties = Ties(edges[block - 1], edges[block])
     if _labellings(few, size - few) <= _ENUMERATED:
@@ -155,27 +147,15 @@ def _permuted(few: int, size: int, ends: tuple[int, ...], seed: int) -> np.ndarr
     else:
         draws = min(_DRAWN, max(_FEWEST_DRAWN, 2 * _CELLS // size))
         generator = np.random.default_rng(seed)
-        chosen = np.concatenate(
-            [_subsets(generator, rows, few, size) for rows in _portions(draws, size)]
-        )
-    parts = np.array_split(chosen, len(_portions(len(chosen), size)))
-    return np.sort(np.concatenate([_statistics(part, size, ties) for part in parts]))
-
-
-def _portions(rows: int, size: int) -> list[int]:
-    """Rows of [rows, size] to be held in memory at a time."""
-    most = max(1, _CELLS // size)
-    return [min(most, rows - begin) for begin in range(0, rows, most)]
-
-
-def _subsets(generator: np.random.Generator, rows: int, few: int, size: int) -> np.ndarray:
-    return np.argpartition(generator.random((rows, size)), few - 1, axis=1)[:, :few]
-
-
-def _statistics(chosen: np.ndarray, size: int, ties: Ties) -> np.ndarray:
-    labels = np.zeros((len(chosen), size), bool)
-    np.put_along_axis(labels, chosen, True, axis=1)
-    return np.abs(studentized(labels, ties).statistic)
+        rows = (min(most, draws - begin) for begin in range(0, draws, most))
+        drawn = [np.argpartition(generator.random((n, size)), few - 1, axis=1) for n in rows]
+        chosen = np.concatenate([order[:, :few] for order in drawn])
+    found = []
+    for part in np.array_split(chosen, -(-len(chosen) // most)):
+        labels = np.zeros((len(part), size), bool)
+        np.put_along_axis(labels, part, True, axis=1)
+        found.append(np.abs(studentized(labels, ties).statistic))
+    return np.sort(np.concatenate(found))
 
 
 def exact_rank_sum_p(first: np.ndarray, second: np.ndarray) -> float | None:
@@ -187,7 +167,7 @@ def exact_rank_sum_p(first: np.ndarray, second: np.ndarray) -> float | None:
 
     pooled = np.concatenate([first, second])
     size = min(len(first), len(second))
-    if size > FEW_SUMMED or 2 * (size * len(pooled)) ** 2 > _ADDITIONS:
+    if size > _FEW_SUMMED or 2 * (size * len(pooled)) ** 2 > _ADDITIONS:
         return None
     doubled = np.rint(2 * stats.rankdata(pooled)).astype(int)
     few = min(doubled[: len(first)], doubled[len(first) :], key=len)
@@ -203,8 +183,7 @@ def _rank_sum_null(doubled: tuple[int, ...], few: int) -> np.ndarray:
     ways[0, 0] = 1
     for rank in doubled:
         ways[1:, rank:] += ways[:-1, :-rank]
-    null: np.ndarray = ways[few] / ways[few].sum()
-    return null
+    return np.asarray(ways[few] / ways[few].sum())
 
 
 def signed(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -222,7 +201,7 @@ def signed_p(differences: np.ndarray) -> tuple[float, str]:
     """Two-sided p-value of differences [n], ties and zeros kept, and how it was found."""
     from scipy import stats
 
-    if len(differences) > MOST_SIGNED:
+    if len(differences) > _MOST_SIGNED:
         result = stats.wilcoxon(differences, zero_method="pratt", method="asymptotic")
         return float(result.pvalue), "normal"
     doubled = np.rint(2 * stats.rankdata(np.abs(differences)))[differences != 0].astype(int)
@@ -250,8 +229,7 @@ def _signed_null(doubled: tuple[int, ...]) -> np.ndarray:
 def spearman(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     """Rank correlation of [n] and [n], ties with their mean rank, and its two-sided p-value.
 
-    The share of orders with as large a correlation, up to 8 pairs; above, Student's t, though
-    never below the 2 / n! of complete agreement. (0, 1) where either does not vary.
+    The share of orders with as large a correlation, up to 8 pairs; above, Student's t.
     """
     from scipy import stats
 

@@ -1,11 +1,11 @@
 """Differences of V scores that are computed anew on the same resamples of the items they rest on.
 
-One set of resamples serves all scores, so that their differences are paired. Interval and p-value
-are of the same draws: to within a draw, p is below 1 - confidence where the interval leaves out 0.
+One set of resamples serves all scores, so that their differences are paired.
 """
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,19 +34,15 @@ def difference(
     method: str,
     confidence: float = 0.95,
 ) -> tuple[Effect, HypothesisTest]:
-    """Score A minus score B, and the test whether they are equal.
+    """Score A minus score B of n items, and the test whether they are equal.
 
-    p = 2 (1 + k) / (1 + B), k the draws on the rarer side of 0, those at 0 included, of the B that
-    have a value; NaN where too many have none.
-
-    Args:
-      draws: of A and of B, [B] each, of the same resamples.
-      n: items.
+    p = 2 (1 + k) / (1 + B), k the draws [B] on the rarer side of 0, those at 0 included, of the B
+    that have a value; NaN where too many have none.
     """
     gap, gaps = estimates[0] - estimates[1], draws[0] - draws[1]
     effect = Effect("difference", gap, interval(gaps, confidence, method), (n,))
     p_value, direction = math.nan, 0
-    if _share_undefined(gaps) <= _MOST_UNDEFINED:
+    if np.isnan(gaps).mean() <= _MOST_UNDEFINED:
         gaps = gaps[~np.isnan(gaps)]
         rarer = min(int(np.sum(gaps <= 0)), int(np.sum(gaps >= 0)))
         p_value = min(1.0, 2 * (1 + rarer) / (1 + len(gaps)))
@@ -57,23 +53,15 @@ def difference(
 
 def interval(draws: np.ndarray, confidence: float, method: str) -> Interval:
     """Of the draws [B] that have a value, others are NaN; none where too many are."""
-    share = _share_undefined(draws)
+    share = float(np.isnan(draws).mean())
     if share > _MOST_UNDEFINED:
         reason = f"{100 * share:.0f} % of the resamples draw too few different items for a score"
         return no_interval(confidence, reason)
     return percentile_interval(draws[~np.isnan(draws)], confidence, method)
 
 
-def _share_undefined(draws: np.ndarray) -> float:
-    return float(np.isnan(draws).mean())
-
-
 def spearman(gold: Sample, scores: np.ndarray) -> np.ndarray:
-    """Spearman's correlation [V] of each row of scores [V, n] with the gold scores, tied means.
-
-    Raises:
-      DataError: fewer than three items, or scores that are all equal.
-    """
+    """Spearman's correlation [V] of each row of scores [V, n] with the gold scores, tied means."""
     ranks = _ranks(gold, scores)
     return _correlations(ranks, np.ones((1, len(ranks[0].group)), np.int64))[0]
 
@@ -85,26 +73,21 @@ def spearman_draws(
 
     Ranks are those within each resample; NaN where all scores of a resample are equal.
     """
-    ranks = _ranks(gold, scores)
+    ranks, generator = _ranks(gold, scores), np.random.default_rng(seed)
     items = len(ranks[0].group)
-    blocks = _blocks(count(resamples, "resamples"), items)
-    generator = np.random.default_rng(seed)
-    even = np.full(items, 1 / items)
-    return np.concatenate(
-        [_correlations(ranks, generator.multinomial(items, even, size)) for size in blocks]
+    drawn = (
+        generator.multinomial(items, np.full(items, 1 / items), size)
+        for size in _blocks(count(resamples, "resamples"), items)
     )
+    return np.concatenate([_correlations(ranks, weights) for weights in drawn])
 
 
-class _Ranked:
+class _Ranked(NamedTuple):
     """Items sorted once, so that the ranks within any resample are a cumulated sum."""
 
-    def __init__(self, values: np.ndarray):
-        self.order = np.argsort(values, kind="stable")
-        ordered = values[self.order]
-        new = np.concatenate([[True], ordered[1:] != ordered[:-1]])
-        self.first = np.flatnonzero(new)  # of each group of ties
-        self.group = np.empty(len(values), np.int64)  # of each item
-        self.group[self.order] = np.cumsum(new) - 1
+    order: np.ndarray
+    first: np.ndarray  # of each group of ties
+    group: np.ndarray  # of each item
 
     def centred(self, weights: np.ndarray) -> np.ndarray:
         """Tied mean ranks [B, n], less their mean, where items count so often [B, n]."""
@@ -117,26 +100,29 @@ class _Ranked:
 def _ranks(gold: Sample, scores: np.ndarray) -> list[_Ranked]:
     """Of the gold scores, then of each row."""
     rows = [sample(gold, "gold scores", 3), *(sample(row, "scores", 3) for row in scores)]
+    ranked = []
     for row in rows:
         if len(row) != len(rows[0]):
             raise DataError(f"expected {len(rows[0])} scores, found {len(row)}")
         if (row == row[0]).all():
             raise DataError("all scores are equal; their ranks correlate with nothing")
-    return [_Ranked(row) for row in rows]
+        order, group = np.argsort(row, kind="stable"), np.empty(len(row), np.int64)
+        new = np.concatenate([[True], row[order][1:] != row[order][:-1]])
+        group[order] = np.cumsum(new) - 1
+        ranked.append(_Ranked(order, np.flatnonzero(new), group))
+    return ranked
 
 
 def _correlations(ranks: list[_Ranked], weights: np.ndarray) -> np.ndarray:
     """[B, V], where items count so often [B, n]."""
     gold, *others = (ranked.centred(weights) for ranked in ranks)
     weighted = gold * weights
-    own = (weighted * gold).sum(axis=1)
-    columns = []
+    own, columns = (weighted * gold).sum(axis=1), []
     for other in others:
         scale = np.sqrt(own * (other * other * weights).sum(axis=1))
+        unknown = np.full_like(scale, np.nan)
         products = (weighted * other).sum(axis=1)
-        columns.append(
-            np.divide(products, scale, out=np.full_like(scale, np.nan), where=scale > 0)
-        )
+        columns.append(np.divide(products, scale, out=unknown, where=scale > 0))
     return np.stack(columns, axis=1)
 
 
@@ -151,21 +137,17 @@ def crossed_draws(
 ) -> np.ndarray:
     """Shares of right answers on resamples of questions that combine two units each: [B, V].
 
-    A unit that stands in many questions makes them dependent, so units are drawn, within their
-    stratum and with replacement; a question counts as often as both of its units were drawn,
-    multiplied (Owen 2007, "The pigeonhole bootstrap", Annals of Applied Statistics 1(2)). NaN
-    where no question was drawn.
+    Units are drawn within their stratum and with replacement; a question counts as often as both
+    of its units were drawn, multiplied (Owen 2007, "The pigeonhole bootstrap"). NaN: none was
+    drawn.
 
     Args:
-      right: [V, Q] bool, of V systems.
-      first, second: [Q] numbers of the units of each question.
+      right: [V, Q] bool, of V systems; first, second: [Q] numbers of the units of each question.
       strata: [units] number of each unit's stratum.
     """
     starts = np.flatnonzero(np.concatenate([[True], strata[1:] != strata[:-1]]))
     sizes = np.diff(np.append(starts, len(strata)))
-    generator = np.random.default_rng(seed)
-    answers = right.T.astype(np.float64)
-    draws = []
+    generator, answers, draws = np.random.default_rng(seed), right.T.astype(np.float64), []
     for rounds in _blocks(count(resamples, "resamples"), len(first)):
         drawn = [generator.multinomial(size, np.full(size, 1 / size), rounds) for size in sizes]
         units = np.concatenate(drawn, axis=1).astype(np.float64)
@@ -178,5 +160,4 @@ def crossed_draws(
 def _blocks(resamples: int, width: int) -> Iterator[int]:
     """How many resamples at a time: bounds memory."""
     size = max(1, _AT_ONCE // width)
-    for begin in range(0, resamples, size):
-        yield min(size, resamples - begin)
+    return (min(size, resamples - begin) for begin in range(0, resamples, size))

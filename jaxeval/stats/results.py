@@ -1,11 +1,11 @@
-"""What the functions of this room take and give: samples of scores in, tests and effects out.
+"""What functions of this room take and give: samples of scores in, tests and effects out.
 
-scipy.stats takes a second to import, so the functions that need it import it themselves.
+scipy.stats takes a second to import, so functions that need it import it themselves.
 """
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Mapping, Sequence, Sized
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -15,13 +15,12 @@ from jaxeval.errors import ConfigError, DataError
 Sample = Sequence[float] | np.ndarray
 Location = Literal["mean", "median"]
 Wrong = type[DataError] | type[ConfigError]  # for an argument of a function, or of rules
-_MOST = {"resamples": 1_000_000}  # more take hours, and tell nothing new
 _FAR = 1000.0  # times the typical size: from where a score has diverged
 _NONE = "none: "  # before the reason, in place of an interval's method
 
 
 class Interval(NamedTuple):
-    """A confidence interval, with how sure and how made; of ends NaN where `absent` says why."""
+    """A confidence interval, and how it was made; its ends are NaN where `absent` says why."""
 
     low: float
     high: float
@@ -38,8 +37,9 @@ def within(interval: Interval, low: float, high: float) -> Interval:
     """An interval without what lies beyond the values that there can be; it covers as often."""
     if interval.absent:
         return interval
-    ends = [min(high, max(low, end)) for end in (interval.low, interval.high)]
-    return interval._replace(low=ends[0], high=ends[1])
+    return interval._replace(
+        low=min(high, max(low, interval.low)), high=min(high, max(low, interval.high))
+    )
 
 
 def no_interval(confidence: float, why: str) -> Interval:
@@ -49,13 +49,10 @@ def no_interval(confidence: float, why: str) -> Interval:
 
 @dataclasses.dataclass(frozen=True)
 class HypothesisTest:
-    """A statistical test. Its p-value holds for one look: see `adjust_p_values` for several.
+    """A statistical test; its p-value holds for one look. NaN: of a t test without any spread.
 
-    That of a t test whose scores differ between the models and do not vary within is NaN.
-
-    Attributes:
-      direction: 1 if the test's own statistic puts A higher (of spreads: wider), -1 if B, 0 if
-        neither; None where the test has no direction.
+    `direction`: 1 if the test's own statistic puts A higher (of spreads: wider), -1 if B, 0 if
+    neither; None where the test has no direction.
     """
 
     name: str
@@ -78,25 +75,17 @@ class Effect:
 
 
 def floats(values: object, expected: str) -> np.ndarray:
-    """[...] float64, NaN where a masked array of numpy's hides a number.
-
-    Raises:
-      DataError: no numbers, or rows of different lengths; it begins with what was expected.
-    """
+    """[...] float64, NaN where a masked array hides a number; else a DataError: `expected`."""
     try:
         if isinstance(values, np.ma.MaskedArray):
             return np.ma.filled(values.astype(np.float64), np.nan)
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise DataError(f"{expected}, found {_short(values)}") from None
+        raise DataError(f"{expected}, found {repr(values)[:40]}") from None
 
 
 def sample(values: Sample, name: str = "scores", at_least: int = 1) -> np.ndarray:
-    """Values of one kind, such as scores, as a float64 vector.
-
-    Raises:
-      DataError: fewer than `at_least` of them, more than one axis, or one that is not finite.
-    """
+    """[n] float64 of values of one kind, such as scores; a DataError if they are none."""
     array = floats(values, f"{name}: expected numbers")
     if array.ndim != 1:
         raise DataError(f"{name}: expected one axis of numbers, found {array.ndim}")
@@ -115,26 +104,14 @@ def two_samples(a: Sample, b: Sample, at_least: int = 2) -> tuple[np.ndarray, np
 
 
 def pairs(a: Sample, b: Sample, at_least: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """Scores [n] of two models of which the k-th belong together (same seed, split or example).
-
-    Raises:
-      DataError: as of `sample`; not as many of both.
-    """
+    """Scores [n] of two models of which the k-th belong together (same seed, split or item)."""
     first, second = two_samples(a, b, at_least)
-    if len(first) != len(second):
-        raise DataError(
-            f"pairs: expected as many scores of A as of B, {len(first)} != {len(second)}"
-        )
+    as_many({"A": first, "B": second}, "pairs")
     return first, second
 
 
 def as_many(of: Mapping[str, Sized], what: str) -> None:
-    """Raises DataError unless there is something of one length.
-
-    Args:
-      of: name -> what must be as long as the others.
-      what: one of each is of.
-    """
+    """Raises DataError unless there is something, and all of one length."""
     sizes = {name: len(values) for name, values in of.items()}
     if len(set(sizes.values())) != 1:
         found = ", ".join(f"{size} of {name}" for name, size in sizes.items()) or "none"
@@ -144,8 +121,7 @@ def as_many(of: Mapping[str, Sized], what: str) -> None:
 def gaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """First minus second; .3 - .2 and .2 - .1 are one gap, and means of equal scores none.
 
-    To the twelfth digit of the scores' typical size; of a pair that is larger to that of its own,
-    of one a thousandfold smaller to the ninth of its own.
+    To the twelfth digit of the scores' typical size; of a far larger or smaller pair of its own.
     """
     differences, size = first - second, typical_size(first, second)
     rounded = without_rounding(differences, size)
@@ -176,8 +152,8 @@ def percentile_interval(draws: np.ndarray, confidence: float, method: str) -> In
     confidence = fraction(confidence, "confidence")
     if not varies(draws):
         return no_interval(confidence, "all resamples have one value")
-    low, high = percentiles(draws, confidence)
-    return Interval(float(low), float(high), confidence, method)
+    low, high = map(float, percentiles(draws, confidence))
+    return Interval(low, high, confidence, method)
 
 
 def exchanged(first: np.ndarray, second: np.ndarray) -> bool:
@@ -225,24 +201,6 @@ def rounding_unit(size: float) -> float:
     return 10.0 ** (math.floor(math.log10(size)) - 12) if size else 0.0
 
 
-def location(statistic: Location) -> Callable[..., np.ndarray]:
-    """numpy's mean or median.
-
-    Raises:
-      DataError: another name.
-    """
-    if statistic not in ("mean", "median"):
-        raise DataError(f"statistic: expected mean or median, found {statistic!r}")
-    return np.mean if statistic == "mean" else np.median
-
-
-def fraction(value: float, name: str, error: Wrong = DataError) -> float:
-    """A probability strictly between 0 and 1; anything else raises the error."""
-    if not between(value, 0.0, 1.0):
-        raise error(f"{name}: expected a number between 0 and 1, found {_in_a_line(value)}")
-    return float(value)
-
-
 def between(value: float, low: float, high: float) -> bool:
     """Whether it is one number, and strictly between two: NaN, bools, texts, arrays are not."""
     try:
@@ -252,21 +210,29 @@ def between(value: float, low: float, high: float) -> bool:
         return False
 
 
+def fraction(value: float, name: str, error: Wrong = DataError) -> float:
+    """A probability strictly between 0 and 1; anything else raises the error."""
+    if not between(value, 0.0, 1.0):
+        raise error(f"{name}: expected a number between 0 and 1, found {_in_a_line(value)}")
+    return float(value)
+
+
+def positive(value: float, name: str, error: Wrong = DataError) -> float:
+    """A finite number above 0; anything else raises the error."""
+    if not between(value, 0.0, math.inf):
+        raise error(f"{name}: expected a number above 0, found {_in_a_line(value)}")
+    return float(value)
+
+
 def count(value: int, name: str, at_least: int = 1, error: Wrong = DataError) -> int:
-    """A number of resamples, permutations, seeds or items; anything else raises the error."""
-    most = _MOST.get(name, math.inf)
+    """A number of resamples (at most a million), seeds or items; anything else is an error."""
     if not (between(value, at_least - 1, math.inf) and value == int(value)):
         expected = f"expected a whole number of at least {at_least}"
         raise error(f"{name}: {expected}, found {_in_a_line(value)}")
-    if value > most:
-        raise error(f"{name}: expected at most {most:,}, found {_in_a_line(value)}")
+    if name == "resamples" and value > 1_000_000:
+        raise error(f"{name}: expected at most 1,000,000, found {_in_a_line(value)}")
     return int(value)
 
 
 def _in_a_line(value: object) -> str:
     return " ".join(str(value).split())[:60]
-
-
-def _short(values: object) -> str:
-    text = repr(values)
-    return text if len(text) <= 40 else text[:37] + "..."

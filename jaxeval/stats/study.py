@@ -11,62 +11,53 @@ from jaxeval.runs import metrics
 from jaxeval.runs.imported import listed
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import (
-    across,
-    described,
-    equivalence,
-    failures,
-    run_pairs,
+    datasets,
+    describe,
+    effects,
     run_plans,
+    samples,
     single_models,
     study_warnings,
 )
+from jaxeval.stats import pairs as of_pairs
 from jaxeval.stats import samples as of_units
-from jaxeval.stats.across import Across
-from jaxeval.stats.described import Described
-from jaxeval.stats.failures import Failures
+from jaxeval.stats.datasets import Across
+from jaxeval.stats.describe import Described
+from jaxeval.stats.items import study as of_items
 from jaxeval.stats.items.study import ItemStudy
-from jaxeval.stats.items.study import study as study_items
-from jaxeval.stats.pairs import Pair
-from jaxeval.stats.results import Effect, HypothesisTest, within
+from jaxeval.stats.pairs import FEW_SPREADS, Families, Pair, RunScores
+from jaxeval.stats.results import HypothesisTest, within
 from jaxeval.stats.rules import Rules
-from jaxeval.stats.run_pairs import FEW_SPREADS, Families, RunScores
 from jaxeval.stats.run_plans import Primary
-from jaxeval.stats.samples import Copies, Samples, Unit
+from jaxeval.stats.samples import Copies, Failures, Samples, Unit
 from jaxeval.stats.single_models import SingleModels
 
-_LEAST = 2
 _SHARE_OF_TESTS = 0.2  # of the time; effects and plans take the rest
-Progress = Callable[[float], None]
+_MOST_RESAMPLED = 5_000  # scores of all pairs for which resampling pays: some ten seconds
+_Progress = Callable[[float], None]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RunStudy:
     """Everything that is said of scores of whole runs.
 
-    Attributes:
-      unit: of replication; `averaged`: fewest and most scores that were averaged into one.
-      primary: the tests of location, as a signature names them; what their design can show.
-      families: how many tests each family of the correction has.
-      copies: models that have one score at every seed: one run each, which no test is made of.
-        Where all pairs have such a model, there are no pairs.
-      failures: None where no run failed.
-      single: tests on the items of one trained model a method; None where none is known.
-      items: all runs item by item; None where not all models have two or more with outcomes.
+    `copies`: models that have one score at every seed: one run each, which no test is made of.
+    Where all pairs have such a model, there are no pairs.
     """
 
-    unit: Unit
-    averaged: tuple[int, int]
+    unit: Unit  # of replication
+    averaged: tuple[int, int]  # fewest and most scores that were averaged into one
     models: tuple[Described, ...]
     pairs: tuple[Pair, ...]
-    primary: Primary
+    primary: Primary  # the tests of location, and what their design can show
     families: Families
     across: Across | None
     rules: Rules
     warnings: tuple[str, ...]
-    single: SingleModels | None
-    items: ItemStudy | None
+    single: SingleModels | None  # tests on the items of one trained model a method
+    items: ItemStudy | None  # item by item; None where not all models have two runs or more
     copies: tuple[Copies, ...]
-    failures: Failures | None
+    failures: Failures | None  # None where no run failed
     scores: Scores = dataclasses.field(repr=False)
     samples: Samples = dataclasses.field(repr=False)
 
@@ -78,7 +69,7 @@ def study(
     *,
     control: str | None = None,
     items: Scores | None = None,
-    progress: Progress = lambda share: None,
+    progress: _Progress = lambda share: None,
 ) -> RunStudy:
     """Describes and compares all models by the scores of their runs.
 
@@ -86,45 +77,33 @@ def study(
       control: only pairs with this model.
       items: the same runs item by item.
       progress: is called now and then with the share that is done.
-
-    Raises:
-      ConfigError: a margin of points where scores are fractions.
-      DataError: fewer than two models on every data set, a model with one score, no such control.
     """
-    rules = rules or Rules()
+    rules, higher = rules or Rules(), scores.higher_is_better
     metrics.refuse_points("margin", rules.margin or 0.0, scores.stored_unit)
-    units, copies = of_units.without_copies(of_units.samples(scores, unit))
     if control is not None and control not in scores.models:
         raise DataError(f"no control {control!r}; it has {listed(scores.models)}", scores.source)
-    higher = scores.higher_is_better
+    units, copies = of_units.without_copies(of_units.samples(scores, unit))
     counted = of_units.with_failed(units, higher)
-    every = [p for p in _pairs(units, counted) if control in (None, p.a, p.b)]
-    if not every:
-        raise DataError(_no_pairs(scores, units), scores.source)
-    alike = {(of.model, of.data_set) for of in copies}
-    chosen = [p for p in every if not alike & {(p.a, p.data_set), (p.b, p.data_set)}]
-    by_ranks = run_plans.by_ranks(chosen)
-    chosen = [dataclasses.replace(pair, by_ranks=by_ranks) for pair in chosen]
+    chosen = _chosen(scores, units, counted, control, copies)
     bounds = metrics.bounds(scores.metric, scores.known, scores.unit)
-    pairs, families = compared(chosen, rules, scores, bounds, progress)
-    together = across.across(units, rules, higher, control, counted)
+    pairs, families = _compared(chosen, rules, scores, bounds, progress)
+    together = datasets.across(units, rules, higher, control, counted)
     warnings = study_warnings.of_study(scores, units, pairs, rules, together)
     return RunStudy(
-        units.unit,
-        units.averaged,
-        tuple(described.of_models(scores, units, rules, bounds)),
-        tuple(pairs),
-        run_plans.primary(chosen, rules),
-        families,
-        together,
-        rules,
-        (*scores.warnings, *warnings),
-        None if items is None else single_models.compare(items, rules, control),
-        None if items is None else _over_items(items, rules),
-        copies,
-        failures.of_runs(scores, control, rules.correction),
-        scores,
-        units,
+        *(units.unit, units.averaged),
+        models=tuple(describe.of_models(scores, units, rules, bounds)),
+        pairs=tuple(pairs),
+        primary=run_plans.primary(chosen, rules),
+        families=families,
+        across=together,
+        rules=rules,
+        warnings=(*scores.warnings, *warnings),
+        single=None if items is None else single_models.compare(items, rules, control),
+        items=None if items is None else _over_items(items, rules),
+        copies=copies,
+        failures=samples.of_runs(scores, control, rules.correction),
+        scores=scores,
+        samples=units,
     )
 
 
@@ -139,16 +118,41 @@ def _over_items(items: Scores, rules: Rules) -> ItemStudy | None:
     if not several or len(items.models) < 2:
         return None
     of = dataclasses.replace(rules, confidence=1 - rules.alpha)
-    return study_items(dataclasses.replace(items, data_sets=tuple(several), notes=()), of)
+    return of_items.study(dataclasses.replace(items, data_sets=tuple(several), notes=()), of)
+
+
+def _chosen(
+    scores: Scores, units: Samples, counted: Samples, control: str | None, copies: Sequence[Copies]
+) -> list[RunScores]:
+    """The pairs that are compared, and how, by their numbers of scores."""
+    every = [pair for pair in _pairs(units, counted) if control in (None, pair.a, pair.b)]
+    if not every:
+        raise DataError(_no_pairs(scores, units), scores.source)
+    alike = {(of.model, of.data_set) for of in copies}
+    pairs = [p for p in every if not alike & {(p.a, p.data_set), (p.b, p.data_set)}]
+    for pair in pairs:
+        for name, values in ((pair.a, pair.first), (pair.b, pair.second)):
+            if len(values) < 2:
+                where = f" on {pair.data_set}" if pair.data_set else ""
+                lost = samples.failed_of(scores).items()
+                failed = f"; runs that failed: {listed([f'{n} of {m}' for m, n in lost])}"
+                raise DataError(
+                    f"{name}{where}: {len(values)} score, which says nothing about a "
+                    "distribution; expected at least 2, better 5 or more (other seeds, splits)"
+                    f"{failed if lost else ''}",
+                    scores.source,
+                )
+    by_ranks = run_plans.by_ranks(pairs)
+    resampled = sum(max(pair.n) for pair in pairs) <= _MOST_RESAMPLED
+    return [dataclasses.replace(p, by_ranks=by_ranks, resampled=resampled) for p in pairs]
 
 
 def _no_pairs(scores: Scores, units: Samples) -> str:
     lost = [name for name in scores.models if not len(scores.scores_of(name))]
     if lost and len(scores.models) - len(lost) < 2:
-        said = (
-            f"all {sum(scores.statuses[name].values())} runs of {name} failed" for name in lost
-        )
-        return f"{'; '.join(said)}: no scores to compare"
+        runs = {name: sum(scores.statuses[name].values()) for name in lost}
+        failed = "; ".join(f"all {n} runs of {name} failed" for name, n in runs.items())
+        return f"{failed}: no scores to compare"
     if len(units.data_sets) < 2:
         return "expected two or more models with scores on the same data set, found " + ", ".join(
             scores.models
@@ -165,6 +169,7 @@ def _pairs(units: Samples, counted: Samples) -> Iterator[RunScores]:
     """Each data set's pairs of models, in their order; `counted` has failed runs too."""
     shared = units.unit in ("split", "dataset")  # a split or data set moves all models
     for place, cell in units.by_data_set.items():
+        failed = counted.failed.get(place, {})
         for a, b in itertools.combinations(cell, 2):
             x, y = of_units.paired(cell[a], cell[b]) if units.unit != "row" else (np.zeros(0),) * 2
             # scores of different data sets are no samples of one distribution
@@ -175,99 +180,77 @@ def _pairs(units: Samples, counted: Samples) -> Iterator[RunScores]:
             paired = (x, y) if len(x) >= 2 else None
             enough = 2 * len(x) >= max(len(first), len(second))
             by_pairs = shared and enough and paired is not None
-            pair = RunScores(a, b, place, first, second, paired, by_pairs, units.noun)
-            failed = counted.failed.get(place, {})
+            both = pairs = None
             if failed.get(a) or failed.get(b):
                 of_a, of_b = (counted.by_data_set[place][model] for model in (a, b))
-                within = of_units.paired(of_a, of_b)
-                both = within if units.unit == "dataset" else (of_a.scores, of_b.scores)
-                pair = dataclasses.replace(pair, counted=both, counted_pairs=within)
-            yield pair
+                pairs = of_units.paired(of_a, of_b)
+                both = pairs if units.unit == "dataset" else (of_a.scores, of_b.scores)
+            how = paired, by_pairs, units.noun, both, pairs
+            yield RunScores(a, b, place, first, second, *how)
 
 
-def compared(
+def _compared(
     chosen: Sequence[RunScores],
     rules: Rules,
     scores: Scores,
-    bounds: tuple[float, float] | None = None,
-    progress: Progress = lambda share: None,
+    bounds: tuple[float, float] | None,
+    progress: _Progress,
 ) -> tuple[list[Pair], Families]:
-    """Tests, effects and planning for all pairs of models on all data sets.
+    """Tests, effects and plans of all pairs; no interval reaches beyond what means can differ by.
 
     Args:
-      bounds: between which scores lie; no interval reaches beyond what two means can differ by.
-
-    Raises:
-      DataError: a model has one score only, which says nothing about a distribution.
+      bounds: between which scores lie.
     """
-    _refuse_single(chosen, scores)
     tests = []
     for done, of in enumerate(chosen):
         progress(_SHARE_OF_TESTS * done / len(chosen))
-        tests.append(run_pairs.tests(of, rules))
-    adjusted, families = run_pairs.corrected(tests, chosen, rules)
+        tests.append(of_pairs.tests(of, rules))
+    adjusted, families = of_pairs.corrected(tests, chosen, rules)
     pairs = []
     for done, of in enumerate(chosen):
         progress(_SHARE_OF_TESTS + (1 - _SHARE_OF_TESTS) * done / len(chosen))
-        effects = run_pairs.sizes(of, rules, len(chosen), scores.higher_is_better)
+        pair = _pair(of, tests[done], adjusted[done], rules, len(chosen), scores)
+        gap, plan = pair.effects["difference"], run_plans.plan(of, rules, families)
         if bounds is not None:
-            gap, width = effects["difference"], bounds[1] - bounds[0]
-            inside = within(gap.interval, -width, width)
-            effects["difference"] = dataclasses.replace(gap, interval=inside)
-        pairs.append(_pair(of, tests[done], adjusted[done], effects, rules, families, scores))
+            width = bounds[1] - bounds[0]
+            gap = dataclasses.replace(gap, interval=within(gap.interval, -width, width))
+        found = {**pair.effects, "difference": gap}
+        pairs.append(dataclasses.replace(pair, effects=found, interval=gap.interval, plan=plan))
     return pairs, families
-
-
-def _refuse_single(chosen: Sequence[RunScores], scores: Scores) -> None:
-    for pair in chosen:
-        for name, values in ((pair.a, pair.first), (pair.b, pair.second)):
-            if len(values) < _LEAST:
-                where = f" on {pair.data_set}" if pair.data_set else ""
-                lost = failures.failed_of(scores)
-                failed = listed([f"{n} of {m}" for m, n in lost.items()])
-                raise DataError(
-                    f"{name}{where}: {len(values)} score, which says nothing about a "
-                    "distribution; expected at least 2, better 5 or more (other seeds, splits)"
-                    + (f"; runs that failed: {failed}" if lost else ""),
-                    scores.source,
-                )
 
 
 def _pair(
     of: RunScores,
     tests: Mapping[str, HypothesisTest],
     adjusted: Mapping[str, float],
-    effects: dict[str, Effect],
     rules: Rules,
-    families: Families,
+    comparisons: int,
     scores: Scores,
 ) -> Pair:
-    enough, spread = of.units >= of.fewest, of.spread_test
+    enough, name, spread = of.units >= of.fewest, of.location_test, of.spread_test
     rejected = {name for name, p in adjusted.items() if p <= rules.alpha}
-    primary = tests[of.location_test]
-    shown = (primary.direction or 0) if enough and of.location_test in rejected else 0
+    shown = (tests[name].direction or 0) if enough and name in rejected else 0
     wide = enough and of.units >= FEW_SPREADS and spread in rejected
-    margin = rules.margin
+    found, rope = of_pairs.sizes(of, rules, comparisons, scores.higher_is_better), None
+    if rules.margin is not None:
+        rope = effects.rope(*of.compared, rules.margin, paired=of.by_pairs)
     return Pair(
         *(of.a, of.b, of.data_set, scores.metric, scores.higher_is_better),
-        value=effects["difference"].estimate,
-        interval=effects["difference"].interval,
-        primary=of.location_test,
-        p_value=primary.p_value,
-        p_adjusted=adjusted[of.location_test],
+        value=found["difference"].estimate,
+        interval=found["difference"].interval,
+        primary=name,
+        p_value=tests[name].p_value,
+        p_adjusted=adjusted[name],
         shown=shown,
-        against=run_pairs.against(of, shown),
+        against=of_pairs.against(of, shown),
         equivalent=enough and "tost" in rejected,
         n=of.n,
         pairs=0 if of.paired is None else len(of.paired[0]),
         unit=of.unit,
         tests=tests,
         adjusted=adjusted,
-        effects=effects,
-        rope=None
-        if margin is None
-        else equivalence.rope(*of.compared, margin, paired=of.by_pairs),
-        plan=run_plans.plan(of, rules, families),
+        effects=found,
+        rope=rope,
         wider=(tests[spread].direction or 0) if wide and spread else 0,
         scores=of,
     )

@@ -6,7 +6,7 @@ from jaxeval.errors import argument
 from jaxeval.runs.imported import listed
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import describe
-from jaxeval.stats.across import Across
+from jaxeval.stats.datasets import Across
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.results import varies
 from jaxeval.stats.rules import Rules
@@ -27,20 +27,21 @@ def of_study(
     together: Across | None,
 ) -> Iterator[str]:
     """All warnings, beside those of the source."""
-    yield from _shortened(_absent(scores, samples))
+    cells = samples.by_data_set.items()
+    yield from _shortened(
+        f"{', '.join(absent)}: no scores{_on(place)}; not compared there"
+        for place, cell in cells
+        if (absent := [m for m in scores.models if m not in cell])
+    )
     if samples.unit != "dataset":  # data sets may well have equal scores, and other numbers
-        yield from _shortened(_constant(samples))
+        yield from _shortened(
+            describe.all_equal(f"{model}{_on(place)}", len(of.scores))
+            for place, cell in cells
+            for model, of in cell.items()
+            if len(of.scores) > 1 and not varies(of.scores)
+        )
         yield from _shortened(_uneven(samples))
-    if samples.unit == "row" and {"seed", "split"} & {*scores.labels}:
-        asked = argument("unit", "row")
-        yield f"every row counts as independent, though rows share seeds or splits ({asked})"
-    every = (of for data in scores.data_sets for of in data.models.values())
-    splits = {split for of in every for split in of.labels.get("split", ())}
-    if samples.unit == "seed" and len(splits) > 1:
-        careful = argument("unit", "split")
-        yield f"seeds were trained on several splits: {careful} is the careful choice"
-    if samples.unit == "split":
-        yield from _overlapping(scores, samples)
+    yield from _of_unit(scores, samples)
     yield from of_details(samples, pairs, together)
     yield from _shortened(_unpaired(pairs, by_pairs=True))
     yield from _shortened(_small_and_wide(pairs, rules))
@@ -64,37 +65,30 @@ def of_details(samples: Samples, pairs: Sequence[Pair], together: Across | None)
         )
 
 
-def _overlapping(scores: Scores, samples: Samples) -> Iterator[str]:
-    """Splits whose scores depend on one another; those of one cross-validation do so little."""
+def _of_unit(scores: Scores, samples: Samples) -> Iterator[str]:
+    """Units whose scores depend on one another; those of one cross-validation do so little."""
+    if samples.unit == "row" and {"seed", "split"} & {*scores.labels}:
+        asked = argument("unit", "row")
+        yield f"every row counts as independent, though rows share seeds or splits ({asked})"
+    every = (of for data in scores.data_sets for of in data.models.values())
+    if samples.unit == "seed" and len({s for of in every for s in of.labels.get("split", ())}) > 1:
+        careful = argument("unit", "split")
+        yield f"seeds were trained on several splits: {careful} is the careful choice"
     most = max(len(of.scores) for cell in samples.by_data_set.values() for of in cell.values())
-    if scores.folds and most <= _FOLDS:
-        return
-    several = len(samples.data_sets) > 1
-    of, these = ("one corpus each", "these corpora") if several else ("one corpus", "this corpus")
-    yield (
-        f"splits of {of}: where they overlap, as random ones and those of repeated "
-        "cross-validations do, their scores are not independent; tests and intervals speak of "
-        f"other splits of {these}, and are far too sure of other data (Nadeau & Bengio 2003); "
-        "folds of one cross-validation err little (.07 for .05)"
-    )
-
-
-def _absent(scores: Scores, samples: Samples) -> Iterator[str]:
-    for place, cell in samples.by_data_set.items():
-        if absent := [m for m in scores.models if m not in cell]:
-            yield f"{', '.join(absent)}: no scores{_on(place)}; not compared there"
+    if samples.unit == "split" and not (scores.folds and most <= _FOLDS):
+        several = len(samples.data_sets) > 1
+        one, these = "one corpus each" if several else "one corpus", "this corpus"
+        these = "these corpora" if several else these
+        yield (
+            f"splits of {one}: where they overlap, as random ones and those of repeated "
+            "cross-validations do, their scores are not independent; tests and intervals speak "
+            f"of other splits of {these}, and are far too sure of other data (Nadeau & Bengio "
+            "2003); folds of one cross-validation err little (.07 for .05)"
+        )
 
 
 def _on(data_set: str | None) -> str:
     return f" on {data_set}" if data_set else ""
-
-
-def _constant(samples: Samples) -> Iterator[str]:
-    """Models of which all units have the same score."""
-    for place, cell in samples.by_data_set.items():
-        for model, sample in cell.items():
-            if len(sample.scores) > 1 and not varies(sample.scores):
-                yield describe.all_equal(f"{model}{_on(place)}", len(sample.scores))
 
 
 def _uneven(samples: Samples) -> Iterator[str]:
@@ -134,10 +128,8 @@ def _unpaired(pairs: Sequence[Pair], by_pairs: bool) -> Iterator[str]:
 
 def _small_and_wide(pairs: Sequence[Pair], rules: Rules) -> Iterator[str]:
     """Pairs that Brunner-Munzel rejects: too often, where a small sample is the wider one."""
-    for pair in pairs:
-        of = pair.scores
-        ranked = of is not None and pair.primary == "brunner_munzel" and of.units >= of.fewest
-        if of is None or not ranked or not pair.p_value <= rules.alpha:
+    for of in (pair.scores for pair in pairs if pair.p_value <= rules.alpha):
+        if of is None or of.location_test != "brunner_munzel" or of.units < of.fewest:
             continue
         (few, small), (many, large) = sorted(
             ((of.a, of.first), (of.b, of.second)), key=lambda named: len(named[1])

@@ -23,17 +23,11 @@ SAMPLE = 64  # settings
 
 
 class ShapeBucket(NamedTuple):
-    """A program that settings are padded into.
+    """A program that settings are padded into."""
 
-    Attributes:
-      shape: what its arrays hold.
-      micro_batch: rows that are computed at once.
-      entries: of the sample, in the smallest batches: their names and steps fit in.
-    """
-
-    shape: ProgramShape
-    micro_batch: int
-    entries: tuple[Entry, ...]
+    shape: ProgramShape  # what its arrays hold
+    micro_batch: int  # rows that are computed at once
+    entries: tuple[Entry, ...]  # of the sample, in the smallest batches: they fit in
 
 
 def settings(
@@ -41,8 +35,7 @@ def settings(
 ) -> tuple[list[dict[str, Value]], list[dict[str, Value]]]:
     """Values of a sample as a sweep draws it; then the same at the largest sizes.
 
-    Args:
-      ragged: keys of sizes, such as "model.hidden".
+    `ragged`: keys of sizes, such as "model.hidden".
     """
     largest = {
         parameter.name: max(_ends(parameter.distribution))  # numbers, or texts: no config
@@ -57,17 +50,12 @@ def settings(
 
 def smallest_batch(space: Space, buckets: Sequence[ShapeBucket]) -> int:
     """Rows of the smallest batch that a setting of a space can have; a sample need not hold it."""
-    known = [
-        entry.prepared.config.training.batch_size for bucket in buckets for entry in bucket.entries
-    ]
-    drawn = [
-        value
-        for parameter in space.parameters
-        if parameter.key == "training.batch_size"
-        for value in _ends(parameter.distribution)
-        if isinstance(value, int) and value > 0
-    ]
-    return min([*known, *drawn], default=1)
+    entries = [entry for bucket in buckets for entry in bucket.entries]
+    rows = [entry.prepared.config.training.batch_size for entry in entries]
+    for parameter in space.parameters:
+        if parameter.key == "training.batch_size":
+            rows += [v for v in _ends(parameter.distribution) if isinstance(v, int) and v > 0]
+    return min(rows, default=1)
 
 
 def _ends(distribution: Distribution) -> Sequence[Any]:
@@ -84,31 +72,20 @@ def choose(
     machine: Machine,
     trainings: int,
 ) -> list[ShapeBucket]:
-    """The buckets of a search.
-
-    Args:
-      drawn, largest: as of `settings`, those that are configs.
-      sizes: train rows of each bucket.
-      trainings: of the search, for which the sample stands.
-    """
-    distinct = {
-        job.shape: entry for job, entry in zip(padding.jobs(largest), largest, strict=True)
-    }
-    entries = [*drawn, *distinct.values()]
+    """The buckets of a search of so many trainings; `drawn`, `largest`: as of `settings`."""
+    distinct = dict(zip((job.shape for job in padding.jobs(largest)), largest, strict=True))
+    entries, count = [*drawn, *distinct.values()], len(drawn)
     # the largest are there to be held: they stand for nothing that is trained
     jobs = padding.jobs(entries)
-    jobs[len(drawn) :] = [job._replace(epochs=1, evaluated=0) for job in jobs[len(drawn) :]]
-    of_sample = machine.compile_seconds * len(drawn) / max(trainings, 1)
+    jobs[count:] = [job._replace(epochs=1, evaluated=0) for job in jobs[count:]]
+    of_sample = machine.compile_seconds * count / max(trainings, 1)
     scaled = dataclasses.replace(machine, compile_seconds=of_sample)
     rows = min((job.batch_size for job in jobs), default=1)
-    return [
-        ShapeBucket(
-            e.shape,  # type: ignore[arg-type]
-            e.micro_batch,
-            tuple(padding.in_batches(entries[k], rows) for k in e.jobs),
-        )
-        for e in costs.plan(jobs, sizes, scaled)
-    ]
+    chosen = []
+    for estimate in costs.plan(jobs, sizes, scaled):
+        held = tuple(padding.in_batches(entries[k], rows) for k in estimate.jobs)
+        chosen.append(ShapeBucket(cast(ProgramShape, estimate.shape), estimate.micro_batch, held))
+    return chosen
 
 
 def place(
@@ -117,7 +94,8 @@ def place(
     """A batch in populations, each with the sample's entries that its program has room for.
 
     A trial goes to the bucket of the least arithmetic that holds it; those that none holds are
-    grouped by themselves.
+    grouped by themselves. All of a bucket's trials move to another one as long as that saves time:
+    populations are trained one after the other, and of several devices some would idle in each.
     """
     groups: dict[int, list[int]] = {}
     unheld = []
@@ -129,54 +107,26 @@ def place(
             groups.setdefault(best, []).append(number)
         else:
             unheld.append(number)
-    _merge(groups, buckets, jobs, sizes, machine)
-    placed = [
-        (_estimate(buckets[k], numbers, jobs, sizes, machine), buckets[k].entries)
-        for k, numbers in groups.items()
-    ]
-    alone: list[tuple[Estimate, Sequence[Entry]]] = [
-        (estimate._replace(jobs=tuple(unheld[n] for n in estimate.jobs)), ())
-        for estimate in costs.plan([jobs[number] for number in unheld], sizes, machine)
-    ]
-    return sorted([*placed, *alone], key=lambda pair: pair[0].jobs)
 
-
-def _merge(
-    groups: dict[int, list[int]],
-    buckets: Sequence[ShapeBucket],
-    jobs: Sequence[Job],
-    sizes: Sequence[int],
-    machine: Machine,
-) -> None:
-    """Moves all of a bucket's trials to another one as long as that saves time.
-
-    Populations are trained one after the other: of several devices, some would idle in each.
-    """
-
-    def seconds(k: int, numbers: Sequence[int]) -> float:
-        return _estimate(buckets[k], numbers, jobs, sizes, machine).seconds
+    def estimate(k: int, numbers: Sequence[int]) -> Estimate:
+        shapes, rows = [buckets[k].shape], [buckets[k].micro_batch]
+        return costs.as_grouped(jobs, sizes, machine, [numbers], rows, shapes)[0]
 
     while True:
         saved = {
-            (a, b): seconds(a, groups[a])
-            + seconds(b, groups[b])
-            - seconds(b, groups[a] + groups[b])
+            (a, b): estimate(a, groups[a]).seconds
+            + estimate(b, groups[b]).seconds
+            - estimate(b, groups[a] + groups[b]).seconds
             for a, b in itertools.permutations(groups, 2)
             if buckets[b].shape.holds(buckets[a].shape)
         }
         if not saved or max(saved.values()) <= 0:
-            return
+            break
         gone, larger = max(saved, key=lambda pair: saved[pair])
         groups[larger] = sorted([*groups[larger], *groups.pop(gone)])
-
-
-def _estimate(
-    bucket: ShapeBucket,
-    numbers: Sequence[int],
-    jobs: Sequence[Job],
-    sizes: Sequence[int],
-    machine: Machine,
-) -> Estimate:
-    shapes, rows = [bucket.shape], [bucket.micro_batch]
-    (estimate,) = costs.as_grouped(jobs, sizes, machine, [numbers], rows, shapes)
-    return estimate
+    placed: list[tuple[Estimate, Sequence[Entry]]] = [
+        (estimate(k, numbers), buckets[k].entries) for k, numbers in groups.items()
+    ]
+    for alone in costs.plan([jobs[number] for number in unheld], sizes, machine):
+        placed.append((alone._replace(jobs=tuple(unheld[n] for n in alone.jobs)), ()))
+    return sorted(placed, key=lambda pair: pair[0].jobs)

@@ -10,8 +10,7 @@ from jaxeval.config import markers, reading
 from jaxeval.contracts import Member
 from jaxeval.population.member import Problem
 from jaxeval.studies import costs, memory, prepared
-from jaxeval.studies.prepared import Prepared
-from jaxeval.studies.trial import Study, Trial
+from jaxeval.studies.prepared import Prepared, Study, Trial
 from jaxeval.tasks import registry
 
 Key = tuple[str, int, int, int, str]  # experiment, seed, split, repeat, hparams
@@ -19,16 +18,11 @@ Key = tuple[str, int, int, int, str]  # experiment, seed, split, repeat, hparams
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Entry:
-    """A trial with what it is trained on.
-
-    Attributes:
-      prepared: of its own config.
-      record: under which it is recorded: its config's, or its study's.
-    """
+    """A trial with what it is trained on."""
 
     trial: Trial
-    prepared: Prepared
-    record: runs.Experiment
+    prepared: Prepared  # of its own config
+    record: runs.Experiment  # under which it is recorded: its config's, or its study's
 
     @property
     def key(self) -> Key:
@@ -38,25 +32,16 @@ class Entry:
 
 
 class Cohort(NamedTuple):
-    """Trials that are members of one population.
-
-    Attributes:
-      members: of each entry.
-      config: of the program; sizes are those that it is padded to.
-      program: of all that is compiled in, canonical JSON: cohorts with the same share programs.
-      name: of its checkpoints and its lock.
-      estimate: what it should cost, where that was asked for.
-      steps: of an epoch that the program has room for, however few its members take.
-    """
+    """Trials that are members of one population."""
 
     entries: tuple[Entry, ...]
-    members: tuple[Member, ...]
-    config: Any
+    members: tuple[Member, ...]  # of each entry
+    config: Any  # of the program; sizes are those that it is padded to
     problem: Problem
-    program: str
-    name: str
-    estimate: costs.Estimate | None = None
-    steps: int = 0
+    program: str  # canonical JSON of all that is compiled in: cohorts with the same share programs
+    name: str  # of its checkpoints and its lock
+    estimate: costs.Estimate | None = None  # what it should cost
+    steps: int = 0  # of an epoch that the program has room for, however few its members take
 
     @property
     def records(self) -> tuple[runs.Experiment, ...]:
@@ -65,11 +50,7 @@ class Cohort(NamedTuple):
 
 
 def entries(trials: Iterable[Trial], loader: prepared.Loader) -> list[Entry]:
-    """Trials with configs checked and data read, each config once.
-
-    Raises:
-      ConfigError, DataError: as `Loader.prepare`.
-    """
+    """Trials with configs checked and data read, each config once; raises as `Loader.prepare`."""
     known: dict[tuple[str, bool], Prepared] = {}
     records: dict[Study, runs.Experiment] = {}
 
@@ -80,15 +61,14 @@ def entries(trials: Iterable[Trial], loader: prepared.Loader) -> list[Entry]:
             known[key] = loader.prepare(reading.from_dict(kind.Config, config), random_splits)
         return known[key]
 
-    def record(study: Study | None, own: runs.Experiment) -> runs.Experiment:
-        if study is None:
-            return own
-        if study not in records:
-            records[study] = prepared.record_of(load(study.config, False).record, study)
-        return records[study]
-
     loaded = [(trial, load(trial.config, bool(trial.split))) for trial in trials]
-    return [Entry(trial, own, record(trial.study, own.record)) for trial, own in loaded]
+    for study in dict.fromkeys(trial.study for trial, _ in loaded):
+        if study is not None:
+            records[study] = prepared.record_of(load(study.config, False).record, study)
+    return [
+        Entry(trial, own, records[trial.study] if trial.study else own.record)
+        for trial, own in loaded
+    ]
 
 
 def by_program(trained: Iterable[Entry]) -> list[Cohort]:
@@ -132,8 +112,8 @@ def program(own: Prepared, ragged: bool = False, filled: bool = False) -> str:
     the last bits of a score, which must not depend on who else is trained.
 
     Args:
-      ragged: whether they may differ in ragged keys.
-      filled: whether all members are given the names that may be shared with neutral values.
+      ragged: members may differ in ragged keys.
+      filled: all members get the names that may be shared with neutral values.
     """
     hyperparameters = markers.traced(own.config).values()
     names = sorted(h.name for h in hyperparameters if h.active and not (filled and fills(h)))
@@ -153,16 +133,11 @@ def fills(hyperparameter: markers.Hyperparameter) -> bool:
 
 
 class _Joint(NamedTuple):
-    """What a config's members are trained as.
+    """What a config's members are trained as."""
 
-    Attributes:
-      program: canonical JSON of all that is compiled in.
-      vectors: by which a member's own table is known; "" where a program has one.
-    """
-
-    program: str
+    program: str  # canonical JSON of all that is compiled in
     problem: Problem
-    vectors: str = ""
+    vectors: str = ""  # by which a member's own table is known; "" where a program has one
 
 
 def _joined(each: Sequence[Prepared]) -> list[_Joint]:
@@ -180,7 +155,7 @@ def _joined(each: Sequence[Prepared]) -> list[_Joint]:
         for begin in range(0, len(files), most):
             part = {name: by_file[name] for name in files[begin : begin + most]}
             if len(part) > 1:
-                joints |= {(family, name): joint for name, joint in _join(family, part).items()}
+                _join(family, part, joints)
     return [
         joints.get((family, own.source.pretrained)) or _Joint(program(own), own.problem)
         for own, family in zip(each, names, strict=True)
@@ -202,7 +177,10 @@ def _family(own: Prepared) -> str:
     return reading.canonical([program(own._replace(config=config, source=source)), common])
 
 
-def _join(family: str, by_file: dict[str, Prepared]) -> dict[str, _Joint]:
+def _join(
+    family: str, by_file: dict[str, Prepared], joints: dict[tuple[str, str], _Joint]
+) -> None:
+    """Adds what is trained with the word vectors of several files."""
     first = next(iter(by_file.values()))
     assert first.kind.joining is not None
     data = first.kind.joining.join([own.data for own in by_file.values()])
@@ -210,4 +188,4 @@ def _join(family: str, by_file: dict[str, Prepared]) -> dict[str, _Joint]:
     splits = {name: each.split for name, each in zip(by_file, data, strict=True)}
     problem = Problem(task, source.corpus, source.split, first.config.training, splits)
     text = reading.canonical([family, [*by_file]])
-    return {name: _Joint(text, problem, name) for name in by_file}
+    joints |= {(family, name): _Joint(text, problem, name) for name in by_file}

@@ -24,74 +24,51 @@ _EVALUATION_ROWS = 128
 
 
 class Shape(Protocol):
-    """What a cohort's arrays must hold."""
+    """What a cohort's arrays must hold.
 
-    def joined(self, other: Self) -> Self | None:
-        """What holds both; None: they cannot share arrays."""
+    `joined`: what holds both, None where they cannot share arrays; `operations`: of a training
+    step for a row of a member of shape `own`; `sizes`: of the model, by key; `parameters`: numbers
+    of a member; `describe`: for people.
+    """
 
-    def operations(self, own: Self) -> float:
-        """Floating-point operations of a training step for a row of a member of shape `own`."""
-
-    def sizes(self) -> Mapping[str, int]:
-        """Of the model, by key."""
-
-    def parameters(self) -> int:
-        """Numbers of a member at this size."""
-
-    def describe(self) -> str:
-        """For people."""
+    def joined(self, other: Self) -> Self | None: ...
+    def operations(self, own: Self) -> float: ...
+    def sizes(self) -> Mapping[str, int]: ...
+    def parameters(self) -> int: ...
+    def describe(self) -> str: ...
 
 
 class Job(NamedTuple):
-    """What the planner knows of a run: its own shape, rows of an update, and how long it is.
-
-    Attributes:
-      evaluated: rows that it writes in all evaluations of dev, and on test.
-    """
+    """What the planner knows of a run: its own shape, rows of an update, and how long it is."""
 
     shape: Shape
     batch_size: int
     epochs: int
-    evaluated: int = 0
+    evaluated: int = 0  # rows that it writes in all evaluations of dev, and on test
 
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """What time is made of.
-
-    Attributes:
-      devices: that share a cohort's members.
-      rate: floating-point operations per second of one device, in products of many rows.
-      compile_seconds: of a cohort's programs.
-      lock_step: a device's members wait for one another (`vmap`): each computes as many steps, and
-        rows a step, as any of them needs, in every bucket that one of them is in, through all
-        layers of the cohort.
-    """
+    """What time is made of; devices share a cohort's members."""
 
     devices: int
-    rate: float
-    compile_seconds: float
+    rate: float  # floating-point operations per second of one device, in products of many rows
+    compile_seconds: float  # of a cohort's programs
+    # a device's members wait for one another (`vmap`): each computes as many steps, and rows a
+    # step, as any of them needs, in every bucket that one of them is in, through all layers
     lock_step: bool = False
 
 
 class Estimate(NamedTuple):
-    """What jobs that share a program should cost.
+    """What jobs that share a program should cost."""
 
-    Attributes:
-      jobs: their numbers, ascending.
-      micro_batch: rows that are computed at once.
-      seconds: estimated, of training and evaluation.
-      operations: of training, at the shape.
-      needed: of them, at each run's own shape and without padding rows.
-    """
-
-    jobs: tuple[int, ...]
+    jobs: tuple[int, ...]  # their numbers, ascending
     shape: Shape
-    micro_batch: int
+    micro_batch: int  # rows that are computed at once
     compile_seconds: float
-    seconds: float
-    operations: float
-    needed: float
+    seconds: float  # of training and evaluation
+    operations: float  # of training, at the shape
+    needed: float  # of them, at each run's own shape and without padding rows
 
     @property
     def wasted(self) -> float:
@@ -99,11 +76,7 @@ class Estimate(NamedTuple):
         return 1.0 - self.needed / self.operations if self.operations else 0.0
 
 
-class _Group(NamedTuple):
-    """A cohort in the making."""
-
-    jobs: tuple[int, ...]
-    shape: Shape
+_Group = tuple[tuple[int, ...], Shape]  # a cohort in the making: its jobs, and what holds them
 
 
 def rows_computed(sizes: Sequence[int], batch_size: int, micro_batch: int) -> int:
@@ -121,14 +94,13 @@ def plan(
 
     Args:
       sizes: train rows of each bucket of the corpus.
-      most: cohorts; beyond that, the unions that cost least are made too.
+      most: cohorts; beyond it the unions that cost least are made too.
     """
     model = _Model(runs, sizes, machine)
     by_shape: dict[Shape, _Group] = {}  # equal shapes waste nothing
     for number, run in enumerate(runs):
-        alone = _Group((number,), run.shape)
-        same = by_shape.get(run.shape)
-        by_shape[run.shape] = (same and _union(same, alone)) or alone
+        before, shape = by_shape.get(run.shape, ((), run.shape))
+        by_shape[run.shape] = ((*before, number), shape)
     groups = _joined([*by_shape.values()], model, most)
     return sorted(map(model.estimate, groups), key=lambda cohort: cohort.jobs)
 
@@ -141,34 +113,23 @@ def as_grouped(
     micro_batches: Sequence[int],
     shapes: Sequence[Shape] | None = None,
 ) -> list[Estimate]:
-    """Cohorts that were made before, of the numbers of their runs.
+    """Cohorts that were made before, as the numbers of their runs.
 
     Args:
       shapes: of each, which hold more than its runs need; None: what they need.
 
-    Raises:
-      ValueError: runs that cannot share a program.
+    Raises ValueError: runs that cannot share a program.
     """
     model, cohorts = _Model(runs, sizes, machine), []
     for k, (numbers, micro_batch) in enumerate(zip(groups, micro_batches, strict=True)):
-        if not numbers:
-            raise ValueError("a cohort without runs")
-        whole: _Group | None = None
-        for number in numbers:
-            alone = _Group((number,), runs[number].shape)
-            whole = alone if whole is None else _union(whole, alone)
-            if whole is None:
-                raise ValueError(f"run {number + 1} does not fit into its cohort")
-        assert whole is not None
-        if shapes is not None:
-            whole = whole._replace(shape=shapes[k])
-        cohorts.append(model.estimate(whole, MICRO_BATCHES.index(micro_batch)))
+        whole: Shape | None = runs[numbers[0]].shape if numbers else None
+        for number in numbers[1:]:
+            whole = whole and whole.joined(runs[number].shape)
+        if whole is None:
+            raise ValueError("runs of a cohort that cannot share a program")
+        group = tuple(numbers), whole if shapes is None else shapes[k]
+        cohorts.append(model.estimate(group, MICRO_BATCHES.index(micro_batch)))
     return cohorts
-
-
-def _union(group: _Group, other: _Group) -> _Group | None:
-    shape = group.shape.joined(other.shape)
-    return None if shape is None else _Group((*group.jobs, *other.jobs), shape)
 
 
 class _Model:
@@ -188,12 +149,12 @@ class _Model:
 
     def operations(self, group: _Group) -> tuple[np.ndarray, np.ndarray]:
         """Of each run: [n, M] of training, and [n] of evaluation."""
-        shape, count = group.shape, len(group.jobs)
-        runs = [self.runs[k] for k in group.jobs]
+        jobs, shape = group
+        runs, count = [self.runs[k] for k in jobs], len(jobs)
         evaluated = [run.evaluated for run in runs]
         if not self.machine.lock_step or count == 1:
             a_row = np.array([shape.operations(run.shape) for run in runs])
-            rows = np.stack([self.rows[k] for k in group.jobs])
+            rows = np.stack([self.rows[k] for k in jobs])
         else:
             neighbours = math.ceil(count / self.machine.devices)
             # expected number of buckets that some lane of a device is in
@@ -201,39 +162,33 @@ class _Model:
             steps = [[math.ceil(run.batch_size / m) * m for m in MICRO_BATCHES] for run in runs]
             most = np.max(np.array(steps, float), axis=0)
             a_row = np.full(count, shape.operations(shape))
-            updates = max(self.updates[k] for k in group.jobs)
+            updates = max(self.updates[k] for k in jobs)
             rows = np.tile(updates * most * buckets, (count, 1))
             evaluated = [max(evaluated)] * count
         return rows * a_row[:, None], _EVALUATION * np.array(evaluated) * a_row
 
     def seconds(self, group: _Group) -> np.ndarray:
         """[M] for each micro-batch size; devices share members, not work."""
-        count = len(group.jobs)
-        updates = np.array([self.updates[k] for k in group.jobs])
+        jobs, shape = group
+        count, updates = len(jobs), np.array([self.updates[k] for k in jobs])
         if self.machine.lock_step:
             updates = np.full(count, updates.max())
         training, evaluation = self.operations(group)
-        beside = evaluation / self._rate(np.array(_EVALUATION_ROWS))
-        beside += updates * group.shape.parameters() * _UPDATE
-        total = training / self._rate(np.array(MICRO_BATCHES)) + beside[:, None]
+        rate = lambda rows: self.machine.rate * rows / (rows + _FEW_ROWS)  # noqa: E731
+        beside = evaluation / rate(np.array(_EVALUATION_ROWS))
+        beside += updates * shape.parameters() * _UPDATE
+        total = training / rate(np.array(MICRO_BATCHES)) + beside[:, None]
         return (total / count * math.ceil(count / self.machine.devices)).sum(axis=0)
-
-    def _rate(self, rows: np.ndarray) -> np.ndarray:
-        """Operations a second in products of so many rows."""
-        return self.machine.rate * rows / (rows + _FEW_ROWS)
-
-    def cost(self, group: _Group) -> float:
-        """Seconds in all."""
-        return self.machine.compile_seconds + float(self.seconds(group).min())
 
     def estimate(self, group: _Group, best: int | None = None) -> Estimate:
         """The cohort of a group, its micro-batches the best or of a place in MICRO_BATCHES."""
         seconds = self.seconds(group)
         best = int(np.argmin(seconds)) if best is None else best
-        runs = [self.runs[k] for k in group.jobs]
+        jobs, shape = group
+        runs = [self.runs[k] for k in jobs]
         return Estimate(
-            tuple(sorted(group.jobs)),
-            group.shape,
+            tuple(sorted(jobs)),
+            shape,
             MICRO_BATCHES[best],
             self.machine.compile_seconds,
             float(seconds[best]),
@@ -244,14 +199,17 @@ class _Model:
 
 def _joined(groups: Sequence[_Group], model: _Model, most: int | None) -> list[_Group]:
     """Unions as long as one saves time, or there are more than `most` groups."""
-    alive = {k: (group, model.cost(group)) for k, group in enumerate(groups)}
+    compiling = model.machine.compile_seconds
+    alive = {k: (of, compiling + model.seconds(of).min()) for k, of in enumerate(groups)}
     savings: dict[tuple[int, int], tuple[float, _Group]] = {}
 
     def weigh(first: int, second: int) -> None:
-        union = _union(alive[first][0], alive[second][0])
-        if union is not None:
-            saved = alive[first][1] + alive[second][1] - model.cost(union)
-            savings[first, second] = (saved, union)
+        ((jobs, shape), cost), ((more, other), added) = alive[first], alive[second]
+        joined = shape.joined(other)
+        if joined is not None:
+            union = (*jobs, *more), joined
+            together = compiling + model.seconds(union).min()
+            savings[first, second] = float(cost + added - together), union
 
     for first, second in itertools.combinations(alive, 2):
         weigh(first, second)
@@ -264,7 +222,7 @@ def _joined(groups: Sequence[_Group], model: _Model, most: int | None) -> list[_
         for gone in pair:
             del alive[gone]
         savings = {p: saving for p, saving in savings.items() if not set(p) & set(pair)}
-        alive[fresh] = (union, model.cost(union))
+        alive[fresh] = (union, compiling + model.seconds(union).min())
         for second in [k for k in alive if k != fresh]:
             weigh(second, fresh)
         fresh += 1

@@ -16,20 +16,16 @@ from jaxeval.studies.cohorts import Cohort, Entry
 class ProgramShape:
     """What a program must hold: a `costs.Shape` with all else that its members share.
 
-    Attributes:
-      program: canonical JSON of what is compiled in.
-      member_sizes: of a task whose members may differ in size; None: `program` says all.
+    Where `member_sizes` is None, `program` says all and nothing is known of operations.
     """
 
-    program: str
-    member_sizes: Any
+    program: str  # canonical JSON of what is compiled in
+    member_sizes: Any  # of a task whose members may differ in size
 
     def joined(self, other: "ProgramShape") -> "ProgramShape | None":
         """What holds both; None: they cannot share a program."""
-        if self.program != other.program:
-            return None
-        if self.member_sizes is None:
-            return self
+        if self.program != other.program or self.member_sizes is None:
+            return self if self.program == other.program else None
         both = self.member_sizes.joined(other.member_sizes)
         return both and dataclasses.replace(self, member_sizes=both)
 
@@ -39,15 +35,15 @@ class ProgramShape:
         return both is not None and both.sizes() == self.sizes()
 
     def sizes(self) -> Mapping[str, int]:
-        """Of the model, by key; {} where `program` says all."""
+        """Of the model, by key."""
         return {} if self.member_sizes is None else self.member_sizes.sizes()
 
     def operations(self, own: "ProgramShape") -> float:
-        """Of a training step for a row of a trial of shape `own`; 0 where nothing is known."""
+        """Of a training step for a row of a trial of shape `own`."""
         return 0.0 if self.member_sizes is None else self.member_sizes.operations(own.member_sizes)
 
     def parameters(self) -> int:
-        """Numbers of a member; 1 where nothing is known of it."""
+        """Numbers of a member."""
         return 1 if self.member_sizes is None else self.member_sizes.parameters()
 
     def describe(self) -> str:
@@ -65,62 +61,17 @@ def shape_of(own: prepared.Prepared) -> ProgramShape:
 def jobs(each: Iterable[Entry]) -> list[costs.Job]:
     """What the cost model knows of trials."""
     known = []
-    for entry in each:
-        training, split = entry.prepared.config.training, entry.prepared.source.split(0)
+    for own in [entry.prepared for entry in each]:
+        of, split = own.config.training, own.source.split(0)
         dev, test = (sum(map(len, rows)) for rows in (split.dev, split.test))
-        evaluated = -(-training.epochs // training.evaluate_every) * dev + test
-        shape = shape_of(entry.prepared)
-        known.append(costs.Job(shape, training.batch_size, training.epochs, evaluated))
+        evaluated = -(-of.epochs // of.evaluate_every) * dev + test
+        known.append(costs.Job(shape_of(own), of.batch_size, of.epochs, evaluated))
     return known
 
 
 def bucket_sizes(own: prepared.Prepared) -> list[int]:
     """Train rows of each bucket of the corpus."""
     return [len(rows) for rows in own.source.split(0).train]
-
-
-def by_estimates(
-    each: Sequence[Entry],
-    estimates: Sequence[costs.Estimate],
-    loader: prepared.Loader,
-    part: str = "",
-    others: Sequence[Sequence[Entry]] = (),
-) -> list[Cohort]:
-    """The cohorts that a cost model proposes, padded to the sizes of its shapes.
-
-    Args:
-      part: for names of checkpoints, where an experiment is not planned all at once.
-      others: for each estimate, trials that its program has room for beside its own.
-    """
-    planned = []
-    for number, estimate in enumerate(estimates):
-        group = [each[k] for k in estimate.jobs]
-        every = [*group, *(others[number] if others else ())]
-        configs = [entry.prepared.config for entry in every]
-        config = configs[0]
-        padded = estimate.shape.sizes()
-        if padded:
-            config = _padded_config(config, padded, estimate.micro_batch)
-        whole = loader.prepare(config)
-        names = _padded_names(configs, whole.config) if padded else None
-        alike = neutral(configs)
-        members = tuple(
-            cohorts.member(entry, {**alike, **_own_sizes(entry.prepared.config, names)})
-            for entry in every
-        )
-        planned.append(
-            Cohort(
-                tuple(group),
-                members[: len(group)],
-                whole.config,
-                whole.problem,
-                cohorts.program(whole, filled=True),
-                f"{group[0].record.id}-{part}{number}",
-                estimate,
-                engine.most_steps(members, whole.problem.split(0)) if others else 0,
-            )
-        )
-    return planned
 
 
 def neutral(configs: Iterable[Any]) -> dict[str, float]:
@@ -133,66 +84,18 @@ def neutral(configs: Iterable[Any]) -> dict[str, float]:
     }
 
 
-def _padded_config(config: Any, sizes: Mapping[str, int], micro_batch: int) -> Any:
-    """A config at the sizes that members are padded to.
-
-    Where nothing else is asked for, members of several sizes are computed one after the other on
-    accelerators too: under `vmap` each would wait for the one with the most rows and steps.
-    """
-    mode = config.training.lane_mode
-    training = dataclasses.replace(
-        config.training,
-        batch_size=micro_batch,
-        micro_batch=micro_batch,
-        lane_mode="map" if mode == "auto" else mode,
-    )
-    model = dataclasses.replace(config.model, **sizes)
-    return dataclasses.replace(config, model=model, training=training)
-
-
-def _padded_names(configs: Sequence[Any], whole: Any) -> list[str]:
-    """Sizes of a model that some member has smaller than the program; others are compiled in."""
-    return [
-        name
-        for name in markers.keys(whole.model, markers.RAGGED)
-        if any(getattr(c.model, name) != getattr(whole.model, name) for c in configs)
-    ]
-
-
-def _own_sizes(config: Any, names: Iterable[str] | None) -> dict[str, float]:
-    """What a member of a padded population has beside: these of its sizes, its batch size.
-
-    Args:
-      names: None: the population is not padded.
-    """
-    if names is None:
-        return {}
-    sizes = {name: float(getattr(config.model, name)) for name in names}
-    return {**sizes, "batch_size": float(config.training.batch_size)}
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class OpenProgram:
-    """A program, and which trials can join a population of it.
+    """A program, and which trials can join a population of it."""
 
-    Attributes:
-      config: of the program; sizes are those that it is padded to.
-      text: of all that is compiled in, canonical JSON.
-      names: of the traced values that all members have.
-      neutral: of those that a trial may have none of, the values that change nothing.
-      shape: what members are padded into; None: they have the sizes of `config`.
-      sizes: of a model, that padded members have each of its own; None: none are padded.
-      rows: of the smallest batches that a padded one has room for: of these an epoch has most.
-    """
-
-    config: Any
+    config: Any  # of the program; sizes are those that it is padded to
     problem: Problem
-    text: str
-    names: tuple[str, ...]
-    neutral: Mapping[str, float]
-    shape: ProgramShape | None = None
-    sizes: Collection[str] | None = None
-    rows: int = 0
+    text: str  # of all that is compiled in, canonical JSON
+    names: tuple[str, ...]  # of the traced values that all members have
+    neutral: Mapping[str, float]  # of those that a trial may have none of: they change nothing
+    shape: ProgramShape | None = None  # what members are padded into; None: they have its sizes
+    sizes: Collection[str] = ()  # of a model, that padded members have each of its own
+    rows: int = 0  # of the smallest batches that a padded one has room for
 
     def takes(self, entry: Entry) -> bool:
         """Whether a trial can be a member."""
@@ -204,36 +107,30 @@ class OpenProgram:
         return room and self.shape.holds(shape_of(entry.prepared))
 
     def member(self, entry: Entry) -> Member:
-        """What is trained for a trial."""
-        own = _own_sizes(entry.prepared.config, self.sizes)
-        return cohorts.member(entry, {**self.neutral, **own})
+        """What is trained for a trial; of a padded one its sizes and batch size are traced."""
+        own, config = dict(self.neutral), entry.prepared.config
+        if self.shape is not None:
+            own |= {name: float(getattr(config.model, name)) for name in self.sizes}
+            own["batch_size"] = float(config.training.batch_size)
+        return cohorts.member(entry, own)
 
     def operations(self, entry: Entry) -> float:
         """Of a training step for a row of a trial; 0 where members are not padded."""
         return 0.0 if self.shape is None else self.shape.operations(shape_of(entry.prepared))
 
     def cohort(self, entries: Sequence[Entry], name: str) -> Cohort:
-        """A cohort of trials that it takes, which others can join.
-
-        Args:
-          name: of its checkpoints.
-        """
-        members = tuple(map(self.member, entries))
-        steps = 0
-        if self.shape is not None:
-            smallest = in_batches(entries[0], self.rows)
-            steps = engine.most_steps([self.member(smallest)], self.problem.split(0))
+        """A cohort of trials that it takes, which others can join; `name`: of its checkpoints."""
+        members, steps = tuple(map(self.member, entries)), 0
+        if self.rows:
+            smallest = self.member(in_batches(entries[0], self.rows))
+            steps = engine.most_steps([smallest], self.problem.split(0))
         return Cohort(
             tuple(entries), members, self.config, self.problem, self.text, name, steps=steps
         )
 
 
 def open_program(entry: Entry, others: Mapping[str, float]) -> OpenProgram:
-    """The program of a trial at its own size.
-
-    Args:
-      others: values of other trials of the study that change nothing, as of `neutral`.
-    """
+    """The program of a trial at its own size; `others`: as of `neutral`, of the whole study."""
     own, known = entry.prepared, {**others, **neutral([entry.prepared.config])}
     text, names = cohorts.program(own, filled=True), _names(cohorts.member(entry, known))
     return OpenProgram(own.config, own.problem, text, names, known)
@@ -245,23 +142,64 @@ def open_padded(
     sample: Sequence[Entry],
     loader: prepared.Loader,
     others: Mapping[str, float],
-    sizes: Collection[str],
-    rows: int,
+    sizes: Collection[str] = (),
+    rows: int = 0,
 ) -> OpenProgram:
     """The program that trials are padded into.
 
+    Unless the config says otherwise, members of several sizes are computed one after the other on
+    accelerators too: under `vmap` each would wait for the one with the most rows and steps.
+
     Args:
       sample: trials that fit in.
-      others: as of `open_program`.
-      sizes: of a model, that trials of the study may differ in.
-      rows: of the smallest batches.
+      sizes: keys of the model in which trials may differ, beside those of the sample.
+      rows: of the smallest batches; 0: those of the sample.
     """
     configs = [entry.prepared.config for entry in sample]
-    whole = loader.prepare(_padded_config(configs[0], shape.sizes(), micro_batch))
-    names = sorted({*sizes, *_padded_names(configs, whole.config)})
-    text = cohorts.program(whole, filled=True)
+    of = configs[0].training
+    mode = "map" if of.lane_mode == "auto" else of.lane_mode
+    batches = {"batch_size": micro_batch, "micro_batch": micro_batch, "lane_mode": mode}
+    model = dataclasses.replace(configs[0].model, **shape.sizes())
+    training = dataclasses.replace(of, **batches)
+    whole = loader.prepare(dataclasses.replace(configs[0], model=model, training=training))
+    smaller = {  # than the program, in some member; other sizes are compiled in
+        name
+        for name in markers.keys(whole.config.model, markers.RAGGED)
+        if any(getattr(c.model, name) != getattr(whole.config.model, name) for c in configs)
+    }
+    text, names = cohorts.program(whole, filled=True), sorted({*sizes, *smaller})
     program = OpenProgram(whole.config, whole.problem, text, (), others, shape, names, rows)
     return dataclasses.replace(program, names=_names(program.member(sample[0])))
+
+
+def by_estimates(
+    each: Sequence[Entry],
+    estimates: Sequence[costs.Estimate],
+    loader: prepared.Loader,
+    part: str = "",
+    others: Sequence[Sequence[Entry]] = (),
+) -> list[Cohort]:
+    """The cohorts that a cost model proposes, padded to the sizes of its shapes.
+
+    Args:
+      part: for names of checkpoints, where an experiment is planned in parts.
+      others: for each estimate, trials that its program has room for beside its own.
+    """
+    planned = []
+    for number, estimate in enumerate(estimates):
+        group = [each[k] for k in estimate.jobs]
+        every = [*group, *(others[number] if others else ())]
+        alike = neutral(entry.prepared.config for entry in every)
+        if estimate.shape.sizes():
+            shape: Any = estimate.shape
+            program = open_padded(shape, estimate.micro_batch, every, loader, alike)
+        else:
+            program = open_program(every[0], alike)
+        cohort = program.cohort(group, f"{group[0].record.id}-{part}{number}")
+        members = map(program.member, every) if others else ()
+        steps = engine.most_steps([*members], program.problem.split(0))
+        planned.append(cohort._replace(estimate=estimate, steps=steps))
+    return planned
 
 
 def in_batches(entry: Entry, rows: int) -> Entry:

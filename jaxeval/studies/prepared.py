@@ -9,8 +9,8 @@ from jaxeval import errors, runs
 from jaxeval.config import markers, reading
 from jaxeval.contracts import Member, Task
 from jaxeval.errors import ConfigError, argument
+from jaxeval.files import Json
 from jaxeval.population.member import Problem
-from jaxeval.studies.trial import Study
 from jaxeval.tasks import registry
 from jaxeval.tasks.kind import Kind, Source
 
@@ -18,20 +18,51 @@ _REMEMBERED = 32  # configs
 _LISTED = 8  # members in a message
 
 
-class Prepared(NamedTuple):
-    """A config with its data and its task.
+@dataclasses.dataclass(frozen=True)
+class Study:
+    """Trials that are recorded together, apart from those of their config itself."""
 
-    Attributes:
-      data: what its kind has read.
-      record: under which its members are recorded.
-    """
+    name: str  # added to the config's name, such as "sweep" or "noise"
+    config: Mapping[str, Json]  # what the trials have in common
+    # how they were proposed (a sweep's space and seed); {} where the name says all
+    design: Mapping[str, Json] = dataclasses.field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash(reading.canonical([self.name, self.config, dict(self.design)]))
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """One training: plain data, which can be stored, hashed, sent elsewhere."""
+
+    config: Mapping[str, Json]  # all keys, or those that differ from the task's defaults
+    seed: int
+    split: int = 0  # 0 is the data's own, k > 0 the k-th random one
+    repeat: int = 0  # of the same seed; its draws are the same
+    # what a study tells its trials apart by; recorded with the scores
+    values: Mapping[str, Json] = dataclasses.field(default_factory=dict)
+    study: Study | None = None  # None: the trial belongs to its config
+    # for whoever asked, such as `model` and `dataset`; recorded nowhere
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash((self.hparams, self.seed, self.split, self.repeat, self.study))
+
+    @property
+    def hparams(self) -> str:
+        """`values` as they are recorded: canonical JSON."""
+        return reading.canonical(dict(self.values))
+
+
+class Prepared(NamedTuple):
+    """A config with its data and its task."""
 
     kind: Kind
     config: Any
-    data: Any
+    data: Any  # what its kind has read
     source: Source
     task: Task
-    record: runs.Experiment
+    record: runs.Experiment  # under which its members are recorded
 
     @property
     def problem(self) -> Problem:
@@ -51,11 +82,9 @@ def read(
       source: TOML file, shipped name, plain data or settings.
       changes: `key=value` each.
       data: where the data is, instead of where the config says.
-      origin: of the changes, for messages; None: who called made them.
+      origin: of the changes, for messages; None: the caller.
 
-    Raises:
-      ConfigError: naming every key that is wrong; an empty `data`; a name that is no line; two
-        schedules of the learning rate.
+    Raises ConfigError, naming every key that is wrong.
     """
     if data is not None and not data.strip():
         named = argument("data")
@@ -85,10 +114,9 @@ def data_changes(task: str, data: str | None) -> list[str]:
 
 
 class Loader:
-    """Prepares configs; those with the same data share it.
+    """Prepares configs; those with the same data share it, and the last ones are remembered.
 
-    The last ones are remembered: a selection asks for the same few again and again, and what jax
-    has traced of a task serves only the same task.
+    What jax has traced of a task serves only the same task.
     """
 
     def __init__(self) -> None:
@@ -99,11 +127,9 @@ class Loader:
         """Reads the data and builds the task, unless that has been done.
 
         Args:
-          random_splits: for members of random splits of all the data instead of the given split.
+          random_splits: for members of random splits of all the data.
 
-        Raises:
-          ConfigError: random splits of a task that has none, or batches that cannot be cut.
-          DataError: the data cannot be read or used.
+        Raises ConfigError or DataError: a config or data that cannot be used.
         """
         key = reading.canonical([reading.to_dict(config), random_splits])
         prepared = self._prepared.pop(key, None) or self._build(config, random_splits)
@@ -116,21 +142,18 @@ class Loader:
         kind = registry.kind(config.task)
         if random_splits:
             config = kind.random_splits(config)
-        data = self._read(kind, config)
+        arguments = kind.arguments(config)
+        plain = [reading.to_dict(a) if dataclasses.is_dataclass(a) else a for a in arguments]
+        key = reading.canonical([config.task, plain])
+        if key not in self._data:
+            self._data[key] = kind.read(*arguments)
+        data = self._data[key]
         source, task = kind.build(config, data)
         prepared = Prepared(kind, config, data, source, task, _record(config, source, task))
         training = config.training
         if (training.micro_batch or training.batch_size) < training.batch_size:
             prepared.problem.refuse_cut_batches("training.micro_batch")
         return prepared
-
-    def _read(self, kind: Kind, config: Any) -> Any:
-        arguments = kind.arguments(config)
-        plain = [reading.to_dict(a) if dataclasses.is_dataclass(a) else a for a in arguments]
-        key = reading.canonical([config.task, plain])
-        if key not in self._data:
-            self._data[key] = kind.read(*arguments)
-        return self._data[key]
 
 
 def prepare(config: Any, random_splits: bool = False) -> Prepared:
@@ -188,8 +211,7 @@ def member_of(prepared: Prepared, seed: int = 1) -> Member:
 def listed(members: Iterable[tuple[int, int]]) -> str:
     """Seeds, and splits other than the given one; the first of them where there are many.
 
-    Args:
-      members: (split, seed) each.
+    `members`: (split, seed) each.
     """
     shown = [
         f"seed {seed}{f' of split {split}' if split else ''}"

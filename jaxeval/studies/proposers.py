@@ -6,14 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxeval.config import listing, markers, reading
+from jaxeval.config import markers, reading
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 from jaxeval.space import space as spaces
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
-from jaxeval.studies.prepared import at
-from jaxeval.studies.trial import Study, Trial
+from jaxeval.studies.prepared import Study, Trial, at
 from jaxeval.tasks import registry
 
 _LEARNING_RATE = "training.optimiser.hyperparameters.learning_rate"
@@ -27,23 +26,19 @@ def seeds_by_splits(
     return [Trial(tree, seed, split, labels=labels) for split in splits for seed in seeds]
 
 
-def repeats(
-    config: Any, seeds: Sequence[int], count: int, splits: Sequence[int] = (0,)
+def crossed(
+    config: Any, seeds: Sequence[int], splits: Sequence[int] = (0,), count: int = 1
 ) -> list[Trial]:
-    """Every seed so many times, for the noise of the machine (Melis et al. 2018, section 7.2)."""
+    """Every seed on every split: the members that `train` would train.
+
+    Or those repeated so many times, for the noise of the machine (Melis et al. 2018, section 7.2).
+    """
+    if count == 1:
+        return seeds_by_splits(config, seeds, splits)
     tree = _without_models(config)
     study = Study("noise", tree)
     cells = itertools.product(range(count), splits, seeds)
     return [Trial(tree, seed, split, repeat, study=study) for repeat, split, seed in cells]
-
-
-def crossed(
-    config: Any, seeds: Sequence[int], splits: Sequence[int], count: int = 1
-) -> list[Trial]:
-    """Every seed on every split: the members that `train` would train, or those repeated."""
-    if count == 1:
-        return seeds_by_splits(config, seeds, splits)
-    return repeats(config, seeds, count, splits)
 
 
 def variants(configs: Mapping[str, Any], seeds: Sequence[int]) -> list[Trial]:
@@ -56,11 +51,7 @@ def variants(configs: Mapping[str, Any], seeds: Sequence[int]) -> list[Trial]:
 
 
 def neighbourhood(config: Any, settings: Sequence[Mapping[str, float]]) -> list[Trial]:
-    """A config with other values of traced hyperparameters; setting k has seed k, from 1.
-
-    Args:
-      settings: hyperparameter -> value, each.
-    """
+    """A config with other values of traced hyperparameters; setting k has seed k, from 1."""
     traced, study = markers.traced(config), Study("neighbourhood", _without_models(config))
     trials = []
     for seed, setting in enumerate(settings, 1):
@@ -81,16 +72,13 @@ def draws(
 ) -> list[Trial]:
     """The first so many runs of a random sweep; run k, from 1, has seed k.
 
-    A sweep tries seeds as it tries everything else.
-
     Args:
       source: of the base config.
       changes: `key=value` each, before what is drawn.
       seed: of the draws.
       where: what messages begin with.
 
-    Raises:
-      ConfigError: a run's values are no config; with its number and values.
+    Raises ConfigError: a run's values are no config; with its number and values.
     """
     kind = registry.kind(reading.peek(source, changes, "task") or "tagging")
     base: Any = reading.read(kind.Config, source, changes)
@@ -111,11 +99,7 @@ def draws(
 def configured(
     source: reading.Source, changes: Sequence[str], space: Space, values: Mapping[str, Value]
 ) -> Any:
-    """The config of a base config's file, with changes and then the values of a space.
-
-    Raises:
-      ConfigError: the values are no config.
-    """
+    """A base config with changes and then the values of a space; ConfigError: no config."""
     kind = registry.kind(reading.peek(source, changes, "task") or "tagging")
     drawn = [
         f"{key}={json.dumps(value, ensure_ascii=False)}"
@@ -134,8 +118,7 @@ def evaluations(
 
     Args:
       base: the config that they change.
-      configs: of each setting.
-      settings: (values, seeds) each.
+      settings: (values, seeds) of each config.
       design: how they were proposed.
     """
     study = Study("tuning", _without_models(base), design)
@@ -147,12 +130,10 @@ def evaluations(
 
 
 def refuse_leaks(base: Any, space: Space, where: str) -> None:
-    """Refuses keys that a run without them has from elsewhere, that say nothing, and other data.
+    """Raises ConfigError for a space's keys that a run without them has from the config.
 
-    Hyperparameters that set no key are refused too, but for those that conditions name.
-
-    Raises:
-      ConfigError: naming the hyperparameter and its key.
+    Keys that change no score, keys of the data, and hyperparameters that set no key and are in no
+    condition are refused too.
     """
     keys = [*markers.keys(base, markers.IMMATERIAL), "training.micro_batch"]
     silent = dict.fromkeys(keys, "changes no score here")
@@ -166,7 +147,8 @@ def refuse_leaks(base: Any, space: Space, where: str) -> None:
     for parameter in space.parameters:
         key = parameter.key
         if key is None:
-            _refuse_without_effect(parameter.name, base, space, where)
+            if not any(name == parameter.name for p in space.parameters for name, _ in p.when):
+                raise ConfigError(f"{where}: {parameter.name}: sets nothing; add key = ...")
             continue
         if key.startswith("data."):
             raise ConfigError(
@@ -181,17 +163,6 @@ def refuse_leaks(base: Any, space: Space, where: str) -> None:
                 f"{where}: {parameter.name}: drawn in some runs only, but the config sets {key} "
                 f"to {value}, which all others would have; leave it out of the config"
             )
-
-
-def _refuse_without_effect(name: str, base: Any, space: Space, where: str) -> None:
-    """Raises ConfigError where one without a key is in no condition of another one."""
-    if any(other == name for parameter in space.parameters for other, _ in parameter.when):
-        return
-    traced = (number.key for number in markers.traced(base).values())  # in tables of any keys too
-    keys = dict.fromkeys([*(key.name for key in listing.keys(type(base))), *traced])
-    near = [key for key in keys if f".{key}".endswith(f".{name}")]
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    raise ConfigError(f"{where}: {name}: sets nothing; add key = ...{hint}")
 
 
 def _without_models(config: Any) -> dict[str, Any]:

@@ -1,40 +1,47 @@
-"""What a runs folder keeps of trials: who has ended, their scores, models and outcomes."""
+"""What a runs folder keeps of trials: who has ended, their scores, models and outcomes.
+
+RUNS/models/EXPERIMENT/seed1.npz         a member's best parameters: arrays, by name
+RUNS/models/EXPERIMENT/seed1.json        config, seed, split, traced hyperparameters, dev score
+RUNS/models/EXPERIMENT/vocabulary.json   what the numbers in the data's arrays stand for
+                                         (vocabulary-split3.json: of the members of split 3)
+RUNS/models/EXPERIMENT/tables.npz        arrays beside the parameters, such as word vectors
+                                         that are not trained; absent where there are none
+"""
 
 import importlib.metadata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import numpy as np
+import pydantic
 
-from jaxeval import backend, runs
-from jaxeval.contracts import Member
+from jaxeval import backend, files, runs
+from jaxeval.config import reading
+from jaxeval.contracts import Member, Tree
 from jaxeval.errors import RunError, argument
-from jaxeval.population import host, slots
-from jaxeval.studies import prepared, saved
+from jaxeval.population import host, parameter_files, slots
+from jaxeval.studies import prepared
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.version import VERSION
 
+_OF_ENDS = ("status", "epochs", "best_epoch", "dev", "test", "message")
+_OF_RECORDS = ("task", "name", "data", "data_hash", "metric", "higher_is_better")
+
 
 class Keeps(NamedTuple):
-    """What is to be kept of trials, and where.
-
-    Attributes:
-      again: those that have ended without are trained again; otherwise there must be none.
-      outputs: outcomes of items are kept.
-    """
+    """What is to be kept of trials, and where."""
 
     store: runs.Store
     folder: Path
-    again: bool
-    outputs: bool
+    again: bool  # those that have ended without are trained again; else there must be none
+    outputs: bool  # outcomes of items are kept
 
     def ended(self, cohort: Cohort) -> dict[Entry, runs.MemberResult]:
         """The trials that are not to be trained, with what is recorded of them.
 
-        Raises:
-          RunError: some have ended without what is asked for, and are not to be trained again.
+        Raises RunError: some ended without what is asked for, and are not to be trained again.
         """
         recorded = {record.id: self.store.ended(record.id) for record in cohort.records}
         ended = {
@@ -42,47 +49,36 @@ class Keeps(NamedTuple):
             for entry in cohort.entries
             if entry.key[1:] in recorded[entry.record.id]
         }
-        with_best = [
-            entry
-            for entry, result in ended.items()
-            if slots.has_best(result.status, result.best_epoch, result.dev)
-        ]
-        unsaved, unkept = [], []
+        best = [e for e, r in ended.items() if slots.has_best(r.status, r.best_epoch, r.dev)]
+        lacking: list[tuple[str, str, list[Entry]]] = []
         if cohort.config.training.save_models:
-            unsaved = [entry for entry in with_best if not saved.is_whole(self.folder, entry)]
+            without = [entry for entry in best if not is_whole(self.folder, entry)]
+            lacking.append(("training.save_models", f"a saved model in {self.folder}", without))
         if self.outputs:
-            known = {record.id: self.store.with_outcomes(record.id) for record in cohort.records}
-            unkept = [entry for entry in with_best if entry.key[1:] not in known[entry.record.id]]
-        if unsaved and not self.again:
-            what = f"training.save_models: {len(unsaved)} members"
-            raise RunError(_lacking(what, f"a saved model in {self.folder}", unsaved))
-        if unkept and not self.again:
-            what = f"{argument('outputs', True)}: {len(unkept)} members"
-            raise RunError(_lacking(what, "outcomes of their items", unkept))
-        return {entry: end for entry, end in ended.items() if entry not in {*unsaved, *unkept}}
-
-
-def _lacking(head: str, what: str, each: Sequence[Entry]) -> str:
-    ids = " ".join(dict.fromkeys(entry.record.id for entry in each))
-    which = prepared.listed([(entry.trial.split, entry.trial.seed) for entry in each])
-    return (
-        f"{head} of experiment {ids} have ended without {what} ({which}); "
-        f"{argument('again', True)} trains them again, and another {argument('out')} leaves these "
-        "runs as they are"
-    )
+            kept = {record.id: self.store.with_outcomes(record.id) for record in cohort.records}
+            without = [entry for entry in best if entry.key[1:] not in kept[entry.record.id]]
+            lacking.append((argument("outputs", True), "outcomes of their items", without))
+        for asked, what, without in lacking:
+            if without and not self.again:
+                ids = " ".join(dict.fromkeys(entry.record.id for entry in without))
+                which = prepared.listed([(e.trial.split, e.trial.seed) for e in without])
+                raise RunError(
+                    f"{asked}: {len(without)} members of experiment {ids} have ended without "
+                    f"{what} ({which}); {argument('again', True)} trains them again, and another "
+                    f"{argument('out')} leaves these runs as they are"
+                )
+        gone = {entry for *_, without in lacking for entry in without}
+        return {entry: end for entry, end in ended.items() if entry not in gone}
 
 
 class Recorder:
-    """Writes what a cohort's population reports.
-
-    Attributes:
-      entries: of its members; who joins is added.
-    """
+    """Writes what a cohort's population reports."""
 
     def __init__(self, store: runs.Store, cohort: Cohort, folder: Path):
-        self.entries = dict(zip(cohort.members, cohort.entries, strict=True))
+        self.entries = dict(zip(cohort.members, cohort.entries, strict=True))  # who joins is added
         self._store, self._folder, self._config = store, folder, cohort.config
         self._mode = cohort.problem.mode
+        self.ended: dict[Entry, runs.MemberResult] = {}  # with the last report
         self._versions: dict[str, Any] = {
             "jax": jax.__version__,
             "flax": importlib.metadata.version("flax"),
@@ -90,28 +86,18 @@ class Recorder:
             "device": backend.describe(),
         }
 
-    def __call__(self, report: host.Report) -> dict[Entry, runs.MemberResult]:
-        """Saves models that are to be saved, then records a report in one transaction.
-
-        Returns:
-          How the trials ended that did.
-        """
+    def record(self, report: host.Report) -> None:
+        """Saves models that are to be saved, then records a report in one transaction."""
         dev = {end.member: end.dev for end in report.ended}
         for member, params in report.best.items():
-            entry = self.entries[member]
-            saved.save(self._folder, entry, self._config, member, params, dev[member])
+            save(self._folder, self.entries[member], self._config, member, params, dev[member])
         # under map a score does not depend on the number of lanes
         width = "" if self._mode == "map" else f":{len(report.slots)}"
-        ended = {
+        self.ended = {
             self.entries[end.member]: runs.MemberResult(
                 **self._key(end.member),
-                status=end.status,
-                epochs=end.epochs,
-                best_epoch=end.best_epoch,
-                dev=end.dev,
-                test=end.test,
+                **{name: getattr(end, name) for name in _OF_ENDS},
                 wall_seconds=end.seconds,
-                message=end.message,
                 lanes=self._mode + width,
                 **self._versions,
             )
@@ -130,8 +116,7 @@ class Recorder:
         ]
         # before a member has ended: it would never be trained again
         self._store.keep_outcomes([*self._outcomes(report)])
-        self._store.record([*ended.values()], scores)
-        return ended
+        self._store.record([*self.ended.values()], scores)
 
     def _key(self, member: Member) -> dict[str, Any]:
         names = ("experiment", "seed", "split", "repeat", "hparams")
@@ -149,3 +134,76 @@ class Recorder:
                 order = np.argsort(positions, kind="stable")
                 items = counts[order[positions[order] >= 0]]
                 yield runs.Outcomes(**self._key(member), part=part, names=names, counts=items)
+
+
+@reading.settings
+class Description:
+    """What a saved model is, as its JSON file says."""
+
+    task: str
+    name: str
+    config: dict[str, Any]  # of the program that trained it, by whose sizes it is padded
+    experiment: str
+    data: str
+    data_hash: str
+    seed: int
+    split: int
+    hparams: dict[str, float]  # the member's own
+    vocabulary: Annotated[str, pydantic.Field(pattern=r"^vocabulary[a-z0-9-]*\.json$")]
+    metric: str
+    higher_is_better: bool
+    dev: float | None  # of these parameters; None: unknown
+    jaxeval: str
+
+
+def path_of(folder: Path, entry: Entry) -> Path:
+    """Where a runs folder keeps a trial's best parameters."""
+    trial = entry.trial
+    name = f"seed{trial.seed}" + (f"-split{trial.split}" if trial.split else "")
+    name += f"-repeat{trial.repeat}" if trial.repeat else ""
+    name += f"-{reading.digest(trial.hparams)}" if trial.values else ""
+    return folder / "models" / entry.record.id / f"{name}.npz"
+
+
+def save(
+    folder: Path, entry: Entry, config: Any, member: Member, params: Tree, dev: float | None
+) -> None:
+    """Writes a trial's parameters, what they belong to and, once, the vocabulary.
+
+    The parameters come last: where they are, all is. Arguments are those of `Description`.
+    """
+    path, _, vocabulary, *tables = _files(folder, entry)
+    source, record = entry.prepared.source, entry.record
+    if not vocabulary.is_file():
+        files.write_json(str(vocabulary), source.vocabulary(member.split))
+    for table in tables:
+        if not table.is_file():
+            parameter_files.save(table, dict(source.tables))
+    of_record: dict[str, Any] = {name: getattr(record, name) for name in _OF_RECORDS}
+    description = Description(
+        **of_record,
+        config=reading.to_dict(config),
+        experiment=record.id,
+        seed=member.seed,
+        split=member.split,
+        hparams=dict(member.hparams),
+        vocabulary=vocabulary.name,
+        dev=dev,
+        jaxeval=VERSION,
+    )
+    files.write_json(str(path.with_suffix(".json")), reading.to_dict(description))
+    parameter_files.save(path, params)
+
+
+def is_whole(folder: Path, entry: Entry) -> bool:
+    """Whether a trial's model is there with all that it needs."""
+    return all(file.is_file() for file in _files(folder, entry))
+
+
+def _files(folder: Path, entry: Entry) -> Sequence[Path]:
+    """A trial's parameters, description, vocabulary and, where it has them, tables."""
+    path = path_of(folder, entry)
+    split = f"-split{entry.trial.split}" if entry.trial.split else ""
+    vocabulary = path.with_name(f"vocabulary{split}.json")
+    tables = [path.with_name("tables.npz")] if entry.prepared.source.tables else []
+    return [path, path.with_suffix(".json"), vocabulary, *tables]

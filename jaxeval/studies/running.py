@@ -1,4 +1,7 @@
-"""Trains trials into a runs folder: the only way in which anything is trained."""
+"""Trains trials into a runs folder: the only way in which anything is trained.
+
+Whoever watches (terminal, bandit, tuner) reads the events.
+"""
 
 import contextlib
 import dataclasses
@@ -10,9 +13,65 @@ from jaxeval import files, runs
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError, argument
 from jaxeval.population import host, loop, slots
-from jaxeval.studies import cohorts, events, memory, prepared, recording
+from jaxeval.runs import records
+from jaxeval.studies import cohorts, memory, prepared, recording
 from jaxeval.studies.cohorts import Cohort, Entry
-from jaxeval.studies.trial import Trial
+from jaxeval.studies.prepared import Trial
+
+
+class Checked(NamedTuple):
+    """All configs are valid and all data is read; nothing has been trained."""
+
+    cohorts: Sequence[Cohort]
+    remarks: Sequence[str]
+    warnings: Sequence[str]  # of what is odd about the data
+
+
+class Started(NamedTuple):
+    """A cohort begins."""
+
+    number: int  # from 0
+    cohort: Cohort
+    ended: Sequence[runs.MemberResult]  # of those of its trials that have ended before
+
+
+class Compiling(NamedTuple):
+    """A program is compiled now."""
+
+    program: str
+
+
+class Compiled(NamedTuple):
+    """A program has been compiled."""
+
+    program: str
+    seconds: float
+
+
+class Ready(NamedTuple):
+    """All programs of the cohort are compiled: from here on there is something to lose."""
+
+
+class Epoch(NamedTuple):
+    """An epoch of the population has been trained and recorded."""
+
+    report: host.Report
+
+
+class Ended(NamedTuple):
+    """A trial has its scores; of one that had them before, at the cohort's start."""
+
+    trial: Trial
+    result: runs.MemberResult
+
+
+class Finished(NamedTuple):
+    """All trials of a cohort have ended."""
+
+    cohort: Cohort
+
+
+Event = Checked | Started | Compiling | Compiled | Ready | Epoch | Ended | Finished
 
 
 @dataclasses.dataclass
@@ -24,33 +83,21 @@ class Session:
 
 
 class Progress(NamedTuple):
-    """A trial after an epoch of it.
-
-    Attributes:
-      epoch: of it, from 1.
-      best: its best dev score so far, or its last one (`Training.scored_epoch`); None before.
-      status: how it ended; None: it goes on.
-    """
+    """A trial after an epoch of it."""
 
     entry: Entry
-    epoch: int
-    best: float | None
-    status: slots.Status | None
+    epoch: int  # of it, from 1
+    best: float | None  # dev score so far, or its last one (`Training.scored_epoch`)
+    status: slots.Status | None  # how it ended; None: it goes on
 
 
 class Feed(NamedTuple):
-    """`population.host.Feed` of trials: lets others join a cohort, and stops some.
+    """`population.host.Feed` of trials, which have different seeds."""
 
-    Attributes:
-      arrivals: seed of a trial -> epochs of the population after which it joins.
-      after_epoch: (epochs of the population, what they brought) -> (seeds of trials that are
-        stopped, trials that join now). All trials have seeds of their own.
-      member: what is trained for a trial that joins.
-    """
-
-    arrivals: Mapping[int, int]
+    arrivals: Mapping[int, int]  # seed of a trial -> epochs of the population until it joins
+    # (epochs of the population, what they brought) -> (seeds that stop, trials that join now)
     after_epoch: Callable[[int, Sequence[Progress]], tuple[Collection[int], Sequence[Entry]]]
-    member: Callable[[Entry], Member]
+    member: Callable[[Entry], Member]  # what is trained for a trial that joins
 
 
 def run(
@@ -62,14 +109,8 @@ def run(
     again: bool = False,
     outputs: bool = False,
     lanes: int | None = None,
-) -> Generator[events.Event, None, None]:
-    """Trains those of the trials that have not ended yet; arguments as of `run_cohorts`.
-
-    Trials with the same static keys share compiled programs.
-
-    Raises:
-      ConfigError, DataError: a config is wrong, or its data cannot be used; nothing is trained.
-    """
+) -> Generator[Event, None, None]:
+    """Trains those of the trials that have not ended yet; arguments as of `run_cohorts`."""
     session = session or Session()
     planned = cohorts.by_program(cohorts.entries(trials, session.loader))
     yield from run_cohorts(
@@ -87,47 +128,47 @@ def run_cohorts(
     outputs: bool = False,
     lanes: int | None = None,
     feed: Feed | None = None,
-) -> Generator[events.Event, None, None]:
+) -> Generator[Event, None, None]:
     """Trains cohorts one after the other, all of them checked before the first.
 
     Nothing is printed. Closing the generator stops after the epoch, with all saved: the same call
     continues, and the scores are those of an uninterrupted one.
 
     Args:
-      store: of the runs database.
       folder: of checkpoints and saved models.
-      session: shared by calls that may share data and programs.
-      again: train also those that have ended without the saved model, or without the outcomes,
-        that are asked for.
+      again: train also those that have ended without the saved model or outcomes asked for.
       outputs: keep what each member gets right or wrong, item by item of dev and test.
       lanes: of every cohort, so that later ones find programs of this width; None: as many as it
         has members, within the config's `training.lanes`.
-      feed: of a single cohort, whose trials that have ended it knows: they are told in `Started`
-        alone.
+      feed: of a single cohort; trials that have ended are told in `Started` alone.
 
     Raises:
       ConfigError: a population does not fit into memory, or `again` where nothing is kept.
-      RunError: models or outcomes are asked for of trials that have ended without, a checkpoint
-        is ahead of the database, or another process trains the same.
+      RunError: trials have ended without the models or outcomes asked for, a checkpoint is ahead
+        of the database, or another process trains the same.
     """
     session = session or Session()
     refuse_impossible(planned, again, outputs, lanes)
     keeps = recording.Keeps(store, folder, again, outputs)
     for cohort in planned:
         keeps.ended(cohort)
-    yield events.Checked(planned, *_findings(planned))
+    # mostly shared by cohorts: each line once
+    each = [entry.prepared.source.findings for cohort in planned for entry in cohort.entries]
+    remarks = dict.fromkeys(line for findings in each for line in findings.remarks)
+    warnings = dict.fromkeys(line for findings in each for line in findings.warnings)
+    yield Checked(planned, [*remarks], [*warnings])
     for number, cohort in enumerate(planned):
         with locked(folder, cohort.name):  # before it is read who has ended
             for record in cohort.records:
                 store.register(record)
             ended = keeps.ended(cohort)
-            yield events.Started(number, cohort, [*ended.values()])
+            yield Started(number, cohort, [*ended.values()])
             for entry, result in ended.items() if feed is None else ():
-                yield events.Ended(entry.trial, result)
+                yield Ended(entry.trial, result)
             pairs = zip(cohort.entries, cohort.members, strict=True)
             waiting = [member for entry, member in pairs if entry not in ended]
             yield from _train(cohort, waiting, keeps, session, lanes, feed)
-        yield events.Finished(cohort)
+        yield Finished(cohort)
 
 
 def _train(
@@ -137,21 +178,16 @@ def _train(
     session: Session,
     lanes: int | None,
     feed: Feed | None,
-) -> Iterator[events.Event]:
+) -> Iterator[Event]:
     """Trains the members that wait."""
     recorder = recording.Recorder(keeps.store, cohort, keeps.folder)
     folder = keeps.folder / "checkpoints" / cohort.name
-    recorded: dict[Entry, runs.MemberResult] = {}
-
-    def record(report: host.Report) -> None:
-        recorded.clear()
-        recorded.update(recorder(report))
-
+    compiling: set[str] = set()
     epochs = loop.train(
         cohort.problem,
         waiting,
         folder,
-        record,
+        recorder.record,
         cohort.problem.training.width(lanes or len(cohort.members)),
         resumed=lambda restored: _refuse_lost_epochs(keeps.store, cohort, restored, folder),
         programs=session.programs.setdefault(cohort.program, {}),
@@ -159,44 +195,28 @@ def _train(
         feed=host.CLOSED if feed is None else _feed(feed, cohort, recorder),
         steps=cohort.steps,
     )
-    yield from _events(epochs, recorded)
-
-
-def _events(
-    epochs: Generator[loop.Compilation | host.Report, None, None],
-    recorded: Mapping[Entry, runs.MemberResult],
-) -> Iterator[events.Event]:
-    """What happens in a population, as events.
-
-    Args:
-      recorded: of those that ended with the last report.
-    """
-    compiling: set[str] = set()
     with contextlib.closing(epochs):  # which saves the state, if this generator is closed
         for report in epochs:
             if isinstance(report, host.Report):
-                ended = dict(recorded)
-                yield events.Epoch(report)
+                ended = recorder.ended  # with this report
+                yield Epoch(report)
                 for entry, result in ended.items():
-                    yield events.Ended(entry.trial, result)
+                    yield Ended(entry.trial, result)
             elif report.seconds is None:
                 compiling.add(report.program)
-                yield events.Compiling(report.program)
+                yield Compiling(report.program)
             else:
                 compiling.discard(report.program)
-                yield events.Compiled(report.program, report.seconds)
+                yield Compiled(report.program, report.seconds)
                 if not compiling:
-                    yield events.Ready()
+                    yield Ready()
 
 
 def _feed(feed: Feed, cohort: Cohort, recorder: recording.Recorder) -> host.Feed:
     """The feed as the population of a cohort takes it; who joins is known to the recorder."""
     entries = recorder.entries
-    arrivals = {
-        member: feed.arrivals[member.seed]
-        for member in cohort.members
-        if member.seed in feed.arrivals
-    }
+    known, members = feed.arrivals, cohort.members
+    arrivals = {who: known[who.seed] for who in members if who.seed in known}
 
     def after_epoch(
         epochs: int, each: Sequence[slots.Slot], statuses: Sequence[slots.Status | None]
@@ -216,20 +236,14 @@ def _feed(feed: Feed, cohort: Cohort, recorder: recording.Recorder) -> host.Feed
 
 
 def rows(store: runs.Store, trained: Iterable[Entry]) -> list[runs.MemberRow]:
-    """What is recorded of entries, in their order; of trials that have not ended, nothing."""
-    known = {
-        (row.experiment, row.seed, row.split, row.repeat, row.hparams): row
-        for row in store.members()
-    }
+    """What is recorded of entries that have ended, in their order."""
+    known = {records.key(row): row for row in store.members()}
     keys = dict.fromkeys(entry.key for entry in trained)
     return [known[key] for key in keys if key in known]
 
 
 def refuse_impossible(
-    planned: Sequence[Cohort],
-    again: bool = False,
-    outputs: bool = False,
-    lanes: int | None = None,
+    planned: Sequence[Cohort], again: bool = False, outputs: bool = False, lanes: int | None = None
 ) -> None:
     """Raises ConfigError as `run_cohorts` does, of what needs no runs folder to be known."""
     for cohort in planned:
@@ -241,21 +255,10 @@ def refuse_impossible(
         memory.refuse_too_large(cohort.problem, cohort.members, lanes)
 
 
-def _findings(planned: Sequence[Cohort]) -> tuple[list[str], list[str]]:
-    """What is odd about the data, each line once: cohorts mostly share it."""
-    each = [entry.prepared.source.findings for cohort in planned for entry in cohort.entries]
-    remarks = dict.fromkeys(line for findings in each for line in findings.remarks)
-    warnings = dict.fromkeys(line for findings in each for line in findings.warnings)
-    return [*remarks], [*warnings]
-
-
 def _refuse_lost_epochs(
     store: runs.Store, cohort: Cohort, restored: Sequence[slots.Slot], checkpoints: Path
 ) -> None:
-    """Raises RunError where the database lacks epochs that a checkpoint has behind it.
-
-    Records are written before checkpoints are: the database has been emptied or is another one.
-    """
+    """Raises RunError where the database lacks epochs of a checkpoint: it is another one."""
     recorded = {record.id: store.epochs(record.id) for record in cohort.records}
     entries = dict(zip(cohort.members, cohort.entries, strict=True))
     for slot in restored:

@@ -1,161 +1,58 @@
-"""Trained models on disk: a member's best parameters, and beside them as JSON all that they mean.
+"""Saved models: chosen from a runs folder, loaded without their corpus, and scored again."""
 
-RUNS/models/EXPERIMENT/seed1.npz         arrays, by name
-RUNS/models/EXPERIMENT/seed1.json        config, seed, split, traced hyperparameters, dev score
-RUNS/models/EXPERIMENT/vocabulary.json   what the numbers in the data's arrays stand for
-                                         (vocabulary-split3.json: of the members of split 3)
-RUNS/models/EXPERIMENT/tables.npz        arrays beside the parameters, such as word vectors
-                                         that are not trained; absent where there are none
-"""
-
+import dataclasses
 import functools
 import json
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
-import pydantic
+import jax
+import jax.numpy as jnp
+import numpy as np
 
-from jaxeval import files
 from jaxeval.config import reading
-from jaxeval.contracts import Member, Tree
+from jaxeval.contracts import Array, Member, Tree
+from jaxeval.data.language import laid_out
 from jaxeval.errors import ConfigError, DataError, RunError, argument
 from jaxeval.population import parameter_files
+from jaxeval.population.engine import Scorer
 from jaxeval.runs import experiments
-from jaxeval.studies.cohorts import Entry
-from jaxeval.tasks import prediction, registry
-from jaxeval.tasks.prediction import Options, SavedModel
-from jaxeval.version import VERSION
+from jaxeval.studies import memory, prepared, recording
+from jaxeval.studies.cohorts import Cohort
+from jaxeval.tasks import kind, language, language_evaluation, registry
+from jaxeval.tasks.kind import Options, SavedModel
+from jaxeval.tasks.language_evaluation import Averaging
 
 Identity = tuple[str, int, int]  # of a member: experiment, split, seed
+Part = Literal["dev", "test"]
+Scores = list[dict[str, float]]  # of each member
 Which = Literal["best", "all", "vote"]
-
-
-@reading.settings
-class _Description:
-    """What a saved model is, as its JSON file says.
-
-    Attributes:
-      config: of the program that trained it, by whose sizes the parameters are padded.
-      hparams: the member's own.
-      vocabulary: name of the vocabulary's file.
-      metric, higher_is_better, dev: by which members are ranked; dev None: unknown.
-    """
-
-    task: str
-    name: str
-    config: dict[str, Any]
-    experiment: str
-    data: str
-    data_hash: str
-    seed: int
-    split: int
-    hparams: dict[str, float]
-    vocabulary: Annotated[str, pydantic.Field(pattern=r"^vocabulary[a-z0-9-]*\.json$")]
-    metric: str
-    higher_is_better: bool
-    dev: float | None
-    jaxeval: str
+# as the authors searched: from above 1 downwards
+_TEMPERATURES = tuple(round(1.1 - 0.02 * k, 2) for k in range(16))
 
 
 class ModelFile(NamedTuple):
     """A saved model whose parameters have not been read yet."""
 
     path: Path  # of the parameters
-    about: _Description
+    about: recording.Description
 
     @property
-    def identity(self) -> Identity:
-        """Of its member."""
-        return self.about.experiment, self.about.split, self.about.seed
-
-    @property
-    def rank(self) -> float:
-        """Smaller is better; last where dev is unknown."""
-        dev = self.about.dev
-        if dev is None:
-            return math.inf
-        return -dev if self.about.higher_is_better else dev
-
-
-def path_of(folder: Path, entry: Entry) -> Path:
-    """Where a runs folder keeps a trial's best parameters."""
-    trial = entry.trial
-    name = f"seed{trial.seed}{_of_split(entry)}"
-    name += f"-repeat{trial.repeat}" if trial.repeat else ""
-    name += f"-{reading.digest(trial.hparams)}" if trial.values else ""
-    return folder / "models" / entry.record.id / f"{name}.npz"
-
-
-def save(
-    folder: Path, entry: Entry, config: Any, member: Member, params: Tree, dev: float | None
-) -> None:
-    """Writes a trial's parameters, what they belong to and, once, the vocabulary.
-
-    The parameters come last: where they are, all is.
-
-    Args:
-      config: of the program that trained it, by whose sizes the parameters are padded.
-      dev: the score of these parameters.
-    """
-    path, vocabulary, tables = _files(folder, entry)
-    source = entry.prepared.source
-    if not vocabulary.is_file():
-        files.write_json(str(vocabulary), source.vocabulary(member.split))
-    if source.tables and not tables.is_file():
-        parameter_files.save(tables, dict(source.tables))
-    description = _Description(
-        task=entry.record.task,
-        name=entry.record.name,
-        config=reading.to_dict(config),
-        experiment=entry.record.id,
-        data=entry.record.data,
-        data_hash=entry.record.data_hash,
-        seed=member.seed,
-        split=member.split,
-        hparams=dict(member.hparams),
-        vocabulary=vocabulary.name,
-        metric=entry.record.metric,
-        higher_is_better=entry.record.higher_is_better,
-        dev=dev,
-        jaxeval=VERSION,
-    )
-    files.write_json(str(path.with_suffix(".json")), reading.to_dict(description))
-    parameter_files.save(path, params)
-
-
-def is_whole(folder: Path, entry: Entry) -> bool:
-    """Whether a trial's model is there with all that it needs."""
-    path, vocabulary, tables = _files(folder, entry)
-    needed = [path, path.with_suffix(".json"), vocabulary]
-    needed += [tables] if entry.prepared.source.tables else []
-    return all(file.is_file() for file in needed)
-
-
-def _files(folder: Path, entry: Entry) -> tuple[Path, Path, Path]:
-    """A trial's parameters, vocabulary and tables."""
-    path = path_of(folder, entry)
-    return path, path.with_name(f"vocabulary{_of_split(entry)}.json"), path.with_name("tables.npz")
-
-
-def _of_split(entry: Entry) -> str:
-    return f"-split{entry.trial.split}" if entry.trial.split else ""
-
-
-# What was saved, read without the corpus.
+    def rank(self) -> tuple[float, int, str]:
+        """Smaller is better; last where dev is unknown, equal ones by seed."""
+        about = self.about
+        dev = math.inf if about.dev is None else about.dev
+        sign = -1 if about.higher_is_better and about.dev is not None else 1
+        return sign * dev, about.seed, self.path.name
 
 
 class Choice(NamedTuple):
-    """Models of one experiment.
+    """Models of one experiment."""
 
-    Attributes:
-      used: those that predict, best of dev first; equal ones by seed.
-      saved: how many were to choose from.
-    """
-
-    used: Sequence[ModelFile]
-    saved: int
+    used: Sequence[ModelFile]  # those that predict, best of dev first; equal ones by seed
+    saved: int  # how many were to choose from
 
 
 def choose(
@@ -170,22 +67,20 @@ def choose(
     Args:
       which: the best of dev, or all; "vote": all, which say one thing together.
       experiment: id, beginning of one, or name; None: there must be one only.
-      seed: only models of this seed.
       members: only models of these; None: of all.
 
-    Raises:
-      ConfigError: no such `which`.
-      RunError: no such folder or models, or an experiment must be chosen; says what there is.
-      DataError: a description that cannot be read.
+    Raises RunError, or DataError of a description: no such models; says what there is.
     """
-    if which not in get_args(Which):
-        raise ConfigError(f"which: expected one of {', '.join(get_args(Which))}, got {which!r}")
     if not folder.is_dir():
         raise RunError(f"{folder}: no such folder; expected one that `train --out` has written")
-    paths = sorted((folder / "models").glob("*/seed*.npz"))
-    models = [ModelFile(path, _described(path.with_suffix(".json"))) for path in paths]
+    models = []
+    for path in sorted((folder / "models").glob("*/seed*.npz")):
+        described = path.with_suffix(".json")
+        about = kind.checked(recording.Description, _read_json(described), described)
+        models.append(ModelFile(path, about))
     if members is not None:
-        models = [each for each in models if each.identity in members]
+        ids = [(of.about.experiment, of.about.split, of.about.seed) for of in models]
+        models = [of for of, who in zip(models, ids, strict=True) if who in members]
     if not models:
         whose = "" if members is None else " of these runs"
         raise RunError(
@@ -193,67 +88,45 @@ def choose(
             f"{argument('again', True)} if that has ended without"
         )
     names = {each.about.experiment: each.about.name for each in models}
-    ids = [*names] if experiment is None else experiments.ids_of(names, experiment)
-    if len(ids) != 1:
-        wrong = "" if experiment is None else f"; {experiment!r} is {len(ids)} of them"
+    chosen_ids = [*names] if experiment is None else experiments.ids_of(names, experiment)
+    if len(chosen_ids) != 1:
+        wrong = "" if experiment is None else f"; {experiment!r} is {len(chosen_ids)} of them"
         raise RunError(
             f"{folder}: saved models of {len(names)} experiments{wrong}; choose one with "
             f"{argument('experiment')}: {experiments.with_ids(names)}"
         )
-    models = [each for each in models if each.about.experiment == ids[0]]
+    models = [each for each in models if each.about.experiment == chosen_ids[0]]
     chosen = [each for each in models if seed in (None, each.about.seed)]
     if not chosen:
         seeds = ", ".join(map(str, sorted({each.about.seed for each in models})[:20]))
         asked = argument("seed", seed)
-        raise RunError(f"{asked}: no saved model of experiment {ids[0]}; seeds: {seeds}")
-    chosen.sort(key=lambda each: (each.rank, each.about.seed, each.path.name))
+        raise RunError(f"{asked}: no saved model of experiment {chosen_ids[0]}; seeds: {seeds}")
+    chosen.sort(key=lambda each: each.rank)
     return Choice(chosen[:1] if which == "best" else chosen, len(chosen))
 
 
 def predictions(models: Sequence[ModelFile], file: Path, options: Options) -> list[str]:
-    """What the models say of a file, in the form of their task.
-
-    Raises:
-      ConfigError: a task that predicts nothing, or an option that it does not have.
-      DataError: naming the file and line that cannot be read.
-    """
+    """What the models say of a file, in the form of their task; raises as `Kind.predict`."""
     task = models[0].about.task
     predict = registry.kind(task).predict
     if predict is None:
         raise ConfigError(f"task: models of {task} predict nothing")
-    return list(predict(load(models), file, options))
+    return list(predict(_loaded(models), file, options))
 
 
-def load(chosen: Iterable[ModelFile]) -> list[SavedModel]:
-    """The models, without the corpus that they were trained on; files that they share once.
-
-    Raises:
-      ConfigError: a description's config is of no task here.
-      DataError: a file is not what was saved; names it.
-    """
+def _loaded(chosen: Iterable[ModelFile]) -> list[SavedModel]:
+    """The models, without the corpus that they were trained on; files that they share once."""
     read_json, read_arrays = functools.cache(_read_json), functools.cache(parameter_files.arrays)
     models = []
     for path, about in chosen:
         meanings, tables = path.with_name(about.vocabulary), path.with_name("tables.npz")
-        cls = registry.kind(about.task).Config
-        config: Any = reading.from_dict(cls, about.config, f"{path.with_suffix('.json')}: ")
-        models.append(
-            SavedModel(
-                path,
-                reading.canonical([about.config, str(meanings)]),
-                config,
-                read_json(meanings),
-                meanings,
-                read_arrays(tables) if tables.exists() else {},
-                parameter_files.arrays(path),
-                about.hparams,
-            )
-        )
+        cls, where = registry.kind(about.task).Config, f"{path.with_suffix('.json')}: "
+        config: Any = reading.from_dict(cls, about.config, where)
+        program = reading.canonical([about.config, str(meanings)])
+        shared = read_arrays(tables) if tables.exists() else {}
+        read = program, config, read_json(meanings), meanings, shared
+        models.append(SavedModel(path, *read, parameter_files.arrays(path), about.hparams))
     return models
-
-
-def _described(path: Path) -> _Description:
-    return prediction.checked(_Description, _read_json(path), path)
 
 
 def _read_json(path: Path) -> Any:
@@ -263,3 +136,133 @@ def _read_json(path: Path) -> Any:
         raise DataError(f"cannot be read ({error.strerror or error})", path) from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"not JSON ({error}); damaged, or cut short", path) from None
+
+
+# Models scored again; language models also in other ways than during training.
+
+
+class Condition(NamedTuple):
+    """How a text is scored; the default is the plain evaluation in one stream."""
+
+    rows: int = 1  # streams, each of an equal stretch of the part
+    temperature: float | None = None  # the scores before the softmax are divided by it
+    averaging: Averaging | None = None  # over dropout masks
+    dynamic: float | None = None  # rate of dynamic evaluation: learning goes on while reading
+
+    def __str__(self) -> str:
+        parts = ["1 stream" if self.rows == 1 else f"{self.rows} streams"]
+        if self.averaging is not None:
+            mean, samples = self.averaging
+            parts.append(f"{mean} mean of {samples} samples")
+        if self.temperature is not None:
+            parts.append(f"temperature {self.temperature:g}")
+        if self.dynamic is not None:
+            parts.append(f"dynamic, rate {self.dynamic:g}")
+        return ", ".join(parts)
+
+
+class Models(NamedTuple):
+    """Members with their best parameters."""
+
+    prepared: prepared.Prepared
+    members: Sequence[Member]
+    params: Sequence[Tree]
+
+
+def load(cohort: Cohort, folder: Path) -> Models:
+    """The saved models of trials of one config; RunError: naming those without one."""
+    paths = [recording.path_of(folder, entry) for entry in cohort.entries]
+    pairs = zip(cohort.entries, paths, strict=True)
+    missing = [(e.trial.split, e.trial.seed) for e, path in pairs if not path.is_file()]
+    if missing:
+        raise RunError(
+            f"{folder}: no saved model of experiment {cohort.records[0].id} for "
+            f"{prepared.listed(missing)}; train it with training.save_models=true (and "
+            f"{argument('again', True)}, if it was trained without), or choose other "
+            f"{argument('seeds')}: a member that diverged at once has none"
+        )
+    like = memory.parameter_shapes(cohort.problem, cohort.members[0])
+    params = [parameter_files.fit(path, parameter_files.arrays(path), like) for path in paths]
+    return Models(cohort.entries[0].prepared, cohort.members, params)
+
+
+def on_file(models: Models, file: str) -> Models:
+    """The same models with a file of one's own as their test part.
+
+    Raises ConfigError where that is impossible, DataError of the file.
+    """
+    trained = models.prepared
+    table, _, _ = trained.kind.data_key.rpartition(".")
+    folder = prepared.at(reading.to_dict(trained.config), trained.kind.data_key)
+    if folder is None or not Path(folder).is_dir():
+        raise ConfigError(
+            "--input: expected models trained on the files of a folder; name it with --data DIR"
+        )
+    if any(who.split for who in models.members):
+        raise ConfigError(
+            "--input: expected models trained on the given split, not on random ones"
+        )
+    change = f"{table}.test={json.dumps(str(Path(file).absolute()), ensure_ascii=False)}"
+    config = reading.read(type(trained.config), trained.config, [change])
+    other = prepared.prepare(config)
+    if other.source.vocabulary(0) != trained.source.vocabulary(0):
+        raise ConfigError(
+            "--input: the vocabulary of these models depends on their test part; train with a "
+            "test part and the vocabulary of train, or tag the file with `jaxeval predict`"
+        )
+    return models._replace(prepared=other)
+
+
+def scores(models: Models, condition: Condition | None, part: Part) -> Scores:
+    """Scores of each member on a part of its data; None: read as in training, of any task."""
+    if condition is None:
+        return Scorer(models.prepared.problem, models.members, models.params).scores(part)
+    own = _laid_out(models.prepared, condition.rows)
+    if condition.dynamic is not None:
+        return _dynamic(models, own, condition.dynamic, part)
+    problem, more = own.problem, {"temperature": condition.temperature}
+    if condition.averaging is not None:
+        spoken = language.language_of(own.config, own.data)
+        problem = problem._replace(task=language_evaluation.averaged(spoken, condition.averaging))
+    known = {name: value for name, value in more.items() if value is not None}
+    return Scorer(problem, models.members, models.params).scores(part, known)
+
+
+def best_temperature(models: Models, rows: int) -> float:
+    """The temperature of the lowest mean dev score over members, among `_TEMPERATURES`."""
+    problem = _laid_out(models.prepared, rows).problem
+    scorer, name = Scorer(problem, models.members, models.params), problem.task.metric.name
+    means = {
+        t: np.mean([s[name] for s in scorer.scores("dev", {"temperature": t})])
+        for t in _TEMPERATURES
+    }
+    return min(means, key=lambda t: means[t])
+
+
+def _laid_out(trained: prepared.Prepared, rows: int) -> prepared.Prepared:
+    """The experiment with its text laid out in another number of streams."""
+    config = trained.config
+    training = dataclasses.replace(config.training, evaluation_batch_size=rows)
+    config = dataclasses.replace(config, training=training)
+    text = laid_out(trained.data, config.data, training.batch_size, rows)
+    source, task = trained.kind.build(config, text)
+    return trained._replace(config=config, data=text, source=source, task=task)
+
+
+def _dynamic(models: Models, own: prepared.Prepared, rate: float, part: Part) -> Scores:
+    """One member after the other: each step of each depends on the step before."""
+    text, spoken = own.data, language.language_of(own.config, own.data)
+    tokens = jnp.asarray(text.corpus.shared["tokens"])
+    rows, columns = own.config.training.evaluation_batch_size, text.corpus.buckets[0]
+    windows = language_evaluation.WindowSequence(
+        *(jnp.asarray(columns[n][text.rows[part]].reshape(-1, rows)) for n in ("start", "length"))
+    )
+    train = language_evaluation.train_windows(spoken, own.config.training.batch_size)
+
+    @jax.jit
+    def counts(params: Tree, tokens: Array, train: Tree, windows: Tree) -> Mapping[str, Array]:
+        scale = language_evaluation.gradient_scale(spoken, params, tokens, train)
+        return language_evaluation.dynamic(spoken, params, scale, tokens, windows, rate)
+
+    each = (jax.device_get(counts(params, tokens, train, windows)) for params in models.params)
+    return [own.task.score({name: float(x) for name, x in sums.items()}) for sums in each]

@@ -29,16 +29,10 @@ _COMPILE_SECONDS = 8.0  # of a cohort for each padded width, on one core
 
 @dataclasses.dataclass(frozen=True)
 class DrawnSweep:
-    """Runs that have been drawn, all of them valid; nothing is trained or written.
+    """Runs that have been drawn, all of them valid; nothing is trained or written."""
 
-    Attributes:
-      folder: the runs folder.
-      base: the config that they were drawn around, with its data.
-      entries: of the runs, in their order.
-    """
-
-    folder: Path
-    base: prepared.Prepared
+    folder: Path  # of runs
+    base: prepared.Prepared  # the config that they were drawn around, with its data
     entries: Sequence[cohorts.Entry]
     session: Session
 
@@ -55,8 +49,7 @@ class DrawnSweep:
     def estimates(self, most_programs: int | None = None) -> list[costs.Estimate]:
         """The cohorts: those of the sweep's file, and new ones for runs that are new.
 
-        Raises:
-          RunError: the file is damaged, or holds other draws.
+        Raises RunError: the file is damaged, or holds other draws.
         """
         jobs, machine = padding.jobs(self.entries), machine_of(self.base)
         sizes, (groups, rows, known) = padding.bucket_sizes(self.base), self._planned()
@@ -141,11 +134,7 @@ def draw(
 ) -> DrawnSweep:
     """Draws the first runs of a sweep and reads its data; arguments as of `proposers.draws`.
 
-    Args:
-      data: where the data is, instead of where the config says.
-
-    Raises:
-      ConfigError, DataError: a config is wrong, or the data cannot be used.
+    Raises ConfigError or DataError: a config is wrong, or the data cannot be used.
     """
     session = Session()
     base = prepared.read(source, changes, data)

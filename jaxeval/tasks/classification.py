@@ -3,6 +3,7 @@
 Notation: Y classes; axes before are of items.
 """
 
+import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -14,8 +15,8 @@ from pydantic import Field
 
 from jaxeval.config import reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
-from jaxeval.tasks import prediction
-from jaxeval.tasks.prediction import PredictionProgram, SavedModel
+from jaxeval.models import softmax
+from jaxeval.tasks import kind
 
 
 @reading.settings
@@ -38,50 +39,35 @@ def task(
     Args:
       model: a Flax module: (batch, hparams, key or None) -> logits [..., Y] of the items whose
         classes are `rows["labels"]` [...].
-      weights: [...] 1 for an item, 0 for padding.
-      normaliser: [] number of items.
+      weights, normaliser: [...] 1 for an item, 0 for padding; [] number of items.
     """
     classes = model.sizes.labels
 
-    def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
-        return model.init(key, batch, hparams, None)["params"]
-
-    def loss(
-        params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams
-    ) -> tuple[Array, Tree]:
+    def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         logits = model.apply({"params": params}, batch, hparams, key)
-        losses = nll(logits, batch.rows["labels"]) * weights(batch)
+        losses = softmax.nll(logits, batch.rows["labels"]) * weights(batch)
         return jnp.sum(losses) / jnp.maximum(normaliser(batch), 1.0), carry
 
-    def predict(
-        params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams
-    ) -> tuple[Array, Tree]:
-        del key  # nothing is drawn
+    def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         logits = model.apply({"params": params}, batch, hparams, None)
         return jnp.argmax(logits, axis=-1).astype(jnp.int32), carry
 
     def counts(outputs: Array, batch: Batch) -> Mapping[str, Array]:
         return count(batch.rows["labels"], outputs, weights(batch), classes)
 
-    def scores(counts: Mapping[str, float]) -> dict[str, float]:
-        return score(counts, classes)
-
+    begin, scores = _init(model), functools.partial(score, classes=classes)
     metric = Metric(scoring.metric, unit="fraction", margin=0.01)
-    return Task(init, lambda size: (), loss, predict, counts, scores, metric, normaliser)
+    return Task(begin, lambda size: (), loss, predict, counts, scores, metric, normaliser)
 
 
-def nll(logits: Array, labels: Array) -> Array:
-    """Negative log-likelihood [...] of labels [...] int32 by logits [..., Y]."""
-    log_probs = jax.nn.log_softmax(logits)
-    return -jnp.take_along_axis(log_probs, labels[..., None], axis=-1)[..., 0]
+def _init(model: Any) -> Callable[[Array, Batch, Hparams], Tree]:
+    return lambda key, batch, hparams: model.init(key, batch, hparams, None)["params"]
 
 
 def count(gold: Array, predicted: Array, weights: Array, classes: int) -> Mapping[str, Array]:
     """Additive counts of items [...]: all, right ones, and those of each class.
 
-    Args:
-      gold, predicted: [...] int32; a gold label from Y on is of a class that is never predicted.
-      weights: [...] 1 for an item, 0 for padding.
+    A gold label from Y on is of a class that is never predicted; weights are 0 for padding.
     """
     right = (gold == predicted) * weights
     counts = {"right": jnp.sum(right), "targets": jnp.sum(weights)}
@@ -114,29 +100,24 @@ class Classes(NamedTuple):
 
 
 def program(
-    saved: SavedModel,
+    saved: kind.SavedModel,
     model: Any,
-    rows: prediction.Rows,
+    rows: kind.Rows,
     names: Sequence[str],
     of_items: Callable[[list[np.ndarray]], np.ndarray],
-) -> PredictionProgram[Classes]:
-    """What a classifier and all that share its program say of the same rows.
+) -> kind.Program:
+    """What a classifier and all that share its program say of the same rows: `Classes`.
 
     Args:
       model: as of `task`.
       of_items: probabilities [..., Y] of each row -> of all items [items, Y].
     """
 
-    def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
-        return model.init(key, batch, hparams, None)["params"]
-
     def run(params: Tree, batch: Batch, hparams: Hparams) -> Array:
         return jax.nn.softmax(model.apply({"params": params}, batch, hparams, None))
 
-    def read(of_rows: list[np.ndarray]) -> Classes:
-        return Classes(names, of_items(of_rows))
-
-    return prediction.program(saved, init, run, rows, read)
+    init = _init(model)
+    return kind.program(saved, init, run, rows, lambda each: Classes(names, of_items(each)))
 
 
 def lines(
@@ -151,10 +132,10 @@ def lines(
         labels = [names[int(probs.argmax())] for names, probs in classes]
         values = [float(probs.max()) for _, probs in classes]
         if vote:
-            labels = [prediction.majority(labels)]
+            labels = [kind.majority(labels)]
             values = [float(np.mean([probs[names.index(labels[0])] for names, probs in classes]))]
-        probabilities = [round(value, 4) for value in values]
-        said: dict[str, Any] = {"label": labels, "probability": probabilities}
+        said: dict[str, Any] = {"label": labels}
+        said["probability"] = [round(value, 4) for value in values]
         if len(labels) == 1:
-            said = {name: value for name, (value,) in said.items()}
+            said = {name: value[0] for name, value in said.items()}
         yield json.dumps({**about, **said}, ensure_ascii=False)

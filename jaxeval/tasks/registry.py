@@ -17,11 +17,7 @@ KINDS: dict[str, Kind] = {
 
 
 def kind(task: str) -> Kind:
-    """The kind of a task.
-
-    Raises:
-      ConfigError: no such task.
-    """
+    """The kind of a task; raises ConfigError where there is none."""
     if not isinstance(task, str) or task not in KINDS:
         raise ConfigError(f"task: expected one of {', '.join(KINDS)}, got {task!r}")
     return KINDS[task]

@@ -15,17 +15,16 @@ from pydantic import Field, model_validator
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Task
 from jaxeval.data import sentiment as data
-from jaxeval.data import sentiment_files, word_table
-from jaxeval.data.labelled_text import LabelledText
+from jaxeval.data import sentiment_files
 from jaxeval.data.sentiment import SavedVocabulary, SentimentData
 from jaxeval.errors import ConfigError
 from jaxeval.models import sentiment as models
 from jaxeval.models.sentiment import SentimentModel
 from jaxeval.population import optimisers
 from jaxeval.population.settings import Training
-from jaxeval.tasks import classification, kind, prediction, word_vectors
-from jaxeval.tasks.classification import Classes, Scoring
-from jaxeval.tasks.prediction import Options, PredictionProgram, SavedModel
+from jaxeval.tasks import classification, kind
+from jaxeval.tasks.classification import Scoring
+from jaxeval.tasks.kind import Options, SavedModel
 
 
 @reading.settings
@@ -49,12 +48,61 @@ class Config:
         return self
 
 
-def build(config: Config, classified: data.Classified) -> Task:
-    """The task of a corpus.
+def _sizes(
+    labels: Sequence[str], words: int, buckets: Sequence[Mapping[str, np.ndarray]]
+) -> models.Sizes:
+    longest = max(int((b["end"] - b["start"]).max(initial=1)) for b in buckets)
+    return models.Sizes(len(labels), words, longest)
 
-    Raises:
-      ConfigError: the model reads targets, and the corpus has none.
-    """
+
+def _normaliser(batch: Batch) -> Array:
+    """[] number of real targets."""
+    return jnp.sum(batch.rows["targets"] * batch.weight)
+
+
+def _weights(batch: Batch) -> Array:
+    """[B, K] 1 at real targets of real rows."""
+    places = jnp.arange(batch.rows["labels"].shape[1])
+    return (places[None] < batch.rows["targets"][:, None]) * batch.weight[:, None]
+
+
+def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
+    """JSON lines (`classification.lines`), one per target in the order of texts."""
+    options.refuse_others("sentiment")
+    first = saved[0].read_vocabulary(SavedVocabulary)
+    source, targeted = saved[0].config.data.source, first.targeted
+    texts = sentiment_files.read_unlabelled(source, file, first.labels, targeted, first.tokenised)
+
+    def targets() -> Iterator[dict[str, object]]:
+        for each in texts:
+            for target in each.targets:
+                span = [target.start, target.end]
+                words = {"target": each.text[target.start : target.end], "span": span}
+                yield {"text": each.text, **(words if targeted else {})}
+
+    def program(saved: SavedModel) -> kind.Program:
+        config, choices = saved.config, saved.config.model
+        vocabulary, size = saved.read_vocabulary(SavedVocabulary), config.training
+        of_rows, encoded = data.encode(config.data, vocabulary, texts, size.evaluation_batch_size)
+        if choices.architecture == "majority":  # which reads no word
+            none = np.zeros((vocabulary.rows, 1), np.float32)
+            saved = saved._replace(tables={"vectors": none})
+        trained = choices.words.trained and choices.architecture != "majority"
+        table = "embedding/words", trained, vocabulary.rows
+        rows, known = kind.rows_of_saved(saved, encoded, *table)
+        sizes = _sizes(vocabulary.labels, known, encoded.columns)
+
+        def of_targets(probs: list[np.ndarray]) -> np.ndarray:
+            each = zip(probs, of_rows, strict=True)
+            return np.concatenate([of_row[: len(row.targets)] for of_row, row in each])
+
+        model = models.Classifier(choices, sizes)
+        return classification.program(saved, model, rows, vocabulary.labels, of_targets)
+
+    return classification.lines(targets(), kind.predictions(saved, program), options.vote)
+
+
+def _built(config: Config, classified: data.Classified) -> tuple[kind.Source, Task]:
     architecture = config.model.architecture
     if architecture in models.TARGETED and not classified.targeted:
         others = ", ".join(sorted({*models.SITES} - models.TARGETED))
@@ -62,98 +110,15 @@ def build(config: Config, classified: data.Classified) -> Task:
             f"model.architecture: {architecture} reads a target, and these texts have none; "
             f"expected one of {others}"
         )
-    model = models.Classifier(config.model, sizes_of(classified))
-    return classification.task(model, _weights, normaliser, config.scoring)
+    facts = {
+        "labels": [*classified.labels],
+        "padded_widths": [shape.width for shape in classified.shapes],
+        "padded_targets": [shape.targets for shape in classified.shapes],
+    }
+    source = kind.source_of_words(config, classified, config.data.rows, **facts)
+    of_corpus = classified.labels, classified.table.vocabulary, classified.corpus.buckets
+    model = models.Classifier(config.model, _sizes(*of_corpus))
+    return source, classification.task(model, _weights, _normaliser, config.scoring)
 
 
-def sizes_of(classified: data.Classified) -> models.Sizes:
-    """What of a corpus sets shapes."""
-    longest = _longest_target(classified.corpus.buckets)
-    return models.Sizes(len(classified.labels), classified.table.vocabulary, longest)
-
-
-def _longest_target(buckets: Sequence[Mapping[str, np.ndarray]]) -> int:
-    """Words of the longest target; at least 1."""
-    return max(int((b["end"] - b["start"]).max(initial=1)) for b in buckets)
-
-
-def normaliser(batch: Batch) -> Array:
-    """[] number of real targets."""
-    return jnp.sum(batch.rows["targets"] * batch.weight)
-
-
-def _weights(batch: Batch) -> Array:
-    """[B, K] 1 at real targets of real rows."""
-    most = batch.rows["labels"].shape[1]
-    real = jnp.arange(most)[None] < batch.rows["targets"][:, None]
-    return real * batch.weight[:, None]
-
-
-def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
-    """JSON lines, one per target in the order of texts: text, target, span, label, probability.
-
-    Of several models as `classification.lines`.
-
-    Raises:
-      DataError, ConfigError: see `Kind.predict`.
-    """
-    options.refuse_others("sentiment")
-    vocabulary = prediction.checked(SavedVocabulary, saved[0].vocabulary, saved[0].meanings)
-    targeted, tokenised = vocabulary.targeted, vocabulary.tokenised
-    source = saved[0].config.data.source
-    texts = sentiment_files.read_unlabelled(source, file, vocabulary.labels, targeted, tokenised)
-    by_model = prediction.of_each(saved, lambda model: _program(model, texts))
-
-    def targets() -> Iterator[dict[str, object]]:
-        for each in texts:
-            for target in each.targets:
-                span = [target.start, target.end]
-                words = {"target": each.text[target.start : target.end], "span": span}
-                yield {"text": each.text, **(words if vocabulary.targeted else {})}
-
-    return classification.lines(targets(), by_model, options.vote)
-
-
-def _program(saved: SavedModel, texts: Sequence[LabelledText]) -> PredictionProgram[Classes]:
-    config, choices = saved.config, saved.config.model
-    vocabulary = prediction.checked(SavedVocabulary, saved.vocabulary, saved.meanings)
-    size = config.training.evaluation_batch_size
-    encoded_rows, encoded = data.encode(config.data, vocabulary, texts, size)
-    if choices.architecture == "majority":  # which reads no word
-        none = np.zeros((vocabulary.rows, 1), np.float32)
-        saved = saved._replace(tables={"vectors": none})
-    trained = choices.words.trained and choices.architecture != "majority"
-    table = "embedding/words", trained, vocabulary.rows
-    rows, known = word_vectors.rows_of_saved(saved, encoded, *table)
-    longest = _longest_target(encoded.columns)
-    model = models.Classifier(choices, models.Sizes(len(vocabulary.labels), known, longest))
-
-    def of_targets(of_rows: list[np.ndarray]) -> np.ndarray:
-        each = zip(of_rows, encoded_rows, strict=True)
-        return np.concatenate([of_row[: len(row.targets)] for of_row, row in each])
-
-    return classification.program(saved, model, rows, vocabulary.labels, of_targets)
-
-
-def _built(config: Config, classified: data.Classified) -> tuple[kind.Source, Task]:
-    source = word_vectors.source(
-        config,
-        classified,
-        config.data.rows,
-        labels=[*classified.labels],
-        padded_widths=[shape.width for shape in classified.shapes],
-        padded_targets=[shape.targets for shape in classified.shapes],
-    )
-    return source, build(config, classified)
-
-
-KIND = kind.Kind(
-    Config,
-    "data.source.path",
-    lambda config: (config.data, config.training.batch_size),
-    data.build,
-    _built,
-    word_vectors.for_random_splits,
-    joining=kind.Joining(word_vectors.program_key, word_table.joined),
-    predict=predict,
-)
+KIND = kind.of_words(Config, data.build, _built, predict)

@@ -3,6 +3,15 @@
 Notation: T positions, B sentences, Y labels. The loss of a CRF is the negative log-likelihood of a
 sentence, averaged over sentences (not divided by their lengths, as in UKPLab's and Lample's
 code); that of a softmax is the cross-entropy averaged over words.
+
+A span is right if its first word, last word and type are those of a gold span. What is a span in
+an *invalid* label sequence is the rule's matter:
+
+conlleval  a word inside an entity that does not continue one of the same type begins a new span
+           (the CoNLL script); on IOBES seqeval's default mode, as conlleval.pl knows no S-.
+strict     only spans that the scheme allows count: B I* (BIO), S or B I* E (IOBES).
+ukp        as UKPLab/emnlp2017-bilstm-cnn-crf scores: IOBES is read as BIO (S as B, E as I), then
+           the better F1 of two repairs, invalid I- to B- or to O.
 """
 
 import functools
@@ -13,23 +22,26 @@ from typing import Any, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from pydantic import Field
 
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Table, Task, Tree, weighted_rows
-from jaxeval.data import schemes, tagging_files, word_table, words
+from jaxeval.data import schemes, tagging_files, words
 from jaxeval.data import tagging as data
 from jaxeval.data.tagging import SavedVocabulary, TaggingData
 from jaxeval.errors import ConfigError
 from jaxeval.models import crf
 from jaxeval.models import tagging as models
-from jaxeval.models.tagging import TaggerSettings
+from jaxeval.models.tagging import TaggerLogits, TaggerSettings
 from jaxeval.population.settings import Training
-from jaxeval.tasks import kind, prediction, word_vectors
-from jaxeval.tasks import scoring as rules
-from jaxeval.tasks.prediction import Options, PredictionProgram, SavedModel
+from jaxeval.tasks import kind
+from jaxeval.tasks.kind import Options, SavedModel
 
-Tags = list[tuple[str, ...]]  # of each sentence
+Rule = Literal["conlleval", "strict", "ukp"]
+OUTSIDE, BEGIN, INSIDE, END, SINGLE = range(5)
+_PREFIXES = {"O": OUTSIDE, "B": BEGIN, "I": INSIDE, "E": END, "S": SINGLE}
+_AS_BIO = np.array([OUTSIDE, BEGIN, INSIDE, INSIDE, BEGIN], np.int32)
 _WORDS = "features/words"  # the word table among the parameters
 
 
@@ -40,7 +52,7 @@ class Scoring:
     metric: Literal["auto", "f1", "accuracy"] = Field(
         "auto", description="read by early stopping; auto: f1 of entities, else accuracy"
     )
-    rule: rules.Rule = Field(
+    rule: Rule = Field(
         "conlleval", description="what counts as an entity where labels are invalid"
     )
 
@@ -68,22 +80,17 @@ class Labels(NamedTuple):
 def task_of(
     choices: TaggerSettings, scoring: Scoring, sizes: models.Sizes, labels: Labels
 ) -> Task:
-    """The tagging task of all corpora of these sizes and labels.
-
-    Raises:
-      ConfigError: the metric is of entities, and the tags are none.
-    """
-    metric = Metric(_metric(scoring, labels.entities), unit="fraction", margin=0.01)
-    model = models.Tagger(choices, sizes)
+    """The task of all corpora of these sizes and labels; ConfigError: f1 of tags without types."""
+    metric = _metric(scoring, labels.entities)
+    model, windows = models.Tagger(choices, sizes), choices.encoder == "window"
     normaliser = weighted_rows if choices.classifier == "crf" else _words
-    table = rules.label_table(labels.names) if labels.entities else None
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
         return model.init(key, batch, hparams, None)["params"]
 
-    def apply(params: Tree, batch: Batch, key: Array | None, hparams: Hparams) -> Any:
+    def apply(params: Tree, batch: Batch, key: Array | None, hparams: Hparams) -> TaggerLogits:
         logits: Any = model.apply({"params": params}, batch, hparams, key)
-        if logits.potentials is None or not choices.mask_illegal:
+        if not choices.mask_illegal or logits.potentials is None:
             return logits
         legality = map(jnp.asarray, labels.legality)
         return logits._replace(potentials=crf.mask_illegal(logits.potentials, *legality))
@@ -91,45 +98,56 @@ def task_of(
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         logits = apply(params, batch, key, hparams)
         columns = batch.rows["labels"], batch.rows["length"]
-        by_sentence = sentence_losses(logits, *columns, selected=choices.encoder == "window")
-        total = jnp.sum(by_sentence * batch.weight)
-        return total / jnp.maximum(normaliser(batch), 1.0), carry
+        losses = sentence_losses(logits, *columns, selected=windows) * batch.weight
+        return jnp.sum(losses) / jnp.maximum(normaliser(batch), 1.0), carry
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
-        del key  # decoding is not random
-        return decode(apply(params, batch, None, hparams), batch.rows["length"]), carry
-
-    def count(outputs: Array, batch: Batch) -> Mapping[str, Array]:
-        gold, length = batch.rows["labels"], batch.rows["length"]
-        valid = jnp.arange(batch.rows["forms"].shape[1])[None] < length[:, None]
-        right = jnp.sum((outputs == gold) & valid, axis=1)
-        counts = {"words": _words(batch), "right_words": jnp.sum(right * batch.weight)}
-        if table is None:
-            return counts
-        return counts | rules.count_spans(gold, outputs, valid, batch.weight, table, scoring.rule)
-
-    def score(counts: Mapping[str, float]) -> dict[str, float]:
-        accuracy = {"accuracy": counts["right_words"] / max(counts["words"], 1.0)}
-        return accuracy if table is None else accuracy | rules.f1(dict(counts))
+        logits, length = apply(params, batch, None, hparams), batch.rows["length"]
+        if logits.potentials is None:
+            return jnp.argmax(logits.emissions, axis=-1).T.astype(jnp.int32), carry
+        valid = jnp.arange(logits.emissions.shape[0])[None] < length[:, None]
+        return _by_sentence(crf.viterbi, logits, valid), carry
 
     # of windows alone: their step takes less than an update of all words; that of an LSTM takes
     # longer, and would gain little for other last bits
-    reads_few = choices.encoder == "window" and choices.words.trained
+    reads_few = windows and choices.words.trained
     rows = functools.partial(models.rows_of_windows, choices.window.reach)
-    functions = init, lambda size: (), loss, predict, count, score
-    return Task(*functions, metric, normaliser, table=Table(_WORDS, rows) if reads_few else None)
+    table = Table(_WORDS, rows) if reads_few else None
+    names = labels.names if labels.entities else None
+    counts = functools.partial(count, names=names, rule=scoring.rule)
+    functions = init, lambda size: (), loss, predict, counts, score
+    return Task(*functions, metric, normaliser, table=table)
 
 
-def _metric(scoring: Scoring, entities: bool) -> str:
-    """The name of what early stopping reads."""
-    if scoring.metric == "auto":
-        return "f1" if entities else "accuracy"
-    if scoring.metric == "f1" and not entities:
+def _metric(scoring: Scoring, entities: bool) -> Metric:
+    name = scoring.metric
+    if name == "f1" and not entities:
         raise ConfigError(
             "scoring.metric: these tags have accuracy only, and f1 is of entities: expected "
             "data.source.scheme=iob1, bio or iobes, and tags such as B-PER"
         )
-    return scoring.metric
+    if name == "auto":
+        name = "f1" if entities else "accuracy"
+    return Metric(name, unit="fraction", margin=0.01)
+
+
+def count(
+    outputs: Array, batch: Batch, names: Sequence[str] | None, rule: Rule
+) -> dict[str, Array]:
+    """Additive counts of words, and of spans where the tags, so named, are of entities."""
+    gold, length = batch.rows["labels"], batch.rows["length"]
+    valid = jnp.arange(batch.rows["forms"].shape[1])[None] < length[:, None]
+    right = jnp.sum((outputs == gold) & valid, axis=1)
+    counts = {"words": _words(batch), "right_words": jnp.sum(right * batch.weight)}
+    if names is None:
+        return counts
+    return counts | count_spans(gold, outputs, valid, batch.weight, names, rule)
+
+
+def score(counts: Mapping[str, float]) -> dict[str, float]:
+    """Accuracy, and where spans are counted their precision, recall and F1."""
+    accuracy = {"accuracy": counts["right_words"] / max(counts["words"], 1.0)}
+    return accuracy | f1(counts) if "gold_spans" in counts else accuracy
 
 
 def _words(batch: Batch) -> Array:
@@ -138,35 +156,25 @@ def _words(batch: Batch) -> Array:
 
 
 def sentence_losses(
-    logits: models.TaggerLogits, labels: Array, length: Array, selected: bool = False
+    logits: TaggerLogits, labels: Array, length: Array, selected: bool = False
 ) -> Array:
     """Loss summed over the words of each sentence: labels [B, T], length [B] -> [B].
 
-    Args:
-      selected: log-probabilities are selected instead of looked up, which would have a scatter for
-        a gradient: of windows alone, since the last bits of all weights may be others.
+    `selected`, of windows alone, picks log-probabilities without a scatter for a gradient.
     """
     valid = jnp.arange(labels.shape[1])[None] < length[:, None]
-    if logits.potentials is None:
-        log_probs = jax.nn.log_softmax(logits.emissions)
-        if selected:
-            is_label = jax.nn.one_hot(labels.T, log_probs.shape[-1], dtype=bool)
-            chosen = jnp.sum(jnp.where(is_label, log_probs, 0.0), axis=-1)
-        else:
-            chosen = jnp.take_along_axis(log_probs, labels.T[..., None], axis=-1)[..., 0]
-        return -jnp.sum(jnp.where(valid.T, chosen, 0.0), axis=0)
-    return _by_sentence(crf.nll, logits, labels, valid)
+    if logits.potentials is not None:
+        return _by_sentence(crf.nll, logits, labels, valid)
+    log_probs = jax.nn.log_softmax(logits.emissions)
+    if selected:
+        is_label = jax.nn.one_hot(labels.T, log_probs.shape[-1], dtype=bool)
+        chosen = jnp.sum(jnp.where(is_label, log_probs, 0.0), axis=-1)
+    else:
+        chosen = jnp.take_along_axis(log_probs, labels.T[..., None], axis=-1)[..., 0]
+    return -jnp.sum(jnp.where(valid.T, chosen, 0.0), axis=0)
 
 
-def decode(logits: models.TaggerLogits, length: Array) -> Array:
-    """The best labels [B, T] int32: position by position, or Viterbi's sequence."""
-    if logits.potentials is None:
-        return jnp.argmax(logits.emissions, axis=-1).T.astype(jnp.int32)
-    valid = jnp.arange(logits.emissions.shape[0])[None] < length[:, None]
-    return _by_sentence(crf.viterbi, logits, valid)
-
-
-def _by_sentence(of_crf: Callable, logits: models.TaggerLogits, *rows: Array) -> Array:
+def _by_sentence(of_crf: Callable, logits: TaggerLogits, *rows: Array) -> Array:
     """A function of `crf` for each sentence; rows [B, ...]."""
     potentials = logits.potentials
     by_word = potentials is not None and potentials.transitions.ndim == 4
@@ -176,33 +184,98 @@ def _by_sentence(of_crf: Callable, logits: models.TaggerLogits, *rows: Array) ->
     return values
 
 
+def _spans(prefixes: np.ndarray, kinds: np.ndarray, labels: Array, valid: Array) -> tuple:
+    """The spans of label sequences [B, T] as conlleval reads them; not `valid` counts as O.
+
+    By the position of the first word, each [B, T]: whether one starts; whether that is one which
+    the scheme allows; its last word's position and its type.
+    """
+    prefix = jnp.where(valid, jnp.asarray(prefixes)[labels], OUTSIDE)
+    kind = jnp.where(valid, jnp.asarray(kinds)[labels], -1)
+    outside = jnp.full_like(prefix[:, :1], OUTSIDE)
+    before = jnp.concatenate([outside, prefix[:, :-1]], axis=1)
+    kind_before = jnp.concatenate([outside - 1, kind[:, :-1]], axis=1)
+    after = jnp.concatenate([prefix[:, 1:], outside], axis=1)
+    kind_after = jnp.concatenate([kind[:, 1:], outside - 1], axis=1)
+
+    def separates(left: Array, right: Array) -> Array:
+        """Whether a span cannot reach from one prefix to the next, types apart."""
+        closed = (left == OUTSIDE) | (left == END) | (left == SINGLE)
+        return closed | (right == OUTSIDE) | (right == BEGIN) | (right == SINGLE)
+
+    starts = (prefix != OUTSIDE) & (separates(before, prefix) | (kind_before != kind))
+    ends = (prefix != OUTSIDE) & (separates(prefix, after) | (kind_after != kind))
+    position = jnp.arange(labels.shape[1], dtype=jnp.int32)[None]
+    last = lax.cummin(jnp.where(ends, position, labels.shape[1]), axis=1, reverse=True)
+    whole = prefix == BEGIN
+    if np.isin(prefixes, (END, SINGLE)).any():
+        closing = jnp.take_along_axis(prefix, jnp.minimum(last, labels.shape[1] - 1), axis=1)
+        whole = (prefix == SINGLE) | ((prefix == BEGIN) & (closing == END))
+    return starts, starts & whole, last, kind
+
+
+def count_spans(
+    gold: Array, predicted: Array, valid: Array, weight: Array, names: Sequence[str], rule: Rule
+) -> dict[str, Array]:
+    """Additive counts of a batch: gold_spans, predicted_spans and right_spans.
+
+    For `ukp` the last two also as `..._dropped`, with invalid I- repaired to O instead of B-.
+    Gold and predicted are [B, T] int32 labels of such names (O, B-PER ...), `valid` [B, T] is
+    false and `weight` [B] 0 at padding.
+    """
+    types = sorted({name[2:] for name in names if name != "O"})
+    prefixes = np.array([_PREFIXES[name[0]] for name in names], np.int32)
+    prefixes = _AS_BIO[prefixes] if rule == "ukp" else prefixes
+    kinds = np.array([-1 if n == "O" else types.index(n[2:]) for n in names], np.int32)
+    truth, guess = (_spans(prefixes, kinds, labels, valid) for labels in (gold, predicted))
+
+    def total(flags: Array) -> Array:
+        return jnp.sum(jnp.sum(flags, axis=1) * weight)
+
+    same, strict = (truth[2] == guess[2]) & (truth[3] == guess[3]), int(rule == "strict")
+    counts = {"gold_spans": total(truth[strict])}
+    for name, which in (("", strict), ("_dropped", 1))[: 2 if rule == "ukp" else 1]:
+        counts[f"predicted_spans{name}"] = total(guess[which])
+        counts[f"right_spans{name}"] = total(truth[strict] & guess[which] & same)
+    return counts
+
+
+def f1(counts: Mapping[str, float]) -> dict[str, float]:
+    """Precision, recall and F1 in [0, 1]; undefined ones are 0 (conlleval), as F1 then is."""
+    gold, found = counts["gold_spans"], []
+    for name in ("", "_dropped"):
+        if f"right_spans{name}" in counts:
+            predicted, right = counts[f"predicted_spans{name}"], counts[f"right_spans{name}"]
+            values = (right, predicted), (right, gold), (2 * right, gold + predicted)
+            each = [part / whole if whole else 0.0 for part, whole in values]
+            found.append(dict(zip(("precision", "recall", "f1"), each, strict=True)))
+    return max(found, key=lambda scores: scores["f1"])
+
+
 def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
     """The lines of a file, after the columns of each word its predicted tags, a column per model.
 
     Tags of entities are in the scheme of the files that were trained on; what a model predicts
     against the scheme is read as the rule `conlleval` does. A vote is taken word by word.
-
-    Raises:
-      DataError, ConfigError: see `Kind.predict`.
     """
     options.refuse_others("tagging")
-    vocabulary = prediction.checked(SavedVocabulary, saved[0].vocabulary, saved[0].meanings)
-    known = schemes.possible_tags(vocabulary.labels, vocabulary.scheme)
+    first = saved[0].read_vocabulary(SavedVocabulary)
+    known = schemes.possible_tags(first.labels, first.scheme)
     source = tagging_files.read_untagged(saved[0].config.data.source, file, known)
-    tags = prediction.of_each(saved, lambda model: _program(model, source.sentences))
+    in_words = [sentence.words for sentence in source.sentences]
+    tags = kind.predictions(saved, lambda model: _program(model, in_words))
     if options.vote:
         by_sentence = (zip(*votes, strict=True) for votes in zip(*tags, strict=True))
-        tags = [[tuple(map(prediction.majority, of_words)) for of_words in by_sentence]]
+        tags = [[tuple(map(kind.majority, of_words)) for of_words in by_sentence]]
     yield from tagging_files.with_columns(source, tags)
 
 
-def _program(saved: SavedModel, sentences: Sequence[Sequence[str]]) -> PredictionProgram[Tags]:
-    config = saved.config
-    vocabulary = prediction.checked(SavedVocabulary, saved.vocabulary, saved.meanings)
-    size = config.training.evaluation_batch_size
+def _program(saved: SavedModel, sentences: Sequence[Sequence[str]]) -> kind.Program:
+    """The tags of each sentence."""
+    config, vocabulary = saved.config, saved.read_vocabulary(SavedVocabulary)
+    size, trained = config.training.evaluation_batch_size, config.model.words.trained
     encoded = data.encode(config.data, vocabulary, sentences, size)
-    trained = config.model.words.trained
-    rows, known = word_vectors.rows_of_saved(saved, encoded, _WORDS, trained, vocabulary.rows)
+    rows, known = kind.rows_of_saved(saved, encoded, _WORDS, trained, vocabulary.rows)
     alphabet = len(vocabulary.characters) + words.UNKNOWN + 1
     sizes = models.Sizes(len(vocabulary.labels), alphabet, len(words.CASINGS), known)
     entities = vocabulary.scheme != "none"
@@ -215,40 +288,26 @@ def _program(saved: SavedModel, sentences: Sequence[Sequence[str]]) -> Predictio
         key = jax.random.key(0)  # not looked at
         return task.predict(params, (), batch, key, hparams)[0]
 
-    def read(numbers: list[np.ndarray]) -> Tags:
-        return [
-            _names(vocabulary, of_words[: len(sentence)])
-            for of_words, sentence in zip(numbers, sentences, strict=True)
-        ]
+    def tags(numbers: np.ndarray) -> tuple[str, ...]:
+        names = [vocabulary.labels[number] for number in numbers.tolist()]
+        if not entities:
+            return tuple(names)
+        return schemes.from_spans(schemes.lenient_spans(names), len(names), vocabulary.scheme)
 
-    return prediction.program(saved, task.init, run, rows, read)
+    def read(numbers: list[np.ndarray]) -> list[tuple[str, ...]]:
+        each = zip(numbers, sentences, strict=True)
+        return [tags(of_words[: len(sentence)]) for of_words, sentence in each]
 
-
-def _names(vocabulary: SavedVocabulary, numbers: np.ndarray) -> tuple[str, ...]:
-    """Tags in the scheme of the files."""
-    tags = [vocabulary.labels[number] for number in numbers.tolist()]
-    if vocabulary.scheme == "none":
-        return tuple(tags)
-    return schemes.from_spans(schemes.lenient_spans(tags), len(tags), vocabulary.scheme)
+    return kind.program(saved, task.init, run, rows, read)
 
 
 def _built(config: Config, tagged: data.Tagged) -> tuple[kind.Source, Task]:
     facts = {"labels": tagged.predicted, "padded_widths": [*tagged.widths]}
-    source = word_vectors.source(config, tagged, "sentences", **facts)
-    sizes = models.Sizes(
-        tagged.predicted, tagged.alphabet, len(words.CASINGS), tagged.table.vocabulary
-    )
+    source = kind.source_of_words(config, tagged, "sentences", **facts)
+    casings, known = len(words.CASINGS), tagged.table.vocabulary
+    sizes = models.Sizes(tagged.predicted, tagged.alphabet, casings, known)
     labels = Labels(tagged.labels, tagged.entities, tagged.legality)
     return source, task_of(config.model, config.scoring, sizes, labels)
 
 
-KIND = kind.Kind(
-    Config,
-    "data.source.path",
-    lambda config: (config.data, config.training.batch_size),
-    data.build,
-    _built,
-    word_vectors.for_random_splits,
-    joining=kind.Joining(word_vectors.program_key, word_table.joined),
-    predict=predict,
-)
+KIND = kind.of_words(Config, data.build, _built, predict)

@@ -79,7 +79,7 @@ def tune(
       ConfigError, DataError, RunError: of the config, the space, the data, the folder.
 
     Examples:
-      jaxeval tune wiemerslage2024/georgian_attentive_lstm_small --data DIR \\\\
+      jaxeval tune wiemerslage2024/georgian_attentive_lstm_small --data DIR \\
           --space wiemerslage2024/space_attentive_lstm_small --trials 48 --parallel 12
       jaxeval tune CONFIG --space FILE --method random      # the baseline
       jaxeval tune command "./train.sh --rate={rate} --seed={seed}" --space FILE --lower-is-better
@@ -95,7 +95,6 @@ def tune(
     known, where = spaces.of(space)
     search = _search(known, method, seed, seeds, halving, min_epochs, enqueue, trials)
     backend.prepare()
-    from jaxeval import observe
     from jaxeval.tune import target as targets
     from jaxeval.tune import training
 
@@ -106,10 +105,7 @@ def tune(
         return training.planned(target, search, trials, parallel, retrain)
     least = target.record.margin if margin is None else margin
     limits, folder = (trials, seconds), Path(out)
-    with observe.interruptible():
-        return training.tune(
-            target, search, limits, folder, store, parallel, retrain, least, quiet
-        )
+    return training.tune(target, search, limits, folder, store, parallel, retrain, least, quiet)
 
 
 @parameters.verb
@@ -168,7 +164,7 @@ def tune_command(
       jaxeval tune command "./train.sh --rate={rate} --seed={seed}" --space FILE --trials 200
       jaxeval tune command "python train.py {values} {seed}" --space FILE --json-field dev.f1
     """
-    from jaxeval.report import direction
+    from jaxeval.report import text
     from jaxeval.space import space as spaces
     from jaxeval.tuning import running
     from jaxeval.tuning import search as searches
@@ -188,15 +184,15 @@ def tune_command(
         lines = [shlex.join(evaluate.called(e.values, s)) for e in proposed for s in e.seeds]
         return "".join(f"{line}\n" for line in lines)
     asked = None if lower_is_better is None else not lower_is_better
-    said = direction.of_command(json_field, asked)
+    metric, direction, said = text.direction_of_field(json_field, asked)
     source = {kind: evaluate.name, "json_field": json_field, "steps": steps}
-    path, higher = None if state is None else Path(state), said.higher_is_better is not False
+    path, higher = None if state is None else Path(state), direction is not False
     opening = searches.opened(path, search, higher, source, trials, seconds)
     with cli.resumable(), opening as opened:
-        _say(said.sentence, quiet)
+        _say(said, quiet)
         runner = running.Runner(search, opened, evaluate, parallel, retries, steps)
         fresh = (_RETRAINED if retrain is None else retrain) if evaluate.seeded else 0
-        return _run(runner, said.metric, margin, fresh, quiet)
+        return _run(runner, metric, margin, fresh, quiet)
 
 
 def _run(

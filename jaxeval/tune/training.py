@@ -14,9 +14,9 @@ from jaxeval.config import listing
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.report import text
 from jaxeval.report import tuning as reports
-from jaxeval.report.sweep import plan
+from jaxeval.report.sweep_plan import SweepPlan
 from jaxeval.report.tuning import Tuned
-from jaxeval.studies import events, memory, proposers, running
+from jaxeval.studies import memory, proposers, running
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.tune.populations import Populations, Scored
 from jaxeval.tune.target import Target
@@ -86,7 +86,7 @@ def trained(
     store: runs.Store,
     folder: Path,
     parallel: int,
-) -> Generator[events.Event | Scored, None, None]:
+) -> Generator[running.Event | Scored, None, None]:
     """Goes on with a search.
 
     A batch of settings is proposed when all before have ended; those that a program has room for
@@ -120,7 +120,7 @@ def trained(
 
 def _train(
     populations: "Populations", cohort: Cohort, lanes: int | None, folder: Path
-) -> Generator[events.Event | Scored, None, bool]:
+) -> Generator[running.Event | Scored, None, bool]:
     """Trains a population in so many lanes; whether it fitted into memory."""
     program = populations.program
     assert program is not None
@@ -130,7 +130,7 @@ def _train(
     try:
         for event in trained:
             yield event
-            if isinstance(event, events.Epoch):
+            if isinstance(event, running.Epoch):
                 yield from populations.news()
     except (jax.errors.JaxRuntimeError, MemoryError, memory.TooLarge) as error:
         if not memory.exhausted(error):
@@ -183,7 +183,8 @@ def planned(
         except ConfigError as error:
             failed.append(f"setting {evaluation.number}: {error}")
     padded = target.padded(trials * search.seeds, at_once * search.seeds)
-    first = plan.document(target.estimates(entries, padded)).answer if entries else []
+    estimates = target.estimates(entries, padded)
+    first = SweepPlan([], estimates).document().answer if entries else []
     looked = ""
     if search.halving is not None:
         rungs = search.halving.rungs(target.base.config.training.epochs)

@@ -2,53 +2,15 @@
 
 import importlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from jaxeval import studies
-from jaxeval.config import arguments, reading
-from jaxeval.errors import ConfigError, in_python
+from jaxeval.config import reading
+from jaxeval.errors import ConfigError, called_from_python
 
 ablation = importlib.import_module("jaxeval.ablation")  # of the package, it is the function
-
-
-@pytest.mark.parametrize(
-    ("given", "numbers"),
-    [
-        (2, [1, 2]),
-        (np.int64(2), [1, 2]),
-        ([7, np.int32(3), 7], [7, 3]),
-        (np.array([4, 5]), [4, 5]),
-        *((wrong, None) for wrong in ("12", 1.0, [1.9], [True], True, 0, [], [-1], [2**32], None)),
-    ],
-)
-def test_which_seeds(given: Any, numbers: list[int] | None) -> None:
-    """Dies if "12" is the seeds 1 and 2, 1.9 is 1, or numpy's 2 is no number."""
-    if numbers is None:
-        with pytest.raises(ConfigError, match="seeds: expected a whole number from 1 to 1000000"):
-            arguments.numbered("seeds", given)
-        return
-    found = arguments.numbered("seeds", given)
-    assert found == numbers and {type(number) for number in found} == {int}
-
-
-def test_changes_are_read_as_they_are_meant() -> None:
-    """Dies if pairs of `space.changes` are refused, or a number of numpy is a text."""
-    words = ["training.epochs=5", "training.rate=0.5", "model.a=null"]
-    pairs = [
-        ("training.epochs", np.int64(5)),
-        ("training.rate", np.float64(0.5)),
-        ("model.a", None),
-    ]
-    assert arguments.words(pairs) == arguments.words(dict(pairs)) == words
-    tables = {"training": {"epochs": 5, "rate": 0.5}, "model": {"a": None}}
-    assert arguments.words(tables) == words
-    assert arguments.words(None) == arguments.words([]) == []
-    for wrong in ("a=b", ["a=b"], 5, [("a", "b", "c")]):
-        with pytest.raises(ConfigError, match="changes: expected key -> value"):
-            arguments.words(wrong)  # type: ignore[arg-type]
 
 
 @reading.settings
@@ -90,7 +52,10 @@ def test_a_wrong_change_names_where_it_was_made(tmp_path: Path) -> None:
     assert said("nosuch.b = 1", "nosuch.a=1").startswith(f"{file}: nosuch: unknown key")
     with pytest.raises(ConfigError, match=r"^command line: training\.epochs: input"):
         studies.read({"name": "a"}, ["training.epochs=0"])
-    with pytest.raises(ConfigError, match=r"^changes: training\.epochs: input"), in_python():
+    with (
+        pytest.raises(ConfigError, match=r"^changes: training\.epochs: input"),
+        called_from_python(),
+    ):
         studies.read({}, ["training.epochs=0"])
 
 

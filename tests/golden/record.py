@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 TABLE = Path(__file__).with_name("scores.tsv")
-_MODULES = {}  # a verb's module, where it is not jaxeval.VERB
 
 
 class Score(NamedTuple):
@@ -82,14 +81,16 @@ def prepare(folder: Path) -> Path:
 
 def run(command: str, data: Path, out: Path) -> list[Score]:
     """Makes a command's calls, one after the other, and reads what they left."""
+    from jaxeval import parsers
     from tests.golden import commands
 
     evaluated: list[Score] = []
     for call in commands.COMMANDS[command]:
-        module = importlib.import_module(_MODULES.get(call.verb, f"jaxeval.{call.verb}"))
+        module = importlib.import_module(f"jaxeval.{call.verb}")
         words = [word.format(data=data) for word in call.words.split()]
         answer = out / f"{call.verb}.json"
-        status = module.main([*words, "--out", str(out / "runs"), "--json", str(answer)])
+        words += ["--out", str(out / "runs"), "--json", str(answer)]
+        status = parsers.main(call.verb, module.COMMANDS, words)
         if status:
             raise RuntimeError(f"{command}: {call.verb} ended with {status}")
         if call.verb == "evaluate":

@@ -1,6 +1,5 @@
 """Dropout: rates, scaling, which masks are shared; masks by hash go by position and unit alone."""
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -8,36 +7,25 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval.models import dropout, hash_random, ragged
+from jaxeval.models import dropout, ragged
 from jaxeval.models.dropout import HashedDropout
 from tests import quick
 from tests.models.test_ragged import independent
 
 KEY, HALF = jax.random.key(5), jnp.float32(0.5)
-WORDS = hash_random.words(jax.random.key(8))
+WORDS = dropout.words(jax.random.key(8))
 
 
 @pytest.mark.parametrize("inverted", [True, False])
-@pytest.mark.parametrize("draw", [dropout.mask, dropout.hashed_mask])
-def test_rate_and_scale(draw: Callable[..., jax.Array], inverted: bool) -> None:
+@pytest.mark.parametrize("hashed", [False, True])
+def test_rate_and_scale(hashed: bool, inverted: bool) -> None:
     """Dies if keep and drop are swapped, the scale is wrong, or anything is dropped at rate 0."""
-    drawn = draw(jax.random.key(1), jnp.float32(0.3), (20, 20, 500), inverted)
+    drawn = dropout.mask(jax.random.key(1), jnp.float32(0.3), (20, 20, 500), inverted, hashed)
     scale = 1 / 0.7 if inverted else 1.0
     assert set(np.unique(drawn)) == {np.float32(0), np.float32(scale)}
     assert np.mean(drawn == 0) == pytest.approx(0.3, abs=0.004)  # 4 sd of 200,000 draws
-    assert np.all(draw(jax.random.key(0), jnp.float32(0), (1000, 100)) == 1)
-
-
-def test_variational_masks_are_constant_over_time_and_naive_ones_are_not() -> None:
-    """Dies if the two kinds are swapped."""
-    drawn = []
-    for variational in (True, False):
-        drop = dropout.KeyedDropout({"output": HALF}, KEY, variational=variational)
-        drawn.append(np.asarray(drop.steps("output", jnp.ones((6, 5, 40)))))
-    variational, naive = drawn
-    assert np.all(variational == variational[:1])
-    assert np.any(variational[0] != variational[0, :1])  # sentences differ
-    assert all(np.any(naive[t] != naive[0]) for t in range(1, 6))
+    none = dropout.mask(jax.random.key(0), jnp.float32(0), (1000, 100), hashed=hashed)
+    assert np.all(none == 1)
 
 
 @pytest.mark.parametrize("hashed", [False, True])
@@ -67,23 +55,9 @@ def test_at_evaluation_only_the_non_inverted_kind_scales() -> None:
     np.testing.assert_allclose(scaled, 0.6, rtol=1e-6)
 
 
-def test_hashed_masks_are_the_same_under_another_default_generator() -> None:
-    """Dies if a hashed key is one of JAX's default generator, whose keys may be larger."""
-    key = jax.random.key(3, impl="threefry2x32")
-
-    def drawn() -> jax.Array | None:
-        drop = dropout.KeyedDropout({"input": HALF}, key, sites=["input"], hashed=True)
-        return drop.mask("input", (3, 40))
-
-    usual = drawn()
-    with jax.default_prng_impl("rbg"):
-        np.testing.assert_array_equal(drawn(), usual)
-
-
 @quick.jit
 def _dropped(words: Any, rate: Any, x: Any) -> Any:
-    positions = jnp.arange(x.size // x.shape[-1]).reshape(x.shape[:-1])
-    return dropout.hashed(words, rate, x, positions)
+    return HashedDropout(words, rate).apply(x[None] if x.ndim == 2 else x).reshape(x.shape)
 
 
 def _mask(words: Any, *shape: int) -> np.ndarray:
@@ -135,10 +109,10 @@ def test_rows_halves_units_and_sites_drop_on_their_own() -> None:
         [np.corrcoef(a, b)[0, 1] for a, b in zip(mask[:120], mask[120:], strict=False)]
     )
     assert shared == pytest.approx(0, abs=4 / (400 * 120) ** 0.5)
-    fold_in = quick.jit(hash_random.fold_in)
+    fold_in = quick.jit(dropout.fold_in)
     sites = [fold_in(WORDS, n) for n in range(8)]
     sites += [fold_in(fold_in(WORDS, a), b) for a in range(4) for b in range(4)]
-    sites += [WORDS, *map(hash_random.words, jax.random.split(jax.random.key(8), 4))]
+    sites += [WORDS, *map(dropout.words, jax.random.split(jax.random.key(8), 4))]
     masks = np.stack([_mask(site, 40, 300).reshape(-1) for site in sites])
     independent(masks)
     assert np.abs(np.corrcoef(masks) - np.eye(len(masks))).max() < 5 / (40 * 300) ** 0.5
@@ -148,8 +122,8 @@ def test_no_draw_is_an_end_of_its_interval(monkeypatch: pytest.MonkeyPatch) -> N
     """Dies if the last of 2**24 steps is rounded to 1, of which the normal quantile is infinite,
     or any other step is moved."""
     ends = np.array([0, 255, 2**31, 2**32 - 512, 2**32 - 256, 2**32 - 1], np.uint32)
-    drawn = np.asarray(quick.jit(hash_random.open_interval)(ends), np.float64)
+    drawn = np.asarray(quick.jit(ragged.open_interval)(ends), np.float64)
     last = 1 - 2.0**-24
     assert drawn.tolist() == [2.0**-25, 2.0**-25, 0.5, 1 - 2.0**-23, last, last]
-    monkeypatch.setattr(hash_random, "bits", lambda *_: jnp.uint32(2**32 - 1))
+    monkeypatch.setattr(dropout, "bits", lambda *_: jnp.uint32(2**32 - 1))
     assert np.isfinite(ragged.normal(KEY, ragged.axis(2), ragged.axis(3))).all()

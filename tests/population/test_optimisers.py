@@ -99,25 +99,6 @@ def test_clipping_and_l2() -> None:
     np.testing.assert_allclose(_steps(decayed), w, atol=1e-6)
 
 
-def test_learning_rate_schedules() -> None:
-    """Dies if an epoch is miscounted (UKPLab's SGD: .1, .05 from 3, .01 from 5)."""
-    settings = optimisers.Optimiser(name="sgd", steps=((3, 0.05), (5, 0.01)))
-    rates = [optimisers.learning_rate(settings, jnp.float32(0.1), jnp.int32(e)) for e in range(5)]
-    np.testing.assert_allclose(rates, [0.1, 0.1, 0.05, 0.05, 0.01], rtol=1e-6)
-    decay = optimisers.Optimiser(name="sgd", decay=0.05)
-    np.testing.assert_allclose(
-        optimisers.learning_rate(decay, jnp.float32(0.01), jnp.int32(4)), 0.01 / 1.2, rtol=1e-6
-    )
-
-
-def test_the_rate_rises_to_its_height_and_falls_with_the_root() -> None:
-    """Dies if an update is miscounted, or a warm-up of none changes a rate."""
-    for update, warmup, factor in ((50, 100, 0.5), (100, 100, 1), (400, 100, 0.5), (1, 1, 1)):
-        actual = optimisers.warmup_factor(jnp.int32(update), jnp.float32(warmup))
-        assert float(actual) == factor
-    assert float(optimisers.warmup_factor(jnp.int32(7), jnp.float32(0))) == 1.0
-
-
 def test_tensorflow_adam_weighs_epsilon_as_tensorflow_does() -> None:
     """Dies if epsilon is divided by the correction (golden: .5 of the rate; optax takes .91)."""
     values = {"learning_rate": 1.0, "beta1": 0.0, "beta2": 0.99, "epsilon": 1e-5}

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib import font_manager
 from matplotlib.colors import to_rgba
 
-from jaxeval.report import figures, glyphs, plots
-from jaxeval.report.figures import Figure
+from jaxeval.report import figures, plots
+from jaxeval.report.document import Figure
 
 LONG = "roberta-large-finetuned-on-mnli-then-sst2-lr2e-5-bs32-warmup"
 
@@ -51,36 +50,18 @@ def test_no_mark_hides_the_median(count: int) -> None:
     assert all(line.get_zorder() > marks.get_zorder() for line in panel.lines)
 
 
-def _named(name: str) -> Figure:
-    drawing, panel = plots.canvas(3.0, 3.0)
-    panel.set_xticks([0.5], [name])
-    return Figure("named", "", "", drawing, (), ())
-
-
-def test_letters_that_no_font_has_are_told_once(
-    tmp_path: Path, capfd: pytest.CaptureFixture
+@pytest.mark.parametrize("installed", [True, False])
+def test_letters_of_any_script(
+    installed: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Dies if each letter is warned of, by matplotlib and for every file, or none is."""
-    glyphs._tell.cache_clear()
+    """Dies if an installed font with the letters is not taken, or lacking ones are warned of."""
+    monkeypatch.setattr(figures, "_fonts", lambda: ["DejaVu Serif"] if installed else [])
+    drawing, panel = plots.canvas(3.0, 3.0)
+    panel.set_xticks([0.5], ["x\U0001f9ec\uf8fe é"])  # in private use
+    figure = Figure("named", "", "", drawing, (), ())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for _ in range(2):
-            figures.save(_named("x\U0001f9ec\uf8fe é"), tmp_path, "named")  # in private use
-            figures.to_svg(_named("x\U0001f9ec\uf8fe é"), "salt")
-    (line,) = capfd.readouterr().err.splitlines()
-    assert line.startswith("figures: no installed font has ") and "\uf8fe" in line
-    assert "é" not in line
-
-
-def test_other_fonts_have_the_letters(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Dies if an installed font with the letters is not taken."""
-    letters, own = glyphs._letters, font_manager.findfont(font_manager.FontProperties())
-    serif = font_manager.findfont("DejaVu Serif")
-    has = {str(own): letters(own) - {"é"}, str(serif): frozenset("é")}
-    monkeypatch.setattr(glyphs, "_letters", lambda path: has.get(str(path), frozenset()))
-    glyphs._families.cache_clear()
-    figure = _named("café")
-    figures.save(figure, tmp_path, "named")
-    glyphs._families.cache_clear()
-    label = figure.drawing.axes[0].get_xticklabels()[0]
-    assert label.get_fontfamily() == ["sans-serif", "DejaVu Serif"]
+        figures.save_all([figure], tmp_path)
+        figures.to_svg(figure, "salt")
+    families = panel.get_xticklabels()[0].get_fontfamily()
+    assert families == ["sans-serif", *(["DejaVu Serif"] if installed else [])]

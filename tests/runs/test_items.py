@@ -2,7 +2,6 @@
 
 import json
 import random
-import re
 from pathlib import Path
 from typing import Any
 
@@ -148,34 +147,6 @@ def test_what_cannot_be_compared_is_one_line(tmp_path: Path, change: Any, messag
     change(rows)
     with pytest.raises(DataError, match=message):
         items.read(_write(tmp_path, rows))
-
-
-def test_the_page_converts_released_predictions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if the block of docs/released_predictions.md mixes runs, targets or data sets, or the
-    line of metadata at a file's end stops it."""
-    page = (Path(__file__).parents[2] / "docs/released_predictions.md").read_text()
-    (block,) = re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)
-    monkeypatch.chdir(tmp_path)
-    key = "predicted_target_sentiment_AE_GloVe_None_None"
-    texts = {
-        "laptop": [(["n", "p"], [["n", "n"], ["n", "p"]]), (["p"], [["n"], ["p"]])],
-        "restaurant": [(["p"], [["p"], ["n"]])],
-    }
-    for dataset, of_dataset in texts.items():
-        lines = [
-            {"target_id": [f"{t}::{k}" for k in range(len(gold))], "target_sentiments": gold}
-            | {key: runs, "tokenized_text": ["x"]}
-            for t, (gold, runs) in enumerate(of_dataset)
-        ]
-        path = tmp_path / f"saved_results/main/{dataset}_dataset/test.json"
-        path.parent.mkdir(parents=True)
-        path.write_text("\n".join(map(json.dumps, [*lines, {"metadata": {key: {}}}])))
-    exec(compile(block, "page", "exec"), {"__name__": "page"})
-    found = items.read("test.csv").runs
-    assert by_model(found) == {"AE_GloVe_None_None": [pytest.approx(1 / 3), 1.0, 1.0, 0.0]}
-    assert [data.name for data in found.data_sets] == [*texts]
 
 
 def test_a_table_of_answers_is_the_same_log(tmp_path: Path) -> None:

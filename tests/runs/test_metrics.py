@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jaxeval import sources
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.runs import metrics, sources
+from jaxeval.runs import metrics
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import finding
 from jaxeval.runs.scores import Scores
@@ -112,11 +113,11 @@ def test_who_says_what_is_better(
     assert (found.higher_is_better, found.direction) == (higher, direction)
     if direction == "recorded":
         with pytest.raises(DataError, match="-is-better: the table says that"):
-            sources.directed(found, not higher)
+            sources._directed(found, not higher)
     else:
-        turned = sources.directed(found, not higher)
+        turned = sources._directed(found, not higher)
         assert (turned.higher_is_better, turned.direction) == (not higher, "recorded")
-        assert sources.directed(found, None).data_sets == found.data_sets
+        assert sources._directed(found, None).data_sets == found.data_sets
 
 
 @pytest.mark.parametrize("value", [0, "no", np.array([False])])
@@ -171,9 +172,9 @@ def test_fractions_beside_percent(
     records = _records(metric, low, _PERCENT, **more)
     if refused:
         with pytest.raises(DataError, match=r"A look like fractions .* divide by 100"):
-            sources.scores(records)
+            sources.read(records)
     else:
-        assert sources.scores(records).metric == ("" if metric == "score" else metric)
+        assert sources.read(records).metric == ("" if metric == "score" else metric)
 
 
 def test_scales_on_one_of_several_data_sets() -> None:
@@ -182,8 +183,8 @@ def test_scales_on_one_of_several_data_sets() -> None:
     whole = _records("accuracy", _FRACTIONS, [0.7, 0.71, 0.72, 0.73, 0.74], dataset="x")
     both = _records("accuracy", [70.0, 71.0, 72.0], [73.0, 74.0, 75.0], dataset="y")
     with pytest.raises(DataError, match="one scale"):
-        sources.scores([*hidden, *both])
-    assert len(sources.scores([*whole, *both]).data_sets) == 2
+        sources.read([*hidden, *both])
+    assert len(sources.read([*whole, *both]).data_sets) == 2
 
 
 def test_differences_in_points_of_fractions() -> None:

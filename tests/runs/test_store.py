@@ -7,7 +7,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,7 @@ import sqlalchemy as sa
 
 from jaxeval import runs
 from jaxeval.errors import RunError
-from jaxeval.runs import database, store
+from jaxeval.runs import database
 
 EXPERIMENT = runs.Experiment(
     "e1", "name", "tagging", "f1", True, "fraction", 0.01, "{}", "c1", "somewhere", "d1"
@@ -207,52 +206,6 @@ def test_reading_creates_nothing(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"no runs here.*runs\.sqlite"):
         runs.load(tmp_path / "typo")
     assert list(tmp_path.iterdir()) == []
-
-
-@contextlib.contextmanager
-def _sealed(folder: Path) -> Iterator[None]:
-    """A folder in which this process, even root's, can read only."""
-    root = os.geteuid() == 0
-    folder.chmod(0o555)
-    if root:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        if root:
-            os.seteuid(0)
-        folder.chmod(0o755)
-
-
-def test_runs_in_a_folder_that_cannot_be_written_are_read() -> None:
-    """Dies if reading needs files beside the database, or a name is taken for a part of a URL."""
-    with tempfile.TemporaryDirectory(prefix="runs?%#") as name:  # tmp_path is its owner's alone
-        folder = Path(name)
-        with runs.open_store(folder) as opened:
-            opened.register(EXPERIMENT)
-            opened.record([result(1)], [curve(1, 1)])
-        assert {p.name for p in folder.iterdir()} == {store.FILE}
-        with _sealed(folder):
-            assert [row.seed for row in runs.load(folder)] == [1]
-            with pytest.raises(RunError, match=r"readonly|unable to open"):
-                runs.open_store(folder)
-        with sqlite3.connect(folder / store.FILE) as writing:  # a log stands beside it
-            writing.execute("UPDATE members SET test = 0.75")
-            writing.commit()
-            assert (folder / f"{store.FILE}-wal").stat().st_size
-            with _sealed(folder):
-                assert [row.test for row in runs.load(folder)] == [0.75]
-        writing.close()
-
-
-def test_a_refused_file_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if a file that is no database stays open (Python 3.13 warns of it)."""
-    engine = database.sqlite_engine(tmp_path / store.FILE, write=False)
-    monkeypatch.setattr(database, "sqlite_engine", lambda file, write: engine)
-    (tmp_path / store.FILE).write_bytes(b"not a database at all, but long enough" * 40)
-    with pytest.raises(RunError, match="not a database"):
-        runs.load(tmp_path)
-    assert engine.pool.status().count("Connections in pool: 0") == 1
 
 
 def test_other_files_are_refused_by_name(tmp_path: Path) -> None:

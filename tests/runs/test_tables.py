@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxeval import stats
+from jaxeval import sources
 from jaxeval.errors import DataError
-from jaxeval.runs import checks, imported, sources, tables
+from jaxeval.runs import checks, imported, tables
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.scores import Status
+from jaxeval.stats import hypotheses
 from tests.runs.reading import by_model, labels, read, written
 
 TIDY = "model,seed,score\nA,1,0.5\nA,2,0.6\nB,1,0.7\nB,2,0.9\n"
@@ -55,11 +56,11 @@ def test_records_and_frames_are_tables() -> None:
             return 4
 
     frame = Frame({name: [row[name] for row in RECORDS] for name in Frame.columns})
-    for source in (RECORDS, frame, sources.scores(RECORDS)):
-        assert by_model(sources.scores(source)) == {"A": [0.5, 0.6], "B": [0.7, 0.9]}
-    assert by_model(sources.scores(RECORDS, Layout(models=["B"]))) == {"B": [0.7, 0.9]}
+    for source in (RECORDS, frame, sources.read(RECORDS)):
+        assert by_model(sources.read(source)) == {"A": [0.5, 0.6], "B": [0.7, 0.9]}
+    assert by_model(sources.read(RECORDS, Layout(models=["B"]))) == {"B": [0.7, 0.9]}
     with pytest.raises(DataError, match=r"expected a path, .*, found int"):
-        sources.scores(5)
+        sources.read(5)
 
 
 def test_parquet_is_read(tmp_path: Path) -> None:
@@ -137,7 +138,7 @@ def test_failed_runs_are_counted_and_need_no_flag(tmp_path: Path, name: str, cra
     assert by_model(table) == {"A": [1], "B": [2]}
     for of in table.data_sets[0].models.values():
         assert of.status.ravel().tolist() == [Status.SCORED, Status.FAILED]
-    assert f"B: 1 of its scores are of runs whose status is {crashed}" in table.warnings[-1]
+    assert f"B: 1 of its scores are of runs that are {crashed}" in table.warnings[-1]
     assert by_model(read(tmp_path, content, missing="zero")) == {"A": [1, 0], "B": [2, 0]}
 
 
@@ -155,7 +156,7 @@ def test_runs_that_go_on_count_with_a_warning(tmp_path: Path) -> None:
     """Dies if a score that is not yet the last counts in silence, or a country is a status."""
     rows = "A,1,.5,finished\nA,2,.6,running\nB,1,.7,\nB,2,.8,completed\n"
     table = read(tmp_path, "model,seed,score,State\n" + rows)
-    assert len(table.known) == 4 and "whose status is running" in table.warnings[-1]
+    assert len(table.known) == 4 and "runs that are running" in table.warnings[-1]
     table = read(tmp_path, "model,seed,score,State\n" + rows.replace("running", "Ohio"))
     assert table.statuses == {} and table.warnings[0].startswith("not read: State;")
 
@@ -206,7 +207,7 @@ def test_hostile_tables_are_refused_in_a_line(
 def test_scores_of_sizes_that_are_read_can_be_tested(size: float) -> None:
     """Dies if degrees of freedom overflow: near 5e90 a t of -12 had p = .053."""
     a, b = np.array([[1.0, 1.2, 1.1, 1.3], [2.0, 2.3, 2.1, 2.2]])
-    small, scaled = stats.welch_t(a, b), stats.welch_t(size * a, size * b)
+    small, scaled = hypotheses.welch_t(a, b), hypotheses.welch_t(size * a, size * b)
     assert scaled.p_value == pytest.approx(small.p_value) and small.p_value < 0.001
 
 

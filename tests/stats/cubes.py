@@ -13,15 +13,17 @@ from jaxeval.stats import run_plans, study
 from jaxeval.stats.items import cells
 from jaxeval.stats.items import study as items
 from jaxeval.stats.items.study import ItemStudy
+from jaxeval.stats.pairs import RunScores
 from jaxeval.stats.rules import Rules
-from jaxeval.stats.run_pairs import RunScores
 
 
 def compare(of: Sequence[RunScores], rules: Rules, higher: bool = True) -> SimpleNamespace:
     """Pairs of whole runs, as `study.study` compares them."""
     chosen = [dataclasses.replace(pair, by_ranks=run_plans.by_ranks(of)) for pair in of]
     data = DataSetScores("", "", higher, "recorded", {})
-    pairs, families = study.compared(chosen, rules, Scores("scores", (), (data,)))
+    pairs, families = study._compared(
+        chosen, rules, Scores("scores", (), (data,)), None, lambda share: None
+    )
     return SimpleNamespace(
         pairs=pairs, families=families, primary=run_plans.primary(chosen, rules)
     )

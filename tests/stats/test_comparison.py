@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from jaxeval import stats
 from jaxeval.errors import DataError
-from jaxeval.stats import multiple, run_pairs, run_plans
+from jaxeval.stats import effects, hypotheses, multiple, pairs, power, run_plans, study
+from jaxeval.stats.pairs import RunScores as Scores
 from jaxeval.stats.rules import Rules
-from jaxeval.stats.run_pairs import RunScores as Scores
-from tests.stats.cubes import compare
+from tests.stats.cubes import compare, runs
 
 QUICK = Rules(resamples=199)
 
@@ -81,12 +80,12 @@ def test_the_primary_test_is_the_designs(
         assert (primary.tests, primary.correction) == ((test,), correction)
         assert (primary.comparisons, primary.level, primary.fewest) == (len(of), 0.05, n)
         assert {pair.scores.location_test for pair in compared.pairs} == {test}
-    level = {"comparisons": len(scores), "test": "t" if test == "welch_t" else test}
+    named = "t" if test == "welch_t" else test
+    design = power.TestDesign(1.0, comparisons=len(scores), test=named)  # type: ignore[arg-type]
     assert primary.detectable is not None and primary.needed is not None
-    seen = stats.power(primary.detectable, sd=1.0, n=n, **level)
-    assert seen == pytest.approx(0.8, abs=0.002)
-    assert stats.power(3.0, sd=1.0, n=primary.needed, **level) >= 0.8
-    assert primary.needed == 4 or stats.power(3.0, sd=1.0, n=primary.needed - 1, **level) < 0.8
+    assert design.power(primary.detectable, n) == pytest.approx(0.8, abs=0.002)
+    assert design.power(3.0, primary.needed) >= 0.8
+    assert primary.needed == 4 or design.power(3.0, primary.needed - 1) < 0.8
 
 
 def test_pairs_and_data_sets_have_their_own_tests() -> None:
@@ -135,9 +134,9 @@ def test_few_scores_carry_no_verdict() -> None:
         assert pair.tests["welch_t"].p_value < 0.05
         assert (pair.shown, pair.wider) == (shown, 0)
     two = Scores("A", "B", "", np.array([9.0, 9.1]), np.array([1.0, 5.1]))
-    assert "brown_forsythe" not in run_pairs.tests(two, rules)
+    assert "brown_forsythe" not in pairs.tests(two, rules)
     with pytest.raises(DataError, match="A: 1 score, which says nothing about a distribution"):
-        compare([Scores("A", "B", "", np.ones(1), np.ones(5))], rules)
+        study.study(runs({"": {"A": [0.5], "B": [0.5, 0.6, 0.7, 0.8, 0.9]}}))
 
 
 def test_pairs_decide_where_units_are_shared() -> None:
@@ -173,52 +172,19 @@ def test_spread_of_pairs_is_seen_beside_what_they_share() -> None:
     assert not {"brown_forsythe", "pitman_morgan"} & {*pair.tests}
 
 
-def test_false_verdicts_stay_under_the_level() -> None:
-    """Dies if location is not corrected over pairs: 1,000 looks at five equal models of 5 seeds,
-    of which two are spread three times as wide (.15 without a correction)."""
-    wrong = 0
-    draw = np.random.default_rng(0)
-    for _ in range(1000):
-        samples = draw.normal(size=(5, 5)) * np.array([[3, 1, 3, 1, 1]]).T
-        scores = [
-            Scores(str(a), str(b), "", samples[a], samples[b])
-            for a, b in itertools.combinations(range(5), 2)
-        ]
-        tests = [{"welch_t": stats.welch_t(s.first, s.second)} for s in scores]
-        adjusted, _ = run_pairs.corrected(tests, scores, QUICK)
-        wrong += any(p["welch_t"] <= 0.05 for p in adjusted)
-    assert wrong / 1000 < 0.05 + 2 * np.sqrt(0.05 * 0.95 / 1000)
-
-
 def test_the_plan_is_that_of_the_design() -> None:
     """Dies if the plan forgets the correction, the margin or the pairs."""
     scores = _scores(12, 0.3, 4)
     (pair,) = compare([scores], Rules(resamples=99, margin=0.7)).pairs
-    level = {
-        "sd": float(np.std(scores.first, ddof=1)),
-        "sd_other": float(np.std(scores.second, ddof=1)),
-        "comparisons": 1,
-        "test": "brunner_munzel",
-    }
+    sds = (float(np.std(of, ddof=1)) for of in (scores.first, scores.second))
+    design = power.TestDesign(*sds, test="brunner_munzel")
     assert pair.plan.planned_difference == 0.7
-    assert pair.plan.power == pytest.approx(stats.power(0.7, n=12, **level))
-    assert pair.plan.required_seeds == stats.required_seeds(0.7, **level)
-    actual = stats.power(pair.plan.detectable_difference, n=12, **level)
+    assert pair.plan.power == pytest.approx(design.power(0.7, 12))
+    assert pair.plan.required_seeds == design.required_seeds(0.7)
+    actual = design.power(pair.plan.detectable_difference, 12)
     assert actual == pytest.approx(0.8, abs=0.002)
-    assert pair.tests["tost"] == stats.tost(scores.first, scores.second, 0.7)
-    assert pair.rope == stats.rope(scores.first, scores.second, 0.7)
-
-
-def test_order_of_models_mirrors_everything() -> None:
-    """Dies if A and B are not treated alike."""
-    ab = _scores(15, 0.7, 7)
-    ba = Scores("B", "A", "", ab.second, ab.first)
-    (forward,), (backward,) = (compare([s], QUICK).pairs for s in (ab, ba))
-    assert forward.adjusted["brunner_munzel"] == backward.adjusted["brunner_munzel"]
-    for name in ("difference", "cliffs_delta"):
-        assert forward.effects[name].estimate == pytest.approx(-backward.effects[name].estimate)
-    ratio = "almost_stochastic_order"
-    assert forward.effects[ratio].estimate == pytest.approx(1 - backward.effects[ratio].estimate)
+    assert pair.tests["tost"] == hypotheses.tost(scores.first, scores.second, 0.7)
+    assert pair.rope == effects.rope(scores.first, scores.second, 0.7)
 
 
 def test_the_plan_knows_what_the_test_cannot_show() -> None:
@@ -237,7 +203,7 @@ def test_the_plan_knows_what_the_test_cannot_show() -> None:
     sds = [float(np.std(of, ddof=1)) for of in (pair.scores.first, pair.scores.second)]
     seen = pair.plan.detectable_difference
     assert seen is not None and pair.plan.least_p == 0
-    assert stats.power(seen, sds[0], 5, sd_other=sds[1], comparisons=15) == pytest.approx(0.8)
+    assert power.TestDesign(*sds, comparisons=15).power(seen, 5) == pytest.approx(0.8)
     smallest = scipy_stats.wilcoxon(np.arange(1, 8), method="exact").pvalue
     assert run_plans.least_p(True, 7, 7) == pytest.approx(smallest)
     smallest = scipy_stats.mannwhitneyu([1, 2, 3, 4], [5, 6, 7], method="exact").pvalue
@@ -246,7 +212,7 @@ def test_the_plan_knows_what_the_test_cannot_show() -> None:
 
 def test_power_far_out_is_that_of_sampling() -> None:
     """Dies if two pairs after many tests are promised certainty."""
-    gap = stats.detectable_difference(sd=1.0, n=2, paired=True, comparisons=28)
+    gap = power.TestDesign(1.0, paired=True, comparisons=28).detectable_difference(2)
     drawn = np.random.default_rng(9).normal(gap, 1, (200_000, 2))
     t = drawn.mean(1) / (drawn.std(1, ddof=1) / np.sqrt(2))
     simulated = np.mean(np.abs(t) > scipy_stats.t.isf(0.05 / 28 / 2, 1))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from jaxeval import stats
 from jaxeval.errors import DataError
+from jaxeval.stats import configurations, hypotheses, ranking
 
 
 def _table() -> dict[str, list]:
@@ -50,7 +50,7 @@ def _cells(table: dict[str, list], data: str, repeats: str) -> np.ndarray:
 def test_options_equal_a_plain_loop(repeats: str) -> None:
     """Dies if configurations, repeats, wins or differences are mixed up."""
     table = _table()
-    comparisons = stats.paired_options(
+    comparisons = configurations.paired_options(
         table,
         "batch",
         "f1",
@@ -74,14 +74,14 @@ def test_options_equal_a_plain_loop(repeats: str) -> None:
                 levene = scipy_stats.levene(cells[:, k], cells[:, best], center="median")
                 assert option.brown_forsythe is not None
                 assert option.brown_forsythe.p_value == pytest.approx(levene.pvalue)
-                assert option.sign_test == stats.sign_test(cells[:, k], cells[:, best])
-        assert group.friedman == stats.friedman(cells)
+                assert option.sign_test == hypotheses.sign_test(cells[:, k], cells[:, best])
+        assert group.friedman == ranking.friedman(cells)
 
 
 def test_incomplete_configurations_are_left_out_and_ties_shared() -> None:
     """Dies if a configuration without all values counts, or a tie goes to the first."""
     table = {"option": ["a", "b", "a"], "set": [1, 1, 2], "score": [0.5, 0.5, 0.9]}
-    (comparison,) = stats.paired_options(table, "option", "score", key=["set"])
+    (comparison,) = configurations.paired_options(table, "option", "score", key=["set"])
     assert (comparison.n, [o.wins for o in comparison.options]) == (1, [0.5, 0.5])
     assert [o.sd for o in comparison.options] == [None, None]  # of one configuration
 
@@ -89,12 +89,12 @@ def test_incomplete_configurations_are_left_out_and_ties_shared() -> None:
 def test_seed_effect_is_the_range_of_repeats() -> None:
     """Dies if single runs count, or the effect is not max - min."""
     table = {"lr": [1, 1, 1, 2, 2, 3], "score": [0.1, 0.4, 0.2, 0.5, 0.6, 0.9]}
-    (effect,) = stats.seed_effect(table, "score", key=["lr"])
+    (effect,) = configurations.seed_effect(table, "score", key=["lr"])
     assert (effect.configurations, effect.repeats) == (2, 5)
     assert (effect.median, effect.max) == (pytest.approx(0.2), pytest.approx(0.3))
     assert effect.percentile_95 == pytest.approx(0.29)
     with pytest.raises(DataError, match="no configuration has two"):
-        stats.seed_effect(table, "score", key=["lr", "score"])
+        configurations.seed_effect(table, "score", key=["lr", "score"])
 
 
 @pytest.mark.parametrize(
@@ -112,4 +112,4 @@ def test_impossible_comparisons_are_explained(change: dict, message: str) -> Non
     """Dies if a mistyped column gives an empty result or a traceback."""
     arguments = {"option": "batch", "score": "f1", "key": ["width", "dropout"]} | change
     with pytest.raises(DataError, match=message):
-        stats.paired_options(_table(), **arguments)
+        configurations.paired_options(_table(), **arguments)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxeval import stats
 from jaxeval.errors import DataError
+from jaxeval.stats import effects, hypotheses
 
 values = st.lists(st.integers(-5, 5), min_size=5, max_size=8)
 
@@ -18,13 +18,13 @@ def test_probability_of_improvement_counts_all_pairs(a: list[int], b: list[int])
     """Dies if a tie is not half a win; and A against B mirrors B against A."""
     wins = np.mean([(x > y) + 0.5 * (x == y) for x in a for y in b])
     probability, mirrored = (
-        stats.probability_of_improvement(a, b),
-        stats.probability_of_improvement(b, a),
+        effects.probability_of_improvement(a, b),
+        effects.probability_of_improvement(b, a),
     )
     assert probability.estimate == pytest.approx(wins)
     assert probability.interval.low <= probability.estimate <= probability.interval.high
     assert mirrored.interval.low == pytest.approx(1 - probability.interval.high, abs=1e-9)
-    delta = stats.cliffs_delta(a, b)
+    delta = effects.cliffs_delta(probability)
     assert delta.estimate == pytest.approx(2 * wins - 1)
     assert delta.interval.high == pytest.approx(2 * probability.interval.high - 1)
 
@@ -37,7 +37,7 @@ def test_probability_interval_covers_as_promised(shift: float) -> None:
     hits = 0
     for _ in range(1000):
         a, b = generator.normal(shift, 1, 8), generator.normal(0, 1, 10)
-        interval = stats.probability_of_improvement(a, b).interval
+        interval = effects.probability_of_improvement(a, b).interval
         hits += interval.low <= truth <= interval.high
     assert 930 <= hits <= 985
 
@@ -47,9 +47,9 @@ def test_difference_intervals() -> None:
     generator = np.random.default_rng(6)
     for _ in range(50):
         a, b = generator.normal(0.7, 1, 8), generator.normal(0, 2, 12)
-        interval = stats.difference(a, b).interval
-        assert (interval.low <= 0 <= interval.high) == (stats.welch_t(a, b).p_value >= 0.05)
-    median = stats.difference([1, 2, 9], [0, 1, 2, 3], statistic="median", resamples=499)
+        interval = effects.difference(a, b).interval
+        assert (interval.low <= 0 <= interval.high) == (hypotheses.welch_t(a, b).p_value >= 0.05)
+    median = effects.difference([1, 2, 9], [0, 1, 2, 3], statistic="median", resamples=499)
     assert median.estimate == 0.5
     assert median.interval.low <= 0.5 <= median.interval.high
 
@@ -64,14 +64,14 @@ def _violation_on_a_grid(a: np.ndarray, b: np.ndarray, steps: int) -> float:
 
 def test_almost_stochastic_order_is_exact() -> None:
     """Dies if the two step functions are not integrated exactly (golden: .31645570)."""
-    golden = stats.almost_stochastic_order((1, 2, 3, 4), (1.5, 1.8, 2.5, 3.5))
+    golden = effects.almost_stochastic_order((1, 2, 3, 4), (1.5, 1.8, 2.5, 3.5))
     assert golden.estimate == pytest.approx(0.31645570, abs=1e-8)
     generator = np.random.default_rng(7)
     for n, m in ((3, 5), (4, 6), (7, 2)):
         a, b = generator.normal(size=n), generator.normal(size=m)
         steps = 12 * math.lcm(n, m)
         expected = _violation_on_a_grid(a, b, steps)
-        assert stats.almost_stochastic_order(a, b).estimate == pytest.approx(expected)
+        assert effects.almost_stochastic_order(a, b).estimate == pytest.approx(expected)
 
 
 def test_equivalence_agrees_with_its_interval() -> None:
@@ -80,9 +80,9 @@ def test_equivalence_agrees_with_its_interval() -> None:
     seen = set()
     for _ in range(100):
         a, b = generator.normal(0.2, 1, 15), generator.normal(0, 1, 20)
-        interval = stats.difference(a, b, confidence=0.9).interval
+        interval = effects.difference(a, b, confidence=0.9).interval
         inside = interval.low > -1.0 and interval.high < 1.0
-        assert (stats.tost(a, b, 1.0).p_value < 0.05) == inside
+        assert (hypotheses.tost(a, b, 1.0).p_value < 0.05) == inside
         seen.add(inside)
     assert seen == {True, False}
 
@@ -90,18 +90,18 @@ def test_equivalence_agrees_with_its_interval() -> None:
 def test_rope_probabilities() -> None:
     """Dies if the three do not sum to 1, or disagree with the t interval they come from."""
     a, b = [1.0, 2.0, 3.0, 4.0], [1.5, 2.0, 2.5]
-    probabilities, mirrored = stats.rope(a, b, 0.5), stats.rope(b, a, 0.5)
+    probabilities, mirrored = effects.rope(a, b, 0.5), effects.rope(b, a, 0.5)
     assert probabilities.lower + probabilities.equivalent + probabilities.higher == pytest.approx(
         1.0
     )
     assert probabilities.higher == pytest.approx(mirrored.lower)
-    interval = stats.difference(a, b, confidence=0.9).interval
-    edge = stats.rope(a, b, abs(interval.low))
+    interval = effects.difference(a, b, confidence=0.9).interval
+    edge = effects.rope(a, b, abs(interval.low))
     assert edge.lower == pytest.approx(0.05, abs=1e-9)
-    same = stats.rope([0.5, 0.5], [0.5, 0.5], 0.01)
+    same = effects.rope([0.5, 0.5], [0.5, 0.5], 0.01)
     assert np.isnan([same.lower, same.equivalent, same.higher]).all()
     with pytest.raises(DataError, match="margin"):
-        stats.rope(a, b, 0.0)
+        effects.rope(a, b, 0.0)
 
 
 @pytest.mark.parametrize("decimals", [0, 3])  # with ties, and without
@@ -110,11 +110,11 @@ def test_swapping_mirrors_resampled_intervals(decimals: int) -> None:
     a = np.round(3 * generator.normal(size=9), decimals)
     b = np.round(3 * generator.normal(size=7) + 1, decimals)
     one, other = (
-        stats.difference(x, y, statistic="median", resamples=999) for x, y in ((a, b), (b, a))
+        effects.difference(x, y, statistic="median", resamples=999) for x, y in ((a, b), (b, a))
     )
     assert one.estimate == -other.estimate != 0
     assert one.interval[:2] == (-other.interval.high, -other.interval.low)
-    ratios = [stats.almost_stochastic_order(x, y, confidence=0.6) for x, y in ((a, b), (b, a))]
+    ratios = [effects.almost_stochastic_order(x, y, confidence=0.6) for x, y in ((a, b), (b, a))]
     spreads = [effect.interval.high - effect.estimate for effect in ratios]
     assert ratios[0].estimate == pytest.approx(1 - ratios[1].estimate)
     assert max(effect.interval.high for effect in ratios) < 1  # nothing is cut off

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxeval import stats
 from jaxeval.stats import multiple
+from jaxeval.stats.rules import Method
 
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=8)
 
@@ -22,9 +22,9 @@ def test_golden() -> None:
         "holm": [0.03, 0.06, 0.06, 0.02],
         "benjamini_hochberg": [0.02, 0.04, 0.04, 0.02],
     }.items():
-        np.testing.assert_allclose(stats.adjust_p_values(given_p, method), expected)  # type: ignore[arg-type]
+        np.testing.assert_allclose(multiple.adjust_p_values(given_p, method), expected)  # type: ignore[arg-type]
     np.testing.assert_allclose(
-        stats.adjust_p_values((0.01, 0.04, 0.03, 0.5)), [0.04, 0.09, 0.09, 0.5]
+        multiple.adjust_p_values((0.01, 0.04, 0.03, 0.5)), [0.04, 0.09, 0.09, 0.5]
     )
 
 
@@ -33,7 +33,7 @@ def test_benjamini_hochberg_equals_scipy(values: list[float]) -> None:
     """Dies if ties or order matter."""
     from scipy.stats import false_discovery_control
 
-    adjusted = stats.adjust_p_values(values, "benjamini_hochberg")
+    adjusted = multiple.adjust_p_values(values, "benjamini_hochberg")
     np.testing.assert_allclose(adjusted, false_discovery_control(values), atol=1e-12)
 
 
@@ -47,15 +47,15 @@ def test_holm_rejects_what_its_step_down_procedure_rejects(
         if values[index] * (len(values) - rank) > level:
             break
         rejected[index] = True
-    np.testing.assert_array_equal(stats.adjust_p_values(values) <= level, rejected)
+    np.testing.assert_array_equal(multiple.adjust_p_values(values) <= level, rejected)
 
 
 @pytest.mark.parametrize("method", ["bonferroni", "holm", "benjamini_hochberg"])
-def test_an_unknown_p_value_is_counted_and_stays_unknown(method: multiple.Method) -> None:
+def test_an_unknown_p_value_is_counted_and_stays_unknown(method: Method) -> None:
     """Dies if NaN spoils the others, or tests that could not be made are not corrected for."""
-    adjusted = stats.adjust_p_values([0.02, math.nan, 0.01], method)
+    adjusted = multiple.adjust_p_values([0.02, math.nan, 0.01], method)
     np.testing.assert_array_equal(
-        adjusted[[0, 2]], stats.adjust_p_values([0.02, 1, 0.01], method)[[0, 2]]
+        adjusted[[0, 2]], multiple.adjust_p_values([0.02, 1, 0.01], method)[[0, 2]]
     )
     assert math.isnan(adjusted[1])
 
@@ -94,7 +94,7 @@ def test_equalities_are_tested_closed(models: str, sets: int) -> None:
         p = draw.random(len(pairs)) ** 4
         expected = _closed(p, models, sets)
         np.testing.assert_allclose(multiple.adjust_equalities(p, pairs), expected)
-        assert np.all(expected <= stats.adjust_p_values(p) + 1e-12)  # never above Holm's
+        assert np.all(expected <= multiple.adjust_p_values(p) + 1e-12)  # never above Holm's
         order = draw.permutation(len(p))
         turned = [(pairs[k][0], pairs[k][2], pairs[k][1]) for k in order]
         found = multiple.adjust_equalities(p[order], turned)

@@ -1,29 +1,29 @@
 """Power of designs, against simulation and published tables."""
 
+import math
+
 import numpy as np
 import pytest
+from scipy import stats as scipy_stats
 
-from jaxeval import stats
-from jaxeval.stats import ranks
+from jaxeval.stats import hypotheses, power, ranks
 
 
 def test_cohens_tables() -> None:
     """Dies if the noncentral t is wrong (n per group for power .8, Cohen 1988: 393, 64, 26)."""
-    assert [stats.required_seeds(d, 1.0) for d in (0.2, 0.5, 0.8)] == [394, 64, 26]
-    assert stats.power(0.5, 1.0, 64) == pytest.approx(0.8015, abs=1e-4)  # G*Power 3.1
+    assert [power.TestDesign(1.0).required_seeds(d) for d in (0.2, 0.5, 0.8)] == [394, 64, 26]
+    assert power.TestDesign(1.0).power(0.5, 64) == pytest.approx(0.8015, abs=1e-4)  # G*Power 3.1
 
 
 @pytest.mark.parametrize("design", [(1.0, 1.0, 6, 6), (2.0, 1.0, 5, 12), (0.0, 1.0, 8, 8)])
 def test_power_equals_simulation(design: tuple[float, float, int, int]) -> None:
     """Dies if unequal sds or n are wrong: 4,000 experiments, three standard errors and 1 %."""
-    from scipy import stats as reference
-
     gap, other, n, m = design
     generator = np.random.default_rng(11)
     a = generator.normal(gap, 1.0, (4000, n))
     b = generator.normal(0.0, other, (4000, m))
-    simulated = np.mean(reference.ttest_ind(a, b, axis=1, equal_var=False).pvalue < 0.05)
-    claimed = stats.power(gap, 1.0, n, sd_other=other, n_other=m)
+    simulated = np.mean(scipy_stats.ttest_ind(a, b, axis=1, equal_var=False).pvalue < 0.05)
+    claimed = power.TestDesign(1.0, other).power(gap, n, m)
     error = 3 * np.sqrt(claimed * (1 - claimed) / 4000)
     assert abs(simulated - claimed) < error + 0.01
 
@@ -32,12 +32,12 @@ def test_required_detectable_and_power_agree() -> None:
     """Dies if the three questions give answers that contradict each other."""
     for sd in (0.3, 2.0):
         for comparisons in (1, 6):
-            n = stats.required_seeds(0.5, sd, comparisons=comparisons)
-            assert stats.power(0.5, sd, n, comparisons=comparisons) >= 0.8
-            if n > 2:
-                assert stats.power(0.5, sd, n - 1, comparisons=comparisons) < 0.8
-            gap = stats.detectable_difference(sd, 9, comparisons=comparisons)
-            assert stats.power(gap, sd, 9, comparisons=comparisons) == pytest.approx(0.8, abs=1e-6)
+            design = power.TestDesign(sd, comparisons=comparisons)
+            n = design.required_seeds(0.5)
+            assert design.power(0.5, n) >= 0.8
+            assert n == 2 or design.power(0.5, n - 1) < 0.8
+            gap = design.detectable_difference(9)
+            assert design.power(gap, 9) == pytest.approx(0.8, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,8 @@ def test_the_promise_of_brunner_munzel_holds(
 ) -> None:
     """Dies if the power is that of another test: t at n = 5 gives this one .67 for its .8."""
     n, m = counts
-    gap = stats.detectable_difference(
-        sds[0], n, sd_other=sds[1], n_other=m, comparisons=2, test="brunner_munzel"
-    )
+    design = power.TestDesign(*sds, comparisons=2, test="brunner_munzel")
+    gap = design.detectable_difference(n, m)
     draw = np.random.default_rng(12)
     a, b = draw.normal(gap, sds[0], (4000, n)), draw.normal(0, sds[1], (4000, m))
     places = np.arange(n + m)
@@ -59,13 +58,52 @@ def test_the_promise_of_brunner_munzel_holds(
     labels = np.argsort(np.concatenate([a, b], axis=1), axis=1) < n
     p_values, _ = ranks.p_values(ranks.studentized(labels, ties), n, m, ties, 0)
     assert np.mean(p_values <= 0.025) == pytest.approx(0.8, abs=0.03)
-    assert p_values[0] == stats.brunner_munzel(a[0], b[0]).p_value
+    assert p_values[0] == hypotheses.brunner_munzel(a[0], b[0]).p_value
 
 
 @pytest.mark.parametrize("n", [7, 10, 60])
 def test_the_promise_of_the_signed_ranks_holds(n: int) -> None:
     """Dies if the power on pairs is that of t: seven pairs have few ranks to go by."""
-    gap = stats.detectable_difference(1.0, n, paired=True, test="wilcoxon_signed_rank")
+    design = power.TestDesign(1.0, paired=True, test="wilcoxon_signed_rank")
+    gap = design.detectable_difference(n)
     drawn = np.random.default_rng(13).normal(gap, 1, (800, n))
-    simulated = np.mean([stats.wilcoxon_signed_rank(d, 0 * d).p_value <= 0.05 for d in drawn])
+    simulated = np.mean([hypotheses.wilcoxon_signed_rank(d, 0 * d).p_value <= 0.05 for d in drawn])
     assert simulated == pytest.approx(0.8, abs=0.05)
+
+
+LEVEL = 0.025
+
+
+@pytest.mark.parametrize(("n", "m"), [(10, 10), (10, 40), (60, 60), (120, 150)])
+def test_brown_forsythe_sees_the_ratio_as_often_as_was_asked(n: int, m: int) -> None:
+    """Dies if the ratio is seen by another test, at another level, or of one direction only."""
+    ratio = power.detectable_ratio(n, m, LEVEL, 0.8)
+    assert ratio == power.detectable_ratio(m, n, LEVEL, 0.8)
+    draw, shares = np.random.default_rng(1), []
+    for wide, other in ((ratio, 1.0), (1.0, ratio)):
+        x, y = wide * draw.normal(size=(4000, n)), other * draw.normal(size=(4000, m))
+        away = (np.abs(v - np.median(v, axis=1, keepdims=True)) for v in (x, y))
+        shares.append(np.mean(scipy_stats.f_oneway(*away, axis=1).pvalue <= LEVEL))
+    assert min(shares) == pytest.approx(0.8, abs=0.03)
+
+
+@pytest.mark.parametrize(("n", "correlation"), [(8, 0.9), (20, 0.0), (20, 0.9), (120, 0.5)])
+def test_pairs_see_the_ratio_as_often_as_was_asked(n: int, correlation: float) -> None:
+    """Dies if what pairs share is left out, or the ratio is not solved from the correlation."""
+    ratio = power.detectable_ratio_of_pairs(n, correlation, LEVEL, 0.8)
+    covariance = [[ratio**2, ratio * correlation], [ratio * correlation, 1.0]]
+    scores = np.random.default_rng(2).multivariate_normal([0, 0], covariance, (1000, n))
+    seen = 0
+    for x, y in scores.transpose(0, 2, 1):
+        seen += scipy_stats.spearmanr(x + y, x - y).pvalue <= LEVEL
+    assert seen / 1000 == pytest.approx(0.8, abs=0.05)
+
+
+def test_few_scores_see_no_ratio() -> None:
+    """Dies if five scores each, or five pairs at a level below 2 / 5!, promise to see one."""
+    assert math.isinf(power.detectable_ratio(5, 5, LEVEL, 0.8))
+    x, y = np.random.default_rng(3).normal(size=(2, 4000, 5)) * [[[1e4]], [[1.0]]]
+    away = (np.abs(v - np.median(v, axis=1, keepdims=True)) for v in (x, y))
+    assert np.mean(scipy_stats.f_oneway(*away, axis=1).pvalue <= LEVEL) < 0.6
+    assert math.isinf(power.detectable_ratio_of_pairs(5, 0.9, 0.016, 0.8))
+    assert 1 < power.detectable_ratio_of_pairs(5, 0.9, 0.017, 0.8) < 30

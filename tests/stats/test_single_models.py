@@ -4,16 +4,13 @@ import itertools
 import math
 from collections.abc import Mapping
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval import stats
 from jaxeval.runs import counts as counted
 from jaxeval.runs.scores import DataSetScores, ModelScores, Scores
-from jaxeval.stats import single_models
+from jaxeval.stats import multiple, permutation, single_models
 from jaxeval.stats.rules import Rules
-from jaxeval.tasks import classification
 
 _NAMES = {
     "f1": ("right_spans", "predicted_spans", "gold_spans", "words"),
@@ -103,7 +100,7 @@ def test_a_bootstrap_covers_the_other_examples_of_a_population() -> None:
     right = (draw.random(2000) < 0.5).astype(float)
     other = np.where(draw.random(2000) < 0.05, 1 - right, right)
     a, b = (np.stack([v, np.ones(2000)], axis=1) for v in (right, other))
-    bootstrap = stats.paired_bootstrap(a, b, score=counted.ratio)
+    bootstrap = permutation.paired_bootstrap(a, b, score=counted.ratio)
     gaps = right - other
     error = gaps.std() / np.sqrt(2000)
     assert bootstrap.estimate == pytest.approx(gaps.mean())
@@ -121,16 +118,6 @@ def test_p_values_are_corrected_over_all_pairs() -> None:
     for name in ("approximate_randomization", "mcnemar"):
         p_values = [pair.tests[name].p_value for pair in pairs]
         corrected = [pair.adjusted[name] for pair in pairs]
-        assert corrected == pytest.approx(stats.adjust_p_values(p_values, "holm").tolist())
+        assert corrected == pytest.approx(multiple.adjust_p_values(p_values, "holm").tolist())
     with_control = single_models.compare(items, Rules(), "C", iterations=100)
     assert [pair.a for pair in with_control.pairs] == ["A", "B"]
-
-
-def test_a_task_keeps_what_its_metrics_need() -> None:
-    """Dies if accuracy or macro-F1 of targets is unknown here, so that no test can be made."""
-    labels = jnp.arange(3)
-    names = tuple(classification.count(labels, labels, jnp.ones(3), 3))
-    assert {*names} == {*_NAMES["macro_f1"]}
-    for metric, score in (("accuracy", counted.ratio), ("macro_f1", counted.macro_f1)):
-        how = counted.scoring(metric, names)
-        assert how is not None and how.score is score

@@ -42,17 +42,6 @@ def test_each_goes_where_it_fits_and_costs_least() -> None:
     ]
 
 
-def test_what_no_bucket_holds_is_grouped_by_itself() -> None:
-    """Dies if it is lost, or its number is that among its likes."""
-    jobs = _jobs(3, 31, 4, 31)
-    placed = buckets.place(LADDER, jobs, [160], ALONE)
-    assert [e.jobs for e, _ in placed] == [(0, 2), (1, 3)]
-    assert placed[1][0].shape == _shape(31)
-    (without,) = buckets.place([], _jobs(3, 3), [160], ALONE)
-    (planned,) = costs.plan(_jobs(3, 3), [160], ALONE)
-    assert without == (planned, ())
-
-
 @pytest.mark.parametrize("devices", [1, 2, 8])
 def test_devices_do_not_idle(devices: int) -> None:
     """Dies if populations that would leave devices idle are not joined, or others are: the

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from jaxeval.config import reading
 from jaxeval.population import optimisers
 from jaxeval.population.settings import Plateau
 from jaxeval.studies import cohorts, costs, padding, prepared, proposers
@@ -116,7 +115,7 @@ def test_neutral_names_are_filled_in() -> None:
 def test_repeats_are_apart() -> None:
     """Dies if repeats of a seed are neighbours, which would be no second try of the machine; or
     if they do not share what is compiled."""
-    planned_cohorts = planned(proposers.repeats(config(), [1, 2], 3))
+    planned_cohorts = planned(proposers.crossed(config(), [1, 2], count=3))
     shown = [[(m.seed, m.repeat) for m in c.members] for c in planned_cohorts]
     assert shown == [[(1, k), (2, k)] for k in range(3)]
     assert len({cohort.program for cohort in planned_cohorts}) == 1
@@ -124,7 +123,7 @@ def test_repeats_are_apart() -> None:
 
 def test_members_alike_of_two_studies_are_both_trained() -> None:
     """Dies if the scores of one are recorded as the other's, or not at all."""
-    trials = [*toy_kind.trials((1,)), *proposers.repeats(config(), [1], 1)]
+    trials = [*toy_kind.trials((1,)), *proposers.crossed(config(), [1], count=2)[:1]]
     planned_cohorts = planned(trials)
     assert sorted(e.record.name for c in planned_cohorts for e in c.entries) == [
         "toy",
@@ -152,11 +151,3 @@ def test_a_neighbour_is_recorded_by_what_it_differs_in() -> None:
     assert [dict(member.hparams)["rate"] for member in cohort.members] == [0.2, 0.4]
     assert not cohort.config.training.save_models
     assert len(cohort.records) == 1
-
-
-def test_a_trial_is_plain_data() -> None:
-    """Dies if a trial holds settings or arrays: it could not be written to a table, nor sent."""
-    for trial in (*toy_kind.trials(), *proposers.repeats(config(), [1], 2)):
-        again = reading.from_dict(toy_kind.Config, trial.config)
-        assert reading.to_dict(again) == trial.config
-        assert reading.canonical(dataclasses.asdict(trial))

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from jaxeval import studies
-from jaxeval.errors import ConfigError
-from jaxeval.studies import cohorts, costs, padding, plan, prepared, proposers
+from jaxeval.studies import cohorts, costs, memory, padding, prepared, proposers
 
 sweep = importlib.import_module("jaxeval.sweep")  # of the package, it is the function
 train = importlib.import_module("jaxeval.train")
@@ -51,41 +50,13 @@ def test_a_plan_names_the_solved_sizes(tmp_path: Path, capsys: pytest.CaptureFix
     assert plan["tokens"] == {"train": 1040, "dev": 78, "test": 65}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (["task=speech"], "task: expected one of tagging, language"),
-        (["model.kind=rhn", "model.gates=capped"], "rhn: gates are untied or tied"),
-        (["model.kind=nas", "model.gates=tied"], "neither dropout.update nor gates"),
-        (["model.hidden=8", "model.budget=9000"], "cannot be set with budget"),
-        (["model.depth=3"], "lstm: depth is for rhn only"),
-        (["model.kind=nas", "model.clip=1.0"], "clip is for lstm only"),
-        (["model.embedding=8"], "needs hidden too"),
-        (["model.dropout.imput=0.1"], "did you mean model.dropout.input"),
-        (["training.plateau.factor=2.0"], "factor"),
-    ],
-)
-def test_impossible_configs_are_explained(changes: list[str], message: str) -> None:
-    """Dies if a config that cannot work is read."""
-    with pytest.raises(ConfigError, match=message):
-        studies.read(None, ["task=language", *changes])
-
-
 def test_a_plan_names_the_batch_that_is_asked_for_and_the_one_that_is_taken() -> None:
     """Dies if parts are taken for updates, or a bucket's last batch for a whole one."""
     changes = ["training.batch_size=48", "training.micro_batch=32", "data.train_sentences=100"]
     config = studies.read(None, [*changes, "data.max_widths=1"])
-    (batch,) = plan.describe(_cohort(config))["batches"]
+    (batch,) = memory.describe(_cohort(config))["batches"]
     expected = {"nominal": 48, "at_once": 32, "micro_batches": 2, "updates_an_epoch": 3}
     assert batch == {**expected, "effective": 33.3}
-
-
-def test_batches_that_carry_state_are_not_cut(tmp_path: Path) -> None:
-    """Dies if heads of a text would be read by parts, or a limit beyond the batch is refused."""
-    words = [*SMALL, "model.hidden=8", f"data.path={_text(tmp_path)}"]
-    with pytest.raises(ConfigError, match=r"training\.micro_batch: this task carries state"):
-        studies.prepare(studies.read(None, [*words, "training.micro_batch=2"]))
-    studies.prepare(studies.read(None, [*words, "training.micro_batch=4"]))
 
 
 @pytest.mark.parametrize(
@@ -111,22 +82,3 @@ def test_members_of_several_sizes_do_not_wait_for_one_another(
     sizes = config.model.hidden, config.training.batch_size, config.training.micro_batch
     assert sizes == (40, 64, 64)
     assert [dict(member.hparams)["hidden"] for member in cohort.members] == [24, 40]
-
-
-def test_the_last_configs_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if a config is prepared anew for every batch of a selection, its task traced anew, if
-    random splits get the given split's vocabulary, or all configs of a search are kept."""
-    monkeypatch.setattr(prepared, "_REMEMBERED", 2)
-    sizes = [f"model.hidden={size}" for size in (4, 5, 6)]
-    base = ["task=sentiment", "data.source.sentences=30"]
-    first, second, third = (studies.read(None, [*base, size]) for size in sizes)
-    loader = prepared.Loader()
-    known = loader.prepare(first)
-    assert loader.prepare(studies.read(None, [*base, sizes[0]])) is known
-    assert loader.prepare(first, random_splits=True).config.data.vocabulary == "all"
-    assert loader.prepare(first) is known
-    loader.prepare(second)
-    assert loader.prepare(first) is known
-    loader.prepare(third)
-    loader.prepare(second)
-    assert loader.prepare(first) is not known

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from jaxeval.models.seq2seq import Seq2SeqShape, Seq2SeqSizes
 from jaxeval.studies import costs
 
 MACHINE = costs.Machine(devices=2, rate=1e6, compile_seconds=5.0)
@@ -142,40 +141,9 @@ def test_lanes_in_lock_step_wait_for_one_another() -> None:
         assert alone.operations == 3 * every[n] * size
 
 
-@pytest.mark.parametrize("lock_step", [False, True])
-def test_evaluations_take_time(lock_step: bool) -> None:
-    """Dies if evaluations are free, or cost by the micro-batch, or (vmap) by own sizes."""
-    machine = dataclasses.replace(MACHINE, lock_step=lock_step)
-    runs = [costs.Job(Square(30), 64, 2), costs.Job(Square(30), 64, 2)]
-    evaluating = [runs[0]._replace(evaluated=400), runs[1]._replace(evaluated=1000)]
-    (trained,), (whole,) = (costs.plan(r, [64], machine) for r in (runs, evaluating))
-    rate = machine.rate * 128 / (128 + 16)  # 128 rows at once, whatever the micro-batch
-    rows = 2 * 1000 if lock_step else 400 + 1000
-    more = 0.5 * rows * 30**2 / rate / 2  # two devices share the members
-    assert whole.seconds - trained.seconds == pytest.approx(more)
-
-
 def test_a_plan_that_cannot_be_is_refused() -> None:
     """Dies if a damaged plan is trained."""
     runs = [costs.Job(Square(5, kind), 16, 1) for kind in "ab"]
     for groups, rows in (([[0, 1]], [16]), ([[]], [16]), ([[0], [1]], [16, 17])):
         with pytest.raises(ValueError, match=r"run|cohort|MICRO|tuple|in list"):
             costs.as_grouped(runs, [160], MACHINE, groups, rows)
-
-
-def _member_sizes(embedding: int, heads: int, layers: int = 2) -> Seq2SeqSizes:
-    shape = Seq2SeqShape(9, 7, embedding, 64, layers, layers, heads)
-    return Seq2SeqSizes("transformer", shape, (8.0, 6.0), embedding)
-
-
-def test_joined_sizes_hold_all_heads() -> None:
-    """Dies if a member's heads are no groups of the computed ones."""
-    both = _member_sizes(48, 2).joined(_member_sizes(80, 8))
-    assert both is not None
-    assert (both.shape.heads, both.shape.embedding, both.grain) == (8, 80, 16)
-    assert _member_sizes(12, 4).joined(_member_sizes(16, 8)) is None  # 12 has no eighth
-    three = _member_sizes(30, 3).joined(_member_sizes(40, 2))
-    assert three is None  # 10 has no sixth
-    wide = _member_sizes(36, 3).joined(_member_sizes(24, 2))
-    assert wide is not None
-    assert (wide.shape.heads, wide.shape.embedding) == (6, 36)

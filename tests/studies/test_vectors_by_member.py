@@ -7,7 +7,7 @@ import pytest
 
 from jaxeval import observe, runs, studies
 from jaxeval.data import generated, generated_texts
-from jaxeval.studies import cohorts, memory, prepared, proposers
+from jaxeval.studies import cohorts, prepared, proposers
 from tests.data.test_word_tables import vectors
 
 QUICK = [
@@ -102,24 +102,3 @@ def test_a_member_scores_as_with_its_file_alone(
     assert (len(together), len(alone)) == (4, 2 * len(alone_too))
     losses = {tuple(values) for values in together.values()}
     assert len(losses) == 4  # the files tell
-
-
-def test_files_that_do_not_fit_are_trained_in_several_programs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if memory is not looked at, or files are dealt by the order of the trials."""
-    configs = _configs("pair", tmp_path)
-    more = vectors(tmp_path / "c.txt", _words("pair")[:9], 3, 5)
-    configs.append(studies.read(configs[0], [f"data.vectors={more}"]))
-    names = []
-    for order in (configs, configs[::-1]):
-        entries = cohorts.entries(_trials(order), prepared.Loader())
-        assert len(cohorts.by_program(entries)) == 1
-        with monkeypatch.context() as patch:
-            patch.setattr(memory, "tables_at_once", lambda each: 2)
-            planned = cohorts.by_program(entries)
-        assert sorted(len(cohort.members) for cohort in planned) == [2, 4]
-        names.append({cohort.name for cohort in planned})
-        vectors_of = [{member.vectors for member in cohort.members} for cohort in planned]
-        assert sorted(map(len, vectors_of)) == [1, 2]
-    assert names[0] == names[1]

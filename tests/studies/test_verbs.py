@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from jaxeval import __main__ as command
-from jaxeval import runs, studies
-from jaxeval.config import reading
+from jaxeval import runs
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.evaluate import Evaluation
 from jaxeval.evaluate import main as evaluate
 from jaxeval.report.runs import conditions
-from jaxeval.studies import evaluation, running
+from jaxeval.studies import saved
 from jaxeval.tasks.language_evaluation import Averaging
 
 ablation = importlib.import_module("jaxeval.ablation")  # of the package, it is the function
@@ -33,12 +32,12 @@ OTHER_WAYS = [
     *("--samples", "3", "--streams", "2,1", "--dynamic-rate", "0.01"),
 ]
 CONDITIONS = [  # of OTHER_WAYS
-    evaluation.Condition(2),
-    evaluation.Condition(1),
-    evaluation.Condition(2, temperature=0.8),
-    evaluation.Condition(2, averaging=Averaging("arithmetic", 3)),
-    evaluation.Condition(2, averaging=Averaging("geometric", 3)),
-    evaluation.Condition(2, dynamic=0.01),
+    saved.Condition(2),
+    saved.Condition(1),
+    saved.Condition(2, temperature=0.8),
+    saved.Condition(2, averaging=Averaging("arithmetic", 3)),
+    saved.Condition(2, averaging=Averaging("geometric", 3)),
+    saved.Condition(2, dynamic=0.01),
 ]
 
 
@@ -60,13 +59,13 @@ def test_kept_models_are_evaluated_in_other_ways(
 ) -> None:
     """Dies if a condition is lost, is another than was asked for, or equals another, or the plain
     one is not train's."""
-    scored, real = {}, evaluation.scores
+    scored, real = {}, saved.scores
 
-    def noted(models: Any, condition: evaluation.Condition, part: Any) -> evaluation.Scores:
+    def noted(models: Any, condition: saved.Condition, part: Any) -> saved.Scores:
         scored[condition] = real(models, condition, part)
         return scored[condition]
 
-    monkeypatch.setattr(evaluation, "scores", noted)
+    monkeypatch.setattr(saved, "scores", noted)
     words = [*_words(tmp_path), "--seeds", "2"]
     with pytest.raises(RunError, match="save_models=true"):
         evaluate(words)
@@ -99,12 +98,6 @@ def test_kept_models_are_evaluated_in_other_ways(
     assert len(dev) == 4 and all("temperature" in row["condition"] for row in dev[2:])
 
 
-def test_dynamic_evaluation_is_of_language_models() -> None:
-    """Dies if a flag that a task does not read is passed over in silence."""
-    with pytest.raises(ConfigError, match="--dynamic: for language models only"):
-        evaluate(["--dynamic"])
-
-
 def test_what_diverges_is_left_out_and_said(capsys: pytest.CaptureFixture) -> None:
     """Dies if one score that is no number spoils a condition's mean, or is lost in silence."""
     rows = [
@@ -127,54 +120,6 @@ def test_what_diverges_is_left_out_and_said(capsys: pytest.CaptureFixture) -> No
     assert conditions.line(rows, "wild") == "wild: all 3 diverged"
 
 
-def test_noise_of_repeats_and_seeds(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if a repeat is another run on a CPU, or a seed is not another."""
-    words = ["noise", *TOY, "--out", str(tmp_path), "--seeds", "3", "--repeats", "2"]
-    assert command.main([*words, "--json", "-"]) == 0
-    tree = json.loads(capsys.readouterr().out)["parts"]
-    for part in ("dev", "test"):
-        assert tree[part]["sd_repeat"] == 0 < tree[part]["sd_seed"]
-        assert (tree[part]["seeds"], tree[part]["repeats"]) == (3, 2)
-    assert command.main(words) == 0
-    assert "to the last bit" in capsys.readouterr().out
-    with pytest.raises(ConfigError, match="expected 2 or more --repeats"):
-        command.main([*words, "--repeats", "1"])
-
-
-def test_a_neighbourhood_is_one_population(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if settings are trained one by one, or the scores are those of other settings."""
-    calls: list[int] = []
-    before = running.loop.train
-
-    def counted(problem: Any, members: Any, *others: Any, **options: Any) -> Any:
-        calls.append(len(members))
-        return before(problem, members, *others, **options)
-
-    monkeypatch.setattr(running.loop, "train", counted)
-    words = [*TOY, "--out", str(tmp_path / "r"), "--settings", "5", "--save", str(tmp_path)]
-    words += ["--range", "learning_rate=0.001:0.1:log", "--range", "rate=0:0.9"]
-    assert command.main(["neighbourhood", *words, "--json", "-"]) == 0
-    tree = json.loads(capsys.readouterr().out)
-    assert calls == [5] and tree["settings"] == 5 and len(tree["points"]) == 5
-    assert set(tree["points"][0]) == {"score", "learning_rate", "rate"}
-    assert len({point["score"] for point in tree["points"]}) > 1
-    assert (tmp_path / "neighbourhood.svg").stat().st_size > 5000
-    third = tree["points"][2]
-    rate = "training.optimiser.hyperparameters.learning_rate"
-    alone = [*TOY, f"model.rate={third['rate']}", f"{rate}={third['learning_rate']}"]
-    options = ["--seeds", "3,", "--out", str(tmp_path / "r"), "--json", "-"]
-    assert train.main([*alone, *options]) == 0
-    assert json.loads(capsys.readouterr().out)["dev"]["mean"] == third["score"]
-    losses: dict[str, list[float | None]] = {}
-    for point in runs.load_curves(tmp_path / "r"):
-        if (point.seed, point.part) == (3, "train"):
-            losses.setdefault(point.experiment, []).append(point.value)
-    in_population, by_itself = losses.values()
-    assert in_population == by_itself
-
-
 def test_variants_are_trained_and_compared(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a variant is trained without its changes, or is not in the comparison."""
     file = tmp_path / "variants.toml"
@@ -193,21 +138,3 @@ def test_variants_are_trained_and_compared(tmp_path: Path, capsys: pytest.Captur
     file.write_text('[[variant]]\nname = "short"\nchange = ["training.epochs=2"]\n')
     with pytest.raises(ConfigError, match="changes"):
         command.main(words)
-
-
-@pytest.mark.parametrize(
-    ("file", "base"),
-    [
-        ("small", "enwik8_lstm_small"),
-        ("small", "wikitext2_lstm_small"),
-        ("ptb_24m_d4", "ptb_lstm_24m_d4"),
-    ],
-)
-def test_shipped_variants_fit_their_configs(file: str, base: str) -> None:
-    """Dies if a shipped variant is of a key or value that is no more."""
-    path = CONFIGS / "ablations" / f"{file}.toml"
-    variants = reading.read(ablation.Variants, path).variant
-    assert len(variants) == 5
-    for variant in variants:
-        changed = studies.read(str(CONFIGS / f"{base}.toml"), variant.changes)
-        assert changed != studies.read(str(CONFIGS / f"{base}.toml"))

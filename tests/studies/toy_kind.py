@@ -10,7 +10,7 @@ from jaxeval.config import markers, reading
 from jaxeval.data import checks
 from jaxeval.population.settings import Training
 from jaxeval.studies import cohorts, prepared, proposers
-from jaxeval.studies.trial import Trial
+from jaxeval.studies.prepared import Trial
 from jaxeval.tasks import registry
 from jaxeval.tasks.kind import Kind, Source
 from tests.population import toy

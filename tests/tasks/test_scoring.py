@@ -8,7 +8,7 @@ import pytest
 from seqeval.metrics.sequence_labeling import get_entities
 
 from jaxeval.config import reading
-from jaxeval.tasks import classification, registry, scoring
+from jaxeval.tasks import classification, registry, seq2seq, tagging
 from tests import quick
 
 GOLDEN = [  # gold, prediction, F1 by: repair to O, repair to B, conlleval, strict (the reference)
@@ -18,7 +18,7 @@ GOLDEN = [  # gold, prediction, F1 by: repair to O, repair to B, conlleval, stri
 ]
 
 
-def _counts(gold: list, predicted: list, rule: scoring.Rule, weight: int = 1) -> dict[str, float]:
+def _counts(gold: list, predicted: list, rule: tagging.Rule, weight: int = 1) -> dict[str, float]:
     """Counts of tag sequences of any lengths, padded to one batch with what is a tag."""
     names = sorted({tag for sentence in gold + predicted for tag in sentence})
     arrays = np.full((2, len(gold), max(map(len, gold)) + 2), len(names) - 1, np.int32)
@@ -28,8 +28,7 @@ def _counts(gold: list, predicted: list, rule: scoring.Rule, weight: int = 1) ->
     valid = np.arange(arrays.shape[2])[None] < np.array([len(s) for s in gold])[:, None]
     weights = np.ones(len(gold), np.float32)
     weights[-1] = weight
-    table = scoring.label_table(names)
-    compiled = quick.jit(lambda *arrays: scoring.count_spans(*arrays, table, rule))
+    compiled = quick.jit(lambda *arrays: tagging.count_spans(*arrays, names, rule))
     return {name: float(value) for name, value in compiled(*arrays, valid, weights).items()}
 
 
@@ -59,9 +58,9 @@ def test_golden_cases_by_rule(case: tuple) -> None:
     gold, predicted = [case[0].split()], [case[1].split()]
     for rule, expected in (("conlleval", case[4]), ("strict", case[5]), ("ukp", max(case[2:4]))):
         counts = _counts(gold, predicted, rule)  # type: ignore[arg-type]
-        assert scoring.f1(counts)["f1"] == pytest.approx(expected), rule
+        assert tagging.f1(counts)["f1"] == pytest.approx(expected), rule
     nothing = dict.fromkeys(("gold_spans", "predicted_spans", "right_spans"), 0.0)
-    assert scoring.f1(nothing) == {"precision": 0.0, "recall": 0.0, "f1": 0.0}
+    assert tagging.f1(nothing) == {"precision": 0.0, "recall": 0.0, "f1": 0.0}
 
 
 def _distance(a: list[int], b: list[int]) -> int:
@@ -82,7 +81,7 @@ def test_edit_distance_equals_a_plain_table() -> None:
     sizes[1][10:40], sizes[0][:2] = 5, 7
     written, gold = draw.integers(0, 3, (rows, 7)), draw.integers(0, 3, (rows, 6))
     arrays = map(jnp.asarray, (written, sizes[0], gold, sizes[1]))
-    actual = quick.jit(scoring.edit_distance)(*arrays)
+    actual = quick.jit(seq2seq.edit_distance)(*arrays)
     rows_of = zip(written, sizes[0], gold, sizes[1], strict=True)
     expected = [_distance(list(a[:n]), list(b[:m])) for a, n, b, m in rows_of]
     np.testing.assert_array_equal(actual, expected)
@@ -114,16 +113,6 @@ def test_scores_of_classes_are_the_formulas(seed: int) -> None:
     assert score["macro_f1"] == pytest.approx(_macro_f1(*pair, 4))
     none = classification.score(dict.fromkeys(counts, 0.0), 4)
     assert none == {"accuracy": 0.0, "macro_f1": 0.0}
-
-
-def test_nll_is_of_the_gold_class() -> None:
-    """Dies if the loss is of another class or base."""
-    logits = np.random.default_rng(0).normal(size=(2, 3, 4))
-    labels = np.array([[0, 3, 1], [2, 2, 0]])
-    probs = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
-    expected = -np.log(np.take_along_axis(probs, labels[..., None], -1)[..., 0])
-    actual = classification.nll(jnp.asarray(logits), jnp.asarray(labels))
-    np.testing.assert_allclose(actual, expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("task", ["tagging", "sentiment", "pairs"])

@@ -3,52 +3,40 @@
 from collections.abc import Iterator, Sequence
 
 from jaxeval.report import text
-from jaxeval.report.comparison import run_claims
-from jaxeval.report.comparison.words import scale_of_runs
+from jaxeval.report.comparison import claims, words
 from jaxeval.report.document import Table
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats import run_pairs
-from jaxeval.stats.across import Across
+from jaxeval.stats import pairs
+from jaxeval.stats.datasets import Across
+from jaxeval.stats.pairs import FEW_DATA_SETS, RunScores
 from jaxeval.stats.ranking import Ranking
 from jaxeval.stats.results import Effect
-from jaxeval.stats.run_pairs import FEW_DATA_SETS, RunScores
 from jaxeval.stats.study import RunStudy
 
 _MOST_NAMED = 8  # models in one sentence
+_NO_CONCLUSION = f"no conclusion can be drawn, which takes at least {FEW_DATA_SETS}"
 
 
-def sentences(study: RunStudy) -> list[str]:
+def sentences(study: RunStudy, across: Across) -> Iterator[str]:
     """What is said of all data sets: of other data sets by ranks, of other runs by all scores."""
-    across = study.across
-    if across is None:
-        return []
-    sets, lines = f"Over {len(across.data_sets)} data sets", list[str]()
-    if across.ranking is not None:
-        lines.append(f"{sets} {_omnibus(across.ranking, study)}")
+    ranking, over = across.ranking, f"Over {len(across.data_sets)} data sets"
+    if ranking is not None:
+        test = ranking.iman_davenport
+        ranks = zip(ranking.models, ranking.average_ranks, strict=True)
+        tested = f"average ranks {_listed([f'{model} {rank:.2f}' for model, rank in ranks])}; "
+        tested += f"Iman-Davenport F {test.statistic:.2f}, p {text.p_value(test.p_value)}"
+        enough = test.n[0] >= FEW_DATA_SETS
+        differ = enough and test.p_value <= study.rules.alpha
+        said = "the models differ" if differ else "no difference between the models was shown"
+        yield f"{over} {said if enough else _NO_CONCLUSION}: {tested}."
         if across.against:
-            lines.append(_of_control(across, across.ranking, study))
-        elif _differ(across.ranking, study):
-            lines.append(_by_nemenyi(across.ranking))
+            yield _of_control(across, differ, study.rules.alpha)
+        elif differ:
+            yield _by_nemenyi(ranking)
+        yield _tests(ranking, across)
     elif across.signed_rank is not None:
-        lines.append(f"{sets} {_of_two(across, study)}")
-    return [*lines, *_of_runs(across, study)]
-
-
-def _omnibus(ranking: Ranking, study: RunStudy) -> str:
-    test = ranking.iman_davenport
-    ranks = zip(ranking.models, ranking.average_ranks, strict=True)
-    tested = f"average ranks {_listed([f'{model} {rank:.2f}' for model, rank in ranks])}; "
-    tested += f"Iman-Davenport F {test.statistic:.2f}, p {text.p_value(test.p_value)}"
-    if test.n[0] < FEW_DATA_SETS:
-        return f"no conclusion can be drawn, which takes at least {FEW_DATA_SETS}: {tested}."
-    if not _differ(ranking, study):
-        return f"no difference between the models was shown: {tested}."
-    return f"the models differ: {tested}."
-
-
-def _differ(ranking: Ranking, study: RunStudy) -> bool:
-    test = ranking.iman_davenport
-    return test.n[0] >= FEW_DATA_SETS and test.p_value <= study.rules.alpha
+        yield f"{over} {_of_two(across, study)}."
+    yield from _of_runs(across, study)
 
 
 def _by_nemenyi(ranking: Ranking) -> str:
@@ -65,67 +53,74 @@ def _by_nemenyi(ranking: Ranking) -> str:
     return f"Ranked better: {'; '.join(better)} ({how})."
 
 
-def _of_control(across: Across, ranking: Ranking, study: RunStudy) -> str:
-    if not _differ(ranking, study):
+def _of_control(across: Across, differ: bool, alpha: float) -> str:
+    if not differ:
         return f"So no difference from the control {across.control} was shown."
-    words = {1: "ranked better", -1: "ranked worse", 0: "no significant difference"}
-    shown: dict[int, list[str]] = {sign: [] for sign in words}
-    for against in across.against:
-        sign = (1 if against.z > 0 else -1) if against.p_adjusted <= study.rules.alpha else 0
-        shown[sign].append(f"{against.model} (p {text.p_value(against.p_adjusted)})")
-    said = "; ".join(f"{words[sign]}: {_listed(names)}" for sign, names in shown.items() if names)
+    shown: dict[str, list[str]] = {}
+    for of in across.against:
+        side = "better" if of.z > 0 else "worse"
+        side = f"ranked {side}" if of.p_adjusted <= alpha else "no significant difference"
+        shown.setdefault(side, []).append(f"{of.model} (p {text.p_value(of.p_adjusted)})")
+    said = "; ".join(f"{side}: {_listed(of)}" for side, of in sorted(shown.items(), reverse=True))
     return f"Against the control {across.control}, {said} (z of average ranks, Holm)."
+
+
+def _tests(ranking: Ranking, across: Across) -> str:
+    """The tests behind the ranks."""
+    of = f"Friedman chi-squared {ranking.friedman.statistic:.3f}"
+    said = f"{of}, p {text.p_value(ranking.friedman.p_value)}; the F by permutation"
+    plain, f = ranking.without_ties
+    if abs(plain - ranking.friedman.statistic) > 1e-9:
+        said += f"; not corrected for ties: {plain:.3f} and {f:.3f}"
+    if across.against:
+        return f"{said}."
+    critical = f"critical difference {ranking.critical_difference:.3f} at {ranking.alpha:g}"
+    return f"{said}; Nemenyi's {critical}."
 
 
 def _of_two(across: Across, study: RunStudy) -> str:
     """The verdict on two models, which is the pair's own where data sets are its units."""
-    test, alpha = across.signed_rank, study.rules.alpha
+    test, ((a, first), (b, second)) = across.signed_rank, across.means.items()
     assert test is not None
-    (a, first), (b, second) = across.means.items()
-    p, named = test.p_value, "p"
+    p, name = test.p_value, "p"
     if study.unit == "dataset" and study.pairs:  # one test, said twice: as the pair says it
-        p, named = study.pairs[0].p_adjusted, "corrected p"
-    tested = f"Wilcoxon signed-rank of one score per data set, {named} {text.p_value(p)}"
+        p, name = study.pairs[0].p_adjusted, "corrected p"
+    tested = f"Wilcoxon signed-rank of one score per data set, {name} {text.p_value(p)}"
     if len(across.data_sets) < FEW_DATA_SETS:
-        return f"no conclusion can be drawn, which takes at least {FEW_DATA_SETS}: {tested}."
-    shown = (test.direction or 0) if p <= alpha else 0
+        return f"{_NO_CONCLUSION}: {tested}"
+    shown = (test.direction or 0) if p <= study.rules.alpha else 0
     if not shown:
-        return f"no difference between {a} and {b} was shown: {tested}."
+        return f"no difference between {a} and {b} was shown: {tested}"
     higher, lower = (a, b) if shown > 0 else (b, a)
     of = RunScores(a, b, "", first, second, (first, second), True, "data set")
-    if others := run_pairs.against(of, shown):
-        return f"{run_claims.disagree('Wilcoxon signed-rank', higher, lower, others)}: {tested}."
-    better = "" if study.scores.higher_is_better else f", and so {lower} is the better one"
-    return f"{higher}'s scores are higher{better}: {tested}."
+    if others := pairs.against(of, shown):
+        said = claims.disagree("Wilcoxon signed-rank", higher, lower, others)
+        return f"m{said[1:]}: {tested}"
+    best, other = (higher, lower) if study.scores.higher_is_better else (lower, higher)
+    return f"{best} is better than {other}: {tested}"
 
 
 def _of_runs(across: Across, study: RunStudy) -> Iterator[str]:
-    of, begin, scale = across.aggregates, "On these data sets", scale_of_runs(study)
+    of, begin = across.aggregates, "On these data sets"
     if of is None:
         return
     if len(of.improvement) == 1:
-        (((a, b), effect),) = of.improvement.items()
-        yield (
-            f"{begin} a run of {a} is better than one of {b} with probability "
-            f"{effect.estimate:.2f}{run_claims.chance(effect.interval)}."
-        )
-        return
-    if not across.one_scale:
+        (((a, b), won),) = of.improvement.items()
+        said = f"{won.estimate:.2f}{claims.confidence(won.interval)}"
+        yield f"{begin} a run of {a} is better than one of {b} with probability {said}."
+    elif not across.one_scale:
         yield f"{begin} scores are on different scales: see P(row better)."
-        return
-    means, sign = of.interquartile_mean, -1 if study.scores.higher_is_better else 1
-    order = sorted(means, key=lambda model: sign * means[model].estimate)
-    said = [f"{model} {_score(means[model], scale, True)}" for model in order]
-    named = f"interquartile means of all runs [{_confidence(study)}]"
-    yield f"{begin}, {named}: {_listed(said)}."
+    else:
+        means, sign = of.interquartile_mean, -1 if study.scores.higher_is_better else 1
+        order = sorted(means, key=lambda model: sign * means[model].estimate)
+        scale = words.scale(study)
+        said = _listed([f"{model} {_score(means[model], scale, True)}" for model in order])
+        yield f"{begin}, interquartile means of all runs [{words.level(study)}]: {said}."
 
 
-def tables(study: RunStudy) -> Iterator[Table]:
+def tables(study: RunStudy, across: Across) -> Iterator[Table]:
     """Models, best first where they are ranked; P(row better than column) of up to eight."""
-    across, scale = study.across, scale_of_runs(study)
-    if across is None:
-        return
-    of, ranking = across.aggregates, across.ranking
+    of, ranking, scale = across.aggregates, across.ranking, words.scale(study)
     order = list(across.means) if ranking is None else list(ranking.models)
     columns: dict[str, dict[str, str]] = {}
     if ranking is not None:
@@ -137,47 +132,22 @@ def tables(study: RunStudy) -> Iterator[Table]:
         columns["p (Holm)"] = {one.model: text.p_cell(one.p_adjusted) for one in across.against}
     columns["mean"] = {m: scale(float(values.mean())) for m, values in across.means.items()}
     if of is not None:
-        for name, effects in (
-            ("interquartile mean", of.interquartile_mean),
-            ("optimality gap", of.optimality_gap),
-        ):
+        means = {"interquartile mean": of.interquartile_mean, "optimality gap": of.optimality_gap}
+        for name, effects in means.items():
             if effects:
-                columns[f"{name} [{_confidence(study)}]"] = {
-                    m: _score(effect, scale) for m, effect in effects.items()
-                }
+                scores = {model: _score(effect, scale) for model, effect in effects.items()}
+                columns[f"{name} [{words.level(study)}]"] = scores
     rows = [(m, *(column.get(m, "-") for column in columns.values())) for m in order]
     yield Table((f"{len(across.data_sets)} data sets", *columns), rows)
     if of is not None and 2 < len(order) <= _MOST_NAMED:
         cells = {}
-        for (a, b), effect in of.improvement.items():
-            ab = effect.interval
+        for (a, b), won in of.improvement.items():
+            ab = won.interval
             ba = ab._replace(low=1 - ab.high, high=1 - ab.low)
-            cells[a, b] = f"{effect.estimate:.2f} {text.bounds(ab)}"
-            cells[b, a] = f"{1 - effect.estimate:.2f} {text.bounds(ba)}"
-        head = (f"P(row better) [{_confidence(study)}]", *order)
+            cells[a, b] = f"{won.estimate:.2f} {text.bounds(ab)}"
+            cells[b, a] = f"{1 - won.estimate:.2f} {text.bounds(ba)}"
+        head = (f"P(row better) [{words.level(study)}]", *order)
         yield Table(head, [(a, *(cells.get((a, b), "") for b in order)) for a in order])
-
-
-def tests(study: RunStudy) -> Iterator[str]:
-    """The tests behind the ranks."""
-    ranking = None if study.across is None else study.across.ranking
-    if ranking is None or study.across is None:
-        return
-    plain, f = ranking.without_ties
-    chi_squared, davenport = ranking.friedman, ranking.iman_davenport
-    tied = abs(plain - chi_squared.statistic) > 1e-9
-    nemenyi = f"; Nemenyi's critical difference {ranking.critical_difference:.3f} at "
-    yield (
-        f"Friedman chi-squared {chi_squared.statistic:.3f}, p "
-        f"{text.p_value(chi_squared.p_value)}; Iman-Davenport F {davenport.statistic:.3f}, p "
-        f"{text.p_value(davenport.p_value)} by permutation"
-        + (f" (not corrected for ties: {plain:.3f} and {f:.3f})" if tied else "")
-        + ("" if study.across.against else f"{nemenyi}{ranking.alpha:g}")
-    )
-
-
-def _confidence(study: RunStudy) -> str:
-    return f"{100 * study.rules.confidence:g} % CI"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,15 +1,17 @@
-"""Figures of a comparison: violins, distribution functions, profiles, average ranks."""
+"""Figures of a comparison: violins, distribution functions, profiles, average ranks, boards."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from jaxeval.report import plots
-from jaxeval.report.comparison import rank_diagram, words
+from jaxeval.report.comparison import tables, words
 from jaxeval.report.document import Figure
 from jaxeval.report.plots import literal
 from jaxeval.report.scores import ScoreFormat
+from jaxeval.stats.items.leaderboard import Board
+from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.study import RunStudy
 
 if TYPE_CHECKING:
@@ -25,30 +27,31 @@ _LETTERS_AN_INCH = 15  # of a violin's name
 _BESIDE = 0.65  # inches, for the labels of scores
 _LINE = 0.14  # inches, of a violin's name
 _TITLE = 36  # letters of a line
+_MOST_DRAWN = 40  # models of a board
+_MOST_BOARDS = 12
 
 
-class Panel(NamedTuple):
-    """What one panel shows: some models on one data set."""
+_Draw = Callable[["Axes", Mapping[str, np.ndarray]], Iterable[tuple]]
+
+
+class _Panel(NamedTuple):
+    """Some models on one data set."""
 
     data_set: str
     models: Sequence[str]
     part: str  # which models of how many; "" if all
 
-    @property
-    def title(self) -> str:
-        """Data set and part, as far as there are several."""
-        return plots.wrapped(", ".join(filter(None, (self.data_set, self.part))), _TITLE)
 
-
-def draw(study: RunStudy) -> list[Figure]:
+def of_runs(study: RunStudy) -> list[Figure]:
     """All figures that this study has data for; many data sets take several of a kind."""
-    scale = words.scale_of_runs(study)
+    from jaxeval.report.comparison import rank_diagram
+
+    scale = words.scale(study)
     drawn = [*_violins(study, scale), *_ecdfs(study, scale)]
-    if study.across is not None:
-        if study.across.aggregates is not None:
-            drawn.append(_profiles(study, scale))
-        if study.across.ranking is not None:
-            drawn.append(rank_diagram.draw(study.across, study.rules.alpha))
+    if study.across is not None and study.across.aggregates is not None:
+        drawn.append(_profiles(study, scale))
+    if study.across is not None and study.across.ranking is not None:
+        drawn.append(rank_diagram.draw(study.across, study.rules.alpha))
     return drawn
 
 
@@ -57,88 +60,70 @@ def _label(study: RunStudy, scale: ScoreFormat) -> str:
     return literal(scale.label(study.scores.metric or "score") + lower)
 
 
-def _panels(study: RunStudy, most: int) -> list[Panel]:
+def _panels(study: RunStudy, most: int) -> list[_Panel]:
     """Every data set with its models, at most so many a panel."""
     panels = []
-    for dataset, cell in study.samples.by_data_set.items():
+    for data_set, cell in study.samples.by_data_set.items():
         scored = [model for model in study.scores.models if model in cell]
-        begin = 0
         for models in plots.chunks(scored, most):
-            first, last = begin + 1, begin + len(models)
-            part = "" if len(models) == len(scored) else f"{first} to {last} of {len(scored)}"
-            panels.append(Panel(dataset, models, part))
-            begin = last
+            first = scored.index(models[0]) + 1
+            part = f"{first} to {first + len(models) - 1} of {len(scored)}"
+            panels.append(_Panel(data_set, models, "" if len(models) == len(scored) else part))
     return panels
 
 
 def _pages(
-    panels: Sequence[Panel], size: tuple[float, float]
-) -> Iterator[tuple[str, Sequence[Panel], "Drawing", Sequence["Axes"]]]:
-    """Drawings of at most so many panels: ending of the name, panels, drawing, axes."""
-    columns = max(1, min(3, int(_WIDEST / size[0])))
+    study: RunStudy, panels: Sequence[_Panel], size: tuple[float, float], side: str, draw: _Draw
+) -> Iterator[tuple[str, "Drawing", list[tuple]]]:
+    """Drawings of panels: ending of the name, drawing, rows. Parts of a data set share limits.
+
+    Args:
+      draw: the scores of models into axes; returns what its rows hold after the data set.
+    """
+    factor, columns = words.scale(study).factor, max(1, min(3, int(_WIDEST / size[0])))
     for page, part in enumerate(plots.chunks(panels, columns * _MOST_ROWS), 1):
         drawing, all_axes = plots.grid(len(part), columns, size)
+        rows, by_data_set = list[tuple](), dict[str, list["Axes"]]()
         for axes, panel in zip(all_axes, part, strict=True):
-            axes.set_title(panel.title, fontsize=10)
-        yield f"_{page}" if page > 1 else "", part, drawing, all_axes
-
-
-def _share(panels: Sequence[Panel], all_axes: Sequence["Axes"], side: str) -> None:
-    """Parts of one data set get one range."""
-    for dataset in dict.fromkeys(panel.data_set for panel in panels):
-        pairs = zip(panels, all_axes, strict=True)
-        plots.same_limits([axes for panel, axes in pairs if panel.data_set == dataset], side)
-
-
-def _values(study: RunStudy, scale: ScoreFormat, panel: Panel) -> dict[str, np.ndarray]:
-    cell = study.samples.by_data_set[panel.data_set]
-    return {model: cell[model].scores * scale.factor for model in panel.models}
+            title = ", ".join(filter(None, (panel.data_set, panel.part)))
+            axes.set_title(plots.wrapped(title, _TITLE), fontsize=10)
+            cell = study.samples.by_data_set[panel.data_set]
+            drawn = draw(axes, {model: cell[model].scores * factor for model in panel.models})
+            rows += [(panel.data_set, *row) for row in drawn]
+            by_data_set.setdefault(panel.data_set, []).append(axes)
+        for alike in by_data_set.values():
+            plots.same_limits(alike, side)
+        yield f"_{page}" if page > 1 else "", drawing, rows
 
 
 def _violins(study: RunStudy, scale: ScoreFormat) -> Iterator[Figure]:
-    panels = _panels(study, _MOST_VIOLINS)
+    panels, label = _panels(study, _MOST_VIOLINS), _label(study, scale)
     widest = max(len(panel.models) for panel in panels)
     order = {model: k for k, model in enumerate(study.scores.models)}
     slot = float(np.clip(max(map(len, order)) / _LETTERS_AN_INCH, *_SLOTS))
     width = max(3.3, slot * widest)
     letters = int(_LETTERS_AN_INCH * (width - _BESIDE) / (widest + 0.2))
     names = {model: plots.wrapped(model, letters) for model in order}
+
+    def draw(axes: "Axes", values: Mapping[str, np.ndarray]) -> Iterator[tuple]:
+        for x, (model, of) in enumerate(values.items()):
+            k = order[model]
+            plots.violin(axes, x, _thinned(of), plots.colour(k), plots.marker(k))
+            yield model, len(of), scale(float(np.median(of)))
+        ticks = [f"{names[model]}\n(n = {len(of)})" for model, of in values.items()]
+        axes.set_xticks(range(len(ticks)), ticks, fontsize=8)
+        plots.ruled(axes)
+        axes.set_xlim(-0.6, widest - 0.4)  # as many slots as the fullest panel has models
+        axes.set_ylabel(label)
+
     size = width, 3.8 + _LINE * (plots.most_lines([*names.values()]) - 1)
-    for ending, part, drawing, all_axes in _pages(panels, size):
-        rows = []
-        for panel, axes in zip(part, all_axes, strict=True):
-            values = _values(study, scale, panel)
-            rows += [
-                (panel.data_set, m, len(v), scale(float(np.median(v)))) for m, v in values.items()
-            ]
-            _draw_violins(axes, values, order, names)
-            axes.set_xlim(-0.6, widest - 0.4)  # as many slots as the fullest panel has models
-            axes.set_ylabel(_label(study, scale))
-        _share(part, all_axes, "y")
-        yield Figure(
-            f"violins{ending}",
-            "Distribution of scores",
-            f"Each mark is a score ({words.unit(study)}). Bar: quartiles; white line: median; "
-            "outline: Gaussian kernel density (Scott's rule).",
-            drawing,
-            ("data set", "model", "n", "median"),
-            rows,
-        )
-
-
-def _draw_violins(
-    axes: "Axes",
-    values: Mapping[str, np.ndarray],
-    order: Mapping[str, int],
-    names: Mapping[str, str],
-) -> None:
-    """Violins at their models' colours, with their names beneath."""
-    for x, (model, scores) in enumerate(values.items()):
-        k = order[model]
-        plots.violin(axes, x, _thinned(scores), plots.colour(k), plots.marker(k))
-    ticks = [f"{names[model]}\n(n = {len(scores)})" for model, scores in values.items()]
-    axes.set_xticks(range(len(ticks)), ticks, fontsize=8)
-    plots.ruled(axes)
+    title, columns = "Distribution of scores", ("data set", "model", "n", "median")
+    caption = (
+        f"Each mark is a score ({words.unit(study)}). Bar: quartiles; white line: median; "
+        "outline: Gaussian kernel density (Scott's rule)."
+    )
+    for ending, drawing, rows in _pages(study, panels, size, "y", draw):
+        yield Figure(f"violins{ending}", title, caption, drawing, columns, rows)
 
 
 def _thinned(scores: np.ndarray) -> np.ndarray:
@@ -149,82 +134,109 @@ def _thinned(scores: np.ndarray) -> np.ndarray:
 
 
 def _ecdfs(study: RunStudy, scale: ScoreFormat) -> Iterator[Figure]:
-    panels = _panels(study, plots.MOST)
+    panels, label = _panels(study, plots.MOST), _label(study, scale)
     order = {model: k for k, model in enumerate(study.scores.models)}
     several = any(panel.part for panel in panels)
+
+    def draw(axes: "Axes", values: Mapping[str, np.ndarray]) -> Iterator[tuple]:
+        for model, of in values.items():
+            steps = np.sort(_thinned(of))
+            share = np.arange(len(steps) + 1) / len(steps)
+            axes.step([steps[0], *steps], share, where="post", **plots.line_style(order[model]))
+            yield model, len(of)
+        axes.set(xlabel=label, ylabel="share at or below")
+        if several:
+            _legend(axes, {model: order[model] for model in values})
+
     better = "higher" if study.scores.higher_is_better else "higher, and so worse,"
-    for ending, part, drawing, all_axes in _pages(panels, (6.0 if several else 4.2, 3.6)):
-        rows = []
-        for panel, axes in zip(part, all_axes, strict=True):
-            values = _values(study, scale, panel)
-            rows += [(panel.data_set, model, len(v)) for model, v in values.items()]
-            for model, scores in values.items():
-                steps = np.sort(_thinned(scores))
-                share = np.arange(len(steps) + 1) / len(steps)
-                line = plots.line_style(order[model])
-                axes.step([steps[0], *steps], share, where="post", **line)
-            axes.set(xlabel=_label(study, scale), ylabel="share at or below")
-            if several:
-                _legend_beside(axes, {model: order[model] for model in values})
-        _share(part, all_axes, "x")
+    title, columns = "Empirical distribution functions", ("data set", "model", "n")
+    caption = (
+        f"A curve further right is a {better} distribution; the Kolmogorov-Smirnov statistic "
+        "is the largest vertical gap of two curves."
+    )
+    size = (6.0 if several else 4.2, 3.6)
+    for ending, drawing, rows in _pages(study, panels, size, "x", draw):
         if not several:
             plots.legend(drawing, plots.lines(order))
-        yield Figure(
-            f"ecdf{ending}",
-            "Empirical distribution functions",
-            f"A curve further right is a {better} distribution; the Kolmogorov-Smirnov statistic "
-            "is the largest vertical gap of two curves.",
-            drawing,
-            ("data set", "model", "n"),
-            rows,
-        )
+        yield Figure(f"ecdf{ending}", title, caption, drawing, columns, rows)
 
 
-def _legend_beside(axes: "Axes", names: Mapping[str, int]) -> None:
+def _legend(axes: "Axes", names: Mapping[str, int]) -> None:
     """The models of one panel, to its right."""
+    handles, beside = plots.lines(names), (1.0, 0.5)
     axes.legend(
-        handles=plots.lines(names),
-        frameon=False,
-        fontsize=8,
-        loc="center left",
-        bbox_to_anchor=(1.0, 0.5),
+        handles=handles, frameon=False, fontsize=8, loc="center left", bbox_to_anchor=beside
     )
 
 
 def _profiles(study: RunStudy, scale: ScoreFormat) -> Figure:
     """Performance profiles (Agarwal et al. 2021) with point-wise bands."""
     assert study.across is not None and study.across.aggregates is not None
-    profiles = study.across.aggregates.profiles
-    taus, higher = profiles.thresholds * scale.factor, study.scores.higher_is_better
+    of, higher = study.across.aggregates.profiles, study.scores.higher_is_better
     side = "above" if higher else "at or below"  # where scores are better
-    order = {model: k for k, model in enumerate(profiles.shares)}
+    order = {model: k for k, model in enumerate(of.shares)}
     parts = list(plots.chunks(list(order), plots.MOST))
     several = len(parts) > 1
     drawing, all_axes = plots.grid(len(parts), 2, (6.0, 3.6) if several else (5.5, 4.0))
-    rows: list[tuple[str, str, str]] = []
+    rows, taus = list[tuple](), of.thresholds * scale.factor
     for axes, models in zip(all_axes, parts, strict=True):
         for model in models:
-            share, low, high = (v if higher else 1 - v for v in profiles.shares[model])
-            axes.plot(taus, share, **plots.line_style(order[model]))
-            colour = plots.colour(order[model])
-            axes.fill_between(taus, low, high, color=colour, alpha=0.15, linewidth=0)
-            rows += [
-                (model, scale(t), f"{s:.4f}")
-                for t, s in zip(profiles.thresholds, share, strict=True)
-            ]
+            k, ends = order[model], (v if higher else 1 - v for v in of.shares[model])
+            share, low, high = ends
+            axes.plot(taus, share, **plots.line_style(k))
+            axes.fill_between(taus, low, high, color=plots.colour(k), alpha=0.15, linewidth=0)
+            points = zip(of.thresholds, share, strict=True)
+            rows += [(model, scale(tau), f"{s:.4f}") for tau, s in points]
         axes.set(xlabel=_label(study, scale), ylabel=f"share of scores {side}")
         plots.ruled(axes)
         if several:
-            _legend_beside(axes, {model: order[model] for model in models})
+            _legend(axes, {model: order[model] for model in models})
     if not several:
         plots.legend(drawing, plots.lines(order))
-    return Figure(
-        "profiles",
-        "Performance profiles",
+    caption = (
         f"Share of scores {side} a threshold, so that a higher curve is better, "
         f"{len(study.across.data_sets)} data sets weighted equally; bands: stratified "
-        "bootstrap, point by point.",
-        drawing,
-        ("model", "threshold", f"share {side}"),
-        rows,
+        "bootstrap, point by point."
     )
+    columns = ("model", "threshold", f"share {side}")
+    return Figure("profiles", "Performance profiles", caption, drawing, columns, rows)
+
+
+def of_items(study: ItemStudy) -> list[Figure]:
+    """Means with intervals beside ranks with theirs."""
+    boards = [*([study.board] if study.board else []), *study.boards][:_MOST_BOARDS]
+    return [_board(board, study, number) for number, board in enumerate(boards, 1)]
+
+
+def _board(board: Board, study: ItemStudy, number: int) -> Figure:
+    unit, shown = words.scale(study, board.data_set), board.rows[:_MOST_DRAWN]
+    drawing, (left, right) = plots.grid(2, 2, (4.2, 0.9 + 0.3 * len(shown)), share_y=True)
+    models, label = len(board.rows), unit.label(board.metric or "score")
+    for y, row in enumerate(shown):
+        # nothing fills the marks of a model that another one beats
+        colour, filled = (plots.colour(6), "white") if row.beaten else (plots.colour(0),) * 2
+        low, high = (unit.factor * end for end in row.mean.interval[:2])
+        if low <= high:  # else not known
+            left.plot([low, high], [y, y], color=colour, linewidth=1.6)
+        left.plot([unit.factor * row.mean.value], [y], marker="o", color=colour, mfc=filled)
+        ends = [row.low - 0.15, row.high + 0.15]
+        right.plot(ends, [y, y], color=colour, linewidth=4, alpha=0.45)
+        right.plot([row.rank], [y], marker="D", color=colour, mfc=filled, markersize=5)
+    right.set(xlim=(0.4, models + 0.6), xticks=range(1, models + 1, 1 + (models - 1) // 10))
+    right.tick_params(labelleft=False)
+    left.set_yticks(range(len(shown)), [literal(row.model) for row in shown])
+    left.invert_yaxis()
+    left.set_xlabel(literal(label))
+    right.set_xlabel("rank")
+    for axes in (left, right):
+        plots.ruled(axes, "both")
+    means = [f"{unit(row.mean.value)} {unit.interval(row.mean.interval)}" for row in shown]
+    rows = [(row.model, mean, tables.rank(row)) for row, mean in zip(shown, means, strict=True)]
+    more = f" The best {len(shown)} of {models}." if models > len(shown) else ""
+    caption = (
+        f"Left: means with intervals of {100 * study.rules.confidence:.3g} %. Right: ranks, 1 the "
+        "best; a line covers those that are left open, for all models at once. Hollow: another "
+        f"model was shown to be better.{more}"
+    )
+    columns = ("model", label, "rank")
+    return Figure(f"board_{number}", tables.title(board), caption, drawing, columns, rows)

@@ -3,69 +3,63 @@
 from collections.abc import Iterator, Mapping
 
 from jaxeval.report import text
-from jaxeval.report.document import Block, Table
+from jaxeval.report.document import Document, Table
 from jaxeval.stats.items.estimates import FEW_CLUSTERS
 from jaxeval.stats.items.pilots import Pilot, Size, Spread
 from jaxeval.stats.items.planning import Design, Plan
 
 
-def blocks(
-    plan: Plan, spread: Spread, pilot: Pilot | None, ends: Mapping[str, Plan | None]
-) -> Iterator[Block]:
-    """The pilot, the standard deviations, the designs.
+def document(
+    plan: Plan,
+    spread: Spread,
+    pilot: Pilot | None,
+    ends: Mapping[str, Plan | None],
+    expected_power: float | None,
+    notes: list[str],
+) -> Document:
+    """What to buy next, what that shows, and what the pilot leaves open.
 
     Args:
       ends: "low" and "high": the plans if all variances were those at an end of their intervals.
+      expected_power: averaged over what the pilot leaves open.
     """
+    best, now, blocks = plan.cheapest, plan.now, []
     if pilot is not None:
-        yield (
-            f"The pilot: {_size(plan.now.size)}; it shows a difference of {plan.difference:g} "
-            f"with probability {plan.now.power:.2f}."
-        )
-    sds = ", ".join(
-        f"{name.replace('_', ' ')} {_sd(name, spread, pilot)}" for name in spread.variances
-    )
+        power = f"it shows a difference of {plan.difference:g} with probability {now.power:.2f}"
+        blocks.append(f"The pilot: {_size(now.size)}; {power}.")
+    sds = ", ".join(f"{of.replace('_', ' ')} {_sd(of, spread, pilot)}" for of in spread.variances)
     level = "" if pilot is None else f" ({100 * pilot.confidence:g} % CIs, modified large-sample)"
-    yield f"Standard deviations of the difference{level}: {sds}"
-    known = {"items": True, "samples": spread.samples > 0, "runs": plan.now.size.runs > 1}
+    blocks.append(f"Standard deviations of the difference{level}: {sds}")
+    known = {"items": True, "samples": spread.samples > 0, "runs": now.size.runs > 1}
     rows = {f"more {way} alone": of for way, of in plan.ways.items() if known[way]}
-    rows |= {"cheapest": plan.cheapest}
     head = ("", "items", "runs", "samples", "answers", "power")
-    yield Table(head, [[name, *_cells(of)] for name, of in rows.items()])
-    if plan.cheapest is not None and pilot is not None:
-        yield _how_sure(plan, ends)
+    cells = [[name, *_cells(of)] for name, of in (rows | {"cheapest": best}).items()]
+    how_sure = [_how_sure(plan, ends)] if best is not None and pilot is not None else []
+    return Document(
+        [*_answer(plan, pilot, expected_power)],
+        [*blocks, Table(head, cells), *how_sure],
+        [*_notes(plan), *notes],
+        title="Plan",
+    )
 
 
-def answer(plan: Plan, pilot: Pilot | None, expected_power: float | None) -> Iterator[str]:
-    """What to buy next, and what that shows on average."""
+def _answer(plan: Plan, pilot: Pilot | None, expected_power: float | None) -> Iterator[str]:
     best = plan.cheapest
     if best is None:
         yield "No number of items, runs and samples that was tried suffices."
-        return
-    if pilot is None:
+    elif pilot is None:
         power = f"with probability {best.power:.2f}"
         yield f"{_size(best.size)}: they show a difference of {plan.difference:g} {power}."
-        return
-    yield f"To buy next: {_bought(plan, best)}."
-    if expected_power is not None:
-        shown = f"{expected_power:.2f}"
-        line = f"Averaged over what the pilot leaves open, that shows it with probability {shown}"
-        more = ": a larger pilot, or a higher --power, makes up for it"
-        yield f"{line}{'' if float(shown) >= plan.target else more}."
+    else:
+        yield f"To buy next: {_bought(plan, best)}."
+        if expected_power is not None:
+            more = ": a larger pilot, or a higher --power, makes up for it"
+            more = "" if round(expected_power, 2) >= plan.target else more
+            average = "Averaged over what the pilot leaves open, that shows it with probability"
+            yield f"{average} {expected_power:.2f}{more}."
 
 
-def notes(plan: Plan, runs: tuple[int, int] | None) -> Iterator[str]:
-    """What to know of a plan.
-
-    Args:
-      runs: of the pilot's two models.
-    """
-    if runs and len({*runs}) > 1:
-        yield (
-            f"The models have {runs[0]} and {runs[1]} runs. A design has as many of both, and "
-            f"{min(runs)} of each count as there: the probability now may be higher, and less may "
-            "have to be bought, than said here."
-        )
+def _notes(plan: Plan) -> Iterator[str]:
     if plan.now.size.runs == 1:
         yield "One run of each model: it is taken as fixed, and other runs may differ."
     if plan.cheapest and plan.cheapest.size.items < FEW_CLUSTERS:
@@ -73,11 +67,8 @@ def notes(plan: Plan, runs: tuple[int, int] | None) -> Iterator[str]:
 
 
 def _size(size: Size) -> str:
-    n, r, k = size
-    return (
-        f"{text.counted(n, 'item')}, {text.counted(r, 'run')} of each model, "
-        f"{text.counted(k, 'sample')}"
-    )
+    runs = f"{text.counted(size.runs, 'run')} of each model"
+    return f"{text.counted(size.items, 'item')}, {runs}, {text.counted(size.samples, 'sample')}"
 
 
 def _sd(name: str, spread: Spread, pilot: Pilot | None) -> str:
@@ -88,16 +79,15 @@ def _sd(name: str, spread: Spread, pilot: Pilot | None) -> str:
     single = {"runs": pilot.size.runs, "items_x_runs": pilot.size.runs}.get(name, 2) == 1
     if single or (name == "samples" and pilot.size.samples == 1):
         return "unknown"
-    low, high = (
-        0.0 if end is None else getattr(end, name) ** 0.5 for end in (pilot.low, pilot.high)
-    )
-    return f"{value:.3g} [{low:.3g}, {high:.3g}]"
+    ends = ((0.0 if of is None else getattr(of, name) ** 0.5) for of in (pilot.low, pilot.high))
+    return f"{value:.3g} [{', '.join(f'{end:.3g}' for end in ends)}]"
 
 
 def _bought(plan: Plan, design: Design) -> str:
     """What is new: 200 items, 1 run of each model."""
-    now, size = plan.now.size, design.size
-    items, runs, samples = (of - there for of, there in zip(size, now, strict=True))
+    items, runs, samples = (
+        of - there for of, there in zip(design.size, plan.now.size, strict=True)
+    )
     new = [text.counted(items, "item")] if items else []
     new += [f"{text.counted(runs, 'run')} of each model"] if runs else []
     new += [f"{samples} more of each answer"] if samples > 0 else []

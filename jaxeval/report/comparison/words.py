@@ -1,6 +1,7 @@
-"""Names, scales and signatures of comparisons."""
+"""Names, scales, numbers of units and signatures of comparisons."""
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from jaxeval.stats.results import Interval
 from jaxeval.stats.run_plans import Primary
 from jaxeval.stats.study import RunStudy
 
+Study = RunStudy | ItemStudy
 TESTS = {
     "brunner_munzel": "Brunner-Munzel",
     "mann_whitney_u": "Mann-Whitney U",
@@ -29,7 +31,7 @@ TESTS = {
     "mcnemar": "McNemar",
     "approximate_randomization": "approximate randomisation",
 }
-CORRECTIONS = {
+_CORRECTIONS = {
     "holm": "Holm",
     "bonferroni": "Bonferroni",
     "benjamini_hochberg": "Benjamini-Hochberg",
@@ -40,7 +42,8 @@ OVER: dict[tuple[str, ...], str] = {
     ("runs",): "other runs, these items",
     ("items", "runs"): "other items and other runs",
 }
-MOST_PAIRS = 6  # of which sentences are printed
+_CHANCE = "probability_of_improvement"
+_TURNED = {"better": "worse", "worse": "better"}
 
 
 def on(data_set: str | None) -> str:
@@ -48,41 +51,69 @@ def on(data_set: str | None) -> str:
     return f" on {data_set}" if data_set else ""
 
 
-def names_of(pair: Pair, sign: int) -> tuple[str, str]:
-    """The models of a pair, B first where the sign is -1."""
-    return pair.names if sign > 0 else pair.names[::-1]
-
-
 def title(pair: Pair) -> str:
     """Who is compared with whom, and on what."""
-    metric = f", {pair.metric}" if pair.difference else ""
-    return f"{pair.a} against {pair.b}{on(pair.data_set)}{metric}"
+    return f"{pair.a} against {pair.b}{on(pair.data_set)}"
 
 
-def scale_of_runs(study: RunStudy) -> ScoreFormat:
-    """How a study's scores are read: by the unit that its source or its metric's name gives.
+def turned(pair: Pair) -> Pair:
+    """The same of B against A: what is said of location has the other sign, spread stays."""
+    effects, beside = dict(pair.effects), pair.by_margin
+    if (won := effects.get(_CHANCE)) is not None:
+        estimate, interval = 1 - won.estimate, _turned(won.interval, 1.0)
+        effects[_CHANCE] = dataclasses.replace(won, estimate=estimate, interval=interval)
+    if beside is not None:
+        outcome = _TURNED.get(beside.outcome, beside.outcome)
+        beside = beside._replace(outcome=outcome)  # type: ignore[arg-type]
+    gap, sample = pair.difference, pair.as_sample
+    return dataclasses.replace(
+        pair,
+        a=pair.b,
+        b=pair.a,
+        value=0.0 - pair.value,  # never -0.0
+        interval=_turned(pair.interval),
+        shown=-pair.shown,
+        effects=effects,
+        difference=gap and gap.swapped,
+        as_sample=sample and sample.swapped,
+        by_margin=beside,
+    )
 
-    A table may hold percentages already (an accuracy of 85.3): its scores stay as they are.
+
+def _turned(of: Interval, whole: float = 0.0) -> Interval:
+    return of._replace(low=whole - of.high, high=whole - of.low)
+
+
+def scale(study: Study, data_set: str | None = None) -> ScoreFormat:
+    """How scores are read: by the unit that their source or their metric's name gives.
+
+    A table or a log may hold percentages already (an accuracy of 85.3): they stay as they are.
+
+    Args:
+      data_set: of items, on which; None: of all together.
     """
-    sds = [of.summary.sd for of in study.models if of.summary.sd is not None]
-    largest = float(np.abs(study.scores.known).max(initial=0.0))
-    return scores.scale(study.scores.stored_unit, sds, largest)
-
-
-def _scale_of_items(pairs: Sequence[Pair]) -> ScoreFormat:
-    """The same of pairs on items: by the metric's name, of several with one unit."""
+    if isinstance(study, RunStudy):
+        sds = [of.summary.sd for of in study.models if of.summary.sd is not None]
+        largest = float(np.abs(study.scores.known).max(initial=0.0))
+        return scores.scale(study.scores.stored_unit, sds, largest)
+    pairs = [pair for pair in study.pairs if data_set is None or pair.data_set == data_set]
     units = {metrics.unit_of(pair.metric.split("/")[0]) for pair in pairs}
     largest = max(abs(mean.value) for pair in pairs for mean in pair.means)
     unit = units.pop() if len(units) == 1 else "number"
-    if largest > 1 and scores.factor(unit) > 1:  # a log may hold percentages already
+    if largest > 1 and scores.factor(unit) > 1:
         unit = "number"
     return scores.scale(unit, [pair.difference.se for pair in pairs if pair.difference], largest)
 
 
-def scale_on(study: ItemStudy, data_set: str | None) -> ScoreFormat:
-    """That of a data set; None: of all together."""
-    pairs = [pair for pair in study.pairs if data_set is None or pair.data_set == data_set]
-    return _scale_of_items(pairs)
+def level(study: Study) -> str:
+    """95 % CI."""
+    return f"{100 * study.rules.confidence:.3g} % CI"
+
+
+def p(study: Study) -> str:
+    """What stands before p-values of pairs."""
+    overall = 0 if isinstance(study, RunStudy) else len(study.overall)
+    return "p" if len(study.pairs) + overall == 1 else "corrected p"
 
 
 def direction(metric: str, higher_is_better: bool, assumed: bool) -> str:
@@ -90,32 +121,34 @@ def direction(metric: str, higher_is_better: bool, assumed: bool) -> str:
     return f"{metric or 'score'}: {text.direction(higher_is_better, assumed)}"
 
 
-def directions(study: RunStudy | ItemStudy) -> list[str]:
-    """The same of each metric."""
-    if isinstance(study, RunStudy):
-        of = study.scores
-        return [direction(of.metric, of.higher_is_better, of.direction == "assumed")]
-    said = (
-        direction(of.metric, of.higher_is_better, of.direction == "assumed")
-        for of in study.data_sets
-    )
+def directions(study: Study) -> list[str]:
+    """Which scores of each metric are better."""
+    every = [study.scores] if isinstance(study, RunStudy) else study.data_sets
+    said = (direction(of.metric, of.higher_is_better, of.direction == "assumed") for of in every)
     return [*dict.fromkeys(said)]
 
 
 def unit(study: RunStudy) -> str:
     """What one score stands for."""
-    low, high = study.averaged
-    many = f"{low}" if low == high else f"{low} to {high}"
-    mean = f", each the mean of {many} scores" if high > 1 else ""
+    many = text.ranging(study.averaged)
+    mean = f", each the mean of {many} scores" if many != "1" else ""
     return f"unit of replication: {study.unit}{mean}"
+
+
+def sizes(pairs: Sequence[Pair]) -> str:
+    """8 runs each, 3 to 5 runs each, 10 splits: what the tests of pairs of whole runs rest on."""
+    every = [pair.scores for pair in pairs if pair.scores]
+    unit, by_pairs = every[0].unit, [of.by_pairs for of in every]
+    many = text.ranging(len(values) for of in every for values in of.compared)
+    return f"{many} {unit}{'' if many == '1' else 's'}{'' if all(by_pairs) else ' each'}"
 
 
 def primary(of: Primary) -> str:
     """The tests of location: Welch's t, Holm over 6 comparisons, level .05, two-sided."""
-    over = f"{CORRECTIONS[of.correction]} over {of.comparisons} comparisons"
-    how = over if of.comparisons > 1 else text.counted(of.comparisons, "comparison")
+    many = text.counted(of.comparisons, "comparison")
+    how = f"{_CORRECTIONS[of.correction]} over {many}" if of.comparisons > 1 else many
     tests = [TESTS[name] for name in of.tests]
-    return ", ".join([*tests, how, f"level {f'{of.level:g}'.removeprefix('0')}", "two-sided"])
+    return ", ".join([*tests, how, f"level {text.level(of.level)}", "two-sided"])
 
 
 def families(study: ItemStudy) -> str:
@@ -126,57 +159,55 @@ def families(study: ItemStudy) -> str:
     if len(study.data_sets) == 1:
         return said
     means = text.counted(len(study.overall), "pair")
-    overall = f", and over {means} in the mean over tasks" if study.overall else ""
-    return f"{said} and tasks{overall}"
-
-
-def signature(study: RunStudy | ItemStudy) -> str:
-    """Everything that fixes the numbers: versions, rules, corrections, seeds."""
-    rules = study.rules
-    level = f"{100 * rules.confidence:.3g} %"
-    drawn = f"resamples {rules.resamples}, seed {rules.seed}"
-    if isinstance(study, ItemStudy):
-        level = f"{level} {text.methods(_of_items(study))}; of ranks by Holm's tests of all pairs"
-        tested = f"level {rules.alpha:g}, {families(study)}"
-        margin = f"margin {rules.margin or 0:g}"
-        return " | ".join([text.versions(), tested, level, margin, drawn])
-    of = study.families
-    further = (
-        f"{CORRECTIONS[rules.correction]} over {text.counted(of.spread, 'test')} of spread and "
-        f"over {of.further} secondary ones"
+    return f"{said} and tasks" + (
+        f", and over {means} in the mean over tasks" if study.overall else ""
     )
-    how = "sd ddof 1, quartiles type 7"
-    level = f"{level} {text.methods(_of_runs(study))}"
-    parts = [text.versions(), unit(study), how, primary(study.primary), further, level, drawn]
-    return " | ".join([*parts, f"missing {study.scores.missing}"])
 
 
-def _of_items(study: ItemStudy) -> dict[str, list[Interval]]:
+def signature(study: Study) -> str:
+    """Everything that fixes the numbers: versions, rules, corrections, seeds."""
+    rules, intervals = study.rules, f"{100 * study.rules.confidence:.3g} % "
+    if isinstance(study, ItemStudy):
+        intervals += text.methods(_of_items(study)) + "; of ranks by Holm's tests of all pairs"
+        tests = f"level {rules.alpha:g}, {families(study)}"
+        said = [tests, intervals, f"margin {rules.margin or 0:g}"]
+    else:
+        of = study.families
+        further = (
+            f"{_CORRECTIONS[rules.correction]} over {text.counted(of.spread, 'test')} of spread "
+            f"and over {of.further} secondary ones"
+        )
+        how = ["sd ddof 1, quartiles type 7", primary(study.primary), further]
+        intervals += text.methods(_of_runs(study))
+        said = [unit(study), *how, intervals, f"missing {study.scores.missing}"]
+    drawn = f"resamples {rules.resamples}, seed {rules.seed}"
+    return " | ".join([text.versions(), *said, drawn])
+
+
+def _of_items(study: ItemStudy) -> Mapping[str, Iterable[Interval | None]]:
     """Kind -> all intervals that are shown."""
+    every = [of for pair in study.pairs for of in pair.over]
+    every += [pair.difference for pair in study.overall if pair.difference]
     return {
         "means": [mean.interval for pair in study.pairs for mean in pair.means],
-        "differences": [each.interval for pair in study.pairs for each in pair.over]
-        + [pair.difference.interval for pair in study.overall if pair.difference],
+        "differences": [of.interval for of in every],
         "tasks as a sample": [pair.as_sample.interval for pair in study.overall if pair.as_sample],
     }
 
 
-def _of_runs(study: RunStudy) -> dict[str, list[Interval | None]]:
-    named: dict[str, list[Interval | None]] = {
+def _of_runs(study: RunStudy) -> Mapping[str, Iterable[Interval | None]]:
+    named: dict[str, Iterable[Interval | None]] = {
         "means": [of.summary.mean_interval for of in study.models],
         "differences": [pair.interval for pair in study.pairs],
-        "P(A better)": [
-            pair.effects["probability_of_improvement"].interval for pair in study.pairs
-        ],
+        "P(A better)": [pair.effects[_CHANCE].interval for pair in study.pairs],
     }
-    if study.across and study.across.aggregates:
-        of = study.across.aggregates
-        named |= {
-            "interquartile means": [e.interval for e in of.interquartile_mean.values()],
-            "optimality gaps": [e.interval for e in of.optimality_gap.values()],
-            "P(A better) over data sets": [e.interval for e in of.improvement.values()],
-        }
+    if study.across and (of := study.across.aggregates):
+        for name, effects in (
+            ("interquartile means", of.interquartile_mean),
+            ("optimality gaps", of.optimality_gap),
+            ("P(A better) over data sets", of.improvement),
+        ):
+            named[name] = [effect.interval for effect in effects.values()]
     if study.items:
-        each = (of for pair in study.items.pairs for of in pair.over)
-        named["differences item by item"] = [of.interval for of in each]
+        named["differences item by item"] = _of_items(study.items)["differences"]
     return named

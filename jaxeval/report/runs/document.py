@@ -3,35 +3,34 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 
-from jaxeval import stats
 from jaxeval.report import scores, text
-from jaxeval.report.document import Block, Document, Figure, Heading, Table, no_figures
-from jaxeval.report.runs.summary import ExperimentSummary, SweepSummary
+from jaxeval.report.document import Block, Document, Figure, Heading, Table
+from jaxeval.report.runs.summary import ExperimentSummary
 from jaxeval.runs import experiments
 from jaxeval.runs.records import MemberRow
 
 FEW = 5  # fewer scores than this: quartiles say little
 _MOST_TABLES = 4  # experiments of which each has its table
 _NUMBERS = ("n", "min", "q1", "median", "q3", "max", "mean", "sd")
-_KINDS = {  # after an experiment's name
-    "seeds": "",
-    "sweep": ": a random sweep",
-    "tuning": ": the settings of a search",
-    "noise": ": repeated runs",
-    "neighbourhood": ": settings near a config's",
-}
-_MEMBERS = {  # after their number
-    "seeds": "; sd with n - 1",
-    "tuning": "; each has a setting that a search proposed: no fair sample of settings or seeds; "
-    "test is for the best one, trained with fresh seeds",
-    "noise": "; the runs of a seed count once, by their mean; sd with n - 1",
-    "neighbourhood": "; each has a setting of its own, so that the spread is that of settings, "
-    "not of seeds",
-}
-_MORE = {
-    "sweep": "draw more runs",
-    "tuning": "try more settings",
-    "neighbourhood": "try more settings",
+_OF_SETTINGS = (
+    "; each has a setting of its own, so that the spread is that of settings, not of seeds"
+)
+# of a kind of experiment: what is said after its name, after its members, and where they are few
+_KINDS = {
+    "seeds": ("", "; sd with n - 1", "train more seeds"),
+    "sweep": (": a random sweep", _OF_SETTINGS, "draw more runs"),
+    "tuning": (
+        ": the settings of a search",
+        "; each has a setting that a search proposed: no fair sample of settings or seeds; test "
+        "is for the best one, trained with fresh seeds",
+        "try more settings",
+    ),
+    "noise": (
+        ": repeated runs",
+        "; the runs of a seed count once, by their mean; sd with n - 1",
+        "train more seeds",
+    ),
+    "neighbourhood": (": settings near a config's", _OF_SETTINGS, "try more settings"),
 }
 
 
@@ -39,21 +38,18 @@ def document(
     groups: Sequence[Sequence[MemberRow]],
     summaries: Sequence[ExperimentSummary],
     location: str,
-    figures: Callable[[], Sequence[Figure]] = no_figures,
+    figures: Callable[[], Sequence[Figure]] = tuple,
     last: Sequence[str] = (),
 ) -> Document:
-    """Of experiments, each as its members and what is said of it.
-
-    Args:
-      location: where they were read.
-    """
-    blocks = [block for each in summaries for block in _blocks(each)]
-    details: list[Block] = [] if len(summaries) <= _MOST_TABLES else blocks
+    """Of experiments, each as its members and what is said of it; read at a location."""
+    tables = [block for each in summaries for block in _blocks(each)]
+    few = len(summaries) <= _MOST_TABLES
+    details: list[Block] = [] if few else tables
     for members, each in zip(groups, summaries, strict=True):
         details += _details(members, each)
     return Document(
         answer=[line(each) for each in summaries] or [f"{location}: no runs"],
-        blocks=blocks if len(summaries) <= _MOST_TABLES else (),
+        blocks=tables if few else (),
         details=details,
         figures=figures,
         title=f"Score distributions: {', '.join(each.name for each in summaries)}",
@@ -64,7 +60,7 @@ def document(
 
 
 def _title(summary: ExperimentSummary) -> str:
-    return f"{summary.name} ({summary.experiment}){_KINDS[summary.kind]}"
+    return f"{summary.name} ({summary.experiment}){_KINDS[summary.kind][0]}"
 
 
 def line(summary: ExperimentSummary) -> str:
@@ -97,24 +93,24 @@ def listing(summaries: Sequence[ExperimentSummary]) -> Table:
 def _blocks(summary: ExperimentSummary) -> Iterator[Block]:
     """A table of both parts, and what to know beside it."""
     yield Heading(_title(summary))
-    head = (scores.label(summary.metric, summary.unit), *_NUMBERS)
-    yield Table(head, [_row(*part, summary.unit) for part in summary.parts.items()])
+    rows = []
+    for part, known in summary.parts.items():
+        numbers = [None if known is None else getattr(known, name) for name in _NUMBERS[1:]]
+        shown = (scores.shown(number, summary.unit) for number in numbers)
+        rows.append((part, str(known.n if known else 0), *shown))
+    yield Table((scores.label(summary.metric, summary.unit), *_NUMBERS), rows)
     yield from _remarks(summary)
 
 
-def _row(part: str, known: stats.Summary | None, unit: str) -> Sequence[str]:
-    if known is None:
-        return (part, "0", *["-"] * (len(_NUMBERS) - 1))
-    numbers = (getattr(known, name) for name in _NUMBERS[1:])
-    return (part, str(known.n), *(scores.shown(number, unit) for number in numbers))
-
-
 def _remarks(summary: ExperimentSummary) -> Iterator[str]:
-    unit, counts = summary.unit, text.statuses(summary.statuses)
-    if summary.sweep is None:
-        yield f"members: {counts}{_MEMBERS.get(summary.kind, '')}"
-    else:
-        yield from _sweep_remarks(summary, summary.sweep, counts)
+    unit, sweep = summary.unit, summary.sweep
+    _, members, more = _KINDS[summary.kind]
+    yield f"members: {text.statuses(summary.statuses)}{members}"
+    if sweep is not None and sweep.missing:
+        yield (
+            f"{sweep.missing} more of its runs have not ended: those that have are no fair "
+            "sample; the command that began the sweep goes on with it"
+        )
     if summary.dev is None and summary.test is None:
         yield "none of them has a score"
         return
@@ -126,12 +122,14 @@ def _remarks(summary: ExperimentSummary) -> Iterator[str]:
             f"best dev: seed {summary.best_seed}{split}{tie}, dev "
             f"{scores.shown(summary.best_dev, unit)}{'' if summary.kind == 'tuning' else test}"
         )
-    if summary.sweep is not None and summary.sweep.setting is not None:
+    if sweep is not None and sweep.setting is not None and summary.dev is not None:
         drawn = (
             f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
-            for name, value in summary.sweep.setting.items()
+            for name, value in sweep.setting.items()
         )
         yield f"its setting: {', '.join(drawn)}"
+        margin = scores.difference(sweep.margin, unit)
+        yield f"{sweep.near} of the {summary.dev.n} dev scores are within {margin} of the best"
     if summary.kind != "tuning":
         rho = f"not defined ({summary.rho_note})" if summary.rho is None else f"{summary.rho:.2f}"
         yield f"Spearman's rho between dev and test: {rho}"
@@ -145,31 +143,7 @@ def _remarks(summary: ExperimentSummary) -> Iterator[str]:
         others = " of the others" if summary.never_learned else ""
         yield f"scored epoch{others}: median {median:g}, {low} to {high}"
     if any(known is None or known.n < FEW for known in summary.parts.values()):
-        more = _MORE.get(summary.kind, "train more seeds")
         yield f"fewer than {FEW} scores: quartiles and sd say little; {more}"
-
-
-def _sweep_remarks(summary: ExperimentSummary, sweep: SweepSummary, counts: str) -> Iterator[str]:
-    runs = sum(summary.statuses.values())
-    yield (
-        f"{runs} runs of a random sweep: {counts}; each has a setting of its own, so that the "
-        "spread is that of settings, not of seeds"
-    )
-    if sweep.missing:
-        yield (
-            f"{sweep.missing} more of its runs have not ended: those that have are no fair "
-            "sample; the command that began the sweep goes on with it"
-        )
-    if summary.dev is None:
-        return
-    dev = (summary.best_dev, summary.dev.median)
-    best, median = (scores.shown(score, summary.unit) for score in dev)
-    margin = scores.difference(sweep.margin, summary.unit)
-    without = f" ({runs - summary.dev.n} have none)" if runs > summary.dev.n else ""
-    yield (
-        f"dev: best {best}, median {median} of the {summary.dev.n} runs with a score{without}; "
-        f"{sweep.near} of them within {margin} of the best"
-    )
 
 
 def _details(members: Sequence[MemberRow], summary: ExperimentSummary) -> Iterator[Block]:

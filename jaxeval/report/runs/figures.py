@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jaxeval.report import plots, scores
+from jaxeval.report import sweeps as sweep_figures
 from jaxeval.report.document import Figure
 from jaxeval.report.runs import summary
-from jaxeval.report.sweep import figures as sweep_figures
-from jaxeval.runs import experiments
+from jaxeval.runs import experiments, records
 from jaxeval.runs.records import CurveRow, MemberRow
 from jaxeval.sensitivity import trials
 from jaxeval.stats import describe
@@ -21,19 +21,13 @@ Groups = Sequence[Sequence[MemberRow]]  # experiments, each as its members
 
 _DEV, _TEST = plots.COLOURS[:2]
 _PARTS = {"dev": (-0.2, _DEV, "o"), "test": (0.2, _TEST, "^")}  # shift, colour, marker
-_MOST_A_ROW = 6  # experiments
-_INCHES = 2.2  # of an experiment
-_LETTERS = 24  # of a line of its name
 
 
 def draw(groups: Groups, points: Sequence[CurveRow]) -> list[Figure]:
     """All figures of experiments, each given as its members.
 
-    For each metric violins of the experiments, panels by data set, and ranks of the sweeps; then
-    those of each experiment, whose names begin with its id where there are several.
-
-    A sweep has no violin, nor has any other study of settings: beside those of seeds their spread
-    would mislead.
+    For each metric violins of the experiments of seeds (beside them the spread of settings would
+    mislead), panels by data set, and ranks of the sweeps; then those of each experiment.
     """
     drawn = []
     for metric in dict.fromkeys(members[0].metric for members in groups):
@@ -57,12 +51,8 @@ def draw(groups: Groups, points: Sequence[CurveRow]) -> list[Figure]:
 
 def _of_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> list[Figure]:
     first, kind = members[0], experiments.kind(members)
-    keys = {(row.experiment, row.seed, row.split, row.repeat, row.hparams) for row in members}
-    own = [
-        point
-        for point in points
-        if (point.experiment, point.seed, point.split, point.repeat, point.hparams) in keys
-    ]
+    keys = {records.key(row) for row in members}
+    own = [point for point in points if records.key(point) in keys]
     drawn = [] if kind == "tuning" else [scatter(members)]
     drawn.append(_curves(own, first.metric, first.unit))
     if kind not in ("seeds", "noise"):
@@ -77,23 +67,19 @@ def _of_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> 
     return [sweep_figures.ranks([sweep]), *beside, *drawn]
 
 
-def _label(members: Sequence[MemberRow]) -> str:
-    return scores.label(members[0].metric, members[0].unit)
-
-
 def violins(groups: Groups) -> Figure:
     """Dev and test scores of experiments that share a metric: a panel a data set, all points."""
     from matplotlib.lines import Line2D
 
-    label = _label(groups[0])
+    label = scores.label(groups[0][0].metric, groups[0][0].unit)
     names = experiments.dataset_names([members[0] for members in groups])
     by_dataset = [
         (names[key] if len(names) > 1 else "", [m for m in groups if m[0].data_hash == key])
         for key in names
     ]
     widest = max(len(part) for _, part in by_dataset)
-    columns = max(1, _MOST_A_ROW // widest)
-    drawing, axes = plots.grid(len(by_dataset), columns, (max(_INCHES * widest, 4.5), 4.2))
+    inches = max(2.2 * widest, 4.5), 4.2
+    drawing, axes = plots.grid(len(by_dataset), max(1, 6 // widest), inches)
     rows: list[tuple[object, ...]] = []
     for panel, (name, part) in zip(axes, by_dataset, strict=True):
         shown = _draw_violins(panel, part)
@@ -135,7 +121,7 @@ def _draw_violins(panel: "Axes", groups: Groups) -> list[tuple[str, str, int, in
             ]
             plots.violin(panel, number + shift, values, colour, marker)
         n = " and ".join(map(str, dict.fromkeys(counts)))
-        ticks.append(f"{plots.wrapped(members[0].name, _LETTERS)}\n(n = {n})")
+        ticks.append(f"{plots.wrapped(members[0].name, 24)}\n(n = {n})")
     plots.ruled(panel)
     panel.set_xticks(range(len(groups)), ticks)
     panel.set_xlim(-0.6, len(groups) - 0.4)
@@ -144,7 +130,8 @@ def _draw_violins(panel: "Axes", groups: Groups) -> list[tuple[str, str, int, in
 
 def scatter(members: Sequence[MemberRow]) -> Figure:
     """Dev against test score of one experiment's members."""
-    label, factor = _label(members), scores.factor(members[0].unit)
+    label = scores.label(members[0].metric, members[0].unit)
+    factor = scores.factor(members[0].unit)
     scored = [
         (row, row.dev * factor, row.test * factor)
         for row in summary.independent(members)

@@ -8,11 +8,11 @@ from statistics import fmean
 
 import numpy as np
 
-from jaxeval import stats
 from jaxeval.files import Json
 from jaxeval.runs import experiments
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import metrics, trials
+from jaxeval.stats import describe
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,8 +38,8 @@ class ExperimentSummary:
     higher_is_better: bool
     unit: str  # of the scores
     statuses: dict[str, int]
-    dev: stats.Summary | None
-    test: stats.Summary | None
+    dev: describe.Summary | None
+    test: describe.Summary | None
     best_seed: int | None  # of the best dev score, the lowest of equals
     best_split: int | None
     best_dev: float | None
@@ -54,19 +54,16 @@ class ExperimentSummary:
     kind: experiments.Kind  # what the members differ in
 
     @property
-    def parts(self) -> dict[str, stats.Summary | None]:
+    def parts(self) -> dict[str, describe.Summary | None]:
         """What is shown of each part of the data: of a search dev alone."""
         dev = {"dev": self.dev}
         return dev if self.kind == "tuning" else {**dev, "test": self.test}
 
 
 def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> ExperimentSummary:
-    """The summary of one experiment's members.
+    """The summary of one experiment's members; each part is that of members with its score.
 
-    Args:
-      rows: at least one, all of one experiment. Members without scores are counted, not dropped
-        in silence: see `statuses`. Each part is described over the members that have its score.
-      planned: runs that a sweep has in all, ended or not; None: not known.
+    `planned`: runs that a sweep has in all, ended or not; None: not known.
     """
     first, kind = rows[0], experiments.kind(rows)
     shown = independent(rows)
@@ -78,7 +75,7 @@ def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> Experim
     scored = [row for row in shown if row.dev is not None]
     best = max(scored, key=lambda r: (sign * (r.dev or 0.0), -r.seed, -r.split), default=None)
     both = [(row.dev or 0.0, row.test) for row in scored if row.test is not None]
-    rho, note = stats.spearman([dev for dev, _ in both], [test for _, test in both])
+    rho, note = describe.spearman([dev for dev, _ in both], [test for _, test in both])
     epochs = [r.best_epoch for r in rows if r.dev is not None and r.best_epoch is not None]
     sweep = None
     if trials.space_of(first.config, first.name) is not None:
@@ -93,8 +90,8 @@ def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> Experim
         higher_is_better=first.higher_is_better,
         unit=first.unit,
         statuses=dict(sorted(Counter(row.status for row in rows).items())),
-        dev=stats.summarize(dev) if dev else None,
-        test=stats.summarize(test) if test else None,
+        dev=describe.summarize(dev) if dev else None,
+        test=describe.summarize(test) if test else None,
         best_seed=best.seed if best else None,
         best_split=best.split if best else None,
         best_dev=best.dev if best else None,
@@ -120,14 +117,10 @@ def independent(rows: Sequence[MemberRow]) -> Sequence[MemberRow]:
     groups: dict[tuple[int, int], list[MemberRow]] = {}
     for row in rows:
         groups.setdefault((row.seed, row.split), []).append(row)
-    return [
-        group[0]._replace(
-            dev=_mean([row.dev for row in group]), test=_mean([row.test for row in group])
-        )
-        for group in groups.values()
-    ]
-
-
-def _mean(scores: Sequence[float | None]) -> float | None:
-    known = [score for score in scores if score is not None]
-    return fmean(known) if known else None
+    once = []
+    for group in groups.values():
+        dev = [row.dev for row in group if row.dev is not None]
+        test = [row.test for row in group if row.test is not None]
+        means = [fmean(known) if known else None for known in (dev, test)]
+        once.append(group[0]._replace(dev=means[0], test=means[1]))
+    return once

@@ -4,7 +4,7 @@ import dataclasses
 import fnmatch
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from jaxeval.data import text
@@ -12,9 +12,9 @@ from jaxeval.errors import DataError, JaxevalError, argument, parsing, printable
 from jaxeval.runs import cube, items
 from jaxeval.runs.imported import collector_paused, listed
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.logs import inspect_logs, lm_eval, predictions, programs
-from jaxeval.runs.logs.collecting import Collector
-from jaxeval.runs.logs.records import Reader, Source
+from jaxeval.runs.logs import inspect_logs, programs
+from jaxeval.runs.logs.records import Collector, Notes, Reader, Source
+from jaxeval.runs.rows import Rows
 from jaxeval.runs.scores import Scores
 
 _HEAD = 1 << 16
@@ -27,17 +27,15 @@ _EXPECTED = (
     "samples_*.jsonl of lm-evaluation-harness (--log_samples), .eval or .json of Inspect, "
     "per_instance_stats.json of HELM, .jsonl of openai/evals or of predictions, .csv of items"
 )
-_MOST_NAMED = 4
 
 
 def read(paths: Sequence[str], layout: Layout | None = None) -> Scores:
-    """The scores of all logs in files and folders.
+    """The scores of all logs in files and folders, of the tasks that all models have.
+
+    Raises DataError: naming the file; no log among them; no such task; as of `cube.scores`.
 
     Args:
       paths: PATH or NAME=PATH: all logs there are of the model NAME, each a run of it.
-
-    Raises:
-      DataError: naming the file; no log among them; no such task; as of `cube.scores`.
     """
     layout = layout or Layout()
     by_path: dict[Path, Source] = {}
@@ -60,26 +58,17 @@ def read(paths: Sequence[str], layout: Layout | None = None) -> Scores:
             said = f"no task {name!r} in the logs; expected one of {listed(collector.tasks)}"
             raise DataError(f"{argument('task')}: {said}")
     count = len(collector.sources)
-    more = [f"{len(paths) - _MOST_NAMED} more"] if len(paths) > _MOST_NAMED else []
-    named = ", ".join([*map(printable, paths[:_MOST_NAMED]), *more])
-    rows = collector.rows(f"{count} log{'s' if count > 1 else ''}: {named}")
-    return _of_all(cube.scores(rows, layout))
-
-
-def _of_all(scores: Scores) -> Scores:
-    """The tasks that all models have; the others are left out with a warning.
-
-    Raises:
-      DataError: there is none.
-    """
+    more = [f"{len(paths) - 4} more"] if len(paths) > 4 else []
+    named = ", ".join([*map(printable, paths[:4]), *more])
+    scores = cube.scores(collector.rows(f"{count} log{'s' if count > 1 else ''}: {named}"), layout)
     warnings, data_sets = [*scores.warnings], []
     for data in scores.data_sets:
         lacking = [model for model in scores.models if model not in data.models]
-        if lacking:
-            head = f"task {data.name}: " if data.name else ""
-            warnings.append(f"{head}no log of {listed(lacking)}; left out")
-        else:
+        if not lacking:
             data_sets.append(data)
+            continue
+        head = f"task {data.name}: " if data.name else ""
+        warnings.append(f"{head}no log of {listed(lacking)}; left out")
     if not data_sets:
         said = "; ".join(warnings[:4])
         raise DataError(f"no task and metric that {listed(scores.models)} all have: {said}")
@@ -90,7 +79,7 @@ def files(paths: Sequence[str], any_lines: bool = False) -> list[Path]:
     """The files that `read` reads of files and folders.
 
     Args:
-      any_lines: as of `_sources`.
+      any_lines: whether all JSON lines in a folder are taken for predictions.
     """
     return [source.path for path in paths for source in _sources(path, any_lines)]
 
@@ -101,14 +90,7 @@ def _is_wanted(task: str, asked: Sequence[str]) -> bool:
 
 
 def _sources(given: str, any_lines: bool) -> list[Source]:
-    """The logs of an argument.
-
-    Args:
-      any_lines: whether all JSON lines in a folder are taken for predictions.
-
-    Raises:
-      DataError: no such file, or none in it.
-    """
+    """The logs of an argument; raises DataError where there is no such file, or none in it."""
     model, equals, rest = given.partition("=")
     if Path(given).exists() or not equals:
         model, rest = "", given  # HELM's folders have = in their names
@@ -122,44 +104,39 @@ def _sources(given: str, any_lines: bool) -> list[Source]:
         return [Source(path, model)]
     if not path.is_dir():
         raise text.no_file(path)
-    files = [*itertools.islice(_files(path), _MOST_FILES + 1)]
-    if len(files) > _MOST_FILES:
+    every = (  # hidden ones are passed over
+        of
+        for of in sorted(path.rglob("*"))
+        if of.is_file() and not any(p.startswith(".") for p in of.relative_to(path).parts)
+    )
+    found = [*itertools.islice(every, _MOST_FILES + 1)]
+    if len(found) > _MOST_FILES:
         raise DataError(f"more than {_MOST_FILES} files; name a smaller folder", path)
-    others = {f for f in files if f.suffix in items.TABLES and not items.is_table(f)}
-    logs = [f for f in files if f not in others and _reader(f, any_lines) is not None]
+    others = {f for f in found if f.suffix in items.TABLES and not items.is_table(f)}
+    logs = [f for f in found if f not in others and _reader(f, any_lines) is not None]
     if not logs:
-        only = any(lm_eval.RESULTS.fullmatch(file.name) for file in files)
+        only = any(programs.RESULTS.fullmatch(file.name) for file in found)
         hint = "results without samples: run lm_eval with --log_samples" if only else _EXPECTED
         raise DataError(f"no log of items in it; expected {hint}", path)
     return [Source(file, model) for file in logs]
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """Files below a folder in the order of their names; hidden ones are passed over."""
-    for path in sorted(folder.rglob("*")):
-        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if path.is_file() and not hidden:
-            yield path
+def _of_answers(source: Source, layout: Layout, notes: Notes) -> Rows:
+    return items.of_log(source.path, layout, notes)
 
 
 def _reader(path: Path, any_lines: bool) -> Reader | None:
-    """Who reads a file; None: it is no log.
-
-    Args:
-      any_lines: whether JSON lines are predictions though they look like none.
-    """
-    of_helm, of_lm_eval = path.name == programs.HELM, lm_eval.is_log(path)
+    """Who reads a file; None: it is no log."""
+    of_helm, of_lm_eval = path.name == programs.HELM, programs.SAMPLES.fullmatch(path.name)
     named = of_helm or of_lm_eval or _INSPECT.match(path.name)
     if path.suffix in _SUFFIXES and (named or path.suffix != ".json"):
         text.refuse_pointer(path)  # other JSON may be there, such as a model's
     if path.suffix == ".eval":
         return inspect_logs.read
-    if of_helm:
-        return programs.read_helm
-    if of_lm_eval:
-        return lm_eval.read
+    if of_helm or of_lm_eval:
+        return programs.read_helm if of_helm else programs.read_lm_eval
     if path.suffix in items.TABLES:
-        return predictions.read
+        return _of_answers
     if path.suffix not in _SUFFIXES:
         return None
     with parsing("cannot be read", path, passing=(MemoryError,)), path.open("rb") as file:
@@ -169,4 +146,4 @@ def _reader(path: Path, any_lines: bool) -> Reader | None:
     if head.startswith(b'{"spec"'):
         return programs.read_evals
     lines = path.suffix != ".json" or b"\n{" in head
-    return predictions.read if lines and (any_lines or _ANSWERS.search(head)) else None
+    return _of_answers if lines and (any_lines or _ANSWERS.search(head)) else None

@@ -5,12 +5,13 @@ Of an archive only its head and the summaries of its samples are read, which hol
 """
 
 import contextlib
+import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, parsing
 from jaxeval.files import Json
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import files, records
@@ -24,125 +25,118 @@ _HEADER, _START = "header.json", "_journal/start.json"
 _SUMMARIES, _JOURNAL = "summaries.json", "_journal/summaries/"
 
 
-class _Run(NamedTuple):
-    """A log's head: of which model, made how, and task."""
-
-    model: str
-    task: str
-    settings: str
-
-
 def read(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
     """The scores of a log: a metric a scorer, or a scorer and a key of its value.
 
-    Raises:
-      DataError: no such log, cut short, or compressed by what is not there; samples that are none.
+    Raises DataError: no such log, cut short, or compressed by what is not there; samples that are
+    none.
     """
-    run, completed, held = None, None, 0
-    name = source.path.name
-    for key, tree in _pieces(source.path):
-        if key == "eval" and isinstance(tree, Mapping):
-            run = _run(tree, source)
-        elif key == "status" and tree != "success":
-            notes[f"{name}: status {tree}: other samples may be missing"] += 1
-        elif key == "invalidated" and tree:
-            notes[f"{name}: marked as invalidated"] += 1
-        elif key == "results" and isinstance(tree, Mapping):
-            completed = tree.get("completed_samples")
-        elif key == "samples" and isinstance(tree, Mapping):
-            if run is None:
-                raise DataError("samples before eval, which says whose they are", source.path)
-            held += 1
-            yield from _sample(tree, run, source, layout, notes)
-    if run is None:
-        raise DataError("no eval, which says of which model and task the log is", source.path)
-    records.note_lost(held, completed, source, notes)
+    path, (log, samples) = source.path, _log(source.path)
+    head = _of(log.get("eval"))
+    plain = {k: v for k, v in sorted(_of(head.get("task_args")).items()) if v is not None}
+    words = [f"{k}={v}" for k, v in plain.items() if not isinstance(v, Mapping | list)]
+    task = records.label(head.get("task"), "eval.task", path)
+    base = Record(
+        records.label(head.get("model"), "eval.model", path),
+        f"{task} ({', '.join(words)})" if words else task,
+        *("", "", math.nan),
+        settings=records.settings(head.get("model_args"), head.get("model_generate_config")),
+    )
+    if (status := log.get("status", "success")) != "success":
+        notes[f"{path.name}: status {status}: other samples may be missing"] += 1
+    if log.get("invalidated"):
+        notes[f"{path.name}: marked as invalidated"] += 1
+    for sample in samples:
+        yield from _sample(_of(sample), base, source, layout, notes)
+    records.note_lost(
+        len(samples), _of(log.get("results")).get("completed_samples"), source, notes
+    )
 
 
 def latest(sources: Sequence[Source], notes: Notes) -> list[Source]:
     """The logs without those of evaluations that were tried again: a later log has it all."""
     last: dict[tuple[str, ...], tuple[str, Source]] = {}
-    for source in sources:
-        head = next((tree for key, tree in _pieces(source.path) if key == "eval"), None)
-        tree = head if isinstance(head, Mapping) else {}
-        task_id = tree.get("task_id") or source.path
-        key = (source.model, str(tree.get("model")), str(tree.get("task")), str(task_id))
-        entry = str(tree.get("created")), source
+    for source in sources if len(sources) > 1 else ():
+        head = _of(_head(source.path))
+        task_id = head.get("task_id") or source.path
+        key = (source.model, str(head.get("model")), str(head.get("task")), str(task_id))
+        entry = str(head.get("created")), source
         last[key] = max(last.get(key, entry), entry, key=lambda e: e[0])
-    if len(last) < len(sources):
-        notes["a log of an evaluation that was tried again is left out"] += len(sources) - len(
-            last
-        )
-    return [source for _, source in last.values()]
+    left = len(sources) - len(last)
+    if left and last:
+        notes["a log of an evaluation that was tried again is left out"] += left
+    return [source for _, source in last.values()] or [*sources]
 
 
-def _pieces(path: Path) -> Iterator[tuple[str, Json]]:
-    """Key and value of each part of a log; under "samples" each sample by itself."""
+def _head(path: Path) -> Json:
+    """What a log says of its model and task."""
+    if path.suffix == ".eval":
+        return _log(path, samples=False)[0].get("eval")
+    whole = path.read_text(encoding="utf-8-sig", errors="replace")
+    found = re.search(r'"eval"\s*:\s*', whole)
+    with parsing("not valid JSON", path):
+        return json.JSONDecoder().raw_decode(whole, found.end())[0] if found else None
+
+
+def _log(path: Path, samples: bool = True) -> tuple[Mapping[str, Json], Sequence[Json]]:
+    """What a log says of its run, and its samples, where they are asked for."""
     if path.suffix != ".eval":
-        yield from files.members(path, ("samples",))
-        return
+        log = _of(files.tree(path))
+        of = log.get("samples")
+        return log, of if isinstance(of, list) else []
     with files.archive(path) as zipped:
         names = {*zipped.namelist()}
         head = _HEADER if _HEADER in names else _START
         if head not in names:
             raise DataError(f"no log of Inspect: neither {_HEADER} nor {_START} in it", path)
-        yield from files.archived(zipped, head, path)
+        log = _of(files.archived(zipped, head, path))
         if head == _START:  # a run that goes on has a journal instead of head and summaries
-            yield "status", "started"
-        if _SUMMARIES in names:
-            yield from (("samples", of) for _, of in files.archived(zipped, _SUMMARIES, path))
-            return
-        latest: dict[tuple[str, str], Json] = {}  # a sample that was tried again is there twice
-        for part in sorted((name for name in names if name.startswith(_JOURNAL)), key=_counted):
-            for _, of in files.archived(zipped, part, path):
-                if isinstance(of, Mapping):
-                    latest[str(of.get("id")), str(of.get("epoch"))] = of
-        yield from (("samples", of) for of in latest.values())
+            log = {**log, "status": "started"}
+        if not samples:
+            return log, []
+        journal = sorted((name for name in names if name.startswith(_JOURNAL)), key=_counted)
+        parts = [_SUMMARIES] if _SUMMARIES in names else journal
+        last: dict[tuple[str, str], Json] = {}  # a sample that was tried again is there twice
+        for part in parts:
+            of = files.archived(zipped, part, path)
+            for k, sample in enumerate(of if isinstance(of, list) else []):
+                key = str(_of(sample).get("id")), str(_of(sample).get("epoch"))
+                last[key if parts is journal else (str(k), "")] = sample
+        return log, [*last.values()]
 
 
 def _counted(name: str) -> tuple[int, str]:
     """The order in which a journal was written: 2.json before 10.json."""
-    with contextlib.suppress(ValueError):
-        return int(name.removeprefix(_JOURNAL).removesuffix(".json")), name
-    return 0, name
-
-
-def _run(head: Mapping[str, Json], source: Source) -> _Run:
-    arguments = head.get("task_args")
-    words = arguments.items() if isinstance(arguments, Mapping) else ()
-    plain = [f"{k}={v}" for k, v in sorted(words) if not isinstance(v, Mapping | list | None)]
-    task = records.label(head.get("task"), "eval.task", source)
-    made = (head.get("model_args"), head.get("model_generate_config"))
-    return _Run(
-        records.label(head.get("model"), "eval.model", source),
-        f"{task} ({', '.join(plain)})" if plain else task,
-        records.settings(*made),
-    )
+    number = name.removeprefix(_JOURNAL).removesuffix(".json")
+    return int(number) if number.isdecimal() else 0, name
 
 
 def _sample(
-    sample: Mapping[str, Json], run: _Run, source: Source, layout: Layout, notes: Notes
+    sample: Mapping[str, Json], base: Record, source: Source, layout: Layout, notes: Notes
 ) -> Iterator[Record]:
-    item = records.label(sample.get("id"), "a sample's id", source)
-    base = Record(
-        *(run.model, run.task, "", item, math.nan),
-        sample=records.sample(sample.get("epoch"), source),
+    item, epoch = (
+        records.label(sample.get("id"), "a sample's id", source.path),
+        sample.get("epoch"),
+    )
+    if epoch is not None and (type(epoch) is not int or not 0 <= epoch < 1 << 31):
+        message = f"expected a whole number of an answer, found {str(epoch)[:40]!r}"
+        raise DataError(message, source.path)
+    base = base._replace(
+        item=item,
+        sample=1 if epoch is None else epoch,
         cluster=records.cluster_of(sample.get("metadata"), layout, source, item),
         content=records.digest(sample.get("input")),
         prompt=records.digest(sample.get("target")),
-        settings=run.settings,
     )
-    scores = sample.get("scores")
-    if not isinstance(scores, Mapping) or not scores:
+    scores = _of(sample.get("scores"))
+    if not scores:
         if not (sample.get("error") or sample.get("limit")):
             notes[f"{source.path.name}: samples without scores count as failed"] += 1
         yield base._replace(status=Status.FAILED)
-        return
     for scorer, score in scores.items():
-        value = score.get("value") if isinstance(score, Mapping) else None
-        for name, part in _parts(scorer, value):
+        for name, part in _parts(scorer, _of(score).get("value")):
             if isinstance(part, list):
-                notes[f"task {run.task}: {name} is a list, and is left out"] += 1
+                notes[f"task {base.dataset}: {name} is a list, and is left out"] += 1
                 continue
             number = _number(part)
             status = Status.SCORED if math.isfinite(number) else Status.UNSCORED
@@ -167,3 +161,8 @@ def _number(value: Json) -> float:
     with contextlib.suppress(ValueError):
         return float(value) if known is None else known
     return math.nan
+
+
+def _of(tree: Json) -> Mapping[str, Json]:
+    """An object; empty for what is none."""
+    return tree if isinstance(tree, Mapping) else {}

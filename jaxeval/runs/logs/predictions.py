@@ -1,4 +1,4 @@
-"""Predictions or scores of items in JSON lines: a line is an item, or an item of a run.
+"""Predictions or scores of items in JSON lines, as a table: a line is an item, or one of a run.
 
 Keys by role (`--column ROLE=KEY` names others):
 
@@ -10,130 +10,99 @@ A list under score, correct or predicted holds the runs.
 """
 
 import json
-import math
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from jaxeval.errors import DataError, argument
 from jaxeval.files import Json
-from jaxeval.runs.layout import Layout
+from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.logs import files, records
-from jaxeval.runs.logs.records import Notes, Record, Source
-from jaxeval.runs.scores import Status
 
 ANSWERS = ("score", "correct", "predicted")
-ROLES = (*ANSWERS, "item", "gold", "model", "task", "run", "sample", "cluster", "metric", "prompt")
+_NAMES = ("model", "dataset", "seed", "item", "metric", "cluster")
+_ROLES = (*_NAMES, "sample", "prompt", "gold")
+_KEYS = {"dataset": "task", "seed": "run"}
 
 
-class _Line(NamedTuple):
-    """A line of predictions, and how its keys are named."""
+def table(path: Path, columns: Mapping[str, str], notes: Counter[str]) -> tuple[Columns, str]:
+    """The columns, named by roles; and what `seed` is of a run: its "name", or "place" in a list.
 
-    source: Source
-    columns: Mapping[str, str]
-    number: int
-    tree: Mapping[str, Json]
-
-    def get(self, role: str) -> Json:
-        """What it holds for a role; None for nothing."""
-        return self.tree.get(self.columns.get(role, role))
-
-    def text(self, role: str, otherwise: str) -> str:
-        """The same as text."""
-        value = self.get(role)
-        if value is None or (isinstance(value, str) and value):
-            return otherwise if value is None else value
-        return records.label(value, self.columns.get(role, role), self.source, self.number)
-
-    def error(self, message: str) -> DataError:
-        """What is wrong in it."""
-        return DataError(message, self.source.path, self.number)
-
-
-def read(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
-    """The scores in a file.
-
-    Raises:
-      DataError: naming the line, or a role that is none.
+    Only what has a role is read into memory. A line without an answer, as a program writes of all
+    items together, is left out with a note.
+    Raises DataError: naming the line, or a role that is none.
     """
-    wrong = [role for role in layout.columns if role not in ROLES]
-    if wrong:
-        asked = argument("column", {wrong[0]: layout.columns[wrong[0]]})
-        raise DataError(f"{asked}: of logs, expected one of {', '.join(ROLES)}", source.path)
-    any_answer = False
-    for number, tree in files.lines(source.path):
-        line = _Line(source, layout.columns, number, tree)
-        role = next((role for role in ANSWERS if layout.columns.get(role, role) in tree), None)
-        if role is not None:
-            any_answer = True
-            yield from _answers(line, role, layout)
-        elif any_answer:  # such as what a program writes of all items together
-            notes[f"{source.path.name}: a line without {', '.join(ANSWERS)} is left out"] += 1
-        else:
-            named = argument("column", {"ROLE": "KEY"})
-            raise line.error(
-                f"expected a key {', '.join(ANSWERS)} ({named} names another); its keys are "
-                f"{', '.join([*tree][:12]) or 'none'}"
-            )
+    keys = {role: columns.get(role, _KEYS.get(role, role)) for role in (*_ROLES, *ANSWERS)}
+    for role in columns:
+        if role not in keys:
+            expected = ", ".join(_KEYS.get(role, role) for role in keys)
+            asked = argument("column", {role: columns[role]})
+            raise DataError(f"{asked}: of logs, expected one of {expected}", path)
+    answer, lists, numbers = "", False, list[int]()
+    values: dict[str, list[object]] = {role: [] for role in keys}
+    for number, line in files.lines(path):
+        answer = answer or next((role for role in ANSWERS if keys[role] in line), "")
+        if not answer:
+            asked = argument("column", {"ROLE": "KEY"})
+            said = f"expected a key {', '.join(ANSWERS)} ({asked} names another)"
+            raise DataError(f"{said}; its keys are {listed(line) or 'none'}", path, number)
+        if keys[answer] not in line:
+            notes[f"{path.name}: a line without {keys[answer]} is left out"] += 1
+            continue
+        found = _line({role: line.get(key) for role, key in keys.items()}, keys, path, number)
+        if "cluster" in columns and not found["cluster"]:
+            said = f"item {found['item']}: no {keys['cluster']!r} to cluster it by"
+            raise DataError(f"{said}; its keys are {listed(line)}", path, number)
+        given = found[answer]
+        runs: Sequence[Json] = given if isinstance(given, list) else [given]
+        lists = lists or len(runs) != 1
+        for place, value in enumerate(runs, 1):
+            of: dict[str, Json] = {"seed": str(place)} if len(runs) > 1 else {}
+            of[answer] = float(value) if answer == "score" and isinstance(value, bool) else value
+            if answer == "predicted":
+                of |= _labels(found["gold"], value, path, number)
+            for role, cell in (found | of).items():
+                values[role].append(cell)
+            numbers.append(number)
+        if not runs:
+            raise DataError(f"{answer}: expected one or more runs, found none", path, number)
+    there = [role for role in _ROLES if any(values[role]) and (role != "gold")]
+    there += [answer, *(["gold"] if answer == "predicted" else [])]
+    whole = {role: values[role] for role in there}
+    return Columns(str(path), whole, numbers), "place" if lists else "name"
 
 
-def _answers(line: _Line, role: str, layout: Layout) -> Iterator[Record]:
-    """A record a run."""
-    gold, value = line.get("gold"), line.get(role)
-    if role == "predicted" and gold is None:
-        raise line.error("predicted without gold; expected both, or correct, or score")
-    runs = value if isinstance(value, list) else [value]
-    if not runs:
-        raise line.error(f"{role}: expected one or more runs, found an empty list")
-    cluster = line.text("cluster", "")
-    item = line.text("item", str(line.number))
-    if layout.cluster:
-        cluster = records.cluster_of(line.tree, layout, line.source, item, line.number)
-    prompt = [records.digest(line.get("prompt"))] if line.get("prompt") else []
-    if role == "predicted":  # gold is part of what two logs must agree on
-        prompt.append(_as_text(gold))
-    metric = line.columns.get("score", "score") if role == "score" else "accuracy"
-    base = Record(
-        line.text("model", line.source.path.stem),
-        line.text("task", ""),
-        line.text("metric", metric),
-        item,
-        math.nan,
-        sample=records.sample(line.get("sample"), line.source, line.number),
-        cluster=cluster,
-        prompt=" ".join(prompt),
-        unplaced=line.get("model") is not None and line.get("task") is line.get("run") is None,
-    )
-    if line.get("run") is not None and len(runs) == 1:
-        run = line.text("run", "")
-        base = base._replace(run=run, run_id=run, name=run)
-    elif len(runs) > 1:
-        for k, answer in enumerate(runs, 1):
-            yield _scored(line, base._replace(run=str(k)), role, gold, answer)
-        return
-    yield _scored(line, base, role, gold, runs[0])
+def _line(
+    found: dict[str, Json], keys: Mapping[str, str], path: Path, number: int
+) -> dict[str, Json]:
+    """The values of a line by role: names as text, "" for none."""
+    for role in _NAMES:
+        known = found[role] is not None and found[role] != ""
+        found[role] = records.label(found[role], keys[role], path, number) if known else ""
+    found["item"] = found["item"] or str(number)
+    found["model"] = found["model"] or path.stem
+    found["prompt"] = records.digest(found["prompt"]) if found["prompt"] else ""
+    return found
 
 
-def _scored(line: _Line, base: Record, role: str, gold: Json, answer: Json) -> Record:
-    if answer is None:  # why is not known
-        return base._replace(status=Status.UNSCORED)
-    if role == "predicted":
-        kinds = {type(value) for value in (gold, answer)}
-        if bool in kinds and kinds & {int, float}:  # what 1 means is not known
-            found = f"gold {json.dumps(gold)} and predicted {json.dumps(answer)}"
-            raise line.error(f"{found}; expected both as true or false, or both as numbers")
-        right = answer == gold or _as_text(answer) == _as_text(gold)
-        return base._replace(score=float(right))
-    score = records.number(answer)
-    if score is None or (role == "correct" and score not in (0.0, 1.0)):
-        expected = "a number" if role == "score" else "true or false"
-        raise line.error(f"{role}: expected {expected}, found {str(answer)[:40]!r}")
-    return base._replace(score=score)
+def _labels(gold: Json, predicted: Json, path: Path, number: int) -> dict[str, Json]:
+    """Both as text: 1, 1.0 and "1" are one label; an object's keys in order."""
+    if gold is None:
+        raise DataError(
+            "predicted without gold; expected both, or correct, or score", path, number
+        )
+    kinds = {type(value) for value in (gold, predicted)}
+    if bool in kinds and kinds & {int, float}:  # what 1 means is not known
+        found = f"gold {json.dumps(gold)} and predicted {json.dumps(predicted)}"
+        raise DataError(f"{found}; expected both true or false, or both numbers", path, number)
+    texts = [of if isinstance(of, str) else json.dumps(_plain(of)) for of in (gold, predicted)]
+    return {"gold": texts[0], "predicted": None if predicted is None else texts[1]}
 
 
-def _as_text(value: Json) -> str:
-    """A label as text: 1, 1.0 and "1" are one; an object's keys in order."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return json.dumps(value, sort_keys=True)
+def _plain(value: Json) -> Json:
+    """1.0 as 1, and the keys of objects in order."""
+    if isinstance(value, Mapping):
+        return {key: _plain(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        return [*map(_plain, value)]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -13,70 +13,53 @@ from jaxeval.runs import metrics
 from jaxeval.runs.imported import listed
 from jaxeval.runs.scores import DataSetScores, Direction, Scores, Status
 
-MOST_MISSING = 0.05  # of a model's answers on a data set
+_MOST_MISSING = 0.05  # of a model's answers on a data set
 
 
 @dataclasses.dataclass(frozen=True)
 class DataSetCounts:
-    """What is compared on a data set, and what is not; by model.
-
-    Attributes:
-      items: of which every model has a score; `left_out`: the others.
-      clusters: of the items compared; None where none are known.
-      runs, samples: numbers of runs, and the most answers of a run to an item.
-      failed, unscored: answers that ended in an error, and that no score was given.
-      failed_items: items of which an answer ended in an error.
-      lacking: ids of items of the others that a model has no answer to.
-      copies: runs left out, whose every score is that of another run.
-      alike: runs of which the same holds, but which have names of their own.
-      missing: share of the answers to all items that failed, have no score or are lacking.
-    """
+    """What is compared on a data set, and what is not; by model."""
 
     data_set: str
     metric: str
     higher_is_better: bool
     direction: Direction
-    items: int
-    left_out: int
-    clusters: int | None
+    items: int  # of which every model has a score
+    left_out: int  # the others
+    clusters: int | None  # of the items compared
     runs: Mapping[str, int]
-    samples: int
-    failed: Mapping[str, int]
-    unscored: Mapping[str, int]
-    failed_items: Mapping[str, int]
-    lacking: Mapping[str, tuple[str, ...]]
-    copies: Mapping[str, int]
-    alike: Mapping[str, int]
-    missing: Mapping[str, float]
+    samples: int  # the most answers of a run to an item
+    failed: Mapping[str, int]  # answers that ended in an error
+    unscored: Mapping[str, int]  # answers that no score was given
+    failed_items: Mapping[str, int]  # items of which an answer ended in an error
+    lacking: Mapping[str, tuple[str, ...]]  # ids of items of the others without an answer
+    copies: Mapping[str, int]  # runs left out, whose every score is that of another run
+    alike: Mapping[str, int]  # runs of which the same holds, but which have names of their own
+    missing: Mapping[str, float]  # share of answers that failed, have no score or are lacking
 
 
 def prepared(scores: Scores) -> tuple[list[DataSetScores], list[DataSetCounts]]:
-    """The data sets without copies of runs and without items that a model has no score of.
-
-    Raises:
-      DataError: no data set or item that all models have, or scores of two scales.
-    """
+    """The data sets without copies of runs and without items that a model has no score of."""
     complete = [of for of in scores.data_sets if len(of.models) == len(scores.models)]
     if not complete:
         raise DataError(f"no data set that {listed(scores.models)} all have", scores.source)
     unique, copies, alike = without_copies(complete)
     found, counts = [], []
     for k, (before, whole) in enumerate(zip(complete, unique, strict=True)):
-        data = common(whole)
+        data = _common(whole)
         if not data.items:
             raise DataError(
                 f"{_of(data.name)}no item that {listed(scores.models)} all have a score of"
             )
-        refuse_scales(data)
+        _refuse_scales(data)
         found.append(data)
         counts.append(_counts(before, whole, data, copies[k], alike[k]))
     return found, counts
 
 
-def common(data: DataSetScores) -> DataSetScores:
+def _common(data: DataSetScores) -> DataSetScores:
     """The same without the items that a model has no score of: all means are of the same items."""
-    scored = [~np.isnan(of.scores).all((1, 2)) for of in data.models.values()]
-    kept = np.all(scored, axis=0)
+    kept = np.all([~np.isnan(of.scores).all((1, 2)) for of in data.models.values()], axis=0)
     return dataclasses.replace(
         data,
         items=tuple(np.array(data.items, object)[kept].tolist()),
@@ -97,14 +80,12 @@ def _counts(
 ) -> DataSetCounts:
     """Of a data set as it was read, without copies, and without items that one lacks."""
     status = {model: of.status for model, of in before.models.items()}
-    cubes = {model: of.scores for model, of in data.models.items()}
     return DataSetCounts(
         *(data.name, data.metric, data.higher_is_better, data.direction),
-        items=len(data.items),
-        left_out=len(before.items) - len(data.items),
+        *(len(data.items), len(before.items) - len(data.items)),
         clusters=None if data.clusters is None else len({*data.clusters.tolist()}),
-        runs={model: cube.shape[1] for model, cube in cubes.items()},
-        samples=max(cube.shape[2] for cube in cubes.values()),
+        runs={model: of.runs for model, of in data.models.items()},
+        samples=max(of.scores.shape[2] for of in data.models.values()),
         failed={m: int(np.sum(of == Status.FAILED)) for m, of in status.items()},
         unscored={m: int(np.sum(of == Status.UNSCORED)) for m, of in status.items()},
         failed_items={
@@ -126,30 +107,23 @@ def _missing(scores: np.ndarray) -> float:
     Of every run as many answers to an item are expected as more than 5 % of its items have; of a
     run without any as many as of the others.
     """
-    answered = np.sum(~np.isnan(scores), 2)
-    usual = np.array([_usual(of_run) for of_run in answered.T])
-    expected = np.where(usual > 0, usual, usual.max())
+    answered, usual = np.sum(~np.isnan(scores), 2), []
+    for of_run in answered.T:
+        counts = np.sort(of_run[of_run > 0])[::-1]
+        usual.append(int(counts[int(_MOST_MISSING * len(counts))]) if len(counts) else 0)
+    expected = np.array([each or max(usual) for each in usual])
     asked = len(scores) * int(expected.sum())
     return 1 - int(np.minimum(answered, expected).sum()) / asked if asked else 1.0
-
-
-def _usual(answers: np.ndarray) -> int:
-    """The most answers to an item, of [I] of a run, that more than 5 % of these have."""
-    counts = np.sort(answers[answers > 0])[::-1]
-    return int(counts[int(MOST_MISSING * len(counts))]) if len(counts) else 0
 
 
 def without_copies(
     data_sets: Sequence[DataSetScores],
 ) -> tuple[list[DataSetScores], list[dict[str, int]], list[dict[str, int]]]:
-    """The same with one run of those that are copies of one another (greedy decoding).
+    """The data sets with one run of those that are copies of one another (greedy decoding).
 
-    A copy has the score of an earlier run on every item of a data set, and scores that vary: runs
-    that are right on all items of an easy one are runs, unless run r is a copy on all others. Runs
-    with names stay, and are counted, unless all of a model's are alike on all data sets.
-
-    Returns:
-      The data sets; model -> copies that were left out, and that stay, of each.
+    A copy has the score of an earlier run on every item of a data set, and scores that vary. Runs
+    with names stay, and are counted, unless all of a model's are alike on all data sets. Beside:
+    model -> copies that were left out, and that stay, of each data set.
     """
     models = [{**data.models} for data in data_sets]
     copies: list[dict[str, int]] = [{} for _ in data_sets]
@@ -173,28 +147,22 @@ def without_copies(
 
 def _copies(cubes: Sequence[np.ndarray]) -> list[list[int]]:
     """On each data set, runs of a model, of its scores [I, R, K], that are copies of earlier."""
-    varying = [{r for r in range(cube.shape[1]) if _varies(cube[:, r])} for cube in cubes]
-    repeated = [_repeated(cube) for cube in cubes]
+    varying, repeated = [], []
+    for cube in cubes:
+        first: dict[bytes, int] = {}
+        runs = range(cube.shape[1])
+        lows, highs = (of(cube, axis=(0, 2)) for of in (np.fmin.reduce, np.fmax.reduce))
+        varying.append({run for run in runs if lows[run] < highs[run]})
+        repeated.append({r for r in runs if first.setdefault(cube[:, r].tobytes(), r) != r})
     new = set().union(*(of - again for of, again in zip(varying, repeated, strict=True)))
     copies = set().union(*varying) - new
     return [sorted(again & (of | copies)) for again, of in zip(repeated, varying, strict=True)]
 
 
-def _repeated(cube: np.ndarray) -> set[int]:
-    """Runs that have all scores of an earlier one."""
-    first: dict[bytes, int] = {}
-    runs = range(cube.shape[1])
-    return {run for run in runs if first.setdefault(cube[:, run].tobytes(), run) != run}
-
-
-def _varies(scores: np.ndarray) -> bool:
-    known = scores[~np.isnan(scores)]
-    return bool(known.size and known.min() < known.max())
-
-
-def refuse_scales(data: DataSetScores) -> None:
+def _refuse_scales(data: DataSetScores) -> None:
     """Raises DataError for fractions of one model beside percentages of another."""
-    if metrics.unit_of(data.metric.split("/")[0]) != "fraction":  # error rates may be above 1
+    # error rates may be above 1, and so may what an item contributes to an F1
+    if data.counts or metrics.unit_of(data.metric.split("/")[0]) != "fraction":
         return
     largest = {model: float(np.nanmax(of.scores)) for model, of in data.models.items()}
     above = [model for model, top in largest.items() if top > 1]
@@ -220,9 +188,9 @@ def reasons(scores: Scores, counts: Sequence[DataSetCounts]) -> tuple[str, ...]:
         on_task = f" on {of.data_set}" if of.data_set else ""
         lines += [
             f"{100 * of.missing[model]:.3g} % of {model}'s answers{on_task} failed, have no score "
-            f"or are lacking, more than {100 * MOST_MISSING:g} %"
+            f"or are lacking, more than {100 * _MOST_MISSING:g} %"
             for model in scores.models[:2]
-            if of.missing[model] > MOST_MISSING
+            if of.missing[model] > _MOST_MISSING
         ]
     return tuple(lines)
 
@@ -231,7 +199,11 @@ def warnings(of: DataSetCounts) -> Iterator[str]:
     """What was left out of a data set, and runs that are copies of one another."""
     head = _of(of.data_set)
     if of.left_out:
-        lacking = [f"{m} lacks {_some(items)}" for m, items in of.lacking.items() if items]
+        lacking = []
+        for model, items in of.lacking.items():
+            named = ", ".join(f"{item:.40}" for item in items[:3])
+            more = " ..." if len(items) > 3 else ""
+            lacking += [f"{model} lacks {len(items)} ({named}{more})"] if items else []
         why = f": {'; '.join(lacking)}" if lacking else ""
         yield f"{head}{of.left_out} items are left out{why}"
     for what, counts in (("ended in an error", of.failed), ("have no score", of.unscored)):
@@ -253,7 +225,80 @@ def _of(name: str) -> str:
     return f"task {name}: " if name else ""
 
 
-def _some(items: Sequence[str]) -> str:
-    """How many, and the first few."""
-    named = ", ".join(f"{item:.40}" for item in items[:3])
-    return f"{len(items)} ({named}{' ...' if len(items) > 3 else ''})"
+_OWN = "Runs differ between tasks: they are taken as a task's own"
+
+
+def not_averaged(tasks: Sequence[DataSetScores]) -> tuple[str, ...]:
+    """Why no mean is taken over the tasks; () where it is."""
+    metrics = dict.fromkeys(task.metric for task in tasks)
+    if len(metrics) > 1 or len({task.higher_is_better for task in tasks}) > 1:
+        return (
+            f"No mean over tasks: their metrics differ ({', '.join(metrics)}); compare tasks of "
+            "one metric.",
+        )
+    largest = [float(task.known.max()) for task in tasks]
+    large = [score > 1 for score in largest]
+    scale = 1.0 if tasks[0].higher_is_better else 10.0  # losses differ more between tasks
+    if len(set(large)) > 1 and max(largest) > scale:
+        above, below = tasks[large.index(True)].name, tasks[large.index(False)].name
+        return (
+            f"No mean over tasks: scores on {above} are above 1, those on {below} are not; bring "
+            "them to one scale, such as fractions.",
+        )
+    return ()
+
+
+def from_0_to_1(tasks: Sequence[DataSetScores]) -> bool:
+    """Whether all models' scores are; then those that are all 0 or 1 are no losses."""
+    return all(task.known.min() >= 0 and task.known.max() <= 1 for task in tasks)
+
+
+def why_own(tasks: Sequence[DataSetScores]) -> str:
+    """Why runs are a task's own, as a sentence; "" where run r may be one network on all tasks."""
+    if len(tasks) == 1:
+        return ""
+    if all(_apart(tasks, model) for model in tasks[0].models):
+        return f"{_OWN}."
+    if all(len({task.models[m].runs for task in tasks}) == 1 for m in tasks[0].models):
+        return ""
+    return f"{_OWN}; where some are one network, the interval of the mean is too short."
+
+
+def _apart(tasks: Sequence[DataSetScores], model: str) -> bool:
+    """Whether all runs of a model have names, and no two tasks have one in common."""
+    names = [[*task.models[model].labels.get("name", ())] for task in tasks]
+    every = [name for of_task in names for name in of_task]
+    return all(names) and len({*every}) == len(every)
+
+
+def aligned(tasks: Sequence[DataSetScores]) -> list[DataSetScores]:
+    """The same with a run of one name in one column of all tasks, as far as there is room.
+
+    Runs of other names share the columns that are left: what they add to each other's covariance
+    is 0 on average.
+    """
+    columns: dict[str, dict[str, int]] = {}  # model -> name of a run -> its column
+    found = []
+    for task in tasks:
+        models = {**task.models}
+        for model, of in task.models.items():
+            names = of.labels.get("name", np.zeros(0, object)).tolist()
+            if names:
+                known = columns.setdefault(model, {})
+                order = _order(names, known)
+                if order != sorted(order):
+                    models[model] = of.chosen(np.array(order))
+                placed = models[model].labels["name"].tolist()
+                columns[model] = {name: column for column, name in enumerate(placed)} | known
+        found.append(dataclasses.replace(task, models=models))
+    return found
+
+
+def _order(names: Sequence[str], known: Mapping[str, int]) -> list[int]:
+    """The run in each column."""
+    placed: dict[int, int] = {}
+    for run, name in enumerate(names):
+        if known.get(name, len(names)) < len(names):
+            placed.setdefault(known[name], run)
+    rest = (run for run in range(len(names)) if run not in placed.values())
+    return [placed[column] if column in placed else next(rest) for column in range(len(names))]

@@ -1,164 +1,22 @@
-"""The difference of two models' means on the same items, with an honest error.
+"""Differences of two models' means on the same items, and means over tasks, with an honest error.
 
-Notation: I items, R runs, T tasks.
+Every task weighs the same, and items are independent between tasks. Notation: T tasks, I items,
+R runs.
 """
 
 import dataclasses
-import functools
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats.items import cells, estimates
-from jaxeval.stats.items import parts as parts_of
-from jaxeval.stats.items.cells import Groups, Labels, Scores, Table
-from jaxeval.stats.items.estimates import ROUNDING, Estimate, Sizes, T, t_limits
-from jaxeval.stats.items.parts import Part, Parts, RunPart
-from jaxeval.stats.results import Interval, fraction, no_interval
+from jaxeval.stats.items import cells, estimates, proportions
+from jaxeval.stats.items.cells import Labels, Part, Parts, RunPart, Scores, Table
+from jaxeval.stats.items.estimates import FACTORS, Estimate, Sizes
+from jaxeval.stats.results import fraction, no_interval
 from jaxeval.stats.rules import Factor
-
-_UNKNOWN = (
-    "The difference is the same over all {}: its error cannot be told, and nothing is shown."
-)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Side:
-    """A model of a pair: what is computed of it alone, once for all its pairs."""
-
-    table: Table
-    groups: Groups
-
-    @functools.cached_property
-    def means(self) -> np.ndarray:
-        """[I] of its runs."""
-        return np.asarray(self.table.cells.mean(1))
-
-    @functools.cached_property
-    def of_runs(self) -> np.ndarray:
-        """[R] means over items."""
-        return np.asarray(self.table.cells.mean(0))
-
-    @functools.cached_property
-    def items(self) -> Part:
-        """The items' part of the variance of its mean."""
-        return parts_of.items_part(self.means, self.groups)
-
-    @functools.cached_property
-    def runs(self) -> RunPart:
-        """The part of its two or more runs."""
-        return parts_of.run_part(self.table.cells, self.groups, self.table.inflation)
-
-    @functools.cached_property
-    def largest(self) -> float:
-        """Absolute score."""
-        return float(np.abs(self.table.cells).max())
-
-
-class Matched(NamedTuple):
-    """Two models on the items that both have scores of.
-
-    Attributes:
-      sides: A and B.
-      dropped: items left out.
-      paired: the table of the runs' differences A - B, where runs are paired.
-    """
-
-    sides: tuple[Side, Side]
-    groups: Groups
-    dropped: int
-    paired: Table | None
-
-    @property
-    def a(self) -> Table:
-        """Scores of A."""
-        return self.sides[0].table
-
-    @property
-    def b(self) -> Table:
-        """Scores of B."""
-        return self.sides[1].table
-
-    @property
-    def gaps(self) -> np.ndarray:
-        """[I] differences A - B of items, each the mean over runs."""
-        if self.paired is not None:
-            return np.asarray(self.paired.cells.mean(1))
-        return np.asarray(self.sides[0].means - self.sides[1].means)
-
-    @property
-    def binary(self) -> bool:
-        """Whether every score is 0 or 1."""
-        return self.a.binary and self.b.binary
-
-    def parts(self) -> Parts:
-        """Of the variance of the mean difference."""
-        return Parts(parts_of.items_part(self.gaps, self.groups), self.run_parts())
-
-    def run_parts(self) -> tuple[RunPart, ...]:
-        """Of A and B, or of their paired runs; none where one of them has a single run."""
-        of_models = (self.a, self.b) if self.paired is None else (self.paired,)
-        if min(table.cells.shape[1] for table in of_models) < 2:
-            return ()
-        sides = self.sides if self.paired is None else (Side(self.paired, self.groups),)
-        return tuple(side.runs for side in sides)
-
-
-def of_models(
-    scores: Mapping[str, Scores], clusters: Labels | None = None
-) -> Callable[[str, str], Matched]:
-    """The pair of two of a task's models by their names; each is checked once where it can be.
-
-    Args:
-      scores: model -> as of `pair`, row i the same item of all.
-
-    Raises:
-      DataError: as of `pair`, also when a pair is asked for.
-    """
-    arrays = {model: cells.array(of, f"scores of {model}") for model, of in scores.items()}
-    items = {len(array) for array in arrays.values()}
-    if len(items) > 1 or any(np.isnan(array).all((1, 2)).any() for array in arrays.values()):
-        return lambda a, b: pair(arrays[a], arrays[b], clusters)
-    of_models = {model: cells.table(of, f"scores of {model}") for model, of in arrays.items()}
-    groups = cells.groups(clusters, next(iter(of_models.values())), *items)
-    sides = {model: Side(table, groups) for model, table in of_models.items()}
-    return lambda a, b: Matched((sides[a], sides[b]), groups, 0, None)
-
-
-def pair(
-    a: Scores, b: Scores, clusters: Labels | None = None, paired_runs: bool = False
-) -> Matched:
-    """Two models' scores, row i the same item in both.
-
-    Raises:
-      DataError: different numbers of items or of paired runs; no item with scores of both.
-    """
-    first, second = cells.array(a, "scores of A"), cells.array(b, "scores of B")
-    if len(first) != len(second):
-        raise DataError(
-            f"items: expected the same of both, found {len(first)} of A and {len(second)} of B"
-        )
-    keep = ~(np.isnan(first).all((1, 2)) | np.isnan(second).all((1, 2)))
-    if not keep.any():
-        raise DataError("items: no item has a score of both models")
-    paired = None
-    if paired_runs:
-        if first.shape[1] != second.shape[1]:
-            raise DataError(
-                f"paired runs: expected as many of both, found {first.shape[1]} of A and "
-                f"{second.shape[1]} of B"
-            )
-        gaps = cells.cell_means(first) - cells.cell_means(second)
-        keep &= ~np.isnan(gaps).all(1)
-        paired = cells.table(gaps, "differences of paired runs", keep)
-    of_a = cells.table(first, "scores of A", keep)
-    of_b = cells.table(second, "scores of B", keep)
-    groups = cells.groups(clusters, of_a, len(first))
-    sides = Side(of_a, groups), Side(of_b, groups)
-    return Matched(sides, groups, len(first) - len(of_a.kept), paired)
 
 
 def difference(
@@ -167,123 +25,56 @@ def difference(
     *,
     over: str | Collection[Factor] | None = None,
     clusters: Labels | None = None,
-    paired_runs: bool = False,
     confidence: float = 0.95,
 ) -> Estimate:
-    """Mean of A less that of B, on the same items.
+    """Mean of A less that of B, on the same items; arguments and errors as of `estimates.mean`.
 
-    Items that one of them has no score of are left out and counted.
-
-    Args:
-      a, b: as of `mean`; row i is the same item in both. Numbers of runs may differ.
-      paired_runs: whether column r of both is one run (the same split and seed of the training):
-        its own effect cancels.
-
-    Raises:
-      DataError: as of `mean`; different items; paired runs of different number.
+    Items that one of them has no score of are left out and counted. Numbers of runs may differ.
     """
     confidence = fraction(confidence, "confidence")
-    of = pair(a, b, clusters, paired_runs)
-    sizes = estimates.sizes_of([of.a, of.b], of.groups, of.dropped)
-    factors = estimates.factors_of(over, sizes)
-    return of_gap(gap_of(of), sizes, factors, confidence, clusters is not None)
+    both = cells.tables([a, b], clusters, ("scores of A", "scores of B"))
+    sizes = estimates.sizes_of(both, len(a) - len(both[0].kept))
+    over = estimates.factors_of(over, sizes)
+    return of_gap(gap_of(*both), sizes, over, confidence, clusters is not None)
 
 
-def by_over(
-    pair: Matched, every: Sequence[tuple[Factor, ...]], confidence: float, clustered: bool
-) -> tuple[Estimate, ...]:
-    """The difference of a pair over each of several choices of factors.
-
-    Raises:
-      DataError: runs of which a model has one.
-    """
-    sizes, gap = estimates.sizes_of([pair.a, pair.b], pair.groups, pair.dropped), gap_of(pair)
-    return tuple(
-        of_gap(gap, sizes, estimates.factors_of(over, sizes), confidence, clustered)
-        for over in every
-    )
+_VALUES, _PARTS = ("value", "middle"), ("parts", "tested", "unpaired")
 
 
 class Gap(NamedTuple):
-    """A difference before its error is known.
-
-    Attributes:
-      parts: of its variance.
-      middle, tested: value and parts that interval and test are made of.
-      unpaired: parts, had the models been scored on different items.
-      largest: absolute score, by which rounding is told.
-    """
+    """A difference before its error is known."""
 
     value: float
-    parts: Parts
-    middle: float
+    parts: Parts  # of its variance
+    middle: float  # value and parts that interval and test are made of
     tested: Parts
     binary: bool
-    unpaired: Parts
+    unpaired: Parts  # had the models been scored on different items
     correlation: float | None
-    largest: float
+    largest: float  # absolute score, by which rounding is told
 
 
-def gap_of(pair: Matched) -> Gap:
+def gap_of(a: Table, b: Table) -> Gap:
     """The difference of two models on one task."""
-    parts, value = pair.parts(), float(pair.gaps.mean())
-    middle, tested = value, parts
-    if pair.binary:
-        shrunk, tested = with_two_items(pair.gaps, parts)
+    runs = (*a.parts.runs, *b.parts.runs) if min(a.runs, b.runs) > 1 else ()
+    gaps, correlation = a.means - b.means, None
+    parts, value = Parts(cells.items_part(gaps, a.groups), runs), float(gaps.mean())
+    unpaired = Parts(cells.added([a.parts.items, b.parts.items]), runs)
+    if np.ptp(a.means) and np.ptp(b.means):
+        correlation = float(np.corrcoef(a.means, b.means)[0, 1])
+    binary, middle, tested = a.binary and b.binary, value, parts
+    if binary:
+        shrunk, tested = with_two_items(gaps, parts)
         middle = float(shrunk)
-    unpaired = pair._replace(paired=None)
-    apart = [side.items for side in pair.sides]
-    runs = unpaired.run_parts() if pair.paired else parts.runs
-    of_others = Parts(parts_of.added(apart), runs)
-    correlation = _correlation(*(side.means for side in pair.sides))
-    largest = max(side.largest for side in pair.sides)
-    return Gap(value, parts, middle, tested, pair.binary, of_others, correlation, largest)
-
-
-def of_gap(
-    gap: Gap, sizes: Sizes, over: tuple[Factor, ...], confidence: float, clustered: bool
-) -> Estimate:
-    """A difference with its error over the factors named."""
-    from scipy import special
-
-    part, unpaired = (parts_of.total(parts, over) for parts in (gap.parts, gap.unpaired))
-    with_two = gap.binary and "items" in over
-    middle = gap.middle if with_two else gap.value
-    tested = parts_of.total(gap.tested, over) if with_two else part
-    unknown = np.sqrt(tested.variance) <= ROUNDING * gap.largest
-    interval = no_interval(confidence, "the differences do not vary")
-    p_value = math.nan
-    if not unknown:
-        p_value = float(
-            2 * special.stdtr(tested.df, -abs(float(middle)) / np.sqrt(tested.variance))
-        )
-        low, high = map(float, t_limits(np.asarray(middle), tested, confidence))
-        interval = Interval(low, high, confidence, T + ", two items added" * with_two)
-    warnings = estimates.warnings_of(sizes, over, clustered)
-    return Estimate(
-        value=gap.value,
-        se=float(np.sqrt(part.variance)),
-        df=float(tested.df),
-        interval=interval,
-        over=over,
-        sizes=sizes,
-        p_value=p_value,
-        unpaired_se=float(np.sqrt(unpaired.variance)),
-        correlation=gap.correlation,
-        warnings=(*warnings, _UNKNOWN.format(" and ".join(over))) if unknown else warnings,
-        binary=gap.binary,
-    )
+    largest = max(a.largest, b.largest)
+    return Gap(value, parts, middle, tested, binary, unpaired, correlation, largest)
 
 
 def with_two_items(gaps: np.ndarray, parts: Parts) -> tuple[np.ndarray, Parts]:
-    """[...] mean difference and its parts with two more items, on which each model wins one.
+    """[...] mean difference of items [..., I] with two more, on which each model wins one.
 
-    Bonett & Price (2012), who have one run: without them the interval of models that agree on all
-    items but a few is too short, and has width 0 where they agree on all. Of several runs the two
-    differ by as much as the models do where they differ: sum d^2 / sum |d|.
-
-    Args:
-      gaps: [..., I] differences of items.
+    Bonett & Price (2012): without them the interval of models that agree on nearly all items is
+    too short. Of several runs the two differ by sum d^2 / sum |d|.
     """
     items, value = gaps.shape[-1], gaps.mean(-1)
     size, squares = np.abs(gaps).sum(-1), np.sum(gaps**2, -1)
@@ -294,7 +85,147 @@ def with_two_items(gaps: np.ndarray, parts: Parts) -> tuple[np.ndarray, Parts]:
     return value * items / (items + 2), parts._replace(items=part)
 
 
-def _correlation(a: np.ndarray, b: np.ndarray) -> float | None:
-    if np.ptp(a) == 0 or np.ptp(b) == 0:
-        return None
-    return float(np.corrcoef(a, b)[0, 1])
+def of_gap(
+    gap: Gap, sizes: Sizes, over: tuple[Factor, ...], confidence: float, clustered: bool
+) -> Estimate:
+    """A difference with its error over the factors named."""
+    from scipy import special
+
+    part, unpaired = (cells.total(parts, over) for parts in (gap.parts, gap.unpaired))
+    with_two, lines = gap.binary and "items" in over, estimates.warnings_of(sizes, over, clustered)
+    middle = gap.middle if with_two else gap.value
+    tested = cells.total(gap.tested, over) if with_two else part
+    interval, p_value = no_interval(confidence, "the differences do not vary"), math.nan
+    if (error := np.sqrt(tested.variance)) <= estimates.ROUNDING * gap.largest:
+        lines.append(
+            f"The difference is the same over all {' and '.join(over)}: its error cannot be told, "
+            "and nothing is shown."
+        )
+    else:
+        p_value = float(2 * special.stdtr(tested.df, -abs(middle) / error))
+        method = estimates.T + ", two items added" * with_two
+        interval = estimates.t_interval(middle, tested, confidence, method)
+    ses = [float(np.sqrt(of.variance)) for of in (part, unpaired)]
+    return Estimate(
+        *(gap.value, ses[0], float(tested.df), interval, over, sizes),
+        *(p_value, ses[1], gap.correlation, tuple(lines), gap.binary),
+    )
+
+
+def of_tasks(
+    each: Sequence[tuple[Table, Table]],
+    over: tuple[Factor, ...],
+    shared_runs: bool,
+    confidence: float,
+    clustered: bool,
+) -> Estimate:
+    """Mean over tasks of the difference A - B.
+
+    The variance of runs is that of a model's means over tasks where runs are shared.
+    """
+    sizes = _together([estimates.sizes_of(both) for both in each])
+    gaps = [gap_of(*both) for both in each]
+    levels = _levels(each) if shared_runs and "runs" in over else None
+    value, middle = (float(np.mean([getattr(of, name) for of in gaps])) for name in _VALUES)
+    parts, tested, unpaired = (
+        _mean_parts([getattr(of, name) for of in gaps], levels) for name in _PARTS
+    )
+    binary, largest = all(of.binary for of in gaps), max(of.largest for of in gaps)
+    whole = Gap(value, parts, middle, tested, binary, unpaired, None, largest)
+    return of_gap(whole, sizes, over, confidence, clustered)
+
+
+def of_sample_of_tasks(
+    each: Sequence[tuple[Table, Table]],
+    over: tuple[Factor, ...],
+    shared_runs: bool,
+    confidence: float,
+) -> Estimate:
+    """The same mean, with tasks as a sample of such tasks: their differences are what spreads.
+
+    The tasks' means by run stand for items in `difference`; runs not shared are in the spread.
+    """
+    by_run = shared_runs and "runs" in over
+    levels = [
+        [of.of_runs if by_run else of.of_runs.mean(keepdims=True) for of in model]
+        for model in zip(*each, strict=True)
+    ]
+    factors = FACTORS if by_run else ("items",)
+    estimate = difference(*levels, over=factors, confidence=confidence)
+    few = f"Only {len(each)} tasks: they tell little of others."
+    return dataclasses.replace(
+        estimate,
+        over=("tasks", "runs") if by_run else ("tasks",),
+        warnings=(few,) if len(each) < estimates.FEW_CLUSTERS else (),
+    )
+
+
+def mean_of_tasks(
+    each: Sequence[Table],
+    over: tuple[Factor, ...],
+    shared_runs: bool,
+    confidence: float,
+    clustered: bool,
+    from_0_to_1: bool,
+) -> Estimate:
+    """The mean over tasks of a model's scores, on these very tasks.
+
+    Of right and wrong answers the interval is that of a stratified sample (Korn & Graubard 1998).
+    """
+    sizes = [estimates.sizes_of([table]) for table in each]
+    levels = _levels([(table,) for table in each]) if shared_runs and "runs" in over else None
+    shares = [float(table.cells.mean()) for table in each]
+    value, limits = float(np.mean(shares)), None
+    if from_0_to_1 and all(table.binary for table in each):
+        wider = [
+            estimates.with_quarter(share, table.parts, size.items)
+            for share, table, size in zip(shares, each, sizes, strict=True)
+        ]
+        part = cells.total(_mean_parts(wider, levels), over)
+        units = len(sizes) ** 2 / sum(1 / size.clusters for size in sizes)  # of a mean of means
+        share = np.asarray(value)
+        n = proportions.effective(share, part.variance, part.df, units, np.inf, confidence)
+        limits = proportions.limits(share, n, confidence)
+    parts = _mean_parts([table.parts for table in each], levels)
+    level = value, parts, max(table.largest for table in each), limits
+    return estimates.of_level(*level, _together(sizes), over, confidence, clustered)
+
+
+def _levels(each: Sequence[tuple[Table, ...]]) -> list[np.ndarray]:
+    """[T, R] means of each model by task and run."""
+    for model in zip(*each, strict=True):
+        counts = [table.runs for table in model]
+        if len(set(counts)) > 1:
+            raise DataError(
+                f"shared runs: expected as many runs of a model on every task, found {counts}"
+            )
+    return [np.stack([table.of_runs for table in model]) for model in zip(*each, strict=True)]
+
+
+def _mean_parts(of: Sequence[Parts], levels: Sequence[np.ndarray] | None) -> Parts:
+    """Of the variance of a mean over tasks, by those of the tasks; levels of shared runs."""
+    share = 1 / len(of) ** 2
+
+    def added(parts: Sequence[Part]) -> Part:
+        return cells.added([Part(share * part.variance, part.df) for part in parts])
+
+    items = added([parts.items for parts in of])
+    if levels is None:
+        each = (RunPart(*map(added, zip(run, strict=True))) for parts in of for run in parts.runs)
+        return Parts(items, tuple(each))
+    runs = []
+    for k, level in enumerate(levels):
+        means = level.mean(0)
+        between = Part(np.asarray(means.var(ddof=1) / len(means)), np.asarray(len(means) - 1.0))
+        runs.append(RunPart(between, added([parts.runs[k].interaction for parts in of])))
+    return Parts(items, tuple(runs))
+
+
+def _together(sizes: Sequence[Sizes]) -> Sizes:
+    """Of all tasks: items summed, the fewest runs."""
+    return Sizes(
+        *(sum(size.items for size in sizes), 0, sum(size.clusters for size in sizes)),
+        tuple(map(min, zip(*(size.runs for size in sizes), strict=True))),
+        max(size.samples for size in sizes),
+        sum(size.missing for size in sizes),
+    )

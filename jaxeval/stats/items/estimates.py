@@ -1,89 +1,64 @@
 """A model's mean over items and runs, with an honest error.
 
-Scores are crossed: every run answers every item, x_ir = mean + item + run + rest. What a standard
-error speaks of is named by `over`:
+Every run answers every item, x_ir = mean + item + run + rest. An error speaks, by `over`, of
 
     items   other items, these runs:  Miller (2024), clustered by Bell & McCaffrey (2002)
     runs    other runs, these items:  the means of runs as a sample; of two models Welch's t
-    both    other items and other runs: the items' part and what runs bring beyond it
-
-Notation: I items, R runs, C clusters.
+    both    the items' part and what runs bring beyond it
 """
 
 import dataclasses
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.stats import crossed
 from jaxeval.stats.items import cells, proportions
-from jaxeval.stats.items import parts as parts_of
-from jaxeval.stats.items.cells import Groups, Labels, Scores, Table
-from jaxeval.stats.items.parts import Part, Parts
+from jaxeval.stats.items.cells import Labels, Part, Parts, Scores, Table
 from jaxeval.stats.results import Interval, Wrong, fraction, no_interval
 from jaxeval.stats.rules import Factor
 
 FACTORS: tuple[Factor, ...] = ("items", "runs")
 FEW_CLUSTERS = 30
-_OFTEN_MISSING = 0.05
+JEFFREYS = "Jeffreys, effective number of answers"
 T = "t, Satterthwaite"
+_OFTEN_MISSING = 0.05
 _QUARTER = 0.25  # of an item
 ROUNDING = 1e-12  # of the largest score
-_SAME_MEAN = "The score is the same over all {}: its error cannot be told."
 
 
 @dataclasses.dataclass(frozen=True)
 class Sizes:
-    """What an estimate rests on.
+    """What an estimate rests on."""
 
-    Attributes:
-      items: with a score of every model.
-      dropped: items left out, since a model has no score of them.
-      runs: of each model.
-      samples: most answers to an item in a run.
-      missing: cells (item, run) without a score, of all models.
-    """
-
-    items: int
-    dropped: int
+    items: int  # with a score of every model
+    dropped: int  # items left out, since a model has no score of them
     clusters: int
-    runs: tuple[int, ...]
-    samples: int
-    missing: int
+    runs: tuple[int, ...]  # of each model
+    samples: int  # most answers to an item in a run
+    missing: int  # cells (item, run) without a score, of all models
 
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
     """A mean, or the difference of two means.
 
-    Attributes:
-      over: what the error generalises over: items, runs; over several tasks also tasks.
-      se, df: standard error, and its degrees of freedom by Satterthwaite (1946).
-      interval: of a mean of right and wrong answers Jeffreys', of a difference of such t with two
-        items added; otherwise t.
-      p_value: two-sided, that the difference is 0, of the test that the interval inverts; None of
-        a mean. NaN, as are the ends of the interval, where a difference has no spread at all: an
-        error that is estimated as 0 is not known.
-      unpaired_se: of a difference, had the models been scored on different items; None of a mean.
-      correlation: of the two models' scores over items, each the mean of its runs; None of a mean
-        and where a model's scores are all equal.
-      warnings: what a reader must know, a sentence each.
-      binary: whether it is a difference of right and wrong answers.
+    An error that is estimated as 0 is not known: the p-value and the ends of the interval are NaN.
     """
 
     value: float
     se: float
-    df: float
-    interval: Interval
-    over: tuple[str, ...]
+    df: float  # degrees of freedom of `se` by Satterthwaite (1946)
+    interval: Interval  # Jeffreys' of right and wrong answers, else t (two items added to those)
+    over: tuple[str, ...]  # what the error generalises over: items, runs, tasks
     sizes: Sizes
-    p_value: float | None = None
-    unpaired_se: float | None = None
-    correlation: float | None = None
-    warnings: tuple[str, ...] = ()
-    binary: bool = False
+    # of a difference; None of a mean
+    p_value: float | None = None  # two-sided, that it is 0, of the test that the interval inverts
+    unpaired_se: float | None = None  # had the models been scored on different items
+    correlation: float | None = None  # of both over items; None where one's scores are all equal
+    warnings: tuple[str, ...] = ()  # what a reader must know, a sentence each
+    binary: bool = False  # whether it is a difference of right and wrong answers
 
     @property
     def possible(self) -> Interval:
@@ -94,16 +69,21 @@ class Estimate:
         return self.interval._replace(low=low, high=high)
 
     @property
+    def error(self) -> float:
+        """The standard error of which the t interval is made; NaN where it is not known."""
+        from scipy import special
+
+        low, high, confidence, _ = self.interval
+        return (high - low) / 2 / -float(special.stdtrit(self.df, (1 - confidence) / 2))
+
+    @property
     def swapped(self) -> "Estimate":
         """The difference B - A of a difference A - B."""
         interval = self.interval._replace(low=-self.interval.high, high=-self.interval.low)
         return dataclasses.replace(self, value=-self.value, interval=interval)
 
     def p_above(self, margin: float = 0.0) -> float:
-        """One-sided p-value that the true difference is not above `margin`: small says it is.
-
-        NaN where the error is not known. Raises DataError of a mean.
-        """
+        """One-sided p-value that a true difference is not above `margin`: small says it is."""
         return self._tail(margin, -1)
 
     def p_below(self, margin: float = 0.0) -> float:
@@ -111,15 +91,10 @@ class Estimate:
         return self._tail(margin, 1)
 
     def _tail(self, margin: float, side: int) -> float:
-        """P(T < `side` times the difference's distance from `margin`, in standard errors)."""
         from scipy import special
 
-        if self.p_value is None:
-            raise DataError("p_above, p_below: expected a difference, found a mean")
-        low, high, confidence, _ = self.interval
-        beyond = side * ((low + high) / 2 - margin)
-        se = (high - low) / 2 / -float(special.stdtrit(self.df, (1 - confidence) / 2))
-        return float(special.stdtr(self.df, beyond / se))
+        beyond = side * ((self.interval.low + self.interval.high) / 2 - margin)
+        return float(special.stdtr(self.df, beyond / self.error))
 
 
 def default_over(runs: Sequence[int]) -> tuple[Factor, ...]:
@@ -127,15 +102,11 @@ def default_over(runs: Sequence[int]) -> tuple[Factor, ...]:
     return FACTORS if min(runs) > 1 else ("items",)
 
 
-def sizes_of(of: Sequence[Table], groups: Groups, dropped: int) -> Sizes:
+def sizes_of(of: Sequence[Table], dropped: int = 0) -> Sizes:
     """Of one model, or of several on the same items."""
     return Sizes(
-        len(of[0].kept),
-        dropped,
-        len(groups.sizes),
-        tuple(table.cells.shape[1] for table in of),
-        max(table.samples for table in of),
-        sum(table.missing for table in of),
+        *(len(of[0].kept), dropped, len(of[0].groups.sizes), tuple(table.runs for table in of)),
+        *(max(table.samples for table in of), sum(table.missing for table in of)),
     )
 
 
@@ -149,11 +120,7 @@ def named(over: str | Collection[Factor], error: Wrong = DataError) -> tuple[Fac
 
 
 def factors_of(over: str | Collection[Factor] | None, sizes: Sizes) -> tuple[Factor, ...]:
-    """The factors in order, each once; None: as `default_over`.
-
-    Raises:
-      DataError: none, an unknown one, or runs of which a model has one.
-    """
+    """The factors in order, each once; None: as `default_over`."""
     over = default_over(sizes.runs) if over is None else named(over)
     if "runs" in over and min(sizes.runs) < 2:
         raise DataError(
@@ -162,15 +129,14 @@ def factors_of(over: str | Collection[Factor] | None, sizes: Sizes) -> tuple[Fac
     return over
 
 
-def warnings_of(sizes: Sizes, over: tuple[Factor, ...], clustered: bool) -> tuple[str, ...]:
+def warnings_of(sizes: Sizes, over: tuple[Factor, ...], clustered: bool) -> list[str]:
     """What a reader must know, a sentence each."""
-    lines = []
+    lines, few = [], "clusters" if clustered else "items"
     if min(sizes.runs) == 1:
         lines.append("One run of a model: this says nothing of other runs.")
     if "items" in over and sizes.clusters < FEW_CLUSTERS:
-        what = "clusters" if clustered else "items"
         lines.append(
-            f"Only {sizes.clusters} {what}: fewer than {FEW_CLUSTERS} tell little of others."
+            f"Only {sizes.clusters} {few}: fewer than {FEW_CLUSTERS} tell little of others."
         )
     cells = sizes.items * sum(sizes.runs)
     if sizes.missing > _OFTEN_MISSING * cells:
@@ -178,7 +144,7 @@ def warnings_of(sizes: Sizes, over: tuple[Factor, ...], clustered: bool) -> tupl
             f"{sizes.missing} of {cells} scores are missing: filled in by least squares, "
             "from item and run."
         )
-    return tuple(lines)
+    return lines
 
 
 def mean(
@@ -193,106 +159,88 @@ def mean(
 
     Args:
       scores: [I], [I, R] or [I, R, K]: item, run, sample; NaN where a score is missing.
-      over: what the interval is to generalise over, as "items,runs" or ["items", "runs"]; None:
-        items and, with two or more runs, runs.
+      over: what the interval generalises over, as "items,runs"; None: runs too where known.
       clusters: [I] labels of items that belong together, such as questions on one text.
-      from_0_to_1: whether scores are from 0 to 1, so that those that are all 0 or 1 are right and
-        wrong answers; False: they may be losses that happen to be so.
-
-    Raises:
-      DataError: shapes; `over` runs with a single run; a single item or cluster.
+      from_0_to_1: whether scores that are all 0 or 1 are right and wrong answers, and no losses.
     """
     confidence = fraction(confidence, "confidence")
-    table = cells.table(scores)
-    groups = cells.groups(clusters, table, len(scores))
-    sizes = sizes_of([table], groups, len(scores) - len(table.kept))
-    factors = factors_of(over, sizes)
-    level = Level(
-        float(table.cells.mean()),
-        parts_of_mean(table, groups),
-        table.binary and from_0_to_1,
-        float(np.abs(table.cells).max()),
+    (table,) = cells.tables([scores], clusters)
+    sizes = sizes_of([table], len(scores) - len(table.kept))
+    return of_table(
+        table, sizes, factors_of(over, sizes), confidence, clusters is not None, from_0_to_1
     )
-    return of_level(level, sizes, factors, confidence, clusters is not None)
 
 
-class Level(NamedTuple):
-    """A model's mean before its error is known.
-
-    Attributes:
-      largest: absolute score, by which rounding is told.
-    """
-
-    value: float
-    parts: Parts
-    binary: bool
-    largest: float
+def of_table(
+    table: Table,
+    sizes: Sizes,
+    over: tuple[Factor, ...],
+    confidence: float,
+    clustered: bool,
+    from_0_to_1: bool,
+) -> Estimate:
+    """The mean of a model with its error over the factors named."""
+    value, right = float(table.cells.mean()), table.binary and from_0_to_1
+    limits = binary_limits(value, table.parts, sizes, over, confidence) if right else None
+    level = value, table.parts, table.largest
+    return of_level(*level, limits, sizes, over, confidence, clustered)
 
 
 def of_level(
-    level: Level, sizes: Sizes, over: tuple[Factor, ...], confidence: float, clustered: bool
+    value: float,
+    parts: Parts,
+    largest: float,
+    limits: tuple[np.ndarray, np.ndarray] | None,
+    sizes: Sizes,
+    over: tuple[Factor, ...],
+    confidence: float,
+    clustered: bool,
 ) -> Estimate:
-    """A mean with its error over the factors named."""
-    part = parts_of.total(level.parts, over)
-    value, warnings = np.asarray(level.value), warnings_of(sizes, over, clustered)
-    if level.binary:
-        low, high = map(float, binary_limits(value, level.parts, sizes, over, confidence))
-        interval = Interval(low, high, confidence, "Jeffreys, effective number of answers")
-    elif np.sqrt(part.variance) <= ROUNDING * level.largest:
+    """A mean with the parts of its variance, the largest score, and Jeffreys' limits if binary."""
+    part, lines = cells.total(parts, over), warnings_of(sizes, over, clustered)
+    se, df = float(np.sqrt(part.variance)), float(part.df)
+    if limits is not None:
+        interval = Interval(float(limits[0]), float(limits[1]), confidence, JEFFREYS)
+    elif se <= ROUNDING * largest:
         interval = no_interval(confidence, "the scores do not vary")
-        warnings = (*warnings, _SAME_MEAN.format(" and ".join(over)))
+        lines.append(
+            f"The score is the same over all {' and '.join(over)}: its error cannot be told."
+        )
     else:
-        low, high = map(float, t_limits(value, part, confidence))
-        interval = Interval(low, high, confidence, T)
-    return Estimate(
-        level.value,
-        float(np.sqrt(part.variance)),
-        float(part.df),
-        interval,
-        over,
-        sizes,
-        warnings=warnings,
-    )
+        interval = t_interval(value, part, confidence, T)
+    return Estimate(value, se, df, interval, over, sizes, warnings=tuple(lines))
 
 
-def parts_of_mean(table: Table, groups: Groups) -> Parts:
-    """Of the variance of one model's mean."""
-    items = parts_of.items_part(table.cells.mean(1), groups)
-    if table.cells.shape[1] == 1:
-        return Parts(items, ())
-    return Parts(items, (parts_of.run_part(table.cells, groups, table.inflation),))
-
-
-def t_limits(value: np.ndarray, part: Part, confidence: float) -> tuple[np.ndarray, np.ndarray]:
-    """[...] ends of the t interval."""
-    half = np.sqrt(part.variance) * crossed.t_quantile(part.df, confidence)
-    return value - half, value + half
+def t_interval(value: float, part: Part, confidence: float, method: str) -> Interval:
+    """Of a mean or difference with this variance."""
+    half = float(np.sqrt(part.variance) * crossed.t_quantile(part.df, confidence))
+    return Interval(value - half, value + half, confidence, method)
 
 
 def binary_limits(
-    share: np.ndarray, parts: Parts, sizes: Sizes, over: tuple[str, ...], confidence: float
+    share: float, parts: Parts, sizes: Sizes, over: tuple[str, ...], confidence: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """[...] ends of Jeffreys' interval, with as many answers as the variance is worth.
+    """Ends of Jeffreys' interval, with as many answers as the variance is worth.
 
-    One answer to each of independent items is Jeffreys' own interval. Otherwise a quarter of an
-    item, half right and half wrong, is added to the items' part, which a few rare failures tell
-    too low, and there are no more answers than were given.
+    One answer to each of independent items is Jeffreys' own. Otherwise a quarter of an item, half
+    of it right, is added to the items' part, and there are no more answers than were given.
     """
     answers = sizes.items * sizes.runs[0] * sizes.samples
-    units, most = sizes.clusters, float(answers)
+    units, most, value = sizes.clusters, float(answers), np.asarray(share)
     if answers == sizes.clusters:
-        return proportions.limits(share, np.full(np.shape(share), most), confidence)
+        return proportions.limits(value, np.asarray(most), confidence)
     if "items" in over:
         parts = with_quarter(share, parts, sizes.items)
     else:
         units, most = answers, np.inf  # answers to fixed items spread less than a coin's
-    part = parts_of.total(parts, over)
-    n = proportions.effective(share, part.variance, part.df, units, most, confidence)
-    return proportions.limits(share, n, confidence)
+    part = cells.total(parts, over)
+    n = proportions.effective(value, part.variance, part.df, units, most, confidence)
+    return proportions.limits(value, n, confidence)
 
 
-def with_quarter(share: np.ndarray, parts: Parts, items: int) -> Parts:
+def with_quarter(share: float, parts: Parts, items: int) -> Parts:
     """Parts of a mean of right and wrong answers with a quarter of an item, half of it right."""
-    more = _QUARTER / 2 * (share**2 + (1 - share) ** 2)
+    value = np.asarray(share)
+    more = _QUARTER / 2 * (value**2 + (1 - value) ** 2)
     variance = (parts.items.variance * items**2 + more) / (items + _QUARTER) ** 2
     return parts._replace(items=Part(variance, parts.items.df))

@@ -2,80 +2,60 @@
 
 import functools
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval.runs.scores import DataSetScores
 from jaxeval.stats import multiple
-from jaxeval.stats.items import cells, task_means
+from jaxeval.stats.items import completeness, differences
+from jaxeval.stats.items.cells import Table
 from jaxeval.stats.items.estimates import FACTORS, Estimate
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import t_test_power
 from jaxeval.stats.rules import Factor, Rules
 
 POWER = 0.8
-_STEP = 1.2  # between degrees of freedom
-_CLOSE = 1e-4  # more than what searches err by
 _FAR = 60.0  # standard errors: what is not shown there never is
+_Tables = Mapping[str, Mapping[str, Table]]  # data set -> model -> its scores
 
 
 class Row(NamedTuple):
-    """A model on a board.
-
-    Attributes:
-      rank: by its mean, 1 the best; models of equal means share it.
-      low, high: ranks that are left open, for all models at once.
-      groups: numbers, from 1, of its tie groups: models that share one were not told apart.
-      beaten: whether another model was shown to be better.
-    """
+    """A model on a board."""
 
     model: str
     mean: Estimate
-    rank: int
-    low: int
+    rank: int  # by its mean, 1 the best; models of equal means share it
+    low: int  # ranks that are left open, for all models at once
     high: int
-    groups: tuple[int, ...]
-    beaten: bool
+    groups: tuple[int, ...]  # numbers of its tie groups: of models that were not told apart
+    beaten: bool  # another model was shown to be better
 
 
 class Detectable(NamedTuple):
-    """Differences that the design shows with a probability of `POWER`.
+    """Differences that the design shows with a probability of `POWER`."""
 
-    Of the pair of models of which the smallest can be shown, and of that of which the largest is
-    needed; None: of no pair or, the second, not of all.
-
-    Attributes:
-      never: whether of a pair no difference is shown, however large: too few runs or items.
-      unknown: whether the error of a pair's difference is not known: it is always the same.
-    """
-
-    smallest: float | None
-    largest: float | None
-    never: bool
-    unknown: bool
+    smallest: float | None  # that can be shown of a pair; None: of no pair
+    largest: float | None  # that is needed for a pair; None: not known for all
+    never: bool  # of a pair no difference is shown, however large: too few runs or items
+    unknown: bool  # the error of a pair's difference is not known: it is always the same
 
 
 class Board(NamedTuple):
-    """Models by their mean, best first.
+    """Models by their mean, best first."""
 
-    Attributes:
-      data_set: None of the mean over data sets; "" where it has no name.
-      told_apart: (better, worse) pairs that were shown to differ, at the corrected level; none
-        where too many answers are missing.
-    """
-
-    data_set: str | None
+    data_set: str | None  # None of the mean over data sets; "" where it has no name
     metric: str
     higher_is_better: bool
     rows: tuple[Row, ...]
-    told_apart: tuple[tuple[str, str], ...]
+    told_apart: tuple[tuple[str, str], ...]  # (better, worse), at the corrected level
     detectable: Detectable
 
 
 def of(
     tasks: Sequence[DataSetScores],
+    tables: _Tables,
     pairs: Sequence[Pair],
     overall: Sequence[Pair],
     rules: Rules,
@@ -85,77 +65,37 @@ def of(
     """The board of the mean over data sets, None without one, and that of each data set."""
     boards = []
     for task in tasks:
-        compared, means = [], dict[str, Estimate]()
-        for pair in pairs:
-            if pair.data_set == task.name:
-                means |= zip(pair.names, pair.means, strict=True)
-                compared.append(pair)
-        boards.append(_board([task], means, compared, rules, len(pairs)))
+        compared = [pair for pair in pairs if pair.data_set == task.name]
+        means = {m: of for pair in compared for m, of in zip(pair.names, pair.means, strict=True)}
+        boards.append(_board([task], tables, means, compared, rules, len(pairs)))
     if not overall:
         return None, tuple(boards)
-    means, from_0_to_1 = {}, task_means.from_0_to_1(tasks)
+    means, clustered = {}, any(task.clusters is not None for task in tasks)
     for model in tasks[0].models:
-        runs = min(task.models[model].runs for task in tasks)
+        each = [tables[task.name][model] for task in tasks]
+        runs = min(table.runs for table in each)
         factors = tuple(f for f in FACTORS if f in over and (f == "items" or runs > 1))
-        means[model] = task_means.mean_of_model(
-            *(tasks, model, factors or ("items",), shared_runs, rules.confidence, from_0_to_1)
-        )
-    return _board(tasks, means, overall, rules, len(overall)), tuple(boards)
-
-
-def detectable(difference: Estimate, level: float) -> float | None:
-    """The true difference that a design shows with a probability of `POWER`.
-
-    Args:
-      difference: as the design knows it.
-      level: of the two-sided test.
-
-    Returns:
-      None where its error is not known; infinity where none is shown with so few runs or items.
-    """
-    error = _error(difference)
-    return None if math.isnan(error) else _shift(difference.df, level) * error
-
-
-def _error(difference: Estimate) -> float:
-    """The standard error of which the interval is made; NaN where it is not known."""
-    from scipy import special
-
-    low, high, confidence, _ = difference.interval
-    return (high - low) / 2 / -float(special.stdtrit(difference.df, (1 - confidence) / 2))
-
-
-@functools.lru_cache(maxsize=1 << 12)
-def _shift(df: float, level: float) -> float:
-    """The difference in standard errors; infinity: none is far enough."""
-    from scipy import optimize
-
-    if t_test_power(_FAR, df, level) < POWER:
-        return math.inf
-    return float(
-        optimize.brentq(lambda s: t_test_power(s, df, level) - POWER, 0.0, _FAR, xtol=1e-6)
-    )
+        how = factors or ("items",), shared_runs, rules.confidence, clustered
+        means[model] = differences.mean_of_tasks(each, *how, completeness.from_0_to_1(tasks))
+    return _board(tasks, tables, means, overall, rules, len(overall)), tuple(boards)
 
 
 def _board(
     tasks: Sequence[DataSetScores],
-    estimated: dict[str, Estimate],
+    tables: _Tables,
+    estimated: Mapping[str, Estimate],
     compared: Sequence[Pair],
     rules: Rules,
     tests: int,
 ) -> Board:
-    """Of one data set, or over several.
+    """Of one data set, or over several; p-values are corrected over so many tests.
 
     A model's interval of ranks leaves out the places of those that were shown to be better, or
-    worse, than it, and holds its own rank (with items that only some models have, pairs may
-    contradict it). Where the tests of all pairs are wrong on none in 1 - alpha of experiments, as
-    after Holm's correction, all intervals hold in as many (Mogstad et al. 2024).
-
-    Args:
-      tests: over which p-values are corrected.
+    worse. After Holm's correction all intervals hold at once (Mogstad et al. 2024).
     """
     models, higher = list(tasks[0].models), tasks[0].higher_is_better
-    means = (1 if higher else -1) * np.mean([_means(task) for task in tasks], axis=0)
+    each = [[float(tables[task.name][m].cells.mean()) for m in models] for task in tasks]
+    means = (1 if higher else -1) * np.mean(each, axis=0)
     apart = tuple(
         pair.names if pair.better > 0 else pair.names[::-1] for pair in compared if pair.better
     )
@@ -165,65 +105,47 @@ def _board(
     for model in order:
         rank = 1 + int(np.sum(means > means[models.index(model)]))
         better, worse = (sum(pair[side] == model for pair in apart) for side in (1, 0))
-        rows.append(
-            Row(
-                *(model, estimated[model], rank),
-                low=min(rank, 1 + better),
-                high=max(rank, len(models) - worse),
-                groups=tuple(k for k, group in enumerate(tied, 1) if model in group),
-                beaten=better > 0,
-            )
-        )
-    return Board(
-        tasks[0].name if len(tasks) == 1 else None,
-        tasks[0].metric,
-        higher,
-        tuple(rows),
-        apart,
-        _detectable(compared, rules.alpha / tests),
+        low, high = min(rank, 1 + better), max(rank, len(models) - worse)
+        groups = tuple(k for k, group in enumerate(tied, 1) if model in group)
+        rows.append(Row(model, estimated[model], rank, low, high, groups, better > 0))
+    name = tasks[0].name if len(tasks) == 1 else None
+    found = _detectable([of for pair in compared if (of := pair.difference)], rules.alpha / tests)
+    return Board(name, tasks[0].metric, higher, tuple(rows), apart, found)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def shift(df: float, level: float) -> float:
+    """The difference in standard errors that a test shows with `POWER`; infinity: none does."""
+    from scipy import optimize
+
+    if t_test_power(_FAR, df, level) < POWER:
+        return math.inf
+    return float(
+        optimize.brentq(lambda s: t_test_power(s, df, level) - POWER, 0.0, _FAR, xtol=1e-6)
     )
 
 
-def _means(task: DataSetScores) -> list[float]:
-    """Of every model, over the items, which all have."""
-    return [float(cells.table(of.scores, m).cells.mean()) for m, of in task.models.items()]
-
-
-def _needed(pair: Pair) -> Estimate:
-    assert pair.difference is not None
-    return pair.difference
-
-
-def _detectable(compared: Sequence[Pair], level: float) -> Detectable:
+def _detectable(compared: Sequence[Estimate], level: float) -> Detectable:
     """At the level of the first step of Holm's correction.
 
-    A pair's difference is found only where it may be the smallest or the largest, which takes a
-    search each: more degrees of freedom never make it larger, so that rounded ones bound it.
+    Of pairs with more error and no more degrees of freedom than another none is the smallest.
     """
-    errors = np.array([_error(_needed(pair)) for pair in compared])
-    known = np.flatnonzero(~np.isnan(errors))
-    every = len(known) == len(errors)
-    if not len(known):
+    known = [(of.error, of.df) for of in compared if not math.isnan(of.error)]
+    every = len(known) == len(compared)
+    if not known:
         return Detectable(None, None, False, True)
-    low, high = (
-        np.array([_shift(_rounded(_needed(compared[k]).df, up), level) for k in known.tolist()])
-        * errors[known]
-        for up in (True, False)
+    ends = []
+    for sign in (1, -1):
+        beaten = (
+            any(sign * x < sign * e and sign * y >= sign * d for x, y in known) for e, d in known
+        )
+        alone = [pair for pair, other in zip(known, beaten, strict=True) if not other]
+        ends.append([shift(df, level) * error for error, df in alone])
+    smallest, largest = min(ends[0]), max(ends[1])
+    never = math.isinf(shift(min(df for _, df in known), level))
+    return Detectable(
+        None if math.isinf(smallest) else smallest,
+        largest if every and not never else None,
+        never,
+        not every,
     )
-    never = bool(np.isinf(low).any())
-    near = low * (1 - _CLOSE) <= high.min()
-    if not never:
-        near |= high * (1 + _CLOSE) >= low.max()
-    least = [detectable(_needed(compared[k]), level) for k in known[near].tolist()]
-    finite = [of for of in least if of is not None and of < math.inf]
-    never = never or len(finite) < len(least)
-    largest = max(finite) if every and not never else None
-    return Detectable(min(finite, default=None), largest, never, not every)
-
-
-def _rounded(df: float, up: bool) -> float:
-    """Degrees of freedom up, or down, to a power of a number a little above 1."""
-    if math.isinf(df):
-        return df
-    power = math.log(df) / math.log(_STEP)
-    return _STEP ** (math.floor(power) + (1 if up else 0))

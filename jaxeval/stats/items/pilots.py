@@ -1,45 +1,37 @@
 """What spreads the difference of two models' means, as a pilot shows it, and how sure that is.
 
-Notation: I items, R runs and K samples of a model, C clusters.
+score = mean + item + run + item x run + sample, all but the mean random and independent, estimated
+from mean squares. Notation: I items, R runs and K samples of a model, C clusters.
 """
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats import mean_squares
-from jaxeval.stats.items import cells, differences, variances
-from jaxeval.stats.items.cells import Labels, Scores
-from jaxeval.stats.items.differences import Matched
-from jaxeval.stats.items.variances import MeanSquares
-from jaxeval.stats.mean_squares import Combination, MeanSquare, Term
+from jaxeval.stats import crossed
+from jaxeval.stats.crossed import Combination, MeanSquare, Term
+from jaxeval.stats.items import cells
+from jaxeval.stats.items.cells import Labels, Scores, Table
 from jaxeval.stats.results import fraction
 
-_VARIANCES = ("items", "runs", "items_x_runs", "samples")
 _ROUNDING = 1e-12  # of the largest score
 _DRAWS = 100
+_MOST_DF = 1e6
 
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
-    """Variances of the difference of two models' scores of an item.
+    """Variances of the difference of two models' scores of an item."""
 
-    Attributes:
-      items: over items, of the true difference (Miller's omega^2).
-      runs: of a run's mean, both models' summed; 0 also where it is unknown.
-      items_x_runs, samples: both models' summed.
-      cluster_size: items in a cluster, on average; their design effect is in `items`.
-    """
-
-    items: float
-    runs: float = 0.0
-    items_x_runs: float = 0.0
+    items: float  # over items, of the true difference (Miller's omega^2)
+    runs: float = 0.0  # of a run's mean, both models' summed; 0 also where it is unknown
+    items_x_runs: float = 0.0  # both models' summed, as is the next
     samples: float = 0.0
-    cluster_size: float = 1.0
+    cluster_size: float = 1.0  # items in one, on average; their design effect is in `items`
 
     def __post_init__(self) -> None:
         values = tuple(self.variances.values())
@@ -51,7 +43,7 @@ class Spread:
     @property
     def variances(self) -> dict[str, float]:
         """By name."""
-        return {name: getattr(self, name) for name in _VARIANCES}
+        return {name: getattr(self, name) for name in ("items", "runs", "items_x_runs", "samples")}
 
 
 class Size(NamedTuple):
@@ -62,96 +54,28 @@ class Size(NamedTuple):
     samples: int = 1
 
 
-def spread(a: Scores, b: Scores, *, clusters: Labels | None = None) -> tuple[Spread, Size]:
-    """The variances that a pilot shows, and its size; arguments and errors as of `difference`.
-
-    Items in clusters count with their design effect: new items are taken to come in such clusters.
-    """
-    a, b = as_many_samples(a, b)
-    pair = differences.pair(a, b, clusters)
-    items, _ = pair.a.cells.shape
-    runs = min(pair.a.cells.shape[1], pair.b.cells.shape[1])
-    variance = items * float(pair.parts().items.variance)
-    kinds = {"run": 0.0, "item x run": 0.0, "sample": 0.0}
-    rest = 0.0
-    for scores, table in ((a, pair.a), (b, pair.b)):
-        of_model = variances.mean_squares_of(scores, table, pair.groups)
-        parts = variances.combinations(of_model)
-        for name in kinds.keys() & parts.keys():
-            kinds[name] += max(0.0, float(parts[name].estimate))
-        within = of_model.interaction or of_model.sample
-        if within is not None:
-            each = of_model.sizes[1] * (1.0 if of_model.interaction else of_model.sizes[2])
-            rest += float(within.value) / each
-    unshared = max(0.0, variance - rest)
-    if runs == 1:  # of both: what one of them alone shows of its runs is in items
-        unshared += kinds["item x run"]
-        kinds |= {"run": 0.0, "item x run": 0.0}
-    largest = max(float(np.abs(table.cells).max()) for table in (pair.a, pair.b))
-    if math.sqrt(variance + sum(kinds.values())) <= _ROUNDING * largest:
-        raise DataError(
-            f"the pilot shows no spread: on all of its {items} items the models differ by the "
-            "same; expected one whose items tell them apart, or known standard deviations"
-        )
-    estimated = Spread(
-        unshared,
-        kinds["run"],
-        kinds["item x run"],
-        kinds["sample"],
-        items / len(pair.groups.sizes),
-    )
-    return estimated, Size(items, runs, min(pair.a.samples, pair.b.samples))
-
-
-def as_many_samples(a: Scores, b: Scores) -> tuple[np.ndarray, np.ndarray]:
-    """Both models' scores; of several samples their means where the other model has one.
-
-    What samples bring is then in items x runs of both: a plan has as many samples of each.
-    """
-    of_models = [cells.array(scores) for scores in (a, b)]
-    if min(scores.shape[2] for scores in of_models) == 1:
-        of_models = [cells.cell_means(scores) for scores in of_models]
-    return of_models[0], of_models[1]
-
-
-def error(of: Spread, size: Size) -> tuple[float, float]:
-    """Variance of the difference, and Satterthwaite's degrees of freedom of its estimate."""
-    crossed, of_items = interaction(of, size), df_items(of, size)
-    by_items = of.items / size.items + crossed
-    if size.runs == 1:
-        return by_items, of_items
-    df, between = size.runs - 1.0, of.runs / size.runs + crossed
-    variance = by_items + of.runs / size.runs
-    squares = by_items**2 / of_items + between**2 / (2 * df)
-    squares += crossed**2 / (2 * df * of_items)
-    return variance, variance**2 / squares if squares else of_items
-
-
-def interaction(of: Spread, size: Size) -> float:
-    """What items x runs, and samples, bring to the variance of the difference."""
-    items, runs, samples = size
-    return (of.items_x_runs + of.samples / samples) / (items * runs)
-
-
-def df_items(of: Spread, size: Size) -> float:
-    """Clusters less one; a pilot's may be cut into fewer items than two whole clusters."""
-    return max(1.0, size.items / of.cluster_size - 1)
-
-
 class Pilot(NamedTuple):
-    """The spread of a difference as a pilot shows it.
-
-    Attributes:
-      low, high: ends of the intervals of all variances; None: all of them are 0 there.
-      draws: variances that the pilot leaves possible, drawn as `_drawn` says; None: all 0.
-    """
+    """The spread of a difference as a pilot shows it."""
 
     spread: Spread
     size: Size
-    low: Spread | None
+    low: Spread | None  # the lower ends of the intervals of all variances; None: all are 0
     high: Spread
     confidence: float
-    draws: tuple[Spread | None, ...]
+    draws: tuple[Spread | None, ...]  # variances that the pilot leaves possible; None: all 0
+
+
+class _Squares(NamedTuple):
+    """Mean squares of a model's cells. Their expectations, with the variances v of the parts:
+
+    sample v_sample; interaction v_ir + v_sample / K; run v_ir + v_sample / K + I v_run.
+    """
+
+    run: MeanSquare | None
+    interaction: MeanSquare | None
+    sample: MeanSquare | None
+    runs: int
+    samples: float
 
 
 def pilot(
@@ -159,43 +83,147 @@ def pilot(
 ) -> Pilot:
     """The variances that a pilot shows, each with its modified large-sample interval.
 
-    What cannot be told apart is in `items`. Items in clusters count with their design effect: new
-    ones are taken to come in such clusters.
-
-    Args:
-      a, b, clusters: as of `estimates.difference`.
-
-    Raises:
-      DataError: as of `estimates.difference`; no spread at all.
+    What cannot be told apart is in `items`, as is the design effect of clusters. Of several
+    samples their means count where the other model has one. Arguments and errors as of
+    `differences.difference`; no spread at all is one.
     """
     confidence = fraction(confidence, "confidence")
-    a, b = as_many_samples(a, b)
-    parts = _parts(a, b, differences.pair(a, b, clusters))
-    of_design, size = spread(a, b, clusters=clusters)
-    ends = {name: mean_squares.limits(part, confidence) for name, part in parts.items()}
-    low = {name: min(float(end[0]), getattr(of_design, name)) for name, end in ends.items()}
-    high = {name: max(float(end[1]), getattr(of_design, name)) for name, end in ends.items()}
-    return Pilot(
-        of_design,
-        size,
-        _spread(of_design, low),
-        dataclasses.replace(of_design, **high),
-        confidence,
-        tuple(_spread(of_design, of) for of in _drawn(parts)),
+    arrays = [cells.array(scores) for scores in (a, b)]
+    if min(scores.shape[2] for scores in arrays) == 1:
+        arrays = [cells.cell_means(scores) for scores in arrays]
+    tables = cells.tables(arrays, clusters, ("scores of A", "scores of B"))
+    squares, gaps = [_squares(table) for table in tables], tables[0].means - tables[1].means
+    parts = _parts(tables, squares, gaps)
+    spread = _estimated(tables, squares, gaps)
+    size = Size(
+        len(gaps), *(min(getattr(t, name) for t in tables) for name in ("runs", "samples"))
     )
+    ends = {name: crossed.limits(part, confidence) for name, part in parts.items()}
+    low = {name: min(float(end[0]), getattr(spread, name)) for name, end in ends.items()}
+    high = {name: max(float(end[1]), getattr(spread, name)) for name, end in ends.items()}
+
+    def of(variances: Mapping[str, float]) -> Spread | None:
+        return dataclasses.replace(spread, **variances) if any(variances.values()) else None
+
+    widest = dataclasses.replace(spread, **high)
+    return Pilot(spread, size, of(low), widest, confidence, tuple(map(of, _drawn(parts))))
 
 
-def _spread(like: Spread, variances: Mapping[str, float]) -> Spread | None:
-    """With these variances; None: all of them are 0."""
-    return dataclasses.replace(like, **variances) if any(variances.values()) else None
+def _squares(table: Table) -> _Squares:
+    items, runs = table.cells.shape
+    centred = table.cells - table.cells.mean((-2, -1), keepdims=True)
+    of_run = centred.mean(-2, keepdims=True)
+    rest = centred - centred.mean(-1, keepdims=True) - of_run
+    run = interaction = sample = None
+    if runs > 1:
+        run = MeanSquare(items * np.sum(of_run[..., 0, :] ** 2, -1) / (runs - 1), runs - 1)
+        squares = table.inflation * (np.sum(rest**2, axis=-1) / (runs - 1))
+        interaction = _by_items(squares, items - 1, runs - 1)
+    counts, samples = np.sum(~np.isnan(table.values), -1), 1.0
+    if df := int(np.sum(counts[counts > 0] - 1)):
+        apart = table.values - cells.cell_means(table.values)[..., np.newaxis]
+        sample = _by_items(np.nansum(apart**2, axis=(1, 2)), df)
+        samples = 1 / float(np.mean(1 / counts[counts > 0]))  # harmonic mean
+    return _Squares(run, interaction, sample, runs, samples)
+
+
+def _by_items(squares: np.ndarray, divisor: int, centred: int | None = None) -> MeanSquare:
+    """A sum over items (clusters) of squares [I], with the df that match its spread.
+
+    Of normal scores a mean square with m degrees of freedom has variance 2 mean^2 / m; equating it
+    to the one seen gives its degrees of freedom. `centred`: d, the degrees of freedom of one
+    item's square, where squares are about a mean over items: (v + 2 mean^2 / (d (n - 1))) / n.
+    """
+    count, mean = squares.shape[-1], squares.mean(-1)
+    seen = squares.var(-1, ddof=1) / count  # of the mean over items
+    if centred is not None:
+        seen = seen + 2 * mean**2 / (centred * count * (count - 1))
+    matched = 2 * mean**2 / np.where(seen > 0, seen, 1.0)
+    df = np.clip(np.where(seen > 0, matched, _MOST_DF), 1.0, _MOST_DF)
+    return MeanSquare(squares.sum(-1) / divisor, df)
+
+
+def _estimated(tables: Sequence[Table], squares: Sequence[_Squares], gaps: np.ndarray) -> Spread:
+    items, groups = len(gaps), tables[0].groups
+    variance = items * float(cells.items_part(gaps, groups).variance)
+    runs = crossing = samples = rest = 0.0
+    for of in squares:
+        if of.run is not None and of.interaction is not None:
+            beyond = Combination((Term(1 / items, of.run),), Term(1 / items, of.interaction))
+            runs += max(0.0, float(beyond.estimate))
+            below = None if of.sample is None else Term(1 / of.samples, of.sample)
+            whole = Combination((Term(1.0, of.interaction),), below)
+            crossing += max(0.0, float(whole.estimate))
+            rest += float(of.interaction.value) / of.runs
+        elif of.sample is not None:
+            rest += float(of.sample.value) / (of.runs * of.samples)
+        samples += 0.0 if of.sample is None else max(0.0, float(of.sample.value))
+    unshared = max(0.0, variance - rest)
+    if min(of.runs for of in squares) == 1:  # what one alone shows of its runs is in items
+        unshared, runs, crossing = unshared + crossing, 0.0, 0.0
+    largest = max(table.largest for table in tables)
+    if math.sqrt(variance + runs + crossing + samples) <= _ROUNDING * largest:
+        raise DataError(
+            f"the pilot shows no spread: on all of its {items} items the models differ by the "
+            "same; expected one whose items tell them apart, or known standard deviations"
+        )
+    return Spread(unshared, runs, crossing, samples, items / len(groups.sizes))
+
+
+def _parts(
+    tables: Sequence[Table], squares: Sequence[_Squares], gaps: np.ndarray
+) -> dict[str, Combination]:
+    """Each variance of `Spread` as a combination of mean squares."""
+    items, groups = len(gaps), tables[0].groups
+    # I times the variance of the mean difference over items; it expects the rest over R too
+    sums = groups.sums((gaps - gaps.mean())[:, np.newaxis])[:, 0] / items
+    of_items = _by_items(items * sums**2 / (1 - groups.sizes / items), 1, 1)
+    of_cells, of_samples, within, beyond = [], [], [], []
+    for of in squares:
+        if of.sample is not None:
+            of_samples.append((1.0, of.sample))
+            of_cells.append((1 / of.samples, of.sample))
+        if of.interaction is not None:
+            within.append((1 / of.runs, of.interaction))
+            beyond.append((1 - 1 / of.runs, of.interaction))
+        elif of.sample is not None:
+            within.append((1 / (of.runs * of.samples), of.sample))
+    cell = _term(of_cells)
+    if min(of.runs for of in squares) == 1:  # where one has several, with its items x runs whole
+        one_run = Term(1.0, _added([(1.0, of_items), *beyond]))
+        parts = {"items": Combination((one_run,), cell)}
+    else:
+        run = _added([(1.0, of.run) for of in squares if of.run])  # there are two of each
+        rest = _added([(1.0, of.interaction) for of in squares if of.interaction])
+        parts = {
+            "items": Combination((Term(1.0, of_items),), _term(within)),
+            "runs": Combination((Term(1 / items, run),), Term(1 / items, rest)),
+            "items_x_runs": Combination((Term(1.0, rest),), cell),
+        }
+    if sample := _term(of_samples):
+        parts["samples"] = Combination((sample,))
+    return parts
+
+
+def _term(terms: list[tuple[float, MeanSquare]]) -> Term | None:
+    return Term(1.0, _added(terms)) if terms else None
+
+
+def _added(terms: list[tuple[float, MeanSquare]]) -> MeanSquare:
+    """A sum of independent mean squares as one (Satterthwaite 1946)."""
+    values = [factor * square.value for factor, square in terms]
+    spread = sum(v**2 / square.df for v, (_, square) in zip(values, terms, strict=True))
+    whole = np.sum(values, axis=0)
+    most = sum(np.asarray(square.df) for _, square in terms)  # where all are 0
+    df = np.where(spread > 0, whole**2 / np.where(spread > 0, spread, 1), most)
+    return MeanSquare(whole, df)
 
 
 def _drawn(parts: Mapping[str, Combination]) -> list[dict[str, float]]:
     """Variances that could have given this pilot.
 
-    The expectation of a mean square is its value times its degrees of freedom over a chi-squared
-    value, as under the prior 1 / variance (Box & Tiao 1973); differences are cut at 0. Values are
-    quantiles in random order (Latin hypercube).
+    The expectation of a mean square is its value times its df over a chi-squared value, as under
+    the prior 1 / variance (Box & Tiao 1973); quantiles in random order (Latin hypercube).
     """
     from scipy import special
 
@@ -218,79 +246,3 @@ def _drawn(parts: Mapping[str, Combination]) -> list[dict[str, float]]:
     return [
         dict(zip(drawn, map(float, row), strict=True)) for row in zip(*drawn.values(), strict=True)
     ]
-
-
-def _parts(a: Scores, b: Scores, pair: Matched) -> dict[str, Combination]:
-    """Each variance as a combination of mean squares."""
-    of_models = [
-        variances.mean_squares_of(scores, table, pair.groups)
-        for scores, table in ((a, pair.a), (b, pair.b))
-    ]
-    if min(pair.a.cells.shape[1], pair.b.cells.shape[1]) == 1:
-        of_one_run = Term(1.0, _of_items_and_a_run(pair, of_models))
-        parts = {"items": Combination((of_one_run,), _samples(of_models, True))}
-    else:
-        parts = {"items": Combination((Term(1.0, _of_items(pair)),), _within(of_models))}
-        items = len(pair.gaps)
-        runs = _added([(1.0, of.run) for of in of_models if of.run])  # there are two of each
-        rest = _added([(1.0, of.interaction) for of in of_models if of.interaction])
-        parts["runs"] = Combination((Term(1 / items, runs),), Term(1 / items, rest))
-        parts["items_x_runs"] = Combination((Term(1.0, rest),), _samples(of_models, True))
-    samples = _samples(of_models, False)
-    if samples is not None:
-        parts["samples"] = Combination((samples,))
-    return parts
-
-
-def _of_items(pair: Matched) -> MeanSquare:
-    """I times the variance of the mean difference over items; it expects the rest over R too.
-
-    A sum over clusters, with the degrees of freedom that match its spread.
-    """
-    items = len(pair.gaps)
-    sums = pair.groups.sums((pair.gaps - pair.gaps.mean())[:, np.newaxis])[:, 0] / items
-    squares = items * sums**2 / (1 - pair.groups.sizes / items)
-    return variances.by_items(squares, 1, 1)
-
-
-def _of_items_and_a_run(pair: Matched, of_models: list[MeanSquares]) -> MeanSquare:
-    """The same of one run of each, where a model may have several: with its items x runs whole."""
-    beyond = [
-        (1 - 1 / square.sizes[1], square.interaction)
-        for square in of_models
-        if square.interaction is not None
-    ]
-    return _added([(1.0, _of_items(pair)), *beyond])
-
-
-def _within(of_models: list[MeanSquares]) -> Term | None:
-    """What the means of items have of items x runs and samples."""
-    within = [
-        (1 / square.sizes[1], square.interaction)
-        if square.interaction is not None
-        else (1 / (square.sizes[1] * square.sizes[2]), square.sample)
-        for square in of_models
-    ]
-    known = [(factor, square) for factor, square in within if square is not None]
-    return Term(1.0, _added(known)) if known else None
-
-
-def _samples(of_models: list[MeanSquares], of_cells: bool) -> Term | None:
-    """Both models' variance of a sample or, of cells, of their means."""
-    known = [
-        (1 / square.sizes[2] if of_cells else 1.0, square.sample)
-        for square in of_models
-        if square.sample is not None
-    ]
-    return Term(1.0, _added(known)) if known else None
-
-
-def _added(terms: list[tuple[float, MeanSquare]]) -> MeanSquare:
-    """A sum of independent mean squares as one (Satterthwaite 1946)."""
-    values = [factor * square.value for factor, square in terms]
-    spread = sum(v**2 / square.df for v, (_, square) in zip(values, terms, strict=True))
-    whole = np.sum(values, axis=0)
-    most = sum(np.asarray(square.df) for _, square in terms)  # where all are 0
-    return MeanSquare(
-        whole, np.where(spread > 0, whole**2 / np.where(spread > 0, spread, 1), most)
-    )

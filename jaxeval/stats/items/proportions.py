@@ -1,9 +1,4 @@
-"""Intervals of proportions: of answers that are right or wrong.
-
-The usual interval, mean +- 1.96 standard errors, has width 0 where all answers are right, and
-covers far less than it says below some hundred items (Brown, Cai & DasGupta 2001; Bowyer,
-Aitchison & Ivanova 2025).
-"""
+"""Intervals of proportions: of answers that are right or wrong (Brown, Cai & DasGupta 2001)."""
 
 import math
 from typing import Literal
@@ -19,16 +14,10 @@ Method = Literal["jeffreys", "wilson", "clopper_pearson", "beta"]
 def proportion(
     right: int, n: int, *, method: Method = "jeffreys", confidence: float = 0.95
 ) -> Interval:
-    """Interval of a proportion, from independent right or wrong answers.
+    """Interval of a proportion, from n independent right or wrong answers.
 
-    Args:
-      right: of n.
-      method: "jeffreys" (Beta(1/2, 1/2) prior; an end is 0 or 1 where no or every answer is
-        right), "wilson" (1927), "clopper_pearson" (1934: at least as sure as it says), "beta"
-        (Beta(1, 1) prior).
-
-    Raises:
-      DataError: no such method or numbers.
+    `method`: "jeffreys" (Beta(1/2, 1/2) prior), "wilson" (1927), "clopper_pearson" (1934: at least
+    as sure as it says), "beta" (Beta(1, 1) prior).
     """
     confidence = fraction(confidence, "confidence")
     right, n = count(right, "right", 0), count(n, "n")
@@ -41,11 +30,7 @@ def proportion(
 def difference(
     first: tuple[int, int], second: tuple[int, int], *, confidence: float = 0.95
 ) -> Interval:
-    """Of the difference of two independent proportions (Newcombe 1998, part 2, method 10).
-
-    Args:
-      first, second: how many are right, of how many.
-    """
+    """Of the difference of two independent proportions, right and n (Newcombe 1998, method 10)."""
     a, b = (proportion(*of, method="wilson", confidence=confidence) for of in (first, second))
     p, q = first[0] / first[1], second[0] / second[1]
     low = p - q - math.hypot(p - a.low, b.high - q)
@@ -59,21 +44,20 @@ def limits(
     """[...] ends; n need not be whole: the effective number of answers (Korn & Graubard 1998)."""
     from scipy import special
 
-    tail = (1 - fraction(confidence, "confidence")) / 2
+    tail = (1 - confidence) / 2
     if method == "wilson":
         z2 = special.ndtri(tail) ** 2
         half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2)))
         middle = share + z2 / (2 * n)
         low, high = (middle - half) / (1 + z2 / n), (middle + half) / (1 + z2 / n)
         return np.maximum(low, 0.0), np.minimum(high, 1.0)  # rounding alone leads beyond
-    if method not in ("jeffreys", "clopper_pearson", "beta"):
-        raise DataError(
-            f"method: expected jeffreys, wilson, clopper_pearson or beta, not {method}"
-        )
-    more = {"jeffreys": (0.5, 0.5), "beta": (1.0, 1.0), "clopper_pearson": (0.0, 1.0)}[method]
-    right, wrong, least = share * n, (1 - share) * n, 1e-300
-    low = special.betaincinv(np.maximum(right + more[0], least), wrong + more[1], tail)
-    high = special.betaincinv(right + more[1], np.maximum(wrong + more[0], least), 1 - tail)
+    known = {"jeffreys": (0.5, 0.5), "beta": (1.0, 1.0), "clopper_pearson": (0.0, 1.0)}
+    if method not in known:
+        raise DataError(f"method: expected wilson, {', '.join(known)}, not {method}")
+    less, more = known[method]
+    right, wrong = share * n, (1 - share) * n
+    low = special.betaincinv(np.maximum(right + less, 1e-300), wrong + more, tail)
+    high = special.betaincinv(right + more, np.maximum(wrong + less, 1e-300), 1 - tail)
     if method == "beta":
         return low, high
     return np.where(right == 0, 0.0, low), np.where(wrong == 0, 1.0, high)
@@ -89,10 +73,7 @@ def effective(
 ) -> np.ndarray:
     """[...] independent answers that would know a proportion as well (Korn & Graubard 1998).
 
-    Args:
-      share, variance, df: of the mean.
-      units: independent ones at the least, which count where all answers are alike.
-      most: that there can be.
+    At most `most`; as many as there are `units` where all answers are alike.
     """
     from scipy import special
 

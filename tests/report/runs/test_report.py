@@ -12,14 +12,10 @@ import pytest
 from scipy import stats
 
 from jaxeval import runs
-from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError
-from jaxeval.population import slots
-from jaxeval.population.host import Report
 from jaxeval.report import __main__ as verb
-from jaxeval.report import figures as files
 from jaxeval.report import scores as units
-from jaxeval.report.runs import document, figures, progress, summary
+from jaxeval.report.runs import document, figures, summary
 from jaxeval.runs import experiments, native
 from jaxeval.runs.layout import Layout
 from tests.runs import test_store
@@ -144,15 +140,6 @@ def test_page_is_self_contained_and_escaped(tmp_path: Path) -> None:
     assert parsed.tags.count("figure") == 5 and parsed.tags.count("svg") == 5
 
 
-def test_figures_are_reproducible(tmp_path: Path) -> None:
-    """Dies if a date or a random id gets into a figure."""
-    rows = runs.load(fill(tmp_path))
-    first, second = (files.to_svg(figures.violins([rows]), "salt") for _ in range(2))
-    assert first == second and first.startswith("<svg")
-    paths = [files.save(figures.scatter(rows), tmp_path / n, "f") for n in ("a", "b")]
-    assert [p.read_bytes() for p in paths[0]] == [p.read_bytes() for p in paths[1]]
-
-
 def test_tables_hold_the_numbers_behind_the_figures(tmp_path: Path) -> None:
     """Dies if members that stopped are carried forward, or a figure's table is not its data."""
     rows, points = runs.load(fill(tmp_path)), runs.load_curves(tmp_path)
@@ -191,21 +178,6 @@ def test_members_that_never_learned_are_counted(tmp_path: Path) -> None:
     assert (tmp_path / "p.html").read_text().count(said) == 2
     warnings = native.scores(str(folder), Layout()).warnings
     assert f"beta: {said.replace('of 6', 'of 5')}" in warnings  # one diverged, without a score
-
-
-def test_progress_before_the_first_evaluation() -> None:
-    """Dies if members without a dev score are not counted, or have one invented."""
-    who = Member(1)
-    fresh, scored = slots.Slot(who, epoch=2), slots.Slot(who, epoch=4, reported=0.5)
-    report = Report([], [], [fresh, slots.Slot()], 3, 0.0, {}, {})
-    assert progress.status(report, [], "f1 (%)", "fraction") == (
-        "epoch 2, 1 member training, 3 waiting; no dev scores yet"
-    )
-    line = progress.status(report._replace(slots=[fresh, scored]), [], "f1 (%)", "fraction")
-    assert line == (
-        "epoch 2-4, 2 members training, 3 waiting; dev f1 (%): lowest 50.00, median 50.00, "
-        "highest 50.00"
-    )
 
 
 def test_each_data_set_has_its_panel(tmp_path: Path) -> None:

@@ -6,8 +6,14 @@ import pytest
 from jaxeval.errors import DataError
 from jaxeval.stats.items import pilots, planning
 
-TRUE = planning.Spread(0.3, 0.05, 0.4, 0.6)
+TRUE = pilots.Spread(0.3, 0.05, 0.4, 0.6)
 ITEMS, R, K = 40, 5, 2
+
+
+def _planned(spread: pilots.Spread) -> pilots.Size:
+    ways = planning.plan(0.3, spread, pilots.Size(2)).ways
+    assert ways["items"] is not None
+    return ways["items"].size
 
 
 def _draw(generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -51,11 +57,11 @@ def test_expected_power_is_what_planned_designs_reach() -> None:
     """Dies if the pilot's uncertainty is left out, or drawn with another spread: designs that 60
     pilots of 10 items plan for power .8 reach it at the true variance less often, and as often as
     the pilots expect on average."""
-    generator, true = np.random.default_rng(3), planning.Spread(1.0)
+    generator, true = np.random.default_rng(3), pilots.Spread(1.0)
     reached, expected = [], []
     for a in generator.normal(size=(60, 10, 1)):
         pilot = pilots.pilot(a, np.zeros((10, 1)))
-        size = planning.Size(planning.required_items(0.3, pilot.spread) or 0)
+        size = _planned(pilot.spread)
         reached.append(planning.power(0.3, true, size))
         expected.append(planning.expected_power(pilot, 0.3, size))
     assert np.mean(expected) == pytest.approx(np.mean(reached), abs=0.04)
@@ -70,23 +76,15 @@ def test_a_pilot_without_spread_is_refused() -> None:
             pilots.pilot(scores, other)
 
 
-def test_one_run_has_items_alone() -> None:
-    """Dies if what one run each cannot tell has an interval."""
-    a, b = (of[:, :1, 0] for of in _draw(np.random.default_rng(1)))
-    pilot = pilots.pilot(a, b)
-    assert pilot.spread.runs == pilot.high.runs == 0
-    assert pilot.low is not None and pilot.low.items < (a - b).var(ddof=1) < pilot.high.items
-
-
 def test_runs_of_one_model_alone_are_in_items() -> None:
     """Dies if items x runs of the one model that has several runs count as a part of their own,
     which no other pilot of one run has, or are left out: as a run of each says, on average."""
     generator, estimates = np.random.default_rng(5), []
     for _ in range(40):
         a, b = (of[..., 0] for of in _draw(generator))
-        several, size = pilots.spread(a, b[:, :1])
+        several, size = pilots.pilot(a, b[:, :1])[:2]
         assert size.runs == 1 and several.runs == several.items_x_runs == 0
-        estimates.append((several.items, pilots.spread(a[:, :1], b[:, :1])[0].items))
+        estimates.append((several.items, pilots.pilot(a[:, :1], b[:, :1]).spread.items))
     expected = TRUE.items + TRUE.items_x_runs + TRUE.samples
     assert np.mean(estimates, axis=0) == pytest.approx([expected] * 2, rel=0.1)
     for pilot in (pilots.pilot(a, b[:, :1]), pilots.pilot(b[:, :1], a)):

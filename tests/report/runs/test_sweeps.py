@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 from typing import NamedTuple, cast
 
-import numpy as np
 import pytest
 
 import jaxeval
@@ -13,7 +12,7 @@ from jaxeval import runs
 from jaxeval.report import __main__ as verb
 from jaxeval.report import figures as files
 from jaxeval.report.runs import document, summary
-from jaxeval.report.sweep import plan
+from jaxeval.report.sweep_plan import SweepPlan
 from jaxeval.runs.records import MemberRow
 from jaxeval.studies import costs
 from tests.report.runs import test_report
@@ -33,14 +32,12 @@ def test_summary_of_a_sweep(tmp_path: Path) -> None:
     assert described.sweep is not None and described.sweep.setting == json.loads(top.hparams)
     assert described.sweep.near == sum(round(1000 * (max(dev) - d), 6) <= 10 for d in dev)
     lines = list(document._remarks(described))
-    assert lines[0].startswith("24 runs of a random sweep: 2 diverged, 22 early stopped;")
-    assert lines[1] == (
-        f"dev: best {100 * max(dev):.2f}, median {100 * np.median(dev):.2f} of the 22 runs with a "
-        f"score (2 have none); {described.sweep.near} of them within 1 point of the best"
-    )
-    assert lines[3].startswith(
+    assert lines[0].startswith("members: 2 diverged, 22 early stopped; each has a setting of its")
+    assert lines[2].startswith(
         f"its setting: batch_size {described.sweep.setting['batch_size']}, "
     )
+    near = described.sweep.near
+    assert lines[3] == f"{near} of the 22 dev scores are within 1 point of the best"
 
 
 class _Shape(NamedTuple):
@@ -59,7 +56,7 @@ def test_costs_that_are_not_known_are_null(operations: float) -> None:
     another less than it knows."""
     shape = cast(costs.Shape, _Shape())
     known = costs.Estimate((0, 1), shape, 16, 8.0, 3.0, 8.0, 6.0)
-    of_plan = plan.to_dict([known, known._replace(operations=operations)], [])
+    of_plan = SweepPlan([], [known, known._replace(operations=operations)]).to_dict()
     first, second = cast(list[dict[str, object]], of_plan["cohorts"])
     assert (first["wasted"], first["megabytes"], first["micro_batch"]) == (0.25, 2.0, 16)
     whole = {name: of_plan[name] for name in ("compile_seconds", "train_seconds", "wasted")}
@@ -93,7 +90,7 @@ def test_report_of_a_folder_with_sweeps(
     }
     printed, html = capsys.readouterr().out, (tmp_path / "p.html").read_text()
     assert printed.count(": a random sweep\n") == 2
-    assert printed.count("runs of a random sweep: 2 diverged") == 2
+    assert printed.count("members: 2 diverged, 22 early stopped; each") == 2
     assert "Sweeps: score by rank" in html and "a random sweep" in html
     assert html.count("<svg") == 2 + 2 + 5 + 5
     assert {row[0] for row in drawn["distributions_f1"].rows} == {"alpha"}
@@ -117,12 +114,3 @@ def test_report_of_an_unfinished_sweep_without_scores(
     assert verb.main([str(folder), "--save", str(tmp_path / "p.html")]) == 0
     for text in (capsys.readouterr().out, (tmp_path / "p.html").read_text()):
         assert "6 more of its runs have not ended" in text and "4 diverged" in text
-
-
-def test_two_sweeps_of_one_name(tmp_path: Path) -> None:
-    """Dies if two sweeps of one name are one line of a legend and of a table."""
-    folder = fabricated.fill(tmp_path, name="twice")
-    ranks = jaxeval.load(folder).document().figures()[0]
-    assert {row[0] for row in ranks.rows} == {"twice (sweep0)", "twice (sweep1)"}
-    (legend,) = ranks.drawing.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["twice (sweep0)", "twice (sweep1)"]

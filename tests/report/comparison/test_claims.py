@@ -9,12 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from jaxeval import stats
-from jaxeval.report.comparison import run_claims
+from jaxeval.report.comparison import claims
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats.pairs import Pair
+from jaxeval.stats.pairs import Pair, RunScores
+from jaxeval.stats.power import TestDesign as Design
 from jaxeval.stats.rules import Rules
-from jaxeval.stats.run_pairs import RunScores
 from tests.stats import cubes
 
 # far scores, ties and shifts: where mean, median and ranks part
@@ -23,6 +22,13 @@ both = st.sampled_from([5, 6, 7, 10, 11]).flatmap(  # by means, and by ranks
     lambda n: st.tuples(st.lists(score, min_size=n, max_size=n), st.integers(-4, 4), st.just(n))
 )
 RULES = Rules(resamples=99)
+
+
+@pytest.fixture(autouse=True)
+def scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores as numbers of six decimals."""
+    monkeypatch.setattr(claims.words, "scale", lambda study, on=None: ScoreFormat("number", 6))
+    monkeypatch.setattr(claims.words, "p", lambda study: "p")
 
 
 def _of(a: str, b: str, x: object, y: object, by_pairs: bool) -> RunScores:
@@ -37,14 +43,19 @@ def _compared(of: RunScores, rules: Rules = RULES, higher: bool = True) -> Pair:
 
 
 def _lines(pair: Pair, rules: Rules = RULES) -> list[str]:
-    return [*run_claims.of_pair(pair, rules, ScoreFormat("number", 6))]
+    class Study:
+        """All that a sentence asks of a study."""
+
+    Study.rules = rules  # type: ignore[attr-defined]
+    return [*claims.of_runs(pair, Study)]  # type: ignore[arg-type]
 
 
 def _claims(sentence: str) -> list[str]:
-    """Everything that a sentence says of a named model or withholds, without numbers."""
-    named = r"(\w)'s (?:distribution|scores|are|is wider)|by the ([\w ,]+), \w's|but (\w)'s by"
-    claims = ["".join(groups) for groups in re.findall(named, sentence)]
-    return [sentence.split(":")[0] if sentence.startswith("No ") else "", *claims]
+    """What a sentence says of named models, or withholds, in the order of A and B."""
+    named = r"(\w) is (better) than|(\w) is better on|(\w)'s scores|but by the (.*?), (\w)'s are"
+    named += r"|(\w)'s is wider|though (\w) is better|than one of (\w)"
+    found = ["".join(groups) for groups in re.findall(named, sentence)]
+    return [sentence.split(" was shown")[0][:13] if sentence.startswith("No ") else "", *found]
 
 
 @settings(max_examples=25, deadline=None)
@@ -52,37 +63,42 @@ def _claims(sentence: str) -> list[str]:
 def test_swapped_models_give_mirrored_sentences(
     drawn: tuple[list[int], int, int], data: st.DataObject, by_pairs: bool, higher: bool
 ) -> None:
-    """Dies if a sentence depends on which model is called A: all four sentences, both senses."""
+    """Dies if a sentence depends on which model is called A: all of them, both senses."""
     x, shift, n = drawn
     y = np.array(data.draw(st.lists(score, min_size=n, max_size=n))) + shift
     rules = Rules(alpha=0.3, margin=2.0, resamples=9)
     ab = _compared(_of("A", "B", x, y, by_pairs), rules, higher)
     ba = _compared(_of("B", "A", y, x, by_pairs), rules, higher)
+    tied = ab.effects["probability_of_improvement"].estimate == 0.5
     for here, other in zip(_lines(ab, rules), _lines(ba, rules), strict=True):
-        assert _claims(here) == _claims(other)
-        if here.startswith(("With", "Equivalent", "Equivalence")):
-            assert here == other
+        if not (tied and "with probability" in here):
+            assert _claims(here) == _claims(other)
+        if here.startswith(("With", "Equivalent", "Equivalence", "A is better", "B is better")):
+            assert here == other or tied
     won, lost = (p.effects["probability_of_improvement"] for p in (ab, ba))
-    assert won.estimate == pytest.approx(1 - lost.estimate)
     assert won.interval.low == pytest.approx(1 - lost.interval.high, abs=1e-9)
     turned = _compared(_of("A", "B", -np.array(x), -y, by_pairs), rules, not higher)
     assert ab.shown == -ba.shown == -turned.shown and turned.wider == ab.wider
     assert turned.effects["probability_of_improvement"] == won
+    again = claims.words.turned(claims.words.turned(ab))
+    assert str(again.interval) == str(ab.interval) and again.names == ab.names
+    assert _lines(claims.words.turned(ab), rules)[0] == _lines(ba, rules)[0]
 
 
 @settings(max_examples=40, deadline=None)
-@given(both, st.data(), st.booleans())
+@given(both, st.data(), st.booleans(), st.booleans())
 def test_the_sentence_names_the_model_of_the_one_sided_test(
-    drawn: tuple[list[int], int, int], data: st.DataObject, by_pairs: bool
+    drawn: tuple[list[int], int, int], data: st.DataObject, by_pairs: bool, higher: bool
 ) -> None:
-    """Dies if median, mean or sd decides who is called higher or wider, and not the test."""
+    """Dies if median, mean or sd decides who is called better or wider, and not the test."""
     x, shift, n = drawn
     y = np.array(data.draw(st.lists(score, min_size=n, max_size=n))) + shift
     a, rules = np.array(x), Rules(alpha=0.4, resamples=9)
-    pair = _compared(_of("A", "B", a, y, by_pairs), rules)
-    location, spread = _lines(pair, rules)[:2]
-    named = re.search(r"(\w)'s (?:distribution is higher|scores higher)", location)
-    if named:
+    pair = _compared(_of("A", "B", a, y, by_pairs), rules, higher)
+    lines = _lines(pair, rules)
+    better = re.match(r"(\w) is better than", lines[0])
+    high = re.search(r"finds (\w)'s scores higher", lines[0])
+    if better or high:
         assert pair.scores is not None
         if not pair.scores.by_ranks:
             a_higher = np.mean(a) > np.mean(y)
@@ -94,8 +110,12 @@ def test_the_sentence_names_the_model_of_the_one_sided_test(
             a_higher = greater.pvalue < less.pvalue
         else:
             a_higher = np.mean(np.sign(a[:, None] - y[None])) > 0
-        assert named[1] == ("A" if a_higher else "B")
-    wide = re.search(r"(\w)'s is wider", spread)
+        if better:
+            assert better[1] == ("A" if a_higher == higher else "B")
+            assert f" {'higher' if higher else 'lower'}, " in lines[0]
+        else:
+            assert high and high[1] == ("A" if a_higher else "B")
+    wide = next(filter(None, (re.search(r"(\w)'s is wider", line) for line in lines)), None)
     if wide:
         away = [np.mean(np.abs(v - np.median(v))) for v in (a, y)]
         rho = scipy_stats.spearmanr(a + y, a - y).statistic
@@ -112,8 +132,8 @@ def test_measures_that_disagree_are_said_to() -> None:
     assert pair.shown == 1 and pair.better == 0
     assert pair.against == ("median of the differences", "probability")
     sentence = _lines(pair)[0]
-    assert "location disagree: Wilcoxon signed-rank finds A's scores higher" in sentence
-    assert "better one" not in sentence and "probability that A is better on a split" in sentence
+    assert "location disagree: Wilcoxon signed-rank finds A's scores higher, but by" in sentence
+    assert "is better" not in sentence and "(A - B)" in sentence
 
 
 @pytest.mark.parametrize("by_pairs", [False, True])
@@ -130,7 +150,7 @@ def test_spread_that_the_sd_measures_otherwise(by_pairs: bool) -> None:
         by = "mean absolute"
     pair = _compared(_of("A", "B", a, b, by_pairs))
     assert np.std(b) > np.std(a) and pair.wider == 1
-    sentence = _lines(pair)[1]
+    sentence = _lines(pair)[2]
     assert sentence.startswith(f"Measures of spread disagree: A's is wider by the {by}")
     assert "but B's by the sd" in sentence
 
@@ -149,26 +169,27 @@ def test_no_difference_beside_an_interval_that_excludes_zero_is_explained(
         b, others = np.concatenate([draw.normal(0, 0.1, 24), np.full(6, -9.0)]), []
     pair = cubes.compare([_of("A", "B", a, b, False), *others], RULES).pairs[0]
     assert pair.scores.by_ranks != corrected_away and pair.excludes_zero
-    why = "after the correction (p" if corrected_away else "by the ranks of the scores"
-    assert _lines(pair)[0].startswith(f"No difference in location was shown {why}")
-    assert "though the CI of the difference of means excludes 0" in _lines(pair)[0]
+    first = _lines(pair)[0]
+    assert first.startswith("No difference between A and B was shown: ")
+    why = "the CI excludes 0 (p = .0" if corrected_away else "the CI of the means excludes 0."
+    assert f", though {why}" in first and ("before the correction" in first) == corrected_away
 
 
-def test_two_pairs_show_no_equivalence_and_a_small_difference_is_one() -> None:
+def test_too_few_show_nothing_and_a_small_difference_is_equivalent() -> None:
     """Dies if enough scores, but too few pairs, are called equivalent, or if a difference that was
     shown is followed by equivalence alone."""
     x = np.arange(6.0)
     few = RunScores("A", "B", "", x, x, (x[:2] + np.array([1e-5, 2e-5]), x[:2]), by_pairs=True)
     rules = Rules(resamples=99, margin=1.0)
     lines = _lines(_compared(few, rules), rules)
-    assert lines[0].endswith("however small p is: 2 pairs, where 3 are needed.")
-    assert lines[-1].startswith("No conclusion on equivalence within 1, by rule, which takes 3")
+    assert lines[0] == "No conclusion on A and B: 2 runs, where 3 are needed, however small p is."
+    assert lines[-1].startswith("No conclusion on equivalence within 1: 2 runs, where 3 are neede")
     k = np.arange(20)
     y, rules = 0.7 + k * 1e-3, Rules(resamples=99, margin=0.01)
     for x, though in ((y - 0.002 - k * 1e-5, True), (y + (-1.0) ** k * 1e-3, False)):
         last = _lines(_compared(_of("A", "B", x, y, True), rules), rules)[-1]
         assert last.startswith("Equivalent within 0.01")
-        assert ("though B's distribution is higher" in last) == though
+        assert ("though B is better" in last) == though
 
 
 def test_pairs_are_judged_by_pairs() -> None:
@@ -179,13 +200,14 @@ def test_pairs_are_judged_by_pairs() -> None:
     assert np.median(y) < np.median(x)
     pair = _compared(_of("A", "B", x, y, True))
     assert pair.shown == -1 and not pair.against
-    assert _lines(pair)[0].startswith("B's distribution is higher")
+    lines = _lines(pair)
+    assert lines[0].startswith("B is better than A: score 0.0172")
+    assert lines[1].startswith("B is better on a split with probability 0.89, 95 % CI [0.")
     split = np.arange(10.0)
     pair = _compared(_of("A", "B", split + 0.2 + split / 100, split, True))
     won = pair.effects["probability_of_improvement"]
     assert (won.estimate, won.interval.high, won.n) == (1.0, 1.0, (10,))
     assert won.interval.low == pytest.approx(0.025 ** (1 / 10))  # 10 of 10 (Clopper & Pearson)
-    assert pair.effects["a12"].estimate == 0.55
 
 
 def test_what_could_have_been_seen() -> None:
@@ -193,15 +215,12 @@ def test_what_could_have_been_seen() -> None:
     a power, or if pairs that correlate by .9999 "detect" a ratio of 1.0."""
     draw = np.random.default_rng(2)
     for n, by_pairs, said in (
-        (5, False, "; no ratio of sds, however large, is detected with a power of 80 %."),
-        (12, False, "; a ratio of sds of 3.1 is detected with a power of 80 %."),
+        (5, False, "; no ratio of sds, however large, is detected (power 80 %)."),
+        (12, False, "; a ratio of sds of 3.1 is detected (power 80 %)."),
         (12, True, "; a ratio of sds of 2."),
     ):
         x, y = draw.normal(size=(2, n))
-        assert said in _lines(_compared(_of("A", "B", x, y, by_pairs)))[1]
-    few = dataclasses.replace(_of("A", "B", x[:3], y[:3], True), unit="data set")
-    (line, *_) = _lines(_compared(few))
-    assert line == "No conclusion: 3 pairs are too few to test location by their ranks."
+        assert said in _lines(_compared(_of("A", "B", x, y, by_pairs)))[2]
     x = np.arange(5.0)
     splits = _of("A", "B", x, x + np.array([1, -1, 2, -2, 3]), True)
     for scores, said in (
@@ -210,12 +229,12 @@ def test_what_could_have_been_seen() -> None:
     ):
         pair = _compared(scores)
         assert pair.plan and (pair.plan.least_p > 0.05) == (scores.unit == "data set")
-        assert _lines(pair)[-1].startswith(f"With 5 pairs {said}")
+        assert any(f"With 5 {scores.unit}s {said}" in line for line in _lines(pair))
     x = np.random.default_rng(5).normal(size=20)
     pair = _compared(_of("A", "B", x, x + np.random.default_rng(6).normal(0, 0.01, 20), True))
     ratio = pair.plan.detectable_ratio if pair.plan else None
     assert ratio is not None and 1.005 < ratio < 1.05
-    assert f"; a ratio of sds of {1 + float(f'{ratio - 1:.1e}')} is detected" in _lines(pair)[1]
+    assert f"; a ratio of sds of {1 + float(f'{ratio - 1:.1e}')} is detected" in _lines(pair)[2]
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.7, 1.5])
@@ -224,9 +243,9 @@ def test_a_plan_from_a_difference_that_was_seen_names_its_range(shift: float) ->
     x, y = np.random.default_rng(4).normal(size=(2, 12)) + np.array([[shift], [0.0]])
     pair = _compared(_of("A", "B", x, y, False))
     low, high, *_ = pair.effects["difference"].interval
-    sds = {"sd": np.std(x, ddof=1), "sd_other": np.std(y, ddof=1)}
+    design = Design(np.std(x, ddof=1), np.std(y, ddof=1), test="brunner_munzel")
     at_ends = [
-        max(4, stats.required_seeds(end, comparisons=1, test="brunner_munzel", **sds))
+        max(4, design.required_seeds(end))
         for end in (max(-low, high), min(-low if low < 0 else low, high))
     ]
     assert pair.plan and pair.plan.required_range is not None
@@ -236,8 +255,8 @@ def test_a_plan_from_a_difference_that_was_seen_names_its_range(shift: float) ->
     assert (most is None) == (low < 0 < high or at_ends[1] > 10_000)
     if most is not None:
         assert most == pytest.approx(at_ends[1], abs=3) and most >= pair.plan.required_seeds
-    last = _lines(pair)[-1]
     over = f"{fewest} to " + ("more than 10,000" if most is None else f"{most:,}")
     over = f" ({over} at the ends of the 95 % CI)" if fewest != most else ""
     advice = "" if pair.shown else ": choose their number beforehand"
-    assert last.endswith(f"would need {pair.plan.required_seeds:,} scores each{over}{advice}.")
+    needed = f"would need {pair.plan.required_seeds:,} scores each{over}{advice}."
+    assert _lines(pair)[-1].endswith(needed)

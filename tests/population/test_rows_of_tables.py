@@ -13,7 +13,7 @@ from jaxeval import studies
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Table, Task
 from jaxeval.data import buckets, generated
 from jaxeval.population import epoch as epochs
-from jaxeval.population import member, optimisers, schedule, sparse_rows
+from jaxeval.population import member, optimisers, schedule
 
 ROWS, BATCH, RATE = 40, 4, 0.3
 TABLE = Table("table", lambda batch: batch.rows["x"].reshape(-1))
@@ -118,8 +118,8 @@ def test_a_tagger_reads_the_rows_that_it_says(monkeypatch: pytest.MonkeyPatch) -
         batch = member.gather(shared, inputs.tables, 0, longest)
         params = task.init(jax.random.key(0), batch, {})
         loss = jax.value_and_grad(lambda p, b: task.loss(p, (), b, jax.random.key(1), {})[0])
-        read, few, own = sparse_rows.of_batch(table, batch, params)
-        return loss(params, batch), loss(own, few), read.rows
+        rows, _, few, own = epochs.of_rows(table, batch, params)
+        return loss(params, batch), loss(own, few), rows
 
     (loss, grads), (loss_of_few, grads_of_few), rows = both(shared, inputs)
     summed = np.zeros_like(grads["features"]["words"])
@@ -151,7 +151,7 @@ def test_rules_that_leave_other_rows(name: Any, l2: float, clip: Any) -> None:
     leaves = bool(updates[0] == 0) and all(same) and bool(updates[1] == alone[0])
     # momentum is a member's own; a norm is the same but for the order in which it is added up
     unknown = name == "sgd" or clip == "global_norm"
-    assert sparse_rows.leaves_others(settings) == (leaves and not unknown)
+    assert epochs.leaves_others(settings) == (leaves and not unknown)
 
 
 def _steps(settings: optimisers.Optimiser) -> tuple:

@@ -1,1 +1,0 @@
-"""Random sweeps: their plan, their sensitivity, their figures."""
