@@ -88,26 +88,6 @@ def test_the_model_waits_for_results() -> None:
         assert sobol == (ended < 4 or ended + running < 8)
 
 
-RESULTS = {
-    "all failed": lambda values: Result(failure="diverged"),
-    "all equal": lambda values: Result((1.5,)),
-    "huge range": lambda values: Result((10 ** (values["layers"] * 75.0) * values["rate"],)),
-    "tiny range": lambda values: Result((1 + 1e-15 * values["layers"],)),
-    "many seeds": lambda values: Result((values["rate"], values["rate"] + 0.1, 0.0)),
-    "half failed": lambda values: (
-        Result(failure="out of memory") if values["layers"] > 2 else Result((values["rate"],))
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", RESULTS)
-@pytest.mark.parametrize("count", [1, 9])
-def test_results_of_any_kind(kind: str, count: int) -> None:
-    """Dies if a result without spread, without scores or of any size stops the tuner."""
-    history = _ended(SPACE, count, RESULTS[kind], higher=False)
-    _check(history, gp.propose(SPACE, history, 3 if count > 1 else 9, 0))
-
-
 def test_failures_are_avoided() -> None:
     """Dies if failures are dropped: the best scores border on what fails."""
     space = spaces.from_dict({"x": {"uniform": [0.0, 1.0]}, "y": {"uniform": [0.0, 1.0]}})
@@ -214,16 +194,6 @@ def test_seeds_go_where_they_decide() -> None:
     assert gp._further_seed(PLANE, failing, fitted, new) != best
     taken = gp.best(PLANE, failing)
     assert taken is not None and taken.values != best
-
-
-def test_a_space_without_new_settings_repeats() -> None:
-    """Dies if a space whose settings are all known gets no further seeds."""
-    space, history = spaces.from_dict({"n": {"integer": [1, 3]}}), History()
-    random = np.random.default_rng(0)
-    for k in range(9):
-        history = history.proposed({"n": k % 3 + 1}, (k,))
-        history = history.told(k, Result((float(random.normal()),)))
-    assert [[*values] for values in gp.propose_adaptive(space, history, 2, 0)] == [["n"]] * 2
 
 
 def test_the_process_knows_the_budget_of_a_score() -> None:

@@ -174,13 +174,6 @@ def test_a_command_gets_values_without_losing_digits() -> None:
     assert json.loads(plain[1]) == VALUES
 
 
-def test_words_of_inactive_hyperparameters_are_left_out() -> None:
-    """Dies if a program is given an empty value, or the name in braces."""
-    command = Command("true --rate={rate} {cell} --peephole={peephole} {seed}", CELLS)
-    words = command.called({"rate": 0.5, "cell": "gru"}, 1)
-    assert words == ["true", "--rate=0.5", "gru", "1"]
-
-
 def test_no_shell_reads_the_values() -> None:
     """Dies if a value is split at spaces or run: what is printed is the number of arguments."""
     odd = spaces.from_dict({"text": {"choices": ["a b; exit 3", "$(x)"]}})
@@ -206,12 +199,6 @@ def test_bad_commands_are_refused(template: str, message: str) -> None:
     """Dies if a command that cannot be right is run once a setting."""
     with pytest.raises(ConfigError, match=message):
         Command(template, CELLS)
-
-
-def test_names_that_stand_for_something_else_are_refused() -> None:
-    """Dies if a hyperparameter called seed is filled with the seed of an evaluation."""
-    with pytest.raises(ConfigError, match=r"seed.* is taken"):
-        Command("true {seed}", spaces.from_dict({"seed": {"integer": [1, 3]}}))
 
 
 TABLES = {"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 2]}}
