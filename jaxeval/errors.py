@@ -10,8 +10,7 @@ from pathlib import Path
 _CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-# None: a verb was called; of a function of Python: see `in_python`
-_OF_PYTHON: ContextVar[Mapping[str, str] | None] = ContextVar("_OF_PYTHON", default=None)
+_PYTHON: ContextVar[bool] = ContextVar("_PYTHON", default=False)  # a function was called
 _SHELL: ContextVar[bool] = ContextVar("_SHELL", default=False)
 
 
@@ -34,9 +33,8 @@ def argument(name: str, value: object = None) -> str:
 
     `value`: what it was or could be; {role: name} of `--role ROLE=NAME`; None: the name alone.
     """
-    names = _OF_PYTHON.get()
-    if names is not None:
-        return names.get(name, f"{name}{{}}").format("" if value is None else f"={value!r}")
+    if _PYTHON.get():
+        return name if value is None else f"{name}={value!r}"
     flag = f"--{name.replace('_', '-')}"
     if isinstance(value, Mapping):
         return " ".join(f"{flag} {role}={column}" for role, column in value.items())
@@ -47,20 +45,7 @@ def argument(name: str, value: object = None) -> str:
 
 def changes() -> str:
     """What a config's changes stand in, as who called has it."""
-    return "command line" if _OF_PYTHON.get() is None else "changes"
-
-
-@contextlib.contextmanager
-def in_python(**names: str) -> Iterator[None]:
-    """Within, messages name arguments as `name=value`, not as flags.
-
-    `names`: of arguments that are called otherwise than flags, with {} for a value.
-    """
-    before = _OF_PYTHON.set(names)
-    try:
-        yield
-    finally:
-        _OF_PYTHON.reset(before)
+    return "changes" if _PYTHON.get() else "command line"
 
 
 @contextlib.contextmanager
@@ -73,9 +58,14 @@ def called_from_shell() -> Iterator[None]:
         _SHELL.reset(token)
 
 
-def called_from_python() -> contextlib.AbstractContextManager[None]:
+@contextlib.contextmanager
+def called_from_python() -> Iterator[None]:
     """Within, messages name arguments as a function has them, unless a shell called."""
-    return contextlib.nullcontext() if _SHELL.get() else in_python()
+    token = _PYTHON.set(not _SHELL.get())
+    try:
+        yield
+    finally:
+        _PYTHON.reset(token)
 
 
 class JaxevalError(Exception):

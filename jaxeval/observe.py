@@ -14,7 +14,7 @@ from jaxeval import runs, studies
 from jaxeval.report import render
 from jaxeval.report.runs import progress
 from jaxeval.report.sweep_plan import SweepPlan
-from jaxeval.studies import cohorts, events, running, sweeps
+from jaxeval.studies import cohorts, running, sweeps
 from jaxeval.studies.prepared import Trial
 
 _STOPPED = 128  # exit status, plus the number of the signal
@@ -87,7 +87,7 @@ def train_cohorts(
         every = [entry for cohort in planned for entry in cohort.entries]
         said: set[str] = set()
 
-        def announce(started: events.Started) -> None:
+        def announce(started: running.Started) -> None:
             """Says which cohort comes next, and how many members each new experiment has."""
             if started.cohort.estimate is not None:
                 size = started.cohort.estimate.shape.describe()
@@ -132,7 +132,7 @@ def _stop(number: int) -> NoReturn:
 
 def watch(
     trained: Generator[object, None, None],
-    start: Callable[[events.Started], None] = lambda started: None,
+    start: Callable[[running.Started], None] = lambda started: None,
     other: Callable[[object, Say], None] = lambda event, say: None,
     quiet: bool = False,
 ) -> None:
@@ -151,13 +151,13 @@ def watch(
     known: set[str] = set()
     with contextlib.closing(trained), _signals(quiet) as signals:
         for event in trained:
-            if not isinstance(event, events.Event):
+            if not isinstance(event, running.Event):
                 other(event, (lambda line: None) if quiet else _say)
             elif quiet:
                 continue
-            elif isinstance(event, events.Checked):
+            elif isinstance(event, running.Checked):
                 say_findings(event.remarks, event.warnings, known)
-            elif isinstance(event, events.Started):
+            elif isinstance(event, running.Started):
                 start(event)
                 _watch_cohort(trained, event, signals, other)
 
@@ -175,7 +175,7 @@ def say_findings(
 
 def _watch_cohort(
     trained: Generator[object, None, None],
-    started: events.Started,
+    started: running.Started,
     signals: _Signals,
     other: Callable[[object, Say], None],
 ) -> None:
@@ -185,24 +185,24 @@ def _watch_cohort(
     with progress.Progress(cohort.records[0], members, ended) as shown:
         for event in trained:
             match event:
-                case events.Compiling(program):
+                case running.Compiling(program):
                     shown.compiled(program, None)
                     signals.wait = False
-                case events.Compiled(program, seconds):
+                case running.Compiled(program, seconds):
                     shown.compiled(program, seconds)
-                case events.Ready():
+                case running.Ready():
                     signals.wait = True
-                case events.Epoch(report):
+                case running.Epoch(report):
                     signals.wait = True
                     shown.epoch(report)
                     if signals.caught is not None:
                         trained.close()
                         _say("\nstopped between two epochs; the same command continues from here")
                         _stop(signals.caught)
-                case events.Finished():
+                case running.Finished():
                     signals.wait = False
                     return
-                case events.Ended():
+                case running.Ended():
                     pass  # an epoch has told of it
                 case _:
                     other(event, shown.say)

@@ -11,7 +11,6 @@ import jaxeval
 from jaxeval import tuning
 from jaxeval.errors import ConfigError, DataError, JaxevalError
 from jaxeval.stats import configurations, describe, ranking
-from jaxeval.testing import assert_better
 from tests import comparing, from_python
 from tests.from_python import TOY, compare
 
@@ -173,12 +172,6 @@ def _turned(higher: Any) -> Any:
     return not higher if isinstance(higher, bool | np.bool_) else higher
 
 
-def _gated(said: Any) -> str:
-    with pytest.raises(AssertionError) as raised:
-        assert_better(_LOW, _LOW[::-1], higher_is_better=said)
-    return str(raised.value)
-
-
 CALLS: dict[str, Callable[[Any], Any]] = {
     "compare": lambda said: compare(_LOW, _HIGH, lower_is_better=_turned(said)).to_dict()["pairs"],
     "read_scores": lambda said: (
@@ -197,7 +190,6 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "expected_validation_performance": lambda said: describe.expected_validation_performance(
         _LOW, higher_is_better=said
     ).tolist(),
-    "assert_better": _gated,
 }
 
 

@@ -23,7 +23,7 @@ def test_better_by_more_than_a_margin() -> None:
         testing.assert_better(GOOD, POOR, margin=GOOD.mean() - POOR.mean())
     with pytest.raises(AssertionError, match="was not shown"):
         testing.assert_better(GOOD, GOOD)
-    testing.assert_better(POOR, GOOD, higher_is_better=False)
+    testing.assert_better(POOR, GOOD, lower_is_better=True)
 
 
 def test_over_what_is_named() -> None:

@@ -11,7 +11,7 @@ from jaxeval import runs, studies
 from jaxeval.errors import ConfigError
 from jaxeval.population import host
 from jaxeval.space import space as spaces
-from jaxeval.studies import events, memory, padding, running
+from jaxeval.studies import memory, padding, running
 from jaxeval.tasks import registry
 from jaxeval.tune import __main__ as tune
 from jaxeval.tune import target as targets
@@ -81,7 +81,7 @@ class _Search(State):
         with runs.open_store(folder) as store:
             arguments = self.target, self.search, self, store, folder, End(trials), parallel
             trained = training.trained(*arguments)
-            self.epochs = [e for e in trained if isinstance(e, events.Epoch)]
+            self.epochs = [e for e in trained if isinstance(e, running.Epoch)]
         return self.saved[-1]
 
     @property
@@ -211,7 +211,7 @@ def test_settings_of_several_sizes_share_a_program(halving: int | None, tmp_path
         cohort = search.target.program([entry], programs).cohort([entry], f"alone-{e.number}")
         with runs.open_store(alone) as store:
             trained = studies.run_cohorts([cohort], store, alone, session=search.target.session)
-            (end,) = [event for event in trained if isinstance(event, events.Ended)]
+            (end,) = [event for event in trained if isinstance(event, running.Ended)]
         assert e.result and (end.result.dev,) == e.result.scores
     for crash in (1, 3, len(search.saved) - 2):
         killed, folder = _Search(SIZES, halving=halving), tmp_path / str(crash)

@@ -16,7 +16,7 @@ from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 from jaxeval.population import lanes
 from jaxeval.report import selection
-from jaxeval.studies import cohorts, events, prepared
+from jaxeval.studies import cohorts, prepared, running
 from jaxeval.tasks import registry
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class BatchStarted(NamedTuple):
 
 def steps(
     rule: Rule, of: Arms, store: runs.Store, folder: Path, *, seconds: float | None = None
-) -> Generator[BatchStarted | events.Event | Evaluated, None, None]:
+) -> Generator[BatchStarted | running.Event | Evaluated, None, None]:
     """Trains a batch after the other, all with as many lanes: later ones find the programs.
 
     Args:
@@ -194,7 +194,7 @@ def steps(
         happening = studies.run(trials, store, folder, session=of.session, lanes=_lanes(rule, of))
         for event in happening:
             yield event
-            if isinstance(event, events.Ended):
+            if isinstance(event, running.Ended):
                 spent += event.result.wall_seconds
                 for scored in _evaluated(state, of.part, trials[event.trial], event.result):
                     state = scored.state

@@ -1,4 +1,7 @@
-"""Trains trials into a runs folder: the only way in which anything is trained."""
+"""Trains trials into a runs folder: the only way in which anything is trained.
+
+Whoever watches (terminal, bandit, tuner) reads the events.
+"""
 
 import contextlib
 import dataclasses
@@ -11,9 +14,64 @@ from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, RunError, argument
 from jaxeval.population import host, loop, slots
 from jaxeval.runs import records
-from jaxeval.studies import cohorts, events, memory, prepared, recording
+from jaxeval.studies import cohorts, memory, prepared, recording
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.prepared import Trial
+
+
+class Checked(NamedTuple):
+    """All configs are valid and all data is read; nothing has been trained."""
+
+    cohorts: Sequence[Cohort]
+    remarks: Sequence[str]
+    warnings: Sequence[str]  # of what is odd about the data
+
+
+class Started(NamedTuple):
+    """A cohort begins."""
+
+    number: int  # from 0
+    cohort: Cohort
+    ended: Sequence[runs.MemberResult]  # of those of its trials that have ended before
+
+
+class Compiling(NamedTuple):
+    """A program is compiled now."""
+
+    program: str
+
+
+class Compiled(NamedTuple):
+    """A program has been compiled."""
+
+    program: str
+    seconds: float
+
+
+class Ready(NamedTuple):
+    """All programs of the cohort are compiled: from here on there is something to lose."""
+
+
+class Epoch(NamedTuple):
+    """An epoch of the population has been trained and recorded."""
+
+    report: host.Report
+
+
+class Ended(NamedTuple):
+    """A trial has its scores; of one that had them before, at the cohort's start."""
+
+    trial: Trial
+    result: runs.MemberResult
+
+
+class Finished(NamedTuple):
+    """All trials of a cohort have ended."""
+
+    cohort: Cohort
+
+
+Event = Checked | Started | Compiling | Compiled | Ready | Epoch | Ended | Finished
 
 
 @dataclasses.dataclass
@@ -51,7 +109,7 @@ def run(
     again: bool = False,
     outputs: bool = False,
     lanes: int | None = None,
-) -> Generator[events.Event, None, None]:
+) -> Generator[Event, None, None]:
     """Trains those of the trials that have not ended yet; arguments as of `run_cohorts`."""
     session = session or Session()
     planned = cohorts.by_program(cohorts.entries(trials, session.loader))
@@ -70,7 +128,7 @@ def run_cohorts(
     outputs: bool = False,
     lanes: int | None = None,
     feed: Feed | None = None,
-) -> Generator[events.Event, None, None]:
+) -> Generator[Event, None, None]:
     """Trains cohorts one after the other, all of them checked before the first.
 
     Nothing is printed. Closing the generator stops after the epoch, with all saved: the same call
@@ -98,19 +156,19 @@ def run_cohorts(
     each = [entry.prepared.source.findings for cohort in planned for entry in cohort.entries]
     remarks = dict.fromkeys(line for findings in each for line in findings.remarks)
     warnings = dict.fromkeys(line for findings in each for line in findings.warnings)
-    yield events.Checked(planned, [*remarks], [*warnings])
+    yield Checked(planned, [*remarks], [*warnings])
     for number, cohort in enumerate(planned):
         with locked(folder, cohort.name):  # before it is read who has ended
             for record in cohort.records:
                 store.register(record)
             ended = keeps.ended(cohort)
-            yield events.Started(number, cohort, [*ended.values()])
+            yield Started(number, cohort, [*ended.values()])
             for entry, result in ended.items() if feed is None else ():
-                yield events.Ended(entry.trial, result)
+                yield Ended(entry.trial, result)
             pairs = zip(cohort.entries, cohort.members, strict=True)
             waiting = [member for entry, member in pairs if entry not in ended]
             yield from _train(cohort, waiting, keeps, session, lanes, feed)
-        yield events.Finished(cohort)
+        yield Finished(cohort)
 
 
 def _train(
@@ -120,7 +178,7 @@ def _train(
     session: Session,
     lanes: int | None,
     feed: Feed | None,
-) -> Iterator[events.Event]:
+) -> Iterator[Event]:
     """Trains the members that wait."""
     recorder = recording.Recorder(keeps.store, cohort, keeps.folder)
     folder = keeps.folder / "checkpoints" / cohort.name
@@ -141,17 +199,17 @@ def _train(
         for report in epochs:
             if isinstance(report, host.Report):
                 ended = recorder.ended  # with this report
-                yield events.Epoch(report)
+                yield Epoch(report)
                 for entry, result in ended.items():
-                    yield events.Ended(entry.trial, result)
+                    yield Ended(entry.trial, result)
             elif report.seconds is None:
                 compiling.add(report.program)
-                yield events.Compiling(report.program)
+                yield Compiling(report.program)
             else:
                 compiling.discard(report.program)
-                yield events.Compiled(report.program, report.seconds)
+                yield Compiled(report.program, report.seconds)
                 if not compiling:
-                    yield events.Ready()
+                    yield Ready()
 
 
 def _feed(feed: Feed, cohort: Cohort, recorder: recording.Recorder) -> host.Feed:

@@ -16,7 +16,7 @@ from jaxeval.report import text
 from jaxeval.report import tuning as reports
 from jaxeval.report.sweep_plan import SweepPlan
 from jaxeval.report.tuning import Tuned
-from jaxeval.studies import events, memory, proposers, running
+from jaxeval.studies import memory, proposers, running
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.tune.populations import Populations, Scored
 from jaxeval.tune.target import Target
@@ -92,7 +92,7 @@ def trained(
     folder: Path,
     end: End,
     parallel: int,
-) -> Generator[events.Event | Scored, None, None]:
+) -> Generator[running.Event | Scored, None, None]:
     """Goes on with a search.
 
     A batch of settings is proposed when all before have ended; those that a program has room for
@@ -126,7 +126,7 @@ def trained(
 
 def _train(
     populations: "Populations", cohort: Cohort, lanes: int | None, folder: Path
-) -> Generator[events.Event | Scored, None, bool]:
+) -> Generator[running.Event | Scored, None, bool]:
     """Trains a population in so many lanes; whether it fitted into memory."""
     feed = running.Feed(populations.arrivals(), populations.after_epoch, populations.member)
     session, store = populations.target.session, populations.store
@@ -134,7 +134,7 @@ def _train(
     try:
         for event in trained:
             yield event
-            if isinstance(event, events.Epoch):
+            if isinstance(event, running.Epoch):
                 yield from populations.news()
     except (jax.errors.JaxRuntimeError, MemoryError, memory.TooLarge) as error:
         if not memory.exhausted(error):

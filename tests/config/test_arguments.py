@@ -8,7 +8,7 @@ import pytest
 
 from jaxeval import studies
 from jaxeval.config import reading
-from jaxeval.errors import ConfigError, in_python
+from jaxeval.errors import ConfigError, called_from_python
 
 ablation = importlib.import_module("jaxeval.ablation")  # of the package, it is the function
 
@@ -52,7 +52,10 @@ def test_a_wrong_change_names_where_it_was_made(tmp_path: Path) -> None:
     assert said("nosuch.b = 1", "nosuch.a=1").startswith(f"{file}: nosuch: unknown key")
     with pytest.raises(ConfigError, match=r"^command line: training\.epochs: input"):
         studies.read({"name": "a"}, ["training.epochs=0"])
-    with pytest.raises(ConfigError, match=r"^changes: training\.epochs: input"), in_python():
+    with (
+        pytest.raises(ConfigError, match=r"^changes: training\.epochs: input"),
+        called_from_python(),
+    ):
         studies.read({}, ["training.epochs=0"])
 
 

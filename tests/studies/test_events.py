@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jaxeval import runs, studies
-from jaxeval.studies import events, running
+from jaxeval.studies import running
 from tests.studies import toy_kind
 
 TRIALS = toy_kind.trials((1, 2))
@@ -34,14 +34,14 @@ def _rows(folder: Path) -> tuple:
     return [r._replace(wall_seconds=0.0) for r in runs.load(folder)], runs.load_curves(folder)
 
 
-def _names(happened: list[events.Event]) -> list[str]:
+def _names(happened: list[running.Event]) -> list[str]:
     """Kinds of events, those that follow one another alike once."""
     names = [type(event).__name__ for event in happened]
     return [n for n, before in zip(names, ["", *names], strict=False) if n != before]
 
 
-def _scores(happened: list[events.Event]) -> list[tuple]:
-    ended = [event.result for event in happened if isinstance(event, events.Ended)]
+def _scores(happened: list[running.Event]) -> list[tuple]:
+    ended = [event.result for event in happened if isinstance(event, running.Ended)]
     return [(result.seed, result.dev, result.test, result.best_epoch) for result in ended]
 
 
@@ -53,16 +53,16 @@ def test_the_order_of_events(
     compiled = ["Compiling", "Compiled", "Ready"]
     assert _names(happened) == ["Checked", "Started", *compiled, "Epoch", "Ended", "Finished"]
     checked, started = happened[:2]
-    assert isinstance(checked, events.Checked) and isinstance(started, events.Started)
+    assert isinstance(checked, running.Checked) and isinstance(started, running.Started)
     assert (checked.remarks, checked.warnings) == (["a remark"], ["odd"])
     assert started.number == 0 and not started.ended and checked.cohorts == [started.cohort]
-    compiling = [e.program for e in happened if isinstance(e, events.Compiling)]
+    compiling = [e.program for e in happened if isinstance(e, running.Compiling)]
     assert sorted(compiling) == sorted(
-        e.program for e in happened if isinstance(e, events.Compiled)
+        e.program for e in happened if isinstance(e, running.Compiled)
     )
     assert len(compiling) == len(set(compiling)) == 4
-    assert sum(isinstance(event, events.Epoch) for event in happened) == 4
-    ended = {e.trial: e.result for e in happened if isinstance(e, events.Ended)}
+    assert sum(isinstance(event, running.Epoch) for event in happened) == 4
+    ended = {e.trial: e.result for e in happened if isinstance(e, running.Ended)}
     assert [*ended] == TRIALS
     for row in studies.rows(store, started.cohort.entries):
         assert (row.dev, row.test) == next(
@@ -79,12 +79,12 @@ def test_closing_saves_and_the_same_call_continues(
     """Dies if an epoch is lost or trained twice, or a score is another for having been stopped."""
     happening, left = studies.run(TRIALS, store, tmp_path), epochs
     for event in happening:
-        left -= isinstance(event, events.Epoch)
+        left -= isinstance(event, running.Epoch)
         if not left:
             happening.close()
     assert max(row.epoch for row in runs.load_curves(tmp_path) if row.part == "train") == epochs
     happened = list(studies.run(TRIALS, store, tmp_path))
-    assert sum(isinstance(event, events.Epoch) for event in happened) == 4 - epochs
+    assert sum(isinstance(event, running.Epoch) for event in happened) == 4 - epochs
     assert _rows(tmp_path) == truth
 
 
