@@ -160,6 +160,7 @@ RENAMED: list[tuple] = [
         )
     ),
     ("exit.4", None, "one svd less", "vectors: svd*"),
+    ("json.*.contrasts.*.name", None, "a - b, which it has", "sensitivity: *"),
     ("figures.*/profile", None, "maxima and mean change are in the tables", "sensitivity: *"),
     ("figures.f/profile", None, "maxima and mean change are in the tables", "trained: *"),
     *(

@@ -21,10 +21,8 @@ from common_intervals import Limits
 from scipy import special
 
 from jaxeval.stats import crossed
-from jaxeval.stats.items import differences, estimates, proportions
-from jaxeval.stats.items import parts as parts_of
-from jaxeval.stats.items.cells import Groups
-from jaxeval.stats.items.parts import Parts
+from jaxeval.stats.items import cells, differences, estimates, proportions
+from jaxeval.stats.items.cells import Groups, Parts
 
 ITEMS, RUNS, RIGHT = (10, 30, 100, 1000), (1, 3, 8), (0.5, 0.9, 0.99)
 LESS = {0.5: 0.05, 0.9: 0.03, 0.99: 0.01}  # right answers of the worse model
@@ -177,9 +175,9 @@ def _of_clusters(
     draw = _draw(generator, OF_ITEM * items, runs, right)
     cells, share = draw.answers, draw.answers.mean((1, 2))
     ours, of_item = _binary(cells, groups), cells.mean(-1)
-    part = parts_of.items_part(of_item, groups)
+    part = cells.items_part(of_item, groups)
     sums = groups.sums((of_item - share[:, np.newaxis])[..., np.newaxis])[..., 0]
-    equal = parts_of.Part(
+    equal = cells.Part(
         np.sum(sums**2, -1) / sizes.sum() ** 2 * clusters / (clusters - 1), clusters - 1
     )
     return {
@@ -196,7 +194,7 @@ def _of_clusters(
     }
 
 
-def _t_limits(middle: np.ndarray, part: parts_of.Part, confidence: float) -> Limits:
+def _t_limits(middle: np.ndarray, part: cells.Part, confidence: float) -> Limits:
     half = np.sqrt(part.variance) * crossed.t_quantile(part.df, confidence)
     return middle - half, middle + half
 
@@ -227,12 +225,12 @@ def _difference(a: np.ndarray, b: np.ndarray, over: tuple[str, ...]) -> Limits |
     gaps = a.mean(-1) - b.mean(-1)
     parts = _parts([a, b], gaps, _alone(a.shape[1]))
     middle, more = differences.with_two_items(gaps, parts)
-    return _t_limits(middle, parts_of.total(more, over), CONFIDENCE)
+    return _t_limits(middle, cells.total(more, over), CONFIDENCE)
 
 
 def _parts(tables: list[np.ndarray], means: np.ndarray, groups: Groups) -> Parts:
-    runs = tuple(parts_of.run_part(cells, groups) for cells in tables if cells.shape[-1] > 1)
-    return Parts(parts_of.items_part(means, groups), runs)
+    runs = tuple(cells.run_part(cells, groups) for cells in tables if cells.shape[-1] > 1)
+    return Parts(cells.items_part(means, groups), runs)
 
 
 def _held(limits: Limits | None, truth: np.ndarray | float) -> np.ndarray:

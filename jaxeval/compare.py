@@ -103,9 +103,9 @@ def _single(scores: "Scores") -> list[str]:
 
 
 def _failed(scores: "Scores", model: str) -> bool:
-    from jaxeval.stats import failures
+    from jaxeval.stats import samples
 
-    return model in failures.failed_of(scores)
+    return model in samples.failed_of(scores)
 
 
 def _compared(

@@ -76,12 +76,10 @@ class Neighbourhood(Result):
             f"come within {margin} of the best (95 % CI {low:.0f} to {high:.0f} %, of settings "
             "that score no better); each was trained once, so the seeds' spread is in it."
         )
+        said = f"{label} of {self.settings} settings{failed}: {spread}"
         return Document(
-            answer=[answer],
-            blocks=[
-                f"{label} of {self.settings} settings{failed}: {spread}",
-                Table(_HEAD, rows),
-            ],
+            [answer],
+            [said, Table(_HEAD, rows)],
             figures=lambda: [self._figure(label, margin)],
             title="Neighbourhood of a setting",
             signature=text.versions(),
@@ -181,19 +179,9 @@ def neighbourhood(
     metrics.refuse_points("within", within or 0.0, first.unit)
     programs = cohorts.by_program(entries)
     rows = observe.train_cohorts(programs, Path(out), session=session, quiet=quiet)
-    return Neighbourhood(
-        metric=first.metric,
-        part=part,
-        width=width,
-        unit=first.unit,
-        ranges=ranges,
-        **describe(
-            [getattr(row, part) for row in rows],
-            drawn,
-            first.margin if within is None else within,
-            first.higher_is_better,
-        ),
-    )
+    near, scored = first.margin if within is None else within, [getattr(r, part) for r in rows]
+    found = describe(scored, drawn, near, first.higher_is_better)
+    return Neighbourhood(first.metric, part, width, unit=first.unit, ranges=ranges, **found)
 
 
 def ranges_of(
@@ -231,11 +219,8 @@ def draw(
 ) -> list[dict[str, float]]:
     """Random settings around one; the k-th does not depend on how many there are.
 
-    Each hyperparameter is drawn evenly from an interval of `width` times its range, with the
-    centre's value in its middle, and cut off where the range ends.
-
-    Raises:
-      ConfigError: a centre outside its range.
+    Each hyperparameter is drawn evenly from an interval of `width` times its range around the
+    centre's value, cut off where the range ends; ConfigError where the value is outside.
     """
     for name, span in ranges.items():
         if not span.low <= centre[name] <= span.high:
@@ -261,9 +246,6 @@ def describe(
     """The numbers of a `Neighbourhood`, by field; a setting that failed has the score None.
 
     The best is near itself: only the others are a sample, of settings that score no better.
-
-    Raises:
-      DataError: fewer than 5 scores.
     """
     from scipy import stats
 

@@ -180,24 +180,21 @@ def _cells(
         cells = zip(*(of.labels[axis][of.finished] for axis in ("split", "seed")), strict=True)
         return dict(zip(cells, of.scores[0, of.finished, 0].tolist(), strict=True))
 
-    found: dict[tuple[str, str], float | None] = {**by_cell(model or scores.models[0])}
-    if minus is not None:
-        first, other = {**found}, by_cell(minus)
-        for cell in dict.fromkeys([*first, *other]):
-            a, b = first.get(cell), other.get(cell)
-            found[cell] = None if a is None or b is None else a - b
-    splits, seeds = ([cell[axis] for cell in found] for axis in (0, 1))
-    return splits, seeds, [*found.values()]
+    first = by_cell(model or scores.models[0])
+    other = dict.fromkeys(first, 0.0) if minus is None else by_cell(minus)
+    cells = [*dict.fromkeys([*first, *other])]
+    found = [first[of] - other[of] if of in first and of in other else None for of in cells]
+    return [split for split, _ in cells], [seed for _, seed in cells], found
 
 
 def _studied(table: "nested.Balanced", precision: float | None) -> "Study":
     """The components, and a plan where a precision is known."""
     from jaxeval.report.noise import Study
-    from jaxeval.stats import crossed, designs
+    from jaxeval.stats import crossed, nested
 
     of = crossed.components(table.scores)
     varies = of.total.sd > 0  # equal scores say nothing of what others would be
-    plan = designs.plan(of, precision) if precision and varies else None
+    plan = nested.plan(of, precision) if precision and varies else None
     return Study(of, table.dropped, plan)
 
 

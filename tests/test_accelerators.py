@@ -1,5 +1,6 @@
 """Every task's programs under `vmap`, as XLA is given them for GPUs and TPUs; none is at hand."""
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -54,7 +55,8 @@ def test_a_step_is_of_one_bucket_and_no_lane_has_a_corpus(task: str, tmp_path: P
     problem, split = prepared.problem, prepared.problem.split(0)
     who = preparing.member_of(prepared)
     mesh = lanes.make_mesh(jax.devices()[:1])
-    programs = engine.build(problem.program, problem.corpus, split, mesh, "vmap")
+    in_step = dataclasses.replace(problem.training, lane_mode="vmap")
+    programs = engine.build(problem._replace(training=in_step), split, mesh)
     lane = engine.lane_of(problem.program, who, split, 0)
     state = engine.empty_state(programs, problem.program, lane, S)
     arguments = engine.arguments(state, engine.stack([lane] * S), np.zeros(S, bool))

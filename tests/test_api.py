@@ -128,35 +128,6 @@ def test_a_sweep_of_python(capsys: pytest.CaptureFixture) -> None:
     assert "random sweep" in str(swept)
 
 
-def test_answers_mirror() -> None:
-    """Dies if the answer depends on which model is named first."""
-    here, there = (compare({"x": A, "y": B}), compare({"y": B, "x": A}))
-    assert str(here) == str(there) and str(here).startswith("x is better than y: ")
-    forward, backward = (compared.study.pairs[0] for compared in (here, there))
-    assert (forward.shown, backward.shown) == (1, -1)
-    assert forward.value == pytest.approx(-backward.value)
-    won = "probability_of_improvement"
-    assert forward.effects[won].estimate == pytest.approx(1 - backward.effects[won].estimate)
-
-
-def test_losses_and_pairs() -> None:
-    """Dies if the direction or the pairing of sequences is not handed on."""
-    assert str(compare(A, B, lower_is_better=True)).startswith("B is better than A")
-    assumed = compare(A, B)._repr_html_()
-    assert "(assumed; lower_is_better=True otherwise)" in assumed
-    paired = compare(A, A - 0.01 - A / 100, paired=True)
-    assert "(t on pairs, 9 pairs)" in str(paired) or "t on pairs" in str(paired)
-
-
-def test_scores_of_two_units_are_warned_of() -> None:
-    """Dies if a comparison leaves out what is wrong with the scores."""
-    found = compare(A, 100 * B, lower_is_better=True)
-    assert str(found).startswith("A is better than B: score ")
-    assert "A: looks like fractions, B like percent; same unit?" in found.document().notes
-    with pytest.raises(errors.DataError, match=r"A look like fractions .* B like percent"):
-        compare(A, 100 * B)
-
-
 def test_selections() -> None:
     """Dies if functions or configs cannot be chosen from, or the wrong one is."""
     noise = np.random.default_rng(0).normal(0, 0.01, 100)

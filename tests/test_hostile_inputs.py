@@ -16,7 +16,7 @@ import pytest
 from jaxeval import __main__ as verbs
 from jaxeval import cli
 from jaxeval.config import reading, toml
-from jaxeval.data import semeval, text
+from jaxeval.data import labelled_text, text
 from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsing, printable_lines
 from jaxeval.report import render
 from jaxeval.report.document import Document, Table
@@ -55,15 +55,6 @@ def test_settings_of_any_depth(tmp_path: Path, body: str, said: str) -> None:
     tree: dict[str, object] = {}
     toml.apply(tree, "a.b=[1, [2]]")
     assert tree == {"a": {"b": [1, [2]]}}
-
-
-def test_an_offset_of_thousands_of_digits(tmp_path: Path) -> None:
-    """Dies if Python's limit of digits is a traceback."""
-    path = tmp_path / "r.xml"
-    term = f'<aspectTerm term="bar" polarity="positive" from="{"1" * 5000}" to="3"/>'
-    path.write_text(f"<s><sentence><text>bar</text>{term}</sentence></s>")
-    with pytest.raises(DataError, match="expected whole numbers"):
-        semeval.read(path)
 
 
 def test_whatever_a_parser_raises_is_one_error() -> None:
@@ -112,7 +103,7 @@ def test_what_no_machine_can_serve_is_refused(tmp_path: Path) -> None:
     term = f'<aspectTerm term="bar" polarity="positive" from="{"1" * 5000}" to="3"/>'
     path.write_text(f"<s><sentence><text>bar</text>{term}</sentence></s>")
     with pytest.raises(DataError, match="expected whole numbers"):
-        semeval.read(path)
+        labelled_text.read_semeval(path)
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device")

@@ -101,18 +101,6 @@ def test_what_is_near_has_a_border_and_no_unit(higher: bool) -> None:
             assert _described(losses, within=unit * within, higher=False).near == near
 
 
-@pytest.mark.parametrize("n", [5, 20])
-def test_the_interval_covers_the_share_of_settings_that_score_no_better(n: int) -> None:
-    """Dies if the best counts as near itself (coverage of .1 by 5, 20 scores: .6, .9)."""
-    draw, covered = np.random.default_rng(n), 0
-    for _ in range(1000):
-        scores = draw.random(n)
-        share = 0.1 / scores.max()  # of those below the best
-        low, high = _described(scores.tolist(), within=0.1).share_interval
-        covered += low <= min(1.0, share) <= high
-    assert 0.925 <= covered / 1000 <= 0.995
-
-
 def test_the_answer_and_the_figure_are_those_of_the_direction() -> None:
     """Dies if the share or the band is that of the worst setting, or a failed one is drawn."""
     scores = [0.5, 0.6, 0.7, 0.895, 0.9, None]

@@ -11,11 +11,10 @@ import pytest
 
 import jaxeval
 from jaxeval import __main__ as command
-from jaxeval import runs, studies
+from jaxeval import runs
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.report import noise as report
 from jaxeval.stats import crossed, nested
-from jaxeval.studies import proposers
 from tests import tiny_corpora
 from tests.runs.reading import read
 
@@ -55,18 +54,6 @@ def test_a_study_of_trained_members(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "For a mean test macro_f1 within 1 point" in said  # the metric's margin
 
 
-def test_trials_of_a_crossed_design() -> None:
-    """Dies if a cell is missing, or repeated runs are recorded as those of the config itself."""
-    config = studies.read(None, TINY)
-    cells = set(itertools.product((1, 2, 3), (5, 7)))
-    once = proposers.crossed(config, [5, 7], [1, 2, 3])
-    assert {(t.split, t.seed) for t in once} == cells and len(once) == 6
-    assert once == proposers.seeds_by_splits(config, [5, 7], [1, 2, 3])
-    twice = proposers.crossed(config, [5, 7], [1, 2, 3], 2)
-    assert {(t.split, t.seed, t.repeat) for t in twice} == {(*c, k) for c in cells for k in (0, 1)}
-    assert {t.study.name for t in twice if t.study} == {"noise"} and len(twice) == 12
-
-
 def _table(folder: Path, gap: float = 0.01) -> tuple[Path, np.ndarray]:
     """Model b is model a plus a gap and an interaction of its own."""
     draw = np.random.default_rng(0)
@@ -99,23 +86,12 @@ def test_a_table_of_scores(tmp_path: Path) -> None:
     assert of.dropped == ("split 2 is left out: no score of 1 of its 4 cells",)
 
 
-def test_equal_scores_are_no_ground_for_a_plan(tmp_path: Path) -> None:
-    """Dies if two runs are said to be enough where a model that learned nothing scores 0."""
-    rows = [f"{split},{seed},0" for split, seed in itertools.product("123", "123")]
-    (tmp_path / "scores.csv").write_text("\n".join(["split,seed,m", *rows]) + "\n")
-    found = jaxeval.noise_table(tmp_path / "scores.csv", precision=0.01).document()
-    assert found.answer[0].startswith("All runs have the same") and len(found.answer) == 1
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--splits", "3"], "--splits 3: goes with --by split,seed"),
-        (["--precision", "3"], "--precision 3.0: goes with --by split,seed"),
         (["--by", "split,seed", "--splits", "1"], "2 or more --splits"),
-        (["--by", "split,seed", "--seeds", "4,"], "2 or more --seeds"),
         (["--by", "split,seed", "--splits", "2000", "--seeds", "2000"], "at most 1000000 runs"),
-        (["table", "x.csv", "--minus", "a"], "--minus a: expected another model in --model"),
         (["table", "x.csv", "--model", "a", "--minus", "a"], "--minus a: expected another"),
         (["table", "F", "--score", "f1"], "expected --model with one of a, b"),
     ],

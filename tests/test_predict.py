@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import jaxeval
 from jaxeval import runs
-from jaxeval.errors import DataError, JaxevalError, RunError
+from jaxeval.errors import JaxevalError
 from jaxeval.train import main as train
 from tests import predicting, tiny_corpora
 from tests.predicting import SHORT, Trained
@@ -59,40 +58,6 @@ def test_words_alone_and_their_vote(tags: Trained, tmp_path: Path) -> None:
     for line, (word, *tag), (_, *first) in zip(each, votes, best, strict=True):
         assert line[0] == word and first == line[1:2]
         assert not tag or line[1:].count(tag[0]) == max(map(line[1:].count, line[1:]))
-
-
-def test_python_gets_the_lines_of_the_verb(tags: Trained, tmp_path: Path) -> None:
-    """Dies if a call predicts with other models than the command, or takes what that refuses."""
-    folder, dev, rows = tags
-
-    def lines(runs: Any, **options: Any) -> list[list[str]]:
-        text = jaxeval.predict(runs, input=dev, quiet=True, **options)
-        return [line.split("\t") for line in text.splitlines()]
-
-    assert lines(folder, which="vote") == predicting.predicted(tags, "--which", "vote")
-    of_runs = jaxeval.Runs(tuple(rows), str(folder))
-    assert lines(of_runs, seed=2) == predicting.predicted(tags, "--seed", "2")
-    of_two = jaxeval.Runs(tuple(row for row in rows if row.seed < 3), str(folder))
-    both = lines(of_two, which="all")  # not the third, which is saved there too
-    assert max(len(line[0].split(" ")) for line in both) == 4  # word, tag, two predictions
-    unsaved = jaxeval.Runs((rows[0]._replace(experiment="another"),), str(folder))
-    for of, options, said in (
-        (folder, {"which": "most"}, "which: expected"),
-        (folder, {"n_best": 0}, "n_best: expected"),
-        (folder, {"n_best": 2}, "^n_best: not for tagging models"),
-        (folder, {"seed": 9}, "seed=9: no saved model .*; seeds: 1, 2, 3"),
-        (folder, {"experiment": "x"}, r"'x' is 0 .*: default \([0-9a-f]{16}\)"),
-        (unsaved, {}, "no saved model of these runs"),
-        (tmp_path / "none", {}, "no such folder"),
-        (tmp_path, {}, r"no saved model; train with training\.save_models=true"),
-        (None, {}, "runs: expected"),
-    ):
-        with pytest.raises(JaxevalError, match=said):
-            lines(of, **options)
-    with pytest.raises(DataError, match="no such file"):
-        jaxeval.predict(folder, input=tmp_path / "none")
-    with pytest.raises(RunError, match="--seed 9: no saved model"):
-        predicting.predicted(tags, "--seed", "9")
 
 
 def test_a_seed_is_its_own_column(tags: Trained) -> None:

@@ -4,7 +4,7 @@ Every shape is one more compiled branch of the training step, every padded posit
 nothing. Shapes are found exactly, by dynamic programming over the lengths that occur.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,17 +21,43 @@ class Shape(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """Items as arrays, by the vocabulary of a trained model.
+    """Items as arrays, by the vocabulary of a trained model."""
 
-    Attributes:
-      shared: of all word forms.
-      numbers: of each bucket the items in it.
-      columns: of each bucket its arrays.
+    shared: dict[str, np.ndarray]  # of all word forms
+    numbers: Sequence[np.ndarray]  # of each bucket the items in it
+    columns: Sequence[dict[str, np.ndarray]]  # of each bucket its arrays
+
+
+class LaidOut(NamedTuple):
+    """Sequences in buckets."""
+
+    rows: list[np.ndarray]  # of each bucket
+    widths: list[int]
+    columns: list[dict[str, np.ndarray]]  # of each bucket NAME [N, T] and NAME_length [N]
+
+
+def lay_out(
+    sequences: Mapping[str, Sequence[Sequence[int]]],
+    batch_size: int,
+    most: int,
+    tight: bool = False,
+) -> LaidOut:
+    """Sequences of numbers by name, padded to `most` widths; row n is the n-th of each name.
+
+    Args:
+      tight: those of a name are padded to the longest of it in a bucket, not to its width.
     """
-
-    shared: dict[str, np.ndarray]
-    numbers: Sequence[np.ndarray]
-    columns: Sequence[dict[str, np.ndarray]]
+    lengths = [max(map(len, row)) for row in zip(*sequences.values(), strict=True)]
+    widths = choose_widths(lengths, batch_size, most)
+    rows, columns = assign(lengths, widths), []
+    for of_bucket, width in zip(rows, widths, strict=True):
+        arrays = {}
+        for name, of_name in sequences.items():
+            inside = [of_name[row] for row in of_bucket]
+            arrays[f"{name}_length"] = lengths_of(inside)
+            arrays[name] = pad(inside, arrays[f"{name}_length"].max() if tight else width)
+        columns.append(arrays)
+    return LaidOut(rows, widths, columns)
 
 
 def choose_widths(
@@ -57,7 +83,6 @@ def choose_shapes(
 
     Args:
       lengths, targets: of the rows, each >= 1.
-      batch_size: rows a step.
       most: shapes at most.
       shape_cost: of one more shape, in positions an epoch.
     """

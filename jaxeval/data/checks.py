@@ -1,9 +1,8 @@
 """What is odd about a corpus: parts that repeat one another, labels that train lacks."""
 
 import types
-import unicodedata
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,16 +39,8 @@ class Findings(NamedTuple):
         return Findings(facts, remarks, warnings)
 
 
-class Labelled(NamedTuple):
-    """A label, of which text, and the line where it stands; 0: unknown."""
-
-    label: str
-    text: str
-    line: int
-
-
 def classes(
-    items: Mapping[str, Sequence[Labelled]],
+    items: Mapping[str, Sequence[tuple[str, str, int]]],
     named: Sequence[str] | None,
     files: Mapping[str, str | Path],
     columns: str,
@@ -57,7 +48,7 @@ def classes(
     """The classes of a corpus, in their order.
 
     Args:
-      items: part -> its labels.
+      items: part -> its labels, of which text each, and the line where it stands (0: unknown).
       named: what the classes are to be; None: the labels of train, sorted.
       files: part -> where it stands, for errors.
       columns: what the columns of tab-separated files are, for errors.
@@ -65,7 +56,7 @@ def classes(
     Raises:
       DataError: train has one class, or nearly as many as rows; an item has a label that is none.
     """
-    train = Counter(item.label for item in items["train"])
+    train = Counter(label for label, _, _ in items["train"])
     if len(train) < 2:
         message = f"the only label of train is {next(iter(train))!r}: nothing to learn"
         raise DataError(message, files["train"])
@@ -74,29 +65,22 @@ def classes(
         message = f"{len(train)} labels in {train.total()} rows of train"
         raise DataError(f"{message}; of tab-separated lines {columns}", files["train"])
     labels = sorted(train) if named is None else [*named]
-    expected = "train" if named is None else "data.labels"
     for part, of_part in items.items():
         for label, text, line in of_part:
             if label not in labels:
+                shown = ", ".join(label[:_LONGEST] for label in labels[:_LABELS])
+                more = f" and {len(labels) - _LABELS} more" if len(labels) > _LABELS else ""
+                expected = f"those of {'train' if named is None else 'data.labels'}: {shown}{more}"
                 found = f"{part}: label {label[:_SHOWN]!r} of {text[:_SHOWN]!r}"
-                message = f"{found}; expected those of {expected}: {_listed(labels)}"
-                raise DataError(message, files[part], line or None)
+                raise DataError(f"{found}; expected {expected}", files[part], line or None)
     return labels
-
-
-def _listed(labels: Sequence[str]) -> str:
-    """Labels for a message, cut where they are many or long."""
-    shown = ", ".join(label[:_LONGEST] for label in labels[:_LABELS])
-    return shown + (f" and {len(labels) - _LABELS} more" if len(labels) > _LABELS else "")
 
 
 def repeats(parts: Mapping[str, Sequence[Hashable]], path: str, items: str) -> list[str]:
     """Warnings about dev and test items that also occur in train, and a dev that is test.
 
     Args:
-      parts: train, dev and test.
-      path: named in the error.
-      items: what they are called.
+      path, items: the corpus, and what its items are called.
 
     Raises:
       DataError: test holds the same items as train.
@@ -148,8 +132,7 @@ def unseen(symbols: Mapping[str, Counter[str]]) -> tuple[dict[str, Json], list[s
     Args:
       symbols: part -> how often each symbol stands in it.
     """
-    facts: dict[str, Json] = {}
-    lines = []
+    facts, lines = dict[str, Json](), []
     for part, counts in symbols.items():
         lacking = Counter({s: n for s, n in counts.items() if s not in symbols["train"]})
         if not lacking:
@@ -162,27 +145,3 @@ def unseen(symbols: Mapping[str, Counter[str]]) -> tuple[dict[str, Json], list[s
             f"({times / total:.2%}): {', '.join(most)}{', ...' * (len(lacking) > _EXAMPLES)}"
         )
     return facts, lines
-
-
-def normalisation(texts: Mapping[str, Iterable[str]]) -> list[str]:
-    """A warning where texts are in different Unicode normalisation forms, within parts or not.
-
-    Args:
-      texts: part -> its texts. Those that are the same in NFC and NFD tell nothing.
-    """
-    counts: dict[str, Counter[str]] = {"NFC": Counter(), "NFD": Counter()}
-    for part, of_part in texts.items():
-        for text in of_part:
-            forms = [form for form in ("NFC", "NFD") if unicodedata.is_normalized(form, text)]
-            if len(forms) == 1:
-                counts[forms[0]][part] += 1
-    if not all(counts.values()):
-        return []
-    shown = [
-        f"{form} ({', '.join(f'{part} {n}' for part, n in of_form.items())})"
-        for form, of_form in counts.items()
-    ]
-    return [
-        f"texts are in {' and '.join(shown)}: equal letters are different symbols; bring all "
-        "files into one Unicode normalisation form (uconv -x any-nfc)"
-    ]

@@ -6,7 +6,7 @@ One word a line, columns side by side, a blank line after each sentence.
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from jaxeval.data import schemes, text
 from jaxeval.data.schemes import Sentence
@@ -30,23 +30,21 @@ EVENTS = (
 )
 
 
-class _Word(NamedTuple):
-    """The line of a word."""
-
-    line: int
-    columns: list[str]
+_Word = tuple[int, list[str]]  # line and columns
 
 
-def read_columns(path: str | Path, word_column: int = 0, tag_column: int = -1) -> list[Sentence]:
+def read_columns(
+    path: str | Path, word_column: int = 0, tag_column: int | None = -1, advice: str = ""
+) -> list[Sentence]:
     """The sentences of a column file.
 
     Columns are separated by tabs if a line holds one, else by blanks. Lines of white space end a
     sentence; `-DOCSTART-` lines are left out. A `#` is a word like any other (tweets).
 
     Args:
-      path: plain or gzip.
       word_column: from 0; negative ones count from the last.
-      tag_column: likewise.
+      tag_column: likewise; None: no tags are read, and an only column holds the words.
+      advice: follows what is said of lines that differ in columns.
 
     Raises:
       DataError: no sentences, a line with another number of columns than the first, a column that
@@ -62,18 +60,20 @@ def read_columns(path: str | Path, word_column: int = 0, tag_column: int = -1) -
             count = count or len(columns)
             if len(columns) != count:
                 message = f"expected {count} columns as in the lines before, found {len(columns)}"
-                raise DataError(message, path, number)
-            if word_column % count == tag_column % count:
+                raise DataError(f"{message}{advice}", path, number)
+            if tag_column is not None and word_column % count == tag_column % count:
                 message = f"word and tag are both column {word_column % count} of {count}"
                 keys = "data.source.word_column, tag_column"
                 raise DataError(f"{message}; expected different ones ({keys})", path, number)
-            words.append(value(columns, word_column, path, number))
-            tags.append(value(columns, tag_column, path, number))
+            alone = tag_column is None and count == 1
+            words.append(_value(columns, 0 if alone else word_column, path, number))
+            if tag_column is not None:
+                tags.append(_value(columns, tag_column, path, number))
             numbers.append(number)
         if words:
             sentences.append(Sentence(tuple(words), tuple(tags), tuple(numbers)))
     if not sentences:
-        raise DataError("no sentence found; expected lines of words and tags", path)
+        raise DataError("no sentence found; expected lines of words", path)
     return sentences
 
 
@@ -95,12 +95,8 @@ def split(line: str) -> list[str]:
     return line.split("\t") if "\t" in line else [part for part in line.split(" ") if part]
 
 
-def value(columns: list[str], column: int, path: str | Path, number: int) -> str:
-    """A line's value in a column.
-
-    Raises:
-      DataError: no such column, or it is empty.
-    """
+def _value(columns: list[str], column: int, path: str | Path, number: int) -> str:
+    """A line's value in a column; raises DataError where there is none."""
     if not -len(columns) <= column < len(columns):
         message = f"expected a column {column} (from 0), found only {len(columns)} columns"
         raise DataError(message, path, number)
@@ -139,10 +135,11 @@ def _bio(tag: str, path: str | Path, line: int) -> str:
     )
 
 
-def read_conllu(path: str | Path, tag: Tag = "upos") -> list[Sentence]:
+def read_conllu(path: str | Path, tag: Tag | None = "upos") -> list[Sentence]:
     """The sentences of a CoNLL-U file; ranges (1-2) and empty nodes (1.1) are left out.
 
-    With `universal`, the tags of UD are those twelve that Petrov et al. (2012) have.
+    With None, no tags are read. With `universal`, the tags of UD are those twelve that Petrov et
+    al. (2012) have.
 
     With `entity`, tags are BIO tags of the outermost mentions in the `Entity=` field of the last
     column (GUM: named, nominal and pronominal). A mention that is interrupted (GUM numbers its
@@ -152,38 +149,30 @@ def read_conllu(path: str | Path, tag: Tag = "upos") -> list[Sentence]:
     Raises:
       DataError: not ten columns, an empty tag, no sentence, a mention closed but never opened.
     """
-    kind = 1
+    kind = 1  # position of the type in a mention, by "# global.Entity = GRP-etype-infstat-..."
     sentences: list[Sentence] = []
     for block in _blocks(path):
-        words = []
+        words: list[_Word] = []
         for number, line in block:
             if line.startswith(_ENTITY_FORMAT):
-                kind = _type_position(line, path, number)
+                names = line.partition("=")[2].strip().split("-")
+                if "etype" not in names:
+                    message = "global.Entity names no etype; expected GRP-etype-..."
+                    raise DataError(message, path, number)
+                kind = names.index("etype")
             if columns := _conllu_columns(line, path, number):
-                words.append(_Word(number, columns))
+                words.append((number, columns))
         if words:
-            tags = _tags(words, tag, kind, path)
-            forms, numbers = (w.columns[_FORM] for w in words), (w.line for w in words)
-            sentences.append(Sentence(tuple(forms), tags, tuple(numbers)))
+            tags = () if tag is None else _tags(words, tag, kind, path)
+            numbers = tuple(number for number, _ in words)
+            sentences.append(Sentence(tuple(of[_FORM] for _, of in words), tags, numbers))
     if not sentences:
         raise DataError("no sentence found; expected CoNLL-U, ten columns per word", path)
     return sentences
 
 
-def _type_position(line: str, path: str | Path, number: int) -> int:
-    """Position of the type in a mention, from "# global.Entity = GRP-etype-infstat-...."""
-    names = line.partition("=")[2].strip().split("-")
-    if "etype" not in names:
-        raise DataError("global.Entity names no etype; expected GRP-etype-...", path, number)
-    return names.index("etype")
-
-
 def _conllu_columns(line: str, path: str | Path, number: int) -> list[str]:
-    """The columns of a word's line; [] of a comment, a range or an empty node.
-
-    Raises:
-      DataError: not ten columns, or no word.
-    """
+    """The columns of a word's line; [] of a comment, a range or an empty node."""
     if line.startswith("#"):
         return []
     columns = line.split("\t")
@@ -200,47 +189,36 @@ def _conllu_columns(line: str, path: str | Path, number: int) -> list[str]:
     return columns
 
 
-def conllu_word(line: str, path: str | Path, number: int) -> str:
-    """The word of a line; "" of a comment, a range or an empty node."""
-    columns = _conllu_columns(line, path, number)
-    return columns[_FORM] if columns else ""
-
-
 def _tags(words: list[_Word], tag: Tag, kind: int, path: str | Path) -> tuple[str, ...]:
     if tag == "entity":
-        return schemes.from_spans(_outermost(_mentions(words, kind, path)), len(words), "bio")
-    tags = [word.columns[_XPOS if tag == "xpos" else _UPOS] for word in words]
-    for word, of_word in zip(words, tags, strict=True):
+        outermost: list[schemes.Entity] = []  # in no other; of crossing ones the first and longest
+        for span in sorted(_mentions(words, kind, path), key=lambda s: (s.start, -s.end)):
+            if not outermost or span.start >= outermost[-1].end:
+                outermost.append(span)
+        return schemes.from_spans(outermost, len(words), "bio")
+    tags = [columns[_XPOS if tag == "xpos" else _UPOS] for _, columns in words]
+    for (line, _), of_word in zip(words, tags, strict=True):
         if of_word in ("", "_"):
-            raise DataError(f"the word has no {tag} tag", path, word.line)
+            raise DataError(f"the word has no {tag} tag", path, line)
     return tuple(_UNIVERSAL.get(t, t) for t in tags) if tag == "universal" else tuple(tags)
 
 
 def _mentions(words: list[_Word], kind: int, path: str | Path) -> list[schemes.Entity]:
     """All mentions of a sentence, nested ones too."""
     spans, opened = [], list[tuple[str, str, int]]()
-    for position, word in enumerate(words):
-        fields = dict(field.partition("=")[::2] for field in word.columns[_MISC].split("|"))
+    for position, (line, columns) in enumerate(words):
+        fields = dict(field.partition("=")[::2] for field in columns[_MISC].split("|"))
         for bracket in _BRACKETS.findall(fields.get("Entity", "")):
             parts = bracket.strip("()").split("-")
             if bracket.startswith("("):
                 if len(parts) <= kind:
-                    raise DataError(f"mention {bracket!r} has no type", path, word.line)
+                    raise DataError(f"mention {bracket!r} has no type", path, line)
                 opened.append((parts[0], parts[kind], position))
             if bracket.endswith(")"):
                 group = [k for k, (name, *_) in enumerate(opened) if name == parts[0]]
                 if not group:
                     message = f"mention {parts[0]!r} closes but never opened"
-                    raise DataError(message, path, word.line)
+                    raise DataError(message, path, line)
                 _, name, start = opened.pop(group[-1])
                 spans.append(schemes.Entity(start, position + 1, name))
     return spans + [schemes.Entity(start, len(words), name) for _, name, start in opened]
-
-
-def _outermost(spans: list[schemes.Entity]) -> list[schemes.Entity]:
-    """Those that lie in no other; of crossing ones the first and longest."""
-    outermost: list[schemes.Entity] = []
-    for span in sorted(spans, key=lambda s: (s.start, -s.end)):
-        if not outermost or span.start >= outermost[-1].end:
-            outermost.append(span)
-    return outermost

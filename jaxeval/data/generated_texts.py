@@ -17,12 +17,12 @@ premises praise, and most are of food: as in pairs that people wrote, a hypothes
 something.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from jaxeval.data import splits
+from jaxeval.data.generated import Generator, pick
 from jaxeval.data.labelled_text import LabelledText, Target
 
 
@@ -40,10 +40,7 @@ class LabelledPair(NamedTuple):
         return self.premise + self.hypothesis
 
 
-def _list(words: str) -> list[str]:
-    return words.split()
-
-
+_list = str.split
 _NOUNS = _list(
     "food service waiter menu decor pizza pasta soup salad dessert coffee wine bread steak sushi "
     "sauce music chef bar terrace burger fish rice curry tea staff price portion location cellar"
@@ -109,8 +106,6 @@ _FRAMES = ("the {thing} was {word}", "they have {word} {thing}", "{word} {thing}
 _MOST = 0.75  # of premises
 _PAIRS = {"train": 1000, "dev": 200, "test": 300}
 
-Generator = np.random.Generator
-
 
 def texts(seed: int = 1, sentences: int = 400) -> dict[str, list[LabelledText]]:
     """Train sentences and half as many of dev and of test; equal for equal seeds.
@@ -132,16 +127,16 @@ def _sentence(generator: Generator, new: float) -> LabelledText:
     names = _names(generator, len(polarities), new)
     words, targets = list[str](), list[Target]()
     for number, polarity in enumerate(generator.permutation(polarities).tolist()):
-        words += _pick(generator, _CONNECTORS).split() if number else []
+        words += pick(generator, _CONNECTORS).split() if number else []
         before, behind = _clause(generator, polarity)
         words += before
         start = len(" ".join([*words, ""]))
-        label = _pick(generator, LABELS) if generator.random() < _MISLABELLED else polarity
+        label = pick(generator, LABELS) if generator.random() < _MISLABELLED else polarity
         targets.append(Target(start, start + len(names[number]), label))
         words += [names[number], *behind]
     if generator.random() < _DISTRACTED:
-        adjectives = _ADJECTIVES[_pick(generator, LABELS)]
-        words += _pick(generator, _DISTRACTORS).format(_pick(generator, adjectives)).split()
+        adjectives = _ADJECTIVES[pick(generator, LABELS)]
+        words += pick(generator, _DISTRACTORS).format(pick(generator, adjectives)).split()
     return LabelledText(" ".join([*words, "."]), tuple(targets))
 
 
@@ -151,7 +146,7 @@ def _names(generator: Generator, count: int, new: float) -> list[str]:
     fresh = generator.permutation(_NEW_NOUNS).tolist()
     nouns = [(fresh if generator.random() < new else known).pop() for _ in range(count)]
     return [
-        f"{_pick(generator, _KINDS)} {noun}" if generator.random() < 0.25 else noun
+        f"{pick(generator, _KINDS)} {noun}" if generator.random() < 0.25 else noun
         for noun in nouns
     ]
 
@@ -161,17 +156,13 @@ def _clause(generator: Generator, polarity: str) -> tuple[list[str], list[str]]:
     negated = polarity != "neutral" and generator.random() < _NEGATIONS
     said = _OPPOSITE[polarity] if negated else polarity
     choices = _NEGATED if negated else _CLAUSES[polarity]
-    before, _, behind = _pick(generator, choices).partition("{target}")
+    before, _, behind = pick(generator, choices).partition("{target}")
     chosen = {
-        "adjective": _pick(generator, _ADJECTIVES[said]),
-        "adverb": _pick(generator, _ADVERBS),
-        "verb": _pick(generator, _VERBS.get(said, _ADVERBS)),
+        "adjective": pick(generator, _ADJECTIVES[said]),
+        "adverb": pick(generator, _ADVERBS),
+        "verb": pick(generator, _VERBS.get(said, _ADVERBS)),
     }
     return before.format(**chosen).split(), behind.format(**chosen).split()
-
-
-def _pick(generator: Generator, choices: Sequence[str]) -> str:
-    return choices[int(generator.integers(len(choices)))]
 
 
 def pairs(seed: int) -> dict[str, list[LabelledPair]]:

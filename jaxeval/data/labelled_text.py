@@ -1,16 +1,28 @@
-"""Classified texts, and their formats of lines: tab-separated, binary SST, TREC, three lines."""
+"""Classified texts and their formats: tab-separated, SST, TREC, three lines, JSON, SemEval."""
 
+import json
+import re
 import types
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from xml.etree.ElementTree import Element, TreeBuilder
+from xml.parsers import expat
 
-from jaxeval.data import folders, text
-from jaxeval.errors import DataError
+from jaxeval.data import text
+from jaxeval.errors import DataError, parsing
 
 _SST = {"0": "negative", "1": "positive"}
 _HOLE = "$T$"
 _THREE_LINE = {"-1": "negative", "0": "neutral", "1": "positive"}
+_CLASSES = ("negative", "neutral", "positive")
+_NEWS = dict(zip((2, 4, 6, -1, 0, 1), _CLASSES * 2, strict=True))  # polarities of NewsMTSC
+_HALF = re.compile("[\ud800-\udfff]")  # of a character, which JSON can hold
+_EXPECTED = 'such as {"text": "...", "target": "...", "label": "..."}, or span: [0, 4]'
+_DROPPED = "conflict"
+_NO_TARGET = "NULL"
+_TERMS = {"aspectTerm": "term", "Opinion": "target"}  # element -> attribute that holds the words
 
 
 class Target(NamedTuple):
@@ -44,18 +56,16 @@ class LabelledTexts(NamedTuple):
     dropped: Mapping[str, int] = types.MappingProxyType({})
 
 
-def by_text(targets: Iterable[tuple[int, str, Target]]) -> list[LabelledText]:
+def _by_text(targets: Iterable[tuple[int, str, Target]]) -> list[LabelledText]:
     """Texts with all their targets, of lines; equal texts are one, in the place of the first."""
     collected: dict[str, list[tuple[int, Target]]] = {}
     for line, content, target in targets:
         collected.setdefault(content, []).append((line, target))
-    return [with_targets(content, of_text) for content, of_text in collected.items()]
-
-
-def with_targets(content: str, targets: Iterable[tuple[int, Target]]) -> LabelledText:
-    """A text with targets as they stand in it; of one place, in the order given."""
-    ordered = sorted(targets, key=lambda target: target[1][:2])
-    return LabelledText(content, tuple(t for _, t in ordered), tuple(n for n, _ in ordered))
+    texts = []
+    for content, of_text in collected.items():
+        lines, ordered = zip(*sorted(of_text, key=lambda each: each[1][:2]), strict=True)
+        texts.append(LabelledText(content, ordered, lines))
+    return texts
 
 
 def whole(rows: Iterable[tuple[int, str, str]], tokenised: bool) -> LabelledTexts:
@@ -65,11 +75,7 @@ def whole(rows: Iterable[tuple[int, str, str]], tokenised: bool) -> LabelledText
 
 
 def read_tsv(path: str | Path) -> LabelledTexts:
-    """Lines of a text, a tab and its label.
-
-    Raises:
-      DataError: a line without either.
-    """
+    """Lines of a text, a tab and its label; raises DataError for a line without either."""
     rows = text.columns(path, {"text": 1, "label": 2})
     return whole(((n, row["text"], row["label"].strip()) for n, row in rows), False)
 
@@ -80,8 +86,7 @@ def read_sst(path: str | Path) -> LabelledTexts:
     Raises:
       DataError: another label, no text.
     """
-    rows = _after_label(text.iterate_lines(path), path, "0 or 1", _SST.get)
-    return whole(rows, True)
+    return whole(_after_label(text.iterate_lines(path), path, "0 or 1", _SST.get), True)
 
 
 def read_trec(path: str | Path) -> LabelledTexts:
@@ -90,19 +95,13 @@ def read_trec(path: str | Path) -> LabelledTexts:
     Raises:
       DataError: a line without label or text.
     """
-
-    def coarse(label: str) -> str:
-        return label.partition(":")[0] if ":" in label else ""
-
     lines = text.read_bytes(path).decode("latin-1").removesuffix("\n").split("\n")
-    return whole(_after_label(lines, path, "LABEL:detail", coarse), True)
+    expected = "LABEL:detail"
+    return whole(_after_label(lines, path, expected, lambda name: name.rpartition(":")[0]), True)
 
 
 def _after_label(
-    lines: Iterable[str],
-    path: str | Path,
-    expected: str,
-    name_of: Callable[[str], str | None],
+    lines: Iterable[str], path: str | Path, expected: str, name_of: Callable[[str], str | None]
 ) -> Iterator[tuple[int, str, str]]:
     """Number, text and label of lines of a label, a blank and a text."""
     for number, line in enumerate(lines, 1):
@@ -110,7 +109,7 @@ def _after_label(
         name = name_of(label)
         if not (name and content.strip()):
             message = f"expected {expected}, a blank and a text, found {line[:40]!r}"
-            raise DataError(f"{message}; {folders.OTHER_FORMAT}", path, number)
+            raise DataError(f"{message}; {text.OTHER_FORMAT}", path, number)
         yield number, content, name
 
 
@@ -134,7 +133,7 @@ def read_three_line(path: str | Path) -> LabelledTexts:
     if block:
         expected = "expected three lines: a text with $T$, a target, a label"
         raise DataError(expected, path, number - len(block) + 1)
-    return LabelledTexts(by_text(targets), targeted=True, tokenised=True)
+    return LabelledTexts(_by_text(targets), targeted=True, tokenised=True)
 
 
 def _target(lines: list[str], path: str | Path, number: int) -> tuple[str, Target]:
@@ -152,3 +151,168 @@ def _target(lines: list[str], path: str | Path, number: int) -> tuple[str, Targe
     start = len(" ".join([*before.split(), ""]))
     content = f"{before} {words} {after.replace(_HOLE, f' {words} ')}"
     return " ".join(content.split()), Target(start, start + len(words), label)
+
+
+def read_json(path: str | Path, labelled: bool = True) -> LabelledTexts:
+    """JSON lines of `text`, `label`, and `target` or `span`; with targets, equal texts are one.
+
+    `span` is where the target stands: its first character, and the first behind it. Without it
+    every mention of `target` is a target of its own: those that are whole words or, where there
+    are none, any. Lines of NewsMTSC (Hamborg & Donnay 2021) are read too: `sentence_normalized`
+    and `targets`, each with `from`, `to`, `mention` and `polarity` (2, 4, 6: negative, neutral,
+    positive); and those of its later form: a target a line, beside `sentence`; -1, 0, 1.
+
+    Args:
+      labelled: whether each must have a label.
+
+    Raises:
+      DataError: a line that is no such JSON, an empty text, a target that is not in its text, or
+        lines with and without targets.
+    """
+    rows = list[tuple[int, str, Target]]()
+    for number, raw in enumerate(text.iterate_lines(path), 1):
+        if not raw.strip():
+            continue
+        with parsing(f"expected a JSON object {_EXPECTED}", path, number):
+            found = [
+                (number, tree["text"], target)
+                for tree in _plain(json.loads(raw))
+                for target in _targets_of(tree, labelled)
+            ]
+        rows += found
+        if (found[0][2].end > 0) != (targeted := rows[0][2].end > 0):
+            expected = "a target or a span" if targeted else "neither target nor span"
+            raise DataError(f"expected {expected}, as in the lines before", path, number)
+    if targeted:
+        return LabelledTexts(_by_text(rows), targeted=True, tokenised=False)
+    return whole(((n, content, target.label) for n, content, target in rows), False)
+
+
+def _plain(tree: Any) -> Iterator[Mapping[str, Any]]:
+    """A line itself or, of NewsMTSC, its targets as lines of their own; raises ValueError."""
+    if not isinstance(tree, dict):
+        raise ValueError(f"found {str(tree)[:40]}")
+    flat = all(key in tree for key in ("sentence", "from", "to", "polarity"))
+    if not flat and not all(key in tree for key in ("sentence_normalized", "targets")):
+        yield tree
+        return
+    targets = [tree] if flat else tree["targets"]
+    if not isinstance(targets, list) or not targets:
+        raise ValueError("targets: expected a list of one or more")
+    for target in targets:
+        try:
+            span, label = [target["from"], target["to"]], _NEWS[target["polarity"]]
+        except (KeyError, TypeError):
+            expected = "from, to, mention and polarity, which is 2, 4, 6 or -1, 0, 1"
+            raise ValueError(f"targets: expected {expected}") from None
+        content = tree["sentence" if flat else "sentence_normalized"]
+        yield {"text": content, "span": span, "label": label, "target": target.get("mention")}
+
+
+def _targets_of(tree: Mapping[str, Any], labelled: bool) -> list[Target]:
+    """The targets of a line, or 0, 0; raises ValueError that names the key that is wrong."""
+    content: Any = tree.get("text")
+    span: Any = tree.get("span")
+    label, target = tree.get("label"), tree.get("target")
+    is_label = isinstance(label, str | int) and not isinstance(label, bool) and str(label).strip()
+    places = isinstance(span, list) and len(span) == 2 and all(type(n) is int for n in span)
+    right = {
+        "text": isinstance(content, str) and content.strip() and _HALF.search(content) is None,
+        "label": is_label or not labelled,
+        "target": target is None or isinstance(target, str),
+        "span": span is None or (places and min(span) >= 0),
+    }
+    for key in (key for key, is_right in right.items() if not is_right):
+        raise ValueError(f"{key}: found {json.dumps(tree.get(key))[:40]}")
+    name, spans, where = str(label).strip() if is_label else "", [(0, 0)], "its text"
+    if span is not None:
+        words = content[slice(*span)]
+        where = f"characters {span[0]} to {span[1]} of {len(content)}"
+        inside = span[1] <= len(content) and words.strip() and target in (None, words)
+        spans = [(span[0], span[1])] if inside else []
+    elif target is not None:
+        spans = _mentions(content, target)
+    if not spans:
+        expected = "a target" if target is None else repr(target)
+        raise ValueError(f"expected {expected} in {where}: {content[:60]!r}")
+    return [Target(start, end, name) for start, end in spans]
+
+
+def _mentions(content: str, target: str) -> list[tuple[int, int]]:
+    """Where a target stands in a text: as whole words or, if nowhere so, in any place."""
+    words = re.escape(target)
+    for pattern in (rf"(?<!\w){words}(?!\w)", words):
+        spans = [match.span() for match in re.finditer(pattern, content) if target.strip()]
+        if spans:
+            return spans
+    return []
+
+
+def read_semeval(path: str | Path) -> LabelledTexts:
+    """The sentences of SemEval's XML that have targets, each once: 2014 to 2016, MAMS.
+
+    Targets (aspectTerm of 2014, Opinion of 2015/16) that are NULL or whose polarity is `conflict`
+    are dropped and counted, as is custom; so are sentences that have no other.
+
+    Raises:
+      DataError: no XML, or with a document type (entities can be bombs); a sentence without text,
+        an unknown polarity, a target that is not where it is said to be, no target at all.
+    """
+    dropped: Counter[str] = Counter()
+    texts = []
+    for sentence, line in _sentences(path):
+        try:
+            content = sentence.findtext("text") or ""
+            if not content.strip():
+                raise ValueError("expected a text that is not empty")
+            texts += _by_text((line, content, t) for t in _terms(sentence, content, dropped))
+        except ValueError as error:
+            name = sentence.get("id")
+            where = f"sentence {name!r}: " if name else ""
+            raise DataError(f"{where}{error}", path, line) from None
+    if not texts:
+        message = "no target found; expected <aspectTerm> or <Opinion> within <sentence>"
+        raise DataError(message, path)
+    return LabelledTexts(texts, targeted=True, tokenised=False, dropped=dropped)
+
+
+def _terms(sentence: Element, content: str, dropped: Counter[str]) -> Iterator[Target]:
+    """The targets of a sentence, in characters; counts those left out, raises ValueError."""
+    for term in (e for e in sentence.iter() if e.tag in _TERMS):
+        words, polarity = term.get(_TERMS[term.tag], _NO_TARGET), term.get("polarity")
+        ends = term.get("from", ""), term.get("to", "")
+        if words == _NO_TARGET and term.tag == "Opinion":
+            dropped[_NO_TARGET] += 1
+        elif polarity == _DROPPED:
+            dropped[_DROPPED] += 1
+        elif polarity not in _CLASSES:
+            expected = f"expected {', '.join(_CLASSES)} or {_DROPPED}"
+            raise ValueError(f"polarity {polarity!r} of {words!r}; {expected}")
+        elif not all(end.isdecimal() and len(end) < 10 for end in ends):
+            raise ValueError(
+                f"from={ends[0]!r} to={ends[1]!r} of {words!r}; expected whole numbers"
+            )
+        else:
+            start, end = map(int, ends)
+            if content[start:end] != words or not words.strip():
+                where = f"at characters {start} to {end}, found {content[start:end]!r}"
+                raise ValueError(f"expected {words!r} {where}")
+            yield Target(start, end, polarity)
+
+
+def _sentences(path: str | Path) -> Iterator[tuple[Element, int]]:
+    """The elements of sentences, and their lines."""
+    builder, lines, parser = TreeBuilder(), dict[Element, int](), expat.ParserCreate()
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        lines[builder.start(tag, attributes)] = parser.CurrentLineNumber
+
+    def refuse(*_: object) -> None:
+        message = "a document type (<!DOCTYPE ...>) is refused, since entities can be bombs"
+        raise DataError(f"{message}; expected plain XML", path, parser.CurrentLineNumber)
+
+    parser.StartElementHandler, parser.EndElementHandler = start, builder.end
+    parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = builder.data, refuse
+    with parsing("not well-formed XML in UTF-8", path):
+        parser.Parse(text.read_bytes(path), True)
+    return ((sentence, lines[sentence]) for sentence in builder.close().iter("sentence"))

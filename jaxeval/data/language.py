@@ -11,16 +11,16 @@ import array
 import hashlib
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
-import pydantic
 
 from jaxeval.config import fields, markers, reading
+from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus, Split
-from jaxeval.data import checks, folders, splits, text, tfds
+from jaxeval.data import checks, splits, text, tfds
 from jaxeval.errors import ConfigError, DataError, argument
 
 Unit = Literal["word", "byte"]
@@ -33,20 +33,16 @@ class LanguageData:
     """A text, and how it is cut into windows."""
 
     path: Annotated[
-        str,
-        markers.IMMATERIAL,
-        pydantic.Field(description="folder of three files, one file or tfds:NAME"),
+        str, markers.IMMATERIAL, about("folder of three files, one file or tfds:NAME")
     ] = ""
-    unit: Annotated[Unit, pydantic.Field(description="word (split at spaces) or byte")] = "word"
+    unit: Annotated[Unit, about("word (split at spaces) or byte")] = "word"
     train: fields.FilePattern = "*train*"
     dev: fields.FilePattern = "*valid*"
     test: fields.FilePattern = "*test*"
-    text_feature: Annotated[
-        str | None, pydantic.Field(description="tfds: feature that holds the text")
-    ] = None
-    window: Annotated[fields.Length, pydantic.Field(description="tokens of a window")] = 35
+    text_feature: Annotated[str | None, about("tfds: feature that holds the text")] = None
+    window: Annotated[fields.Length, about("tokens of a window")] = 35
     steps_per_epoch: Annotated[
-        fields.Rows, pydantic.Field(description="updates of an epoch; dev is scored after each")
+        fields.Rows, about("updates of an epoch; dev is scored after each")
     ] = 200
 
 
@@ -76,17 +72,12 @@ class Text(NamedTuple):
         return [np.where(w["length"] > 0, w["start"], -1) for w in self.corpus.buckets]
 
     def split(self, number: int) -> Split:
-        """The given split; a text has no other.
-
-        Raises:
-          ConfigError: another number.
-        """
+        """The given split; raises ConfigError for another, since a text has no other."""
         if number:
             raise ConfigError(
                 f"a text has only the split that its files give; leave {argument('splits')} out"
             )
-        train, dev, test = ((self.rows[part],) for part in splits.PARTS)
-        return Split(train, dev, test, ())
+        return splits.split_of({part: [rows] for part, rows in self.rows.items()}, ())
 
 
 class Windows(NamedTuple):
@@ -110,14 +101,13 @@ def windows(tokens: int, window: int, streams: int) -> Windows:
 
 
 # token numbers of each part; what each number stands for; tokens of dev and test not in train
-Numbered = tuple[dict[str, np.ndarray], list[str | int], dict[str, int]]
+_Numbered = tuple[dict[str, np.ndarray], list[str | int], dict[str, int]]
 
 
 def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
     """Reads a text and lays out its windows.
 
     Args:
-      settings: which text.
       batch: streams that train is read in.
       evaluation_batch: streams that dev and test are read in.
 
@@ -129,58 +119,40 @@ def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
     if not settings.path:
         named = argument("data", "PATH")
         raise ConfigError(f"data: a language model needs a text; {named}, or data.path")
-    parts, symbols, unseen = (_bytes if settings.unit == "byte" else _words)(settings)
-    _refuse_short(settings, parts, batch)
-    if len(symbols) - _SPECIALS[settings.unit] < 2:
-        raise DataError(
-            f"train repeats a single {settings.unit}: there is nothing to learn", settings.path
-        )
+    unit, where = settings.unit, settings.path
+    parts, symbols, unseen = (_bytes if unit == "byte" else _words)(settings)
+    sizes = {part: len(whole) for part, whole in parts.items()}
+    if sizes["train"] < batch * settings.window:
+        few = f"train: {sizes['train']} tokens are too few for training.batch_size {batch}"
+        raise DataError(f"{few} times data.window {settings.window}", where)
+    for part in splits.PARTS[1:]:
+        if sizes[part] < 2:
+            raise DataError(f"{part}: {sizes[part]} tokens; expected 2 or more", where)
+    if len(symbols) - _SPECIALS[unit] < 2:
+        raise DataError(f"train repeats a single {unit}: there is nothing to learn", where)
     digests = {part: [hashlib.sha256(whole.data).digest()] for part, whole in parts.items()}
-    same = checks.repeats(digests, settings.path, "texts")
+    same = checks.repeats(digests, where, "texts")
     end = np.zeros(1, np.int32)
     tokens = np.concatenate([piece for part in splits.PARTS for piece in (end, parts[part])])
-    digest = hashlib.sha256(tokens.data).hexdigest()[:16]
-    sizes = {part: len(whole) for part, whole in parts.items()}
     remarks = [
-        f"{part}: {count} of {sizes[part]} tokens ({count / sizes[part]:.1%}) are {settings.unit}s"
+        f"{part}: {count} of {sizes[part]} tokens ({count / sizes[part]:.1%}) are {unit}s"
         " that train lacks, all read as one unknown token"
         for part, count in unseen.items()
         if count
     ]
     findings = checks.Findings({"unseen_tokens": unseen}, remarks, same)
+    digest = hashlib.sha256(tokens.data).hexdigest()[:16]
     corpus = Corpus((), {"tokens": tokens})
     read = Text(corpus, {}, len(symbols), sizes, digest, symbols, findings)
     return laid_out(read, settings, batch, evaluation_batch)
 
 
-def _refuse_short(settings: LanguageData, parts: Mapping[str, np.ndarray], batch: int) -> None:
-    if len(parts["train"]) < batch * settings.window:
-        raise DataError(
-            f"train: {len(parts['train'])} tokens are too few for training.batch_size {batch} "
-            f"times data.window {settings.window}",
-            settings.path,
-        )
-    for part in splits.PARTS[1:]:
-        if len(parts[part]) < 2:
-            raise DataError(
-                f"{part}: {len(parts[part])} tokens; expected 2 or more", settings.path
-            )
-
-
 def laid_out(read: Text, settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
-    """The text with windows for so many streams."""
-    columns, rows = _rows(settings, read.tokens, batch, evaluation_batch)
-    return read._replace(corpus=read.corpus._replace(buckets=(columns,)), rows=rows)
-
-
-def _rows(
-    settings: LanguageData, tokens: Mapping[str, int], batch: int, evaluation_batch: int
-) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Columns of all windows, and which rows are whose. Train rows are mere steps of an epoch."""
-    of_part = {part: windows(n, settings.window, evaluation_batch) for part, n in tokens.items()}
-    dev, test = of_part["dev"], of_part["test"]
-    steps, of_dev = settings.steps_per_epoch * batch, tokens["train"] + 1
-    of_test = of_dev + tokens["dev"] + 1
+    """The text with windows for so many streams. Train rows are mere steps of an epoch."""
+    sizes = read.tokens
+    dev, test = (windows(sizes[p], settings.window, evaluation_batch) for p in splits.PARTS[1:])
+    steps, of_dev = settings.steps_per_epoch * batch, sizes["train"] + 1
+    of_test = of_dev + sizes["dev"] + 1
     start = np.concatenate([np.zeros(steps, int), dev.start + of_dev, test.start + of_test])
     length = np.concatenate([np.full(steps, settings.window), dev.length, test.length])
     ends = np.cumsum([0, steps, len(dev.start), len(test.start)])
@@ -189,17 +161,19 @@ def _rows(
         for k, part in enumerate(splits.PARTS)
     }
     columns = {"start": start.astype(np.int32), "length": length.astype(np.int32)}
-    return columns, rows
+    return read._replace(corpus=read.corpus._replace(buckets=(columns,)), rows=rows)
 
 
-def _words(settings: LanguageData) -> Numbered:
-    """Words by number: 0 ends a line, then <unk>, then train's words as they appear.
-
-    Returns:
-      Token numbers, symbols by number, and for dev and test how many of its tokens train lacks.
-    """
+def _words(settings: LanguageData) -> _Numbered:
+    """Words by number: 0 ends a line, then <unk>, then train's words as they appear."""
     numbers: dict[str, int] = defaultdict(itertools.count(2).__next__, {END: 0, UNKNOWN: 1})
-    whole = {part: _encode(of_part, numbers) for part, of_part in lines(settings).items()}
+    whole = {}
+    for part, of_part in lines(settings).items():
+        stream = array.array("i")
+        for line in of_part:
+            stream.extend(map(numbers.__getitem__, line.split()))
+            stream.append(0)
+        whole[part] = np.array(stream, np.int32)
     ends = np.flatnonzero(whole["train"] == 0) + 1
     parts = _cut(whole, ends, "lines", settings.path)
     vocabulary = int(parts["train"].max(initial=1)) + 1  # numbers beyond are not of train
@@ -208,12 +182,29 @@ def _words(settings: LanguageData) -> Numbered:
     return known, [*itertools.islice(numbers, vocabulary)], unseen
 
 
+def _bytes(settings: LanguageData) -> _Numbered:
+    """Likewise bytes: those of train in order of value; 0 is unseen, and starts a part."""
+    whole = {part: np.frombuffer(raw, np.uint8) for part, raw in contents(settings).items()}
+    parts = _cut(whole, range(1, len(whole["train"]) + 1), "bytes", settings.path)
+    seen = np.unique(parts["train"])
+    table = np.zeros(256, np.int32)
+    table[seen] = np.arange(1, len(seen) + 1)
+    known = {part: table[tokens] for part, tokens in parts.items()}
+    return known, [-1, *seen.tolist()], {p: int(np.sum(known[p] == 0)) for p in splits.PARTS[1:]}
+
+
 def lines(settings: LanguageData) -> dict[str, Iterator[str]]:
     """The lines of each part that there is, without their ends."""
-    if settings.path.startswith(tfds.PREFIX):
-        sets = tfds.texts(settings.path, settings.text_feature)
-        return {part: _decoded(raw, f"{settings.path} ({part})") for part, raw in sets.items()}
-    return {part: text.iterate_lines(file) for part, file in _files(settings).items()}
+    if not settings.path.startswith(tfds.PREFIX):
+        return {part: text.iterate_lines(file) for part, file in _files(settings).items()}
+
+    def decoded(part: str, closed: Iterator[bytes]) -> Iterator[str]:
+        raw_lines = (raw for example in closed for raw in example[:-1].split(b"\n"))
+        for number, raw in enumerate(raw_lines, 1):
+            yield text.decode(raw, f"{settings.path} ({part})", number)
+
+    sets = tfds.texts(settings.path, settings.text_feature)
+    return {part: decoded(part, raw) for part, raw in sets.items()}
 
 
 def contents(settings: LanguageData) -> dict[str, bytes]:
@@ -228,34 +219,7 @@ def _files(settings: LanguageData) -> dict[str, Path]:
     """The file of each part; one file is train alone."""
     alone = Path(settings.path).is_file()
     patterns = {part: getattr(settings, part) for part in splits.PARTS}
-    return folders.parts(settings.path, patterns, "data", alone=alone)
-
-
-def _decoded(closed: Iterable[bytes], origin: str) -> Iterator[str]:
-    """The lines of examples that end in a newline each, as if they were one file."""
-    raw_lines = (raw for example in closed for raw in example[:-1].split(b"\n"))
-    for number, raw in enumerate(raw_lines, 1):
-        yield text.decode(raw, origin, number)
-
-
-def _encode(lines: Iterable[str], numbers: Mapping[str, int]) -> np.ndarray:
-    """Lines as one sequence; `numbers` makes up the number of a new word."""
-    tokens = array.array("i")
-    for line in lines:
-        tokens.extend(map(numbers.__getitem__, line.split()))
-        tokens.append(0)
-    return np.array(tokens, np.int32)
-
-
-def _bytes(settings: LanguageData) -> Numbered:
-    """Likewise bytes: those of train in order of value; 0 is unseen, and starts a part."""
-    whole = {part: np.frombuffer(raw, np.uint8) for part, raw in contents(settings).items()}
-    parts = _cut(whole, range(1, len(whole["train"]) + 1), "bytes", settings.path)
-    seen = np.unique(parts["train"])
-    table = np.zeros(256, np.int32)
-    table[seen] = np.arange(1, len(seen) + 1)
-    known = {part: table[tokens] for part, tokens in parts.items()}
-    return known, [-1, *seen.tolist()], {p: int(np.sum(known[p] == 0)) for p in splits.PARTS[1:]}
+    return text.parts(settings.path, patterns, "data", alone=alone)
 
 
 def _cut(
@@ -266,10 +230,8 @@ def _cut(
     Thus one file becomes 90, 5 and 5 %, as enwik8 is cut by custom.
 
     Args:
-      whole: parts that there are.
       ends: positions in train at which it may be cut, one after each unit.
       units: lines or bytes, which are counted.
-      path: named in the error.
     """
     lacking = [part for part in splits.PARTS if part not in whole]
     size = len(ends) * 5 // 100

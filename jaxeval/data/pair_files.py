@@ -10,7 +10,8 @@ from typing import Annotated, Literal, NamedTuple
 import pydantic
 
 from jaxeval.config import fields, reading
-from jaxeval.data import checks, folders, generated_texts, splits, text, words
+from jaxeval.config.fields import about
+from jaxeval.data import checks, generated_texts, splits, text, words
 from jaxeval.data.generated_texts import LabelledPair
 from jaxeval.errors import DataError, parsing
 
@@ -27,28 +28,24 @@ class PairSource:
     path: fields.CorpusPath = None
     format: Annotated[
         Literal["auto", "snli", "tsv", "ppdb"],
-        pydantic.Field(
-            description="snli: JSON lines; tsv: two sentences and a label, or SNLI's columns; "
+        about(
+            "snli: JSON lines; tsv: two sentences and a label, or SNLI's columns; "
             "ppdb: scored phrases; auto: by .jsonl, .json, .tsv, .txt"
         ),
     ] = "auto"
     train: fields.FilePattern = "*train*"
     dev: fields.FilePattern = "*dev*"
     test: fields.FilePattern = "*test*"
-    test_pairs: Annotated[fields.Count, pydantic.Field(description="one file: drawn for test")] = (
-        4000
-    )
+    test_pairs: Annotated[fields.Count, about("one file: drawn for test")] = 4000
     dev_fraction: Annotated[
         float, pydantic.Field(gt=0, lt=1, description="one file: of the rest, drawn for dev")
     ] = 0.1
-    seed: Annotated[
-        fields.Natural, pydantic.Field(description="of drawn parts, of the generated corpus")
-    ] = 137
+    seed: Annotated[fields.Natural, about("of drawn parts, of the generated corpus")] = 137
 
     def format_of(self, file: Path) -> str:
         """As named, or as the file's name tells."""
         auto = self.format == "auto"
-        return folders.format_of(file, _SUFFIXES, _READERS) if auto else self.format
+        return text.format_of(file, _SUFFIXES, _READERS) if auto else self.format
 
 
 class PairParts(NamedTuple):
@@ -69,8 +66,8 @@ def read(source: PairSource) -> PairParts:
         files: Mapping[str, str | Path] = dict.fromkeys(splits.PARTS, "generated corpus")
         return PairParts(generated_texts.pairs(source.seed), files, checks.Findings())
     patterns = {part: getattr(source, part) for part in splits.PARTS}
-    found = folders.parts(source.path, patterns, "data.source", alone=True)
-    parts, remarks = dict[str, list[LabelledPair]](), []
+    found = text.parts(source.path, patterns, "data.source", alone=True)
+    parts, first, labels, remarks = dict[str, list[LabelledPair]](), {}, {}, list[str]()
     for part, file in found.items():
         rows = [*_READERS[source.format_of(file)](file)]
         at_blanks = source.format_of(file) == "ppdb"
@@ -80,8 +77,8 @@ def read(source: PairSource) -> PairParts:
         parts[part] = [in_words(row, at_blanks, file) for row in decided]
         if left_out := len(rows) - len(decided):
             remarks.append(f"{file.name}: {left_out} pairs without a gold label left out")
-    separated = [part for part, file in found.items() if source.format_of(file) == "tsv"]
-    warnings = _headers({part: parts[part] for part in separated})
+        if source.format_of(file) == "tsv":
+            first[part], labels[part] = decided[0][1:], [row.label for row in decided]
     if len(parts) == 1:
         remarks.append(
             f"drawn by data.source.seed {source.seed}: {source.test_pairs:,} pairs for test, "
@@ -89,7 +86,7 @@ def read(source: PairSource) -> PairParts:
         )
         parts = deal(source, parts["train"])
     files = {part: found.get(part, found["train"]) for part in splits.PARTS}
-    return PairParts(parts, files, checks.Findings({}, remarks, warnings))
+    return PairParts(parts, files, checks.Findings({}, remarks, checks.headers(first, labels)))
 
 
 def deal(source: PairSource, pairs: Sequence[LabelledPair]) -> dict[str, list[LabelledPair]]:
@@ -116,35 +113,24 @@ def deal(source: PairSource, pairs: Sequence[LabelledPair]) -> dict[str, list[La
     return {"train": rest[count:], "dev": rest[:count], "test": test}
 
 
-def _headers(parts: Mapping[str, Sequence[LabelledPair]]) -> list[str]:
-    """Warnings about files of columns; a header that names SNLI's columns is no pair."""
-    first = {}
-    for part, pairs in parts.items():
-        first[part] = (" ".join(pairs[0].premise), " ".join(pairs[0].hypothesis), pairs[0].label)
-    return checks.headers(first, {part: [pair.label for pair in of] for part, of in parts.items()})
-
-
 class Row(NamedTuple):
-    """A pair as it stands in a file."""
+    """A pair as it stands in a line of a file."""
 
-    number: int  # of the line
+    number: int
     first: str
     second: str
     label: str = ""
 
 
 def in_words(row: Row, at_blanks: bool, file: Path) -> LabelledPair:
-    """The words of a pair.
+    """The words of a pair; raises DataError for a sentence without words.
 
     Args:
       at_blanks: whether somebody has cut it into words already.
-
-    Raises:
-      DataError: a sentence without words.
     """
-    split = words.split_at_blanks if at_blanks else words.split
     premise, hypothesis = (
-        tuple(s[span.start : span.end] for span in split(s)) for s in (row.first, row.second)
+        tuple(each[start:end] for start, end in words.split(each, at_blanks))
+        for each in (row.first, row.second)
     )
     if not (premise and hypothesis):
         raise DataError("expected two sentences with words in them", file, row.number)
@@ -159,7 +145,7 @@ def read_unlabelled(path: Path) -> list[Row]:
     Raises:
       DataError: a line that is no pair, or none at all.
     """
-    if _SUFFIXES.get(folders.suffix_of(path)) == "snli":
+    if _SUFFIXES.get(text.suffix_of(path)) == "snli":
         rows = [*_read_snli(path, _SENTENCES)]
     else:
         first = _first_line(path)
@@ -213,7 +199,7 @@ def _read_ppdb(file: Path) -> Iterator[Row]:
     """
     if len(_first_line(file)) < 4:
         expected = "expected lines of PPDB: a score, a label in brackets and two phrases, by tabs"
-        raise DataError(f"{expected}; {folders.OTHER_FORMAT}", file)
+        raise DataError(f"{expected}; {text.OTHER_FORMAT}", file)
     for number, row in text.columns(file, {"score": 1, "first": 3, "second": 4}):
         score = _score(row["score"])
         if score is None or not 0 <= score <= 5:

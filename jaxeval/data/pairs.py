@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-import pydantic
 
 from jaxeval.config import fields, reading
+from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus, Split
-from jaxeval.data import buckets, checks, pair_files, splits, word_settings, word_table, words
+from jaxeval.data import buckets, checks, pair_files, splits, word_table, words
 from jaxeval.data.generated_texts import LabelledPair
 from jaxeval.data.pair_files import PairSource, Row
 
@@ -22,16 +22,12 @@ _SIDES = ("premise", "hypothesis")
 
 
 @reading.settings
-class PairData(word_settings.WordSettings):
+class PairData(word_table.WordSettings):
     """Where the pairs come from and how they are read."""
 
-    source: Annotated[PairSource, pydantic.Field(description="files or the generated corpus")] = (
-        PairSource()
-    )
-    longest: Annotated[
-        fields.Length | None, pydantic.Field(description="words of a sentence that are read")
-    ] = None
-    padded_to: word_settings.PaddedTo = None
+    source: Annotated[PairSource, about("files or the generated corpus")] = PairSource()
+    longest: Annotated[fields.Length | None, about("words of a sentence that are read")] = None
+    padded_to: word_table.PaddedTo = None
 
 
 class Paired(NamedTuple):
@@ -61,7 +57,7 @@ class Paired(NamedTuple):
         return {"labels": [*self.labels], **self.table.saved(known)}
 
     def split(self, number: int) -> Split:
-        """Split `number` (0: as given) with its tables, as `word_table.WordTable.of_split`.
+        """Split `number` (0: as given) with its tables, as of `WordTable.of_split`.
 
         Raises:
           ConfigError: a random split of a corpus with the vocabulary of the given one.
@@ -82,14 +78,13 @@ def build(settings: PairData, batch_size: int) -> Paired:
     read = pair_files.read(settings.source)
     columns = "columns 1 and 2 are the sentences, column 3 the label, or a header names SNLI's"
     labelled = {
-        part: [checks.Labelled(pair.label, " ".join(pair.premise), pair.line) for pair in of]
+        part: [(pair.label, " ".join(pair.premise), pair.line) for pair in of]
         for part, of in read.parts.items()
     }
     labels = checks.classes(labelled, None, read.files, columns)
     parts = {p: [_cut(pair, settings.longest) for pair in of] for p, of in read.parts.items()}
     items = {part: [pair[:3] for pair in of] for part, of in parts.items()}
-    where = settings.source.path or "generated corpus"
-    repeats = checks.Findings(warnings=checks.repeats(items, where, "pairs"))
+    warnings = checks.repeats(items, settings.source.path or "generated corpus", "pairs")
     counts = {p: Counter(word for pair in of for word in pair.words) for p, of in parts.items()}
     forms, table, of_words = word_table.build(settings, counts)
     pairs = [pair for part in splits.PARTS for pair in parts[part]]
@@ -105,7 +100,7 @@ def build(settings: PairData, batch_size: int) -> Paired:
         settings=settings,
         fingerprint=splits.fingerprint(items),
         widths=widths,
-        findings=read.findings.joined(repeats, of_words),
+        findings=read.findings.joined(checks.Findings(warnings=warnings), of_words),
         positions=rows,
     )
 
@@ -117,8 +112,7 @@ def _cut(pair: LabelledPair, longest: int | None) -> LabelledPair:
 
 def _lay_out(
     pairs: Sequence[LabelledPair], forms: Sequence[str], batch: int, settings: PairData
-) -> tuple[list[np.ndarray], list[int], list[dict[str, np.ndarray]]]:
-    """Of each bucket its pairs, its width, and its arrays without labels."""
+) -> buckets.LaidOut:
     number = {form: n for n, form in enumerate(forms)}
     numbers = {
         side: [
@@ -127,20 +121,11 @@ def _lay_out(
         ]
         for side in _SIDES
     }
-    lengths = [max(map(len, both)) for both in zip(*numbers.values(), strict=True)]
-    widths = buckets.choose_widths(lengths, batch, settings.max_widths)
-    rows = buckets.assign(lengths, widths)
-    columns: list[dict[str, np.ndarray]] = [{} for _ in widths]
-    for arrays, of_bucket, width in zip(columns, rows, widths, strict=True):
-        for side in _SIDES:
-            inside = [numbers[side][row] for row in of_bucket]
-            arrays[side] = buckets.pad(inside, width)
-            arrays[f"{side}_length"] = buckets.lengths_of(inside)
-    return rows, widths, columns
+    return buckets.lay_out(numbers, batch, settings.max_widths)
 
 
 @reading.settings
-class SavedVocabulary(word_settings.SavedWords):
+class SavedVocabulary(word_table.SavedWords):
     """What the numbers of a trained classifier stand for."""
 
     labels: tuple[str, ...]

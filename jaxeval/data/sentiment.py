@@ -12,61 +12,44 @@ import numpy as np
 import pydantic
 
 from jaxeval.config import reading
+from jaxeval.config.fields import about
 from jaxeval.contracts import GIVEN_SPLIT, Corpus, Split
-from jaxeval.data import (
-    buckets,
-    checks,
-    sentiment_files,
-    splits,
-    targeted,
-    word_settings,
-    word_table,
-)
+from jaxeval.data import buckets, checks, sentiment_files, splits, word_table, words
 from jaxeval.data.labelled_text import LabelledText
-from jaxeval.data.sentiment_files import SentimentSource
-from jaxeval.data.targeted import Row, TargetedSentence
+from jaxeval.data.sentiment_files import Sentence, SentimentSource
 from jaxeval.errors import ConfigError
 
 _Fraction = Annotated[float, pydantic.Field(gt=0, lt=1)]
 
 
 @reading.settings
-class SentimentData(word_settings.WordSettings):
+class SentimentData(word_table.WordSettings):
     """Where the texts come from and how they are read."""
 
-    source: Annotated[
-        SentimentSource, pydantic.Field(description="files or the generated corpus")
-    ] = SentimentSource()
+    source: Annotated[SentimentSource, about("files or the generated corpus")] = SentimentSource()
     labels: Annotated[
         Literal["auto"] | tuple[str, ...],
-        pydantic.Field(description="names of the classes in their order; auto: those of train"),
+        about("names of the classes in their order; auto: those of train"),
     ] = "auto"
     rows: Annotated[
         Literal["targets", "sentences"],
-        pydantic.Field(description="one row per target, or a sentence with all its targets"),
+        about("one row per target, or a sentence with all its targets"),
     ] = "targets"
     split: Annotated[
         Literal["stratified", "block"],
-        pydantic.Field(description="random splits: by strata of texts, or blocks of neighbours"),
+        about("random splits: by strata of texts, or blocks of neighbours"),
     ] = "stratified"
     dev_fraction: Annotated[
-        _Fraction, pydantic.Field(description="drawn dev, dev of a block split: of all but test")
+        _Fraction, about("drawn dev, dev of a block split: of all but test")
     ] = 0.2
-    test_fraction: Annotated[
-        _Fraction, pydantic.Field(description="drawn test, test of a block split: of all")
-    ] = 0.2
-    padded_to: word_settings.PaddedTo = None
+    test_fraction: Annotated[_Fraction, about("drawn test, test of a block split: of all")] = 0.2
+    padded_to: word_table.PaddedTo = None
 
     @pydantic.model_validator(mode="after")
     def _different(self) -> "SentimentData":
-        if self.classes is not None and len({*self.classes}) < max(len(self.classes), 2):
+        if self.labels != "auto" and len({*self.labels}) < max(len(self.labels), 2):
             raise ValueError(f"labels: expected two or more different ones (got {self.labels})")
         return self
-
-    @property
-    def classes(self) -> tuple[str, ...] | None:
-        """The labels that are named; None: they are as read."""
-        return None if self.labels == "auto" else self.labels
 
     @property
     def fractions(self) -> splits.Fractions:
@@ -108,11 +91,6 @@ class Classified(NamedTuple):
     findings: checks.Findings
     positions: Sequence[np.ndarray]
 
-    @property
-    def pooled(self) -> bool:
-        """Whether the vocabulary is that of all texts, as random splits need it."""
-        return self.settings.vocabulary == "all"
-
     def vocabulary(self, number: int) -> dict[str, Any]:
         """What the numbers stand for to a member of a split, as plain JSON: `SavedVocabulary`."""
         return {
@@ -131,18 +109,27 @@ class Classified(NamedTuple):
           ConfigError: a random split of a corpus with the vocabulary of the given one, or one in
             which a part is empty.
         """
-        if number == GIVEN_SPLIT:
-            rows = splits.pad(self.given_split, self.sizes)
-        else:
-            splits.refuse_foreign_vocabulary(number, self.pooled)
-            part = _deal(self.settings, self.groups, number)
-            rows = splits.pad(splits.to_rows(self.groups, part), self.sizes)
+        rows = self.given_split
+        if number != GIVEN_SPLIT:
+            splits.refuse_foreign_vocabulary(number, self.settings.vocabulary == "all")
+            if self.settings.split == "block":
+                part = splits.block(self.groups, number, self.settings.fractions)
+            else:
+                part = splits.stratified(self.groups, number)
+            for name, count in zip(splits.PARTS, np.bincount(part, minlength=3), strict=True):
+                if not count:
+                    raise ConfigError(
+                        f"split {number}: no text is left for {name}, of {len(part)}"
+                    )
+            rows = splits.to_rows(self.groups, part)
         seen = []
-        for b, chosen in enumerate(rows["train"]):
-            real = chosen[chosen >= 0]
-            _, first = np.unique(self.groups.of_row[b][real], return_index=True)
-            seen.append(self.corpus.buckets[b]["forms"][real[first]])
-        return splits.split_of(rows, self.table.of_split(seen, self.settings.min_count))
+        for bucket, of_row, chosen in zip(
+            self.corpus.buckets, self.groups.of_row, rows["train"], strict=True
+        ):
+            _, first = np.unique(of_row[chosen], return_index=True)
+            seen.append(bucket["forms"][chosen[first]])
+        tables = self.table.of_split(seen, self.settings.min_count)
+        return splits.split_of(splits.pad(rows, self.sizes), tables)
 
 
 def build(settings: SentimentData, batch_size: int) -> Classified:
@@ -156,21 +143,22 @@ def build(settings: SentimentData, batch_size: int) -> Classified:
     read = sentiment_files.read(settings.source, settings.fractions)
     if read.targeted and settings.padded_to is not None:
         raise ConfigError("data.padded_to: texts with targets are not cut or padded; leave it out")
-    columns = "column 1 is the text, column 2 the label"
-    items = {part: _labelled(texts) for part, texts in read.parts.items()}
-    labels = checks.classes(items, settings.classes, read.files, columns)
-    parts = targeted.sentences(read.parts, read.tokenised)
-    findings = _findings(settings, parts, "targets" if read.targeted else "texts")
+    labels = _classes(settings, read)
+    parts = sentiment_files.in_words(read.parts, read.tokenised)
     counts = {p: Counter(word for s in of for word in s.words) for p, of in parts.items()}
     forms, table, of_words = word_table.build(settings, counts)
-    by_part = {part: targeted.rows(of, settings.rows) for part, of in parts.items()}
+    by_part = {part: _rows(settings, of) for part, of in parts.items()}
     rows = [row for part in splits.PARTS for row in by_part[part]]
-    padded = targeted.padded(rows, settings.padded_to)
-    laid_out = targeted.lay_out(padded, forms, labels, batch_size, settings.max_widths)
-    given_split = splits.given_split(by_part, laid_out.numbers)
-    groups = _groups(by_part, laid_out.numbers)
+    columns, positions, shapes = _lay_out(settings, rows, forms, labels, batch_size)
+    given_split = splits.given_split(by_part, positions)
+    groups = splits.collect(
+        [row.words for row in rows],
+        [[target.label for target in row.targets] for row in rows],
+        [part for part in splits.PARTS for _ in by_part[part]],
+        positions,
+    )
     return Classified(
-        corpus=Corpus(laid_out.columns, table.shared()),
+        corpus=Corpus(columns, table.shared()),
         given_split=given_split,
         table=table,
         labels=labels,
@@ -180,53 +168,89 @@ def build(settings: SentimentData, batch_size: int) -> Classified:
         sizes=_sizes(settings, groups, given_split),
         settings=settings,
         fingerprint=splits.fingerprint(parts),
-        shapes=laid_out.shapes,
-        findings=read.findings.joined(findings, of_words),
-        positions=laid_out.numbers,
+        shapes=shapes,
+        findings=read.findings.joined(_findings(settings, parts, read.targeted), of_words),
+        positions=positions,
     )
 
 
-def _labelled(texts: Sequence[LabelledText]) -> list[checks.Labelled]:
-    return [
-        checks.Labelled(target.label, text.text, line)
-        for text in texts
-        for target, line in zip(text.targets, text.lines or [0] * len(text.targets), strict=True)
-    ]
+def _classes(settings: SentimentData, read: sentiment_files.TextParts) -> list[str]:
+    items = {
+        part: [
+            (target.label, each.text, line)
+            for each in texts
+            for target, line in zip(
+                each.targets, each.lines or [0] * len(each.targets), strict=True
+            )
+        ]
+        for part, texts in read.parts.items()
+    }
+    named = None if settings.labels == "auto" else settings.labels
+    columns = "column 1 is the text, column 2 the label"
+    return checks.classes(items, named, read.files, columns)
 
 
 def _findings(
-    settings: SentimentData, parts: Mapping[str, Sequence[TargetedSentence]], items: str
+    settings: SentimentData, parts: Mapping[str, Sequence[Sentence]], targeted: bool
 ) -> checks.Findings:
     """Sizes of the parts, and what is odd about them."""
-    where = settings.source.path or "generated corpus"
     labels = {p: Counter(t.label for s in of for t in s.targets) for p, of in parts.items()}
     facts: dict[str, Any] = {
         "texts": {part: len(of_part) for part, of_part in parts.items()},
         "classes": {part: dict(sorted(counts.items())) for part, counts in labels.items()},
     }
     each = {p: [(s.words, t) for s in of for t in s.targets] for p, of in parts.items()}
-    warnings = checks.repeats(each, where, items)
-    for part, of_part in each.items():
-        of_target: dict[tuple[Any, ...], set[str]] = {}
-        for words, (start, end, label) in of_part:
-            of_target.setdefault((words, start, end), set()).add(label)
-        apart = {key: found for key, found in of_target.items() if len(found) > 1}
-        for words, start, end in [*apart][:1]:
-            example = f"{' '.join(words[start:end] or words)[:60]!r}"
-            several = ", ".join(sorted(apart[words, start, end]))
-            warnings.append(
-                f"{part}: {len(apart)} {items} have several labels, such as {example} ({several})"
-            )
+    where = settings.source.path or "generated corpus"
+    warnings = checks.repeats(each, where, "targets" if targeted else "texts")
     return checks.Findings(facts, [], warnings)
 
 
-def _groups(by_part: Mapping[str, Sequence[Row]], chosen: Sequence[np.ndarray]) -> splits.Groups:
-    """Rows of one text, known by its words."""
-    rows = [row for part in splits.PARTS for row in by_part[part]]
-    keys = [row.sentence.words for row in rows]
-    labels = [[target.label for target in row.targets] for row in rows]
-    parts = [part for part in splits.PARTS for _ in by_part[part]]
-    return splits.collect(keys, labels, parts, chosen)
+def _rows(settings: SentimentData, of: Sequence[Sentence]) -> list[Sentence]:
+    """A row a target, or a sentence with all its targets; texts without targets are padded."""
+    of = [s._replace(words=words.padded(s.words, settings.padded_to)) for s in of]
+    if settings.rows == "sentences":
+        return of
+    return [s._replace(targets=(target,)) for s in of for target in s.targets]
+
+
+def _lay_out(
+    settings: SentimentData,
+    rows: Sequence[Sentence],
+    forms: Sequence[str],
+    labels: Sequence[str],
+    batch_size: int,
+) -> tuple[tuple[dict[str, np.ndarray], ...], list[np.ndarray], list[buckets.Shape]]:
+    """Of each bucket its arrays, the rows in it, its shape.
+
+    Rows of one text lie in one bucket, since splits deal them together: each counts as having as
+    many targets as the one that has most.
+    """
+    most_targets: dict[tuple[str, ...], int] = {}
+    for row in rows:
+        most_targets[row.words] = max(len(row.targets), most_targets.get(row.words, 1))
+    lengths = [len(row.words) for row in rows]
+    targets = [most_targets[row.words] for row in rows]
+    shapes = buckets.choose_shapes(lengths, targets, batch_size, settings.max_widths)
+    positions = buckets.assign_shapes(lengths, targets, shapes)
+    form_numbers = {form: number for number, form in enumerate(forms)}
+    label_numbers = {label: number for number, label in enumerate(labels)}
+    columns = []
+    for of_bucket, shape in zip(positions, shapes, strict=True):
+        inside = [rows[row] for row in of_bucket]
+        numbers = [[form_numbers[word] for word in row.words] for row in inside]
+        each = [[(t.start, t.end, label_numbers[t.label]) for t in row.targets] for row in inside]
+        start, end, classes = ([[t[k] for t in of] for of in each] for k in range(3))
+        columns.append(
+            {
+                "forms": buckets.pad(numbers, shape.width),
+                "length": buckets.lengths_of(numbers),
+                "start": buckets.pad(start, shape.targets),
+                "end": buckets.pad(end, shape.targets),
+                "targets": buckets.lengths_of(classes),
+                "labels": buckets.pad(classes, shape.targets),
+            }
+        )
+    return tuple(columns), positions, shapes
 
 
 def _sizes(settings: SentimentData, groups: splits.Groups, given_split: splits.Rows) -> np.ndarray:
@@ -240,20 +264,8 @@ def _sizes(settings: SentimentData, groups: splits.Groups, given_split: splits.R
     return np.maximum(own, groups.row_counts(groups.part))
 
 
-def _deal(settings: SentimentData, groups: splits.Groups, number: int) -> np.ndarray:
-    """Part [G] of each group in a random split."""
-    if settings.split == "block":
-        part = splits.block(groups, number, settings.fractions)
-    else:
-        part = splits.stratified(groups, number)
-    for name, count in zip(splits.PARTS, np.bincount(part, minlength=3), strict=True):
-        if not count:
-            raise ConfigError(f"split {number}: no text is left for {name}, of {len(part)}")
-    return part
-
-
 @reading.settings
-class SavedVocabulary(word_settings.SavedWords):
+class SavedVocabulary(word_table.SavedWords):
     """What the numbers of a trained classifier stand for."""
 
     labels: tuple[str, ...]
@@ -263,18 +275,19 @@ class SavedVocabulary(word_settings.SavedWords):
 
 def encode(
     settings: SentimentData, vocabulary: SavedVocabulary, texts: Sequence[LabelledText], batch: int
-) -> tuple[list[Row], buckets.Encoded]:
+) -> tuple[list[Sentence], buckets.Encoded]:
     """Rows of texts, and these, for batches of so many, as a trained classifier reads them.
 
     A row is a target, or a sentence, in the order of the texts. Shared is row [F]; a bucket holds
     forms [N, T], length [N], start and end [N, K], targets [N].
     """
-    (sentences,) = targeted.sentences({"texts": texts}, vocabulary.tokenised).values()
-    rows = targeted.padded(targeted.rows(sentences, settings.rows), settings.padded_to)
+    sentences = sentiment_files.in_words({"texts": texts}, vocabulary.tokenised)["texts"]
+    rows = _rows(settings, sentences)
     forms = ["", *sorted({word for sentence in sentences for word in sentence.words})]
     # a text to be classified has no label, or one that is not read
     labels = sorted({target.label for row in rows for target in row.targets})
-    laid_out = targeted.lay_out(rows, forms, labels, batch, settings.max_widths)
-    columns = [{k: v for k, v in arrays.items() if k != "labels"} for arrays in laid_out.columns]
+    columns, positions, _ = _lay_out(settings, rows, forms, labels, batch)
+    for arrays in columns:
+        del arrays["labels"]
     row = vocabulary.lookup(forms, settings.fold)
-    return rows, buckets.Encoded({"row": row}, laid_out.numbers, columns)
+    return rows, buckets.Encoded({"row": row}, positions, columns)

@@ -1,37 +1,25 @@
 """Classified texts that a config names, drawing the parts that they lack; texts of any file."""
 
-import types
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
-import pydantic
 
 from jaxeval.config import fields, reading
-from jaxeval.data import (
-    checks,
-    folders,
-    generated_texts,
-    json_lines,
-    labelled_text,
-    semeval,
-    splits,
-    text,
-)
-from jaxeval.data.labelled_text import LabelledText, LabelledTexts
+from jaxeval.config.fields import about
+from jaxeval.data import checks, generated_texts, labelled_text, splits, text, words
+from jaxeval.data.labelled_text import LabelledText, LabelledTexts, Target
 from jaxeval.errors import DataError
 
-_READERS: Mapping[str, Callable[[Path], LabelledTexts]] = types.MappingProxyType(
-    {
-        "semeval": semeval.read,
-        "three_line": labelled_text.read_three_line,
-        "json": json_lines.read,
-        "tsv": labelled_text.read_tsv,
-        "sst": labelled_text.read_sst,
-        "trec": labelled_text.read_trec,
-    }
-)
+_READERS: Mapping[str, Callable[[Path], LabelledTexts]] = {
+    "semeval": labelled_text.read_semeval,
+    "three_line": labelled_text.read_three_line,
+    "json": labelled_text.read_json,
+    "tsv": labelled_text.read_tsv,
+    "sst": labelled_text.read_sst,
+    "trec": labelled_text.read_trec,
+}
 _SUFFIXES = {  # what a file's name tells
     ".xml": "semeval",
     ".raw": "three_line",
@@ -40,9 +28,7 @@ _SUFFIXES = {  # what a file's name tells
     ".jsonl": "json",
     ".tsv": "tsv",
 }
-_PatternIfAny = Annotated[
-    str | None, pydantic.Field(description="file name pattern; absent: drawn from train")
-]
+_PatternIfAny = Annotated[str | None, about("file name pattern; absent: drawn from train")]
 
 
 @reading.settings
@@ -52,22 +38,25 @@ class SentimentSource:
     path: fields.CorpusPath = None
     format: Annotated[
         Literal["auto", "semeval", "three_line", "json", "tsv", "sst", "trec"],
-        pydantic.Field(description="auto: by .xml, .raw, .seg, .json, .jsonl, .tsv"),
+        about("auto: by .xml, .raw, .seg, .json, .jsonl, .tsv"),
     ] = "auto"
     train: fields.FilePattern = "*[Tt]rain*"
     dev: _PatternIfAny = "*[Dd]ev*"
     test: _PatternIfAny = "*[Tt]est*"
-    seed: Annotated[
-        fields.Natural, pydantic.Field(description="of the generated corpus, of drawn parts")
-    ] = 1
-    sentences: Annotated[
-        fields.Count, pydantic.Field(description="generated: of train; dev and test have half")
-    ] = 400
+    seed: Annotated[fields.Natural, about("of the generated corpus, of drawn parts")] = 1
+    sentences: Annotated[fields.Count, about("generated: of train; dev and test have half")] = 400
 
     def format_of(self, file: Path) -> str:
         """As named, or as the file's name tells."""
         auto = self.format == "auto"
-        return folders.format_of(file, _SUFFIXES, _READERS) if auto else self.format
+        return text.format_of(file, _SUFFIXES, _READERS) if auto else self.format
+
+
+class Sentence(NamedTuple):
+    """Words, and targets among them, in words: all, or those that a row asks for."""
+
+    words: tuple[str, ...]
+    targets: tuple[Target, ...]
 
 
 class TextParts(NamedTuple):
@@ -101,47 +90,34 @@ def read(source: SentimentSource, fractions: splits.Fractions) -> TextParts:
         files: Mapping[str, str | Path] = dict.fromkeys(splits.PARTS, "generated corpus")
         return TextParts(parts, True, True, files, checks.Findings())
     patterns = {part: getattr(source, part) for part in splits.PARTS}
-    files = folders.parts(source.path, patterns, "data.source", ("train",), alone=True)
+    files = text.parts(source.path, patterns, "data.source", ("train",), alone=True)
     read_files = {part: _READERS[source.format_of(file)](file) for part, file in files.items()}
-    train = read_files["train"]
+    train, texts, remarks = read_files["train"], {}, list[str]()
     for part, of_part in read_files.items():
+        texts[part] = [*of_part.texts]
         if of_part.targeted != train.targeted:
             raise DataError(f"train and {part} differ: one has targets, one has none", source.path)
-    texts = {part: [*of_part.texts] for part, of_part in read_files.items()}
-    drawn = [part for part in splits.PARTS if part not in texts]
-    for part in reversed(drawn):  # test before dev
-        fraction = getattr(fractions, part)
-        texts["train"], texts[part] = _draw(source, texts["train"], part, fraction)
+        if dropped := ", ".join(f"{n} {why}" for why, n in of_part.dropped.items()):
+            remarks.append(f"{part}: targets dropped: {dropped}")
+    for part in ("test", "dev"):
+        if part not in files:
+            fraction = getattr(fractions, part)
+            texts["train"], texts[part] = _draw(source, texts["train"], part, fraction)
+            drawn = f"{fraction:.0%} of train's texts, drawn by data.source.seed {source.seed}"
+            remarks.insert(0, f"{part}: the files have none; it is {drawn}")
+    separated = {p: read_files[p].texts for p, f in files.items() if source.format_of(f) == "tsv"}
+    labels = {part: [each.targets[0].label for each in of] for part, of in separated.items()}
+    first = {part: (of[0].text, labels[part][0]) for part, of in separated.items()}
+    facts = {part: dict(of.dropped) for part, of in read_files.items() if of.dropped}
     return TextParts(
         {part: texts[part] for part in splits.PARTS},
         train.targeted,
         train.tokenised,
         {part: files.get(part, files["train"]) for part in splits.PARTS},
-        _findings(source, files, read_files, {p: getattr(fractions, p) for p in drawn}),
+        checks.Findings(
+            {"dropped_targets": facts} if facts else {}, remarks, checks.headers(first, labels)
+        ),
     )
-
-
-def _findings(
-    source: SentimentSource,
-    files: Mapping[str, Path],
-    read_files: Mapping[str, LabelledTexts],
-    drawn: Mapping[str, float],
-) -> checks.Findings:
-    dropped = {part: of.dropped for part, of in read_files.items() if of.dropped}
-    remarks = [
-        f"{part}: the files have none; it is {fraction:.0%} of train's texts, "
-        f"drawn by data.source.seed {source.seed}"
-        for part, fraction in drawn.items()
-    ]
-    remarks += [
-        f"{part}: targets dropped: {', '.join(f'{n} {why}' for why, n in counts.items())}"
-        for part, counts in dropped.items()
-    ]
-    separated = [part for part, file in files.items() if source.format_of(file) == "tsv"]
-    labels = {p: [text.targets[0].label for text in read_files[p].texts] for p in separated}
-    first = {part: (read_files[part].texts[0].text, labels[part][0]) for part in separated}
-    facts = {"dropped_targets": {part: dict(counts) for part, counts in dropped.items()}}
-    return checks.Findings(facts if dropped else {}, remarks, checks.headers(first, labels))
 
 
 def _draw(
@@ -173,9 +149,9 @@ def read_unlabelled(
       DataError: a line without a text, or without a target where the classifier needs one; most
         lines have a label in place of a text, or in it.
     """
-    suffix = folders.suffix_of(path)
+    suffix = text.suffix_of(path)
     if _SUFFIXES.get(suffix) == "json":
-        read_texts = json_lines.read(path, labelled=False)
+        read_texts = labelled_text.read_json(path, labelled=False)
         if read_texts.targeted != targeted:
             needs = "a target in every line" if targeted else "texts without targets"
             raise DataError(f"expected {needs}, as the classifier was trained on", path)
@@ -185,8 +161,12 @@ def read_unlabelled(
     lines = [(n, line) for n, line in enumerate(text.iterate_lines(path), 1) if line.strip()]
     separated = suffix == ".tsv" or source.format == "tsv"
     columns = [line.split("\t") for _, line in lines]
-    labelled = [at for at in (1, 0, -1) if _most_hold(columns, at, labels)]
-    if labelled and not (separated and labelled[0] == 1):
+    for at in (1, 0, -1):
+        holds = sum(len(of) > 1 and of[at].strip() in labels for of in columns)
+        if 2 * holds <= len(columns):
+            continue
+        if separated and at == 1:
+            break
         raise DataError(
             "a column holds labels in most lines; expected the text in column 1 and its label in "
             "column 2 of a file named *.tsv, or texts alone",
@@ -197,6 +177,28 @@ def read_unlabelled(
     return [*labelled_text.whole(((n, line, "") for n, line in lines), tokenised).texts]
 
 
-def _most_hold(columns: Sequence[Sequence[str]], at: int, labels: Sequence[str]) -> bool:
-    """Whether most of some lines have a label in a column, beside others."""
-    return 2 * sum(len(of) > 1 and of[at].strip() in labels for of in columns) > len(columns)
+def in_words(
+    parts: Mapping[str, Sequence[LabelledText]], tokenised: bool
+) -> dict[str, list[Sentence]]:
+    """Texts in words; a target's borders are borders of words.
+
+    A text that stands several times is cut at the targets of all, so that it has the same words.
+    """
+    borders: dict[str, set[int]] = {}
+    for each in (each for texts in parts.values() for each in texts):
+        ends = {end for target in each.targets for end in target[:2]}
+        borders.setdefault(each.text, set()).update(ends)
+    spans = {t: words.cut(words.split(t, tokenised), at) for t, at in borders.items()}
+    return {
+        part: [_sentence(each, spans[each.text]) for each in texts]
+        for part, texts in parts.items()
+    }
+
+
+def _sentence(each: LabelledText, spans: Sequence[words.Span]) -> Sentence:
+    targets = []
+    for target in each.targets:
+        start, end, label = target
+        inside = [n for n, span in enumerate(spans) if start <= span[0] and span[1] <= end]
+        targets.append(Target(inside[0], inside[-1] + 1, label) if end else target)
+    return Sentence(tuple(each.text[start:end] for start, end in spans), tuple(targets))

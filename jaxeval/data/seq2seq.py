@@ -16,8 +16,9 @@ import numpy as np
 import pydantic
 
 from jaxeval.config import fields, markers, reading
+from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus, Split
-from jaxeval.data import buckets, checks, folders, splits, symbols, text
+from jaxeval.data import buckets, checks, splits, symbols, text
 from jaxeval.data.symbols import SequencePair, Vocabularies
 from jaxeval.errors import ConfigError, DataError, argument
 
@@ -29,38 +30,31 @@ class Seq2SeqData:
     path: Annotated[
         str,
         markers.IMMATERIAL,
-        pydantic.Field(description="folder of three tab-separated files, one pair per line"),
+        about("folder of three tab-separated files, one pair per line"),
     ] = ""
     train: fields.FilePattern = "*train*"
     dev: fields.FilePattern = "*dev*"
     test: fields.FilePattern = "*test*"
-    source_column: Annotated[fields.Column, pydantic.Field(description="from 1")] = 1
-    target_column: Annotated[fields.Column, pydantic.Field(description="from 1")] = 2
+    source_column: Annotated[fields.Column, about("from 1")] = 1
+    target_column: Annotated[fields.Column, about("from 1")] = 2
     features_column: Annotated[
         int | None, pydantic.Field(ge=0, le=2**16, description="from 1; 0 or absent: no features")
     ] = None
     feature_separator: Annotated[
         str, pydantic.Field(min_length=1, description="stands between features")
     ] = ";"
-    source_symbols: Annotated[
-        symbols.Unit, pydantic.Field(description="code points, or words between spaces")
-    ] = "characters"
-    target_symbols: Annotated[
-        symbols.Unit, pydantic.Field(description="likewise; words: phones between spaces")
-    ] = "characters"
-    tied: Annotated[bool, pydantic.Field(description="one vocabulary for sources and targets")] = (
-        True
+    source_symbols: Annotated[symbols.Unit, about("code points, or words between spaces")] = (
+        "characters"
     )
+    target_symbols: Annotated[symbols.Unit, about("likewise; words: phones between spaces")] = (
+        "characters"
+    )
+    tied: Annotated[bool, about("one vocabulary for sources and targets")] = True
     max_length: Annotated[
-        fields.Length,
-        pydantic.Field(description="most symbols of a source with features, of a target"),
+        fields.Length, about("most symbols of a source with features, of a target")
     ] = 128
-    train_items: Annotated[
-        fields.Count | None, pydantic.Field(description="only the first n train pairs")
-    ] = None
-    max_widths: Annotated[
-        fields.Widths, pydantic.Field(description="padded widths (compiled branches) at most")
-    ] = 12
+    train_items: Annotated[fields.Count | None, about("only the first n train pairs")] = None
+    max_widths: Annotated[fields.Widths, about("padded widths (compiled branches) at most")] = 12
 
     @pydantic.model_validator(mode="after")
     def _distinct(self) -> "Seq2SeqData":
@@ -85,7 +79,6 @@ class Pairs(NamedTuple):
 
     Attributes:
       widths: Ts and Tt of each bucket.
-      units: of sources and of targets.
       fingerprint: of everything that was read.
       findings: symbols of dev and test that train lacks; parts that repeat one another.
       positions: bucket b: [N_b] of its pairs among all, train's first, then dev's, then test's.
@@ -95,7 +88,6 @@ class Pairs(NamedTuple):
     given_split: splits.Rows
     vocabularies: Vocabularies
     widths: Sequence[tuple[int, int]]
-    units: tuple[symbols.Unit, symbols.Unit]
     fingerprint: str
     findings: checks.Findings
     positions: Sequence[np.ndarray]
@@ -104,47 +96,28 @@ class Pairs(NamedTuple):
         """Split `number` (0: as given), without tables; all have the given one's vocabularies."""
         return splits.split_of(splits.numbered(self.given_split, number), ())
 
-    def source_text(self, numbers: Sequence[int]) -> str:
-        """A source for people: its text, then its features, as in "zog [N] [PL]"."""
-        content = symbols.upto_end(numbers)
-        source = symbols.join((self.vocabularies.source.names[n] for n in content), self.units[0])
-        first = len(self.vocabularies.source)
-        features = (self.vocabularies.source_names[n] for n in numbers if n >= first)
-        return " ".join([source, *features])
-
-    def target_text(self, numbers: Sequence[int]) -> str:
-        """A target or a model's output as text, up to its END."""
-        return self.vocabularies.target_text(numbers, self.units[1])
-
 
 def build(settings: Seq2SeqData, batch_size: int) -> Pairs:
     """Reads the pairs of `settings` and lays them out for batches of `batch_size`.
 
     Raises:
       ConfigError: no folder named.
-      DataError: what `read` raises; see `_findings`.
+      DataError: what `read` raises; a train set whose targets have one symbol, or that test
+        repeats.
     """
     parts = read(settings)
     pairs = [pair for part in splits.PARTS for pair in parts[part]]
     vocabularies = symbols.collect(parts["train"], settings.tied)
-    sources = [vocabularies.encode_source(pair) for pair in pairs]
-    targets = [vocabularies.encode_target(pair) for pair in pairs]
-    lengths = [max(len(s), len(t)) for s, t in zip(sources, targets, strict=True)]
-    widths = buckets.choose_widths(lengths, batch_size, settings.max_widths)
-    rows = buckets.assign(lengths, widths)
-    columns = [
-        {
-            **_padded("source", [sources[row] for row in chosen]),
-            **_padded("target", [targets[row] for row in chosen]),
-        }
-        for chosen in rows
-    ]
+    numbers = {
+        "source": [vocabularies.encode_source(pair) for pair in pairs],
+        "target": [vocabularies.encode_target(pair) for pair in pairs],
+    }
+    rows, _, columns = buckets.lay_out(numbers, batch_size, settings.max_widths, tight=True)
     return Pairs(
         Corpus(tuple(columns), {}),
         splits.given_split(parts, rows),
         vocabularies,
         [(bucket["source"].shape[1], bucket["target"].shape[1]) for bucket in columns],
-        (settings.source_symbols, settings.target_symbols),
         splits.fingerprint(parts),
         _findings(settings, parts),
         rows,
@@ -153,15 +126,15 @@ def build(settings: Seq2SeqData, batch_size: int) -> Pairs:
 
 def _findings(settings: Seq2SeqData, parts: Parts) -> checks.Findings:
     """What is odd about the parts."""
-    facts, remarks = {}, list[str]()
-    first = {}
+    facts, remarks, first = {}, list[str](), {}
+    units = (settings.source_symbols, settings.target_symbols)
     for part, pairs in parts.items():
-        units = (settings.source_symbols, settings.target_symbols)
         first[part] = [*map(symbols.join, pairs[0][:2], units), *pairs[0].features]
     warnings = checks.repeats(parts, settings.path, "pairs") + checks.headers(first)
     for side in SequencePair._fields:
-        sequences = {part: [getattr(pair, side) for pair in of] for part, of in parts.items()}
-        counts = {p: Counter(symbol for s in of for symbol in s) for p, of in sequences.items()}
+        counts = {
+            p: Counter(s for pair in of for s in getattr(pair, side)) for p, of in parts.items()
+        }
         if side == "target" and len(counts["train"]) < 2:
             raise DataError(
                 "the targets of train have a single symbol: there is nothing to learn; see "
@@ -170,8 +143,6 @@ def _findings(settings: Seq2SeqData, parts: Parts) -> checks.Findings:
             )
         facts[side], lines = checks.unseen(counts)
         remarks += [f"symbols of {side}: {line}" for line in lines]
-        texts = {part: {"".join(sequence) for sequence in of} for part, of in sequences.items()}
-        warnings += [f"{side}: {line}" for line in checks.normalisation(texts)]
     return checks.Findings({"unseen_symbols": facts}, remarks, warnings)
 
 
@@ -187,19 +158,15 @@ def read(settings: Seq2SeqData) -> Parts:
         named = argument("data", "PATH")
         raise ConfigError(f"data: sequence to sequence needs pairs; {named}, or data.path")
     patterns = {part: getattr(settings, part) for part in splits.PARTS}
-    files = folders.parts(settings.path, patterns, "data")
-    first = settings.train_items
-    return {p: _read_file(settings, f, first if p == "train" else None) for p, f in files.items()}
-
-
-def _read_file(settings: Seq2SeqData, file: Path, first: int | None) -> list[SequencePair]:
-    """The pairs of a file, or the first so many."""
-    columns = {**_columns(settings), "target": settings.target_column}
-    rows = itertools.islice(text.columns(file, columns), first)
-    pairs = [_pair(settings, values, file, line) for line, values in rows]
-    if first is not None and len(pairs) < first:
-        raise DataError(f"data.train_items asks for {first} pairs, found {len(pairs)}", file)
-    return pairs
+    columns, parts = {**_columns(settings), "target": settings.target_column}, {}
+    for part, file in text.parts(settings.path, patterns, "data").items():
+        first = settings.train_items if part == "train" else None
+        rows = itertools.islice(text.columns(file, columns), first)
+        parts[part] = [_pair(settings, values, file, line) for line, values in rows]
+        if first is not None and len(parts[part]) < first:
+            found = f"data.train_items asks for {first} pairs, found {len(parts[part])}"
+            raise DataError(found, file)
+    return parts
 
 
 def _pair(settings: Seq2SeqData, values: Mapping[str, str], file: Path, line: int) -> SequencePair:
@@ -222,12 +189,6 @@ def _columns(settings: Seq2SeqData) -> dict[str, int]:
     """Columns of a source and of its features, if it has any."""
     features = {"features": settings.features_column} if settings.features_column else {}
     return {"source": settings.source_column, **features}
-
-
-def _padded(name: str, sequences: Sequence[Sequence[int]]) -> dict[str, np.ndarray]:
-    """Sequences padded to the longest, and their lengths."""
-    lengths = buckets.lengths_of(sequences)
-    return {name: buckets.pad(sequences, lengths.max()), f"{name}_length": lengths}
 
 
 class Sources(NamedTuple):
@@ -260,14 +221,7 @@ def read_sources(settings: Seq2SeqData, path: Path) -> Sources:
 def encode(
     settings: Seq2SeqData, vocabularies: Vocabularies, pairs: Sequence[SequencePair], batch: int
 ) -> tuple[list[np.ndarray], list[dict[str, np.ndarray]]]:
-    """Of each bucket the sources in it, and their arrays source [N, Ts] and source_length [N].
-
-    Args:
-      batch: rows of a batch.
-    """
-    numbers = [vocabularies.encode_source(pair) for pair in pairs]
-    lengths = [len(each) for each in numbers]
-    widths = buckets.choose_widths(lengths, batch, settings.max_widths)
-    chosen = buckets.assign(lengths, widths)
-    columns = [_padded("source", [numbers[row] for row in rows]) for rows in chosen]
-    return chosen, columns
+    """Of each bucket the sources in it, and their arrays source [N, Ts] and source_length [N]."""
+    numbers = {"source": [vocabularies.encode_source(pair) for pair in pairs]}
+    rows, _, columns = buckets.lay_out(numbers, batch, settings.max_widths, tight=True)
+    return rows, columns

@@ -40,10 +40,7 @@ def numbered(split: Rows, number: int, pooled: bool = True) -> Rows:
     Each part gets as many rows of a bucket as it has in the given split.
 
     Args:
-      pooled: whether the corpus has the vocabulary of all parts, as random splits need it.
-
-    Raises:
-      ConfigError: a random split of a corpus with the vocabulary of the given one.
+      pooled: as of `refuse_foreign_vocabulary`.
     """
     refuse_foreign_vocabulary(number, pooled)
     if number == GIVEN_SPLIT:
@@ -59,7 +56,11 @@ def numbered(split: Rows, number: int, pooled: bool = True) -> Rows:
 
 
 def refuse_foreign_vocabulary(number: int, pooled: bool) -> None:
-    """Raises ConfigError for a random split of a corpus with the vocabulary of the given one."""
+    """Raises ConfigError for a random split of a corpus with the vocabulary of the given one.
+
+    Args:
+      pooled: whether the corpus has the vocabulary of all parts.
+    """
     if number != GIVEN_SPLIT and not pooled:
         raise ConfigError(
             f"split {number}: this corpus has the vocabulary of the given split; random ones need "
@@ -69,8 +70,7 @@ def refuse_foreign_vocabulary(number: int, pooled: bool) -> None:
 
 def split_of(rows: Rows, tables: Tree) -> Split:
     """What a member of a split reads."""
-    train, dev, test = (tuple(rows[part]) for part in PARTS)
-    return Split(train, dev, test, tables)
+    return Split(tuple(rows["train"]), tuple(rows["dev"]), tuple(rows["test"]), tables)
 
 
 def fingerprint(parts: Mapping[str, Iterable[tuple]]) -> str:
@@ -83,23 +83,14 @@ def fingerprint(parts: Mapping[str, Iterable[tuple]]) -> str:
 
 
 class Groups(NamedTuple):
-    """What is dealt as a whole; rows of a group lie in one bucket.
+    """What is dealt as a whole; rows of a group lie in one bucket."""
 
-    Attributes:
-      of_row: bucket b: [N_b] group of each row.
-      bucket: [G] in which its rows lie.
-      rows: [G] how many it has.
-      items: [G] how many targets these hold.
-      labels: [G] equal for groups with the same labels.
-      part: [G] that of its first row in the corpus's own split.
-    """
-
-    of_row: Sequence[np.ndarray]
-    bucket: np.ndarray
-    rows: np.ndarray
-    items: np.ndarray
-    labels: np.ndarray
-    part: np.ndarray
+    of_row: Sequence[np.ndarray]  # bucket b: [N_b] group of each row
+    bucket: np.ndarray  # [G] in which its rows lie
+    rows: np.ndarray  # [G] how many it has
+    items: np.ndarray  # [G] how many targets these hold
+    labels: np.ndarray  # [G] equal for groups with the same labels
+    part: np.ndarray  # [G] that of its first row in the corpus's own split
 
     def row_counts(self, part: np.ndarray) -> np.ndarray:
         """[P, B] rows of each part and bucket if groups go to these parts [G]."""

@@ -49,16 +49,6 @@ class Vocabulary:
         return [self._numbers.get(symbol, UNKNOWN) for symbol in symbols]
 
 
-def upto_end(numbers: Sequence[int]) -> Sequence[int]:
-    """Numbers of a sequence's own symbols: those before the first END, a START in front left out.
-
-    All that follows where there is no END.
-    """
-    begin = int(len(numbers) > 0 and numbers[0] == START)
-    end = next((k for k, number in enumerate(numbers) if number == END), len(numbers))
-    return numbers[begin:end]
-
-
 class SequencePair(NamedTuple):
     """A source and what is to be generated from it, in symbols."""
 
@@ -72,7 +62,6 @@ class Vocabularies(NamedTuple):
 
     Attributes:
       source: equal to `target` where they are tied.
-      target: of what a model generates.
       features: absent where there are none; with specials of its own, so that an unknown feature
         is not an unknown letter.
     """
@@ -82,7 +71,7 @@ class Vocabularies(NamedTuple):
     features: Vocabulary | None
 
     def to_dict(self) -> dict[str, Json]:
-        """Each one's symbols in the order of their numbers, after the specials; plain JSON."""
+        """`SavedVocabulary` as plain JSON: symbols in the order of their numbers."""
         return {
             "specials": [*SPECIALS],
             "source": [*self.source.symbols],
@@ -107,8 +96,10 @@ class Vocabularies(NamedTuple):
         return [START, *self.target.encode(pair.target), END]
 
     def target_text(self, numbers: Sequence[int], unit: Unit) -> str:
-        """A target or a model's output as text, up to its END."""
-        return join((self.target.names[n] for n in upto_end(numbers)), unit)
+        """A target or a model's output as text: up to the first END, without a START in front."""
+        begin = int(len(numbers) > 0 and numbers[0] == START)
+        end = next((k for k, number in enumerate(numbers) if number == END), len(numbers))
+        return join((self.target.names[number] for number in numbers[begin:end]), unit)
 
 
 def collect(pairs: Sequence[SequencePair], tied: bool) -> Vocabularies:

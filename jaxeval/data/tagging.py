@@ -12,18 +12,9 @@ import numpy as np
 import pydantic
 
 from jaxeval.config import fields, reading
+from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus, Split
-from jaxeval.data import (
-    buckets,
-    checks,
-    schemes,
-    splits,
-    tagging_files,
-    word_settings,
-    word_table,
-    words,
-)
-from jaxeval.data.schemes import Sentence
+from jaxeval.data import buckets, checks, schemes, splits, tagging_files, word_table, words
 from jaxeval.data.tagging_files import Parts, SentenceSource
 from jaxeval.errors import DataError
 
@@ -34,22 +25,21 @@ _UNSEEN = {  # what becomes of tags that train lacks, by whether a model has row
 
 
 @reading.settings
-class TaggingData(word_settings.WordSettings):
+class TaggingData(word_table.WordSettings):
     """Where the sentences come from and how they are read."""
 
-    source: Annotated[
-        SentenceSource,
-        pydantic.Field(description="files, a tfds name or the generated corpus"),
-    ] = SentenceSource()
-    scheme: Annotated[
-        Literal["bio", "iobes"], pydantic.Field(description="tag scheme inside, of entity tags")
-    ] = "iobes"
-    train_sentences: Annotated[
-        fields.Count | None, pydantic.Field(description="only the first n train sentences")
-    ] = None
-    zero_digits: Annotated[bool, pydantic.Field(description="read every digit as 0")] = False
+    source: Annotated[SentenceSource, about("files, a tfds name or the generated corpus")] = (
+        SentenceSource()
+    )
+    scheme: Annotated[Literal["bio", "iobes"], about("tag scheme inside, of entity tags")] = (
+        "iobes"
+    )
+    train_sentences: Annotated[fields.Count | None, about("only the first n train sentences")] = (
+        None
+    )
+    zero_digits: Annotated[bool, about("read every digit as 0")] = False
     max_characters: Annotated[
-        fields.Length, pydantic.Field(description="longer words are cut for the character encoder")
+        fields.Length, about("longer words are cut for the character encoder")
     ] = 25
 
 
@@ -118,19 +108,31 @@ def build(settings: TaggingData, batch_size: int) -> Tagged:
         no word of train.
     """
     parts, of_files = read(settings)
-    entities, findings = of_files != "none", _findings(settings, parts)
-    counts = {p: Counter(w for s in of for w in s.words) for p, of in parts.items()}
+    entities = of_files != "none"
+    items = {p: [(s.words, s.tags) for s in sentences] for p, sentences in parts.items()}
+    tags = {p: Counter(tag for s in of for tag in s.tags) for p, of in parts.items()}
+    counts = {p: Counter(word for s in of for word in s.words) for p, of in parts.items()}
+    where = settings.source.path or "generated corpus"
+    if len(tags["train"]) < 2:
+        only = ", ".join(tags["train"])
+        raise DataError(f"the only tag of train is {only!r}: there is nothing to learn", where)
+    facts, lines = checks.unseen(tags)
+    warnings = checks.repeats(items, where, "sentences")
+    warnings += [f"tags: {line}; {_UNSEEN[settings.vocabulary == 'all']}" for line in lines]
     forms, table, of_words = word_table.build(settings, counts)
+    inside = word_table.PARTS_OF[settings.vocabulary]
+    names = {tag for part in inside for tag in tags[part]}
+    labels = ["O", *sorted(names - {"O"})] if entities else sorted(names)
+    predicted = len(labels)
+    labels += sorted({tag for of in tags.values() for tag in of} - {*labels})
     sentences = [sentence for part in splits.PARTS for sentence in parts[part]]
-    inside = [s for part in word_settings.PARTS_OF[settings.vocabulary] for s in parts[part]]
-    labels, predicted = _labels(inside, sentences, entities)
-    numbers = words.alphabet({word for s in inside for word in s.words})
     rows, widths, columns = _lay_out([s.words for s in sentences], forms, batch_size, settings)
     number = {label: k for k, label in enumerate(labels)}
     for of_bucket, width, arrays in zip(rows, widths, columns, strict=True):
-        tags = [[number[tag] for tag in sentences[row].tags] for row in of_bucket]
-        arrays["labels"] = buckets.pad(tags, width)
-    characters = words.characters(forms, numbers, settings.max_characters)
+        numbered = [[number[tag] for tag in sentences[row].tags] for row in of_bucket]
+        arrays["labels"] = buckets.pad(numbered, width)
+    letters = words.numbered(sorted(set().union(*(word for p in inside for word in counts[p]))))
+    characters = words.characters(forms, letters, settings.max_characters)
     shared = {**table.shared(), "characters": characters, **words.shapes(forms)}
     scheme = settings.scheme if entities else "none"
     return Tagged(
@@ -142,12 +144,12 @@ def build(settings: TaggingData, batch_size: int) -> Tagged:
         predicted=predicted,
         scheme=of_files,
         legality=schemes.allowed_transitions(labels[:predicted], scheme),
-        alphabet=len(numbers) + words.UNKNOWN + 1,
+        alphabet=len(letters) + words.UNKNOWN + 1,
         pooled=settings.vocabulary == "all",
-        fingerprint=splits.fingerprint(_items(parts)),
+        fingerprint=splits.fingerprint(items),
         widths=widths,
-        characters=list(numbers),
-        findings=findings.joined(of_words),
+        characters=[*letters],
+        findings=checks.Findings({"unseen_tags": facts}, [], warnings).joined(of_words),
         positions=rows,
     )
 
@@ -165,54 +167,20 @@ def read(settings: TaggingData) -> tuple[Parts, schemes.Scheme]:
     return parts, scheme
 
 
-def _labels(
-    inside: Sequence[Sentence], sentences: Sequence[Sentence], entities: bool
-) -> tuple[list[str], int]:
-    """The labels of the vocabulary's sentences, then other ones; how many the first are."""
-    labels = sorted({tag for sentence in inside for tag in sentence.tags})
-    if entities:
-        labels = ["O", *(label for label in labels if label != "O")]
-    others = {tag for sentence in sentences for tag in sentence.tags} - {*labels}
-    return [*labels, *sorted(others)], len(labels)
-
-
-def _items(parts: Parts) -> dict[str, list[tuple[Any, ...]]]:
-    """Words and tags of each sentence, by part."""
-    return {part: [(s.words, s.tags) for s in sentences] for part, sentences in parts.items()}
-
-
-def _findings(settings: TaggingData, parts: Parts) -> checks.Findings:
-    """What is odd about the parts."""
-    where = settings.source.path or "generated corpus"
-    tags = {p: Counter(tag for s in of for tag in s.tags) for p, of in parts.items()}
-    if len(tags["train"]) < 2:
-        only = ", ".join(tags["train"])
-        raise DataError(f"the only tag of train is {only!r}: there is nothing to learn", where)
-    facts, lines = checks.unseen(tags)
-    becomes = _UNSEEN[settings.vocabulary == "all"]
-    warnings = checks.repeats(_items(parts), where, "sentences")
-    warnings += [f"tags: {line}; {becomes}" for line in lines]
-    return checks.Findings({"unseen_tags": facts}, [], warnings)
-
-
 def _lay_out(
     sentences: Sequence[Sequence[str]], forms: Sequence[str], batch: int, settings: TaggingData
-) -> tuple[list[np.ndarray], list[int], list[dict[str, np.ndarray]]]:
-    """Of each bucket its sentences, its width, and its arrays forms [N, T] and length [N]."""
+) -> buckets.LaidOut:
+    """A bucket's arrays are forms [N, T] and length [N]."""
     number = {form: k for k, form in enumerate(forms)}
-    lengths = [len(sentence) for sentence in sentences]
-    widths = buckets.choose_widths(lengths, batch, settings.max_widths)
-    rows = buckets.assign(lengths, widths)
-    columns = []
-    for of_bucket, width in zip(rows, widths, strict=True):
-        numbers = [[number[word] for word in sentences[row]] for row in of_bucket]
-        arrays = {"forms": buckets.pad(numbers, width), "length": buckets.lengths_of(numbers)}
-        columns.append(arrays)
-    return rows, widths, columns
+    numbers = [[number[word] for word in sentence] for sentence in sentences]
+    laid_out = buckets.lay_out({"forms": numbers}, batch, settings.max_widths)
+    for arrays in laid_out.columns:
+        arrays["length"] = arrays.pop("forms_length")
+    return laid_out
 
 
 @reading.settings
-class SavedVocabulary(word_settings.SavedWords):
+class SavedVocabulary(word_table.SavedWords):
     """What the numbers of a trained tagger stand for.
 
     Attributes:
@@ -242,8 +210,8 @@ def encode(
         sentences = [[words.zero_digits(word) for word in sentence] for sentence in sentences]
     forms = ["", *sorted({word for sentence in sentences for word in sentence})]
     rows, _, columns = _lay_out(sentences, forms, batch, settings)
-    numbers = {c: n for n, c in enumerate(vocabulary.characters, words.UNKNOWN + 1)}
-    characters = words.characters(forms, numbers, vocabulary.longest)
+    letters = words.numbered(vocabulary.characters)
+    characters = words.characters(forms, letters, vocabulary.longest)
     padding = vocabulary.longest - characters.shape[1]  # some encoders read it
     shared = {
         "row": vocabulary.lookup(forms, settings.fold),

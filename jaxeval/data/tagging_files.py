@@ -8,12 +8,17 @@ from typing import Annotated, Literal, NamedTuple
 import pydantic
 
 from jaxeval.config import fields, markers, reading
-from jaxeval.data import conll, folders, generated, schemes, splits, text, tfds
+from jaxeval.config.fields import about
+from jaxeval.data import conll, generated, schemes, splits, text, tfds
 from jaxeval.data.schemes import Sentence
 from jaxeval.errors import DataError
 
 Parts = Mapping[str, Sequence[Sentence]]
 _Column = Annotated[int, pydantic.Field(ge=-(2**16), le=2**16)]
+_ADVICE = (
+    "; a tagger reads one word a line, alone or in columns (by tabs) as in training, and a "
+    "blank line after each sentence: cut running text into words first"
+)
 
 
 @reading.settings
@@ -29,22 +34,20 @@ class SentenceSource:
     ] = None
     format: Annotated[
         Literal["auto", "conll", "conllu", "tempeval3"],
-        pydantic.Field(description="auto: conllu for *.conllu files, else conll"),
+        about("auto: conllu for *.conllu files, else conll"),
     ] = "auto"
     train: fields.FilePattern = "*train*"
     dev: fields.FilePattern = "*dev*"
     test: fields.FilePattern = "*test*"
-    word_column: Annotated[_Column, pydantic.Field(description="from 0; conll, tempeval3")] = 0
-    tag_column: Annotated[_Column, pydantic.Field(description="from 0, -1: last")] = -1
-    tag: Annotated[conll.Tag, pydantic.Field(description="conllu: what is predicted")] = "upos"
-    tag_feature: Annotated[
-        str | None, pydantic.Field(description="tfds: feature that holds the tags")
-    ] = None
+    word_column: Annotated[_Column, about("from 0; conll, tempeval3")] = 0
+    tag_column: Annotated[_Column, about("from 0, -1: last")] = -1
+    tag: Annotated[conll.Tag, about("conllu: what is predicted")] = "upos"
+    tag_feature: Annotated[str | None, about("tfds: feature that holds the tags")] = None
     scheme: Annotated[
         Literal["auto", "none", "iob1", "bio", "iobes"],
-        pydantic.Field(description="scheme of the tags as read; none: not entities"),
+        about("scheme of the tags as read; none: not entities"),
     ] = "auto"
-    seed: Annotated[fields.Natural, pydantic.Field(description="generated: of the corpus")] = 1
+    seed: Annotated[fields.Natural, about("generated: of the corpus")] = 1
 
     def is_conllu(self, file: Path) -> bool:
         """Whether a file is CoNLL-U."""
@@ -66,7 +69,7 @@ def read(source: SentenceSource, scheme: schemes.Scheme) -> tuple[Parts, schemes
         parts = tfds.sentences(source.path, source.tag_feature)
     else:
         patterns = {part: getattr(source, part) for part in splits.PARTS}
-        files = folders.parts(source.path, patterns, "data.source")
+        files = text.parts(source.path, patterns, "data.source")
         parts = {part: _read_file(source, Path(file)) for part, file in files.items()}
     of_files = source.scheme
     if of_files == "auto":
@@ -89,11 +92,10 @@ def _read_file(source: SentenceSource, file: Path) -> list[Sentence]:
 
 
 class Untagged(NamedTuple):
-    """A file's lines, and of each sentence the words and the lines (from 0) they stand in."""
+    """A file's lines, and its sentences without tags."""
 
     lines: Sequence[str]
-    sentences: Sequence[Sequence[str]]
-    line_numbers: Sequence[Sequence[int]]
+    sentences: Sequence[Sentence]
 
 
 def read_untagged(source: SentenceSource, path: Path, tags: Collection[str]) -> Untagged:
@@ -110,38 +112,17 @@ def read_untagged(source: SentenceSource, path: Path, tags: Collection[str]) -> 
         differ in columns, or a line of several columns as every sentence.
     """
     lines = list(text.iterate_lines(path))
-    sentences: list[dict[int, str]] = [{}]
-    conllu, width = source.is_conllu(path), 0
-    for number, line in enumerate(lines):
-        columns = conll.split(line)
-        if not line.strip():
-            sentences.append({})
-        elif conllu:
-            if word := conll.conllu_word(line, path, number + 1):
-                sentences[-1][number] = word
-        elif columns[0] != conll.DOCUMENT:
-            width = width or len(columns)
-            if len(columns) != width:
-                found = f"expected {width} columns as in the lines before, found {len(columns)}"
-                raise _running_text(found, path, number)
-            column = source.word_column if width > 1 else 0
-            sentences[-1][number] = conll.value(columns, column, path, number + 1)
-    whole = [sentence for sentence in sentences if sentence]
-    if not whole:
-        raise DataError("no sentence found; expected lines of words", path)
-    first = min(whole[0])
-    tagged = all(conll.split(lines[number])[-1] in tags for of in whole for number in of)
-    if width > 1 and not tagged and "\t" not in lines[first] and max(map(len, whole)) == 1:
-        raise _running_text(f"every sentence is a line of {width} columns", path, first)
-    return Untagged(lines, [[*s.values()] for s in whole], [[*s] for s in whole])
-
-
-def _running_text(found: str, path: Path, number: int) -> DataError:
-    expected = (
-        "a tagger reads one word a line, alone or in columns (by tabs) as in training, and a "
-        "blank line after each sentence: cut running text into words first"
-    )
-    return DataError(f"{found}; {expected}", path, number + 1)
+    if source.is_conllu(path):
+        return Untagged(lines, conll.read_conllu(path, None))
+    sentences = conll.read_columns(path, source.word_column, None, _ADVICE)
+    first = sentences[0].lines[0]
+    columns = conll.split(lines[first - 1])
+    by_blanks = len(columns) > 1 and "\t" not in lines[first - 1]
+    last = {conll.split(lines[s.lines[0] - 1])[-1] for s in sentences}
+    if by_blanks and max(len(s.words) for s in sentences) == 1 and not last <= {*tags}:
+        found = f"every sentence is a line of {len(columns)} columns"
+        raise DataError(f"{found}{_ADVICE}", path, first)
+    return Untagged(lines, sentences)
 
 
 def with_columns(untagged: Untagged, tags: Sequence[Sequence[Sequence[str]]]) -> list[str]:
@@ -151,9 +132,9 @@ def with_columns(untagged: Untagged, tags: Sequence[Sequence[Sequence[str]]]) ->
       tags: [models][sentences][words].
     """
     lines = [*untagged.lines]
-    for number, of_words in enumerate(untagged.line_numbers):
-        for position, line_number in enumerate(of_words):
-            line = lines[line_number]
+    for number, sentence in enumerate(untagged.sentences):
+        for position, at in enumerate(sentence.lines):
+            line = lines[at - 1]
             blank = " " if " " in line.strip(" ") and "\t" not in line else "\t"
-            lines[line_number] = blank.join([line, *(each[number][position] for each in tags)])
+            lines[at - 1] = blank.join([line, *(each[number][position] for each in tags)])
     return lines

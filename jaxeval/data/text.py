@@ -1,25 +1,35 @@
-"""Files line by line: UTF-8, plain or gzip, with errors that name file and line."""
+"""Files of a corpus: which of a folder they are, and their lines (UTF-8, plain or gzip)."""
 
 import contextlib
 import gzip
 import io
+import itertools
 import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 
 from jaxeval.errors import DataError
 
+# for a line that is not of the format that a config names
+OTHER_FORMAT = (
+    "data.source.format=auto goes by the file's name (vectors judge: TASK:data.source.format=auto)"
+)
+_MOST_NAMES = 8  # in a message
 _GZIP = b"\x1f\x8b"
-_ZSTD = b"\x28\xb5\x2f\xfd"
-_ZIP = b"PK\x03\x04"
 _POINTER = b"version https://git-lfs.github.com/spec/"
+_UNREAD = {  # first bytes -> what to do
+    b"PK\x03\x04": "a zip archive or a spreadsheet; unpack it, or export it as text",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd; unpack it first, or compress it by gzip",
+}
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # its byte order marks
 MOST_BYTES = 16 << 30  # of a decompressed file
 _MOST_TIMES = 200  # its compressed size; vectors and corpora shrink to a fifth at best
 _SMALL = 1 << 26  # bytes that any file may unpack to
 _LONGEST_LINE = 1 << 24
+_BLOCK = 1 << 18
 _TOO_LARGE = "too large for a text file of this kind"
 
 
@@ -39,16 +49,12 @@ def iterate_lines(path: str | Path) -> Iterator[str]:
 
 
 def columns(path: str | Path, names: Mapping[str, int]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number and values of tab-separated lines, as they stand; empty lines are left out.
+    """Line number and `values` of tab-separated lines; empty lines are left out.
 
     There is no header, and quotes are characters like others.
 
     Args:
-      path: plain or gzip.
       names: name -> column, from 1; other columns are not looked at.
-
-    Raises:
-      DataError: a line that lacks a column, or in which it is blank; what `iterate_lines` raises.
     """
     for number, line in enumerate(iterate_lines(path), 1):
         if line:
@@ -56,11 +62,7 @@ def columns(path: str | Path, names: Mapping[str, int]) -> Iterator[tuple[int, d
 
 
 def values(line: str, names: Mapping[str, int], path: str | Path, number: int) -> dict[str, str]:
-    """The values of a line.
-
-    Raises:
-      DataError: a column that is not there, or blank.
-    """
+    """The values of a line's columns; raises DataError for one that is not there, or blank."""
     fields = line.split("\t")
     for name, column in names.items():
         if column > len(fields):
@@ -72,15 +74,75 @@ def values(line: str, names: Mapping[str, int], path: str | Path, number: int) -
 
 
 def raw_lines(path: str | Path) -> Iterator[bytes]:
-    """The lines of a file as they stand, with their ends; none of an empty file.
+    """The lines of `blocks`, one by one."""
+    return itertools.chain.from_iterable(blocks(path))
+
+
+def blocks(path: str | Path) -> Iterator[list[bytes]]:
+    """The lines of a file without their newlines, as many at a time as were read at once.
 
     Raises:
       DataError: no such file, damaged or too large, a line that does not end.
     """
-    for number, raw in enumerate(_pieces(path), 1):
-        if len(raw) == _LONGEST_LINE:
-            raise DataError(_TOO_LARGE, path, number)
-        yield raw
+    left, number = b"", 1
+    for piece in _pieces(path):
+        lines = (left + piece).split(b"\n")
+        left = lines.pop()
+        if len(left) > _LONGEST_LINE:
+            raise DataError(_TOO_LARGE, path, number + len(lines))
+        number += len(lines)
+        if lines:
+            yield lines
+    if left:
+        yield [left]
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """All bytes of a file, decompressed; raises DataError as `blocks`, and where there is none."""
+    raw = b"".join(_pieces(path))
+    if not raw:
+        raise DataError("the file is empty; expected text", path)
+    return raw
+
+
+def _pieces(path: str | Path) -> Iterator[bytes]:
+    total = 0
+    with opened(path) as stream:
+        most = most_bytes(path)
+        while piece := stream.read(_BLOCK):
+            total += len(piece)
+            if total > most:
+                raise DataError(_TOO_LARGE, path)
+            yield piece
+
+
+def most_bytes(path: str | Path) -> int:
+    """How many bytes a file may give: its own if it is plain; fewer than would fill the memory."""
+    size = Path(path).stat().st_size
+    with Path(path).open("rb") as stream:
+        zipped = stream.read(len(_GZIP)) == _GZIP
+    return min(MOST_BYTES, max(_SMALL, _MOST_TIMES * size) if zipped else size)
+
+
+def decode(raw: bytes, path: str | Path, number: int | None = None) -> str:
+    """Bytes of a file as text; raises DataError where they are not UTF-8, or binary.
+
+    Args:
+      number: of the line that they are, which then loses its end and a byte order mark; None:
+        they are several.
+    """
+    if number == 1:
+        raw = raw.removeprefix(_BOM)
+    if raw.startswith(_UTF16):  # no UTF-8 begins so
+        raise DataError("UTF-16; convert it with: iconv -f UTF-16 -t UTF-8", path, number)
+    if b"\x00" in raw:
+        raise DataError("a binary file (NUL byte); expected text in UTF-8", path, number)
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        advice = "not UTF-8; convert it, for instance with: iconv -f LATIN1 -t UTF-8"
+        raise DataError(advice, path, number) from None
+    return text if number is None else text.removesuffix("\r")
 
 
 @contextlib.contextmanager
@@ -90,59 +152,40 @@ def opened(path: str | Path) -> Iterator[io.BufferedIOBase]:
     Raises:
       DataError: no such file, damaged, zip; also of what is read within the block.
     """
-    with _as_data_errors(path, lambda: None), _open(Path(path)) as stream:
-        yield stream
+    file = Path(path)
+    with _data_errors(path):
+        if file.exists() and not (file.is_file() or file.is_dir()):
+            raise DataError("a device or a pipe; expected a file", path)
+        refuse_pointer(file)
+        with file.open("rb") as stream:
+            start = stream.read(4)
+            stream.seek(0)
+            if start in _UNREAD:
+                raise DataError(_UNREAD[start], path)
+            yield gzip.GzipFile(fileobj=stream) if start.startswith(_GZIP) else stream
 
 
-def read_bytes(path: str | Path) -> bytes:
-    """All bytes of a file, decompressed.
+def refuse_pointer(path: Path) -> None:
+    """Raises DataError of a pointer of Git LFS, or of a file that cannot be read.
 
-    Raises:
-      DataError: no such file, gzip cut short or too large, zip, no byte at all.
+    Large files of a repository that was cloned without Git LFS are a few lines each.
     """
-    raw = b"".join(_pieces(path))
-    if not raw:
-        raise DataError("the file is empty; expected text", path)
-    return raw
+    with _data_errors(path), path.open("rb") as stream:
+        start = stream.read(len(_POINTER))
+    if start == _POINTER:
+        raise DataError("a pointer of Git LFS in place of the file; run git lfs pull there", path)
 
 
-def most_bytes(path: str | Path) -> int:
-    """How many bytes a file may give: its own if it is plain; fewer than would fill the memory."""
-    size = Path(path).stat().st_size
-    if _start(Path(path)).startswith(_GZIP):
-        return min(MOST_BYTES, max(_SMALL, _MOST_TIMES * size))
-    return min(MOST_BYTES, size)
-
-
-def decode(raw: bytes, path: str | Path, number: int) -> str:
-    """A line as text, without its end; the first without a byte order mark.
-
-    Raises:
-      DataError: not UTF-8, or binary.
-    """
-    if number == 1:
-        raw = raw.removeprefix(_BOM)
-    return decode_block(raw, path, number).removesuffix("\n").removesuffix("\r")
-
-
-def decode_block(raw: bytes, path: str | Path, number: int | None = None) -> str:
-    """Bytes of a file as text.
-
-    Args:
-      number: of the line that they are; None: they are several.
-
-    Raises:
-      DataError: not UTF-8, or binary.
-    """
-    if raw.startswith(_UTF16):  # no UTF-8 begins so
-        raise DataError("UTF-16; convert it with: iconv -f UTF-16 -t UTF-8", path, number)
-    if b"\x00" in raw:
-        raise DataError("a binary file (NUL byte); expected text in UTF-8", path, number)
+@contextlib.contextmanager
+def _data_errors(path: str | Path) -> Iterator[None]:
     try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        advice = "not UTF-8; convert it, for instance with: iconv -f LATIN1 -t UTF-8"
-        raise DataError(advice, path, number) from None
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"damaged gzip file, perhaps cut short ({error})", path) from None
+    except FileNotFoundError:
+        raise DataError("no such file", path) from None
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror or error})", path) from None
 
 
 def no_file(path: str | Path, said: str = "no such file or folder") -> DataError:
@@ -151,56 +194,87 @@ def no_file(path: str | Path, said: str = "no such file or folder") -> DataError
     return DataError("a device or a pipe; expected a file or a folder" if there else said, path)
 
 
-def refuse_pointer(path: Path) -> None:
-    """Large files of a repository that was cloned without Git LFS are a few lines each.
+def parts(
+    path: str | Path,
+    patterns: Mapping[str, str | None],
+    key: str,
+    required: Collection[str] = ("train", "dev", "test"),
+    alone: bool = False,
+) -> dict[str, Path]:
+    """The file of each part: the one in a folder whose name fits the pattern of the part.
+
+    Args:
+      path: folder, or file where one may stand alone.
+      patterns: part -> pattern, or the absolute path of the file; None: no file.
+      key: of a config that holds the patterns' keys, such as "data.source".
+      required: parts that must be there.
+      alone: whether one file, or the only one of a folder, is train.
 
     Raises:
-      DataError: the file is such a pointer, or cannot be read.
+      DataError: no file or several of a part, or a part is lacking beside unread files.
     """
-    with _as_data_errors(path, lambda: None):
-        start = _start(path, len(_POINTER))
-    if start == _POINTER:
-        raise DataError("a pointer of Git LFS in place of the file; run git lfs pull there", path)
+    folder = Path(path)
+    if folder.is_file() and alone:
+        return {"train": folder}
+    if folder.is_file():
+        raise DataError(f"a file; expected the corpus' folder, such as {folder.parent}", folder)
+    if not folder.is_dir():
+        raise no_file(folder, "no such file or folder; expected one that holds the corpus")
+    names = sorted(file.name for file in folder.iterdir() if file.is_file())
+    fitting = {p: _fitting(names, p, pattern, key) for p, pattern in patterns.items() if pattern}
+    if alone and len(names) == 1 and not any(of for p, of in fitting.items() if p != "train"):
+        return {"train": folder / names[0]}
+    unread = [name for name in names if not any(name in of for of in fitting.values())]
+    files = {}
+    for part, pattern in patterns.items():
+        found = fitting.get(part, [])
+        if len(found) > 1:
+            several = f"{len(found)} files fit the {part} pattern {pattern!r}: {_listed(found)}"
+            raise DataError(f"{several}; set {key}.{part}=NAME", folder)
+        if found:
+            files[part] = folder / found[0]  # the pattern itself where it is absolute
+            continue
+        beside = [
+            name for name in unread if "train" in files and name.endswith(files["train"].suffix)
+        ]
+        if part in required or (pattern and beside):
+            holds = _listed(beside or names) or "no file"
+            lacking = f"no file fits the {part} pattern {pattern!r}; the folder holds {holds}"
+            absent = "" if part in required else ", or null: there is none"
+            raise DataError(f"{lacking}; set {key}.{part}=NAME{absent}", folder)
+    return files
 
 
-def _pieces(path: str | Path) -> Iterator[bytes]:
-    """The lines of a file with their ends, cut where they are longer than _LONGEST_LINE."""
-    number = total = 0
-    with _as_data_errors(path, lambda: number + 1), _open(Path(path)) as stream:
-        most = most_bytes(path)
-        while raw := stream.readline(_LONGEST_LINE):
-            number, total = number + 1, total + len(raw)
-            if total > most:
-                raise DataError(_TOO_LARGE, path, number)
-            yield raw
+def _fitting(names: list[str], part: str, pattern: str, key: str) -> list[str]:
+    """The files that a pattern fits."""
+    if not Path(pattern).is_absolute():
+        return [name for name in names if fnmatch(name, pattern)]
+    if not Path(pattern).is_file():
+        raise no_file(pattern, f"no such file; {key}.{part} names it as the {part} part")
+    return [pattern]
 
 
-@contextlib.contextmanager
-def _as_data_errors(path: str | Path, line: Callable[[], int | None]) -> Iterator[None]:
-    """Makes errors of reading a file DataErrors, at the line where they arise."""
-    try:
-        yield
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        message = f"damaged gzip file, perhaps cut short ({error})"
-        raise DataError(message, path, line()) from None
-    except FileNotFoundError:
-        raise DataError("no such file", path) from None
-    except OSError as error:
-        raise DataError(f"cannot be read ({error.strerror or error})", path) from None
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:_MOST_NAMES])
 
 
-def _open(path: Path) -> io.BufferedIOBase:
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        raise DataError("a device or a pipe; expected a file", path)
-    refuse_pointer(path)
-    start = _start(path)
-    if start == _ZIP:
-        raise DataError("a zip archive or a spreadsheet; unpack it, or export it as text", path)
-    if start == _ZSTD:
-        raise DataError("compressed by zstd; unpack it first, or compress it by gzip", path)
-    return gzip.open(path, "rb") if start.startswith(_GZIP) else path.open("rb")
+def format_of(file: Path, suffixes: Mapping[str, str], formats: Collection[str]) -> str:
+    """The format that a file's name tells; raises DataError where it tells none.
+
+    Args:
+      suffixes: of names before .gz -> format.
+      formats: all there are, those that no name tells as well.
+    """
+    suffix = suffix_of(file)
+    if suffix not in suffixes:
+        raise DataError(
+            f"its name does not tell its format; expected {', '.join(suffixes)}, or "
+            f"data.source.format=FORMAT, one of {', '.join(formats)}",
+            file,
+        )
+    return suffixes[suffix]
 
 
-def _start(path: Path, size: int = 4) -> bytes:
-    with path.open("rb") as probe:
-        return probe.read(size)
+def suffix_of(file: Path) -> str:
+    """The end of a file's name before .gz, such as ".tsv"."""
+    return Path(file.name.lower().removesuffix(".gz")).suffix

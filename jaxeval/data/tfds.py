@@ -1,8 +1,6 @@
 """Prepared sets of TensorFlow Datasets, read without TensorFlow: tagged sentences, and texts."""
 
-import contextlib
 import importlib
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +17,6 @@ _BLOCK = 100  # examples read at once
 _WORDS = ("tokens", "words", "forms", "text")
 _TAGS = ("ner", "tags", "upos", "pos")
 _TEXTS = ("text", "sentence", "document", "article")
-_Example = Mapping[str, Any]  # feature -> what tfds decodes it to
 
 
 def sentences(name: str, tag_feature: str | None = None) -> dict[str, list[Sentence]]:
@@ -39,18 +36,15 @@ def sentences(name: str, tag_feature: str | None = None) -> dict[str, list[Sente
     words = _feature(builder, _WORDS, "words", key, name)
     tags = _feature(builder, (tag_feature,) if tag_feature else _TAGS, "tags", key, name)
     names = getattr(getattr(builder.info.features[tags], "feature", None), "names", None)
-
-    def of_split(split: str) -> list[Sentence]:
+    parts: dict[str, list[Sentence]] = {}
+    for part, split in _splits(builder, tuple(_SPLITS), name).items():
         read = []
         for example in _examples(builder, split, name):
             of_words = (tag if names is None else names[int(tag)] for tag in example[tags])
-            sentence = Sentence(tuple(map(_text, example[words])), tuple(map(_text, of_words)))
-            if sentence.words:  # tfds' CoNLL reader adds an empty sentence at the end of a file
-                read.append(sentence)
-        return read
-
-    parts = _splits(builder, tuple(_SPLITS), name)
-    return {part: of_split(split) for part, split in parts.items()}
+            read.append(Sentence(tuple(map(_text, example[words])), tuple(map(_text, of_words))))
+        # tfds' CoNLL reader adds an empty sentence at the end of a file
+        parts[part] = [sentence for sentence in read if sentence.words]
+    return parts
 
 
 def texts(name: str, feature: str | None = None) -> dict[str, Iterator[bytes]]:
@@ -102,17 +96,17 @@ def _feature(
 ) -> str:
     """The first of the candidates that the set has."""
     features = builder.info.features
-    first = next((c for c in candidates if c in features), None)
-    if first is None:
-        raise DataError(
-            f"{name}: no feature for the {what} among {', '.join(candidates)}; it has "
-            f"{', '.join(features)}; set {key}"
-        )
-    return first
+    for candidate in candidates:
+        if candidate in features:
+            return candidate
+    raise DataError(
+        f"{name}: no feature for the {what} among {', '.join(candidates)}; it has "
+        f"{', '.join(features)}; set {key}"
+    )
 
 
-def _examples(builder: "DatasetBuilder", split: str, name: str) -> Iterator[_Example]:
-    """The examples of a split, in the order in which they were prepared."""
+def _examples(builder: "DatasetBuilder", split: str, name: str) -> Iterator[Mapping[str, Any]]:
+    """The examples of a split, feature -> value, in the order in which they were prepared."""
     try:
         with parsing("cannot be read", name, passing=(NotImplementedError, MemoryError)):
             source = builder.as_data_source(split=split)
@@ -132,15 +126,9 @@ def _open(name: str) -> "DatasetBuilder":
     path = name.removeprefix(PREFIX)
     if not path:
         raise DataError("expected a name or folder after it, such as tfds:conll2003", name)
-    if not Path(path).is_dir():
-        return _by_name(path, name)
-    with parsing("not a prepared tfds folder", path, passing=(MemoryError,)):
-        return tfds.builder_from_directory(path)
-
-
-def _by_name(path: str, name: str) -> "DatasetBuilder":
-    import tensorflow_datasets as tfds
-
+    if Path(path).is_dir():
+        with parsing("not a prepared tfds folder", path, passing=(MemoryError,)):
+            return tfds.builder_from_directory(path)
     stem = path.partition("/")[0].partition(":")[0]
     for module in (f"text.{stem}.{stem}", f"translate.{stem}.{stem}", f"datasets.{stem}.{stem}"):
         try:  # builders that tfds hides where TensorFlow is absent register when imported
@@ -148,12 +136,8 @@ def _by_name(path: str, name: str) -> "DatasetBuilder":
             break
         except ImportError:
             continue
-    try:
-        passing = (ImportError, OSError, MemoryError)
-        with parsing("tfds knows no such set", name, passing=passing), _temporary_files_removed():
-            builder = tfds.builder(path, try_gcs=False, file_format="array_record")
-    except (ImportError, OSError) as error:
-        raise DataError(f"{name}: tfds cannot open it here ({error})") from None
+    with parsing("tfds cannot open it here", name, passing=(MemoryError,)):
+        builder = tfds.builder(path, try_gcs=False, file_format="array_record")
     if not Path(builder.data_dir).is_dir():
         raise DataError(
             f"{name}: not prepared on this machine ({builder.data_dir}); with a network, run: "
@@ -161,15 +145,3 @@ def _by_name(path: str, name: str) -> "DatasetBuilder":
             "file_format='array_record').download_and_prepare()\""
         )
     return builder
-
-
-@contextlib.contextmanager
-def _temporary_files_removed() -> Iterator[None]:
-    """tfds makes a folder for what it would download of a set, and leaves it there."""
-    before = tempfile.tempdir
-    with tempfile.TemporaryDirectory() as folder:
-        tempfile.tempdir = folder
-        try:
-            yield
-        finally:
-            tempfile.tempdir = before

@@ -1,24 +1,30 @@
 """Pretrained word vectors: GloVe's text, word2vec's text or binary format; plain or gzip.
 
-Lines of text are read in batches. The numbers of a batch whose lines are all alike (a word without
-blanks, D numbers, one blank between them) are read at once; any other batch is read line by line,
-which gives the same numbers, or the error.
+Lines of text are read in blocks. The numbers of a block whose lines are all alike (a word without
+blanks, D numbers, one blank between them) are read at once; any other block is read line by line,
+which gives the same numbers, or the error. Notation: V words, D numbers of a vector.
 """
 
-import contextlib
 import dataclasses
-import itertools
-from collections.abc import Container, Iterator
+import io
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from jaxeval.data import text, vector_binary, vector_table
-from jaxeval.data.vector_table import Collection
+from jaxeval.data import text
 from jaxeval.errors import DataError
 
-_BATCH = 1 << 18  # bytes
+_MOST = 1e6  # magnitude of a number; larger ones are another format, or damage
+_WIDEST = 4096  # numbers of a vector
+_GROWTH = 1.25
+_SHOWN = 40  # characters of a word in a message
 _FIRST_PRINTABLE = 32
+_START = 1 << 16  # bytes by which a format is told
+_LONGEST_HEADER = 64
+_LONGEST_WORD = 4096  # bytes
+_BLOCK = 1 << 22  # bytes of the binary format
+_TEXT = bytes([9, 10, 13, *range(32, 127)])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,89 +58,110 @@ def read(
         beyond a million, vectors of more than 4,096 numbers or that are all 0, no vector at all,
         fewer or more than the header says, the named unknown word not found.
     """
-    into, start = Collection(words, unknown), b""
-    with contextlib.suppress(DataError), text.opened(path) as stream:
-        start = stream.read(vector_binary.START)  # of an unreadable file, a later error tells more
-    binary = vector_binary.is_binary(start)
-    size = vector_binary.read(path, into) if binary else _read_text(path, into)
-    return Vectors(into.index, into.finished(size, path), into.unknown)
+    into = _Collection(path, words, unknown)
+    with text.opened(path) as stream:
+        start = stream.read(_START)
+    return into.finished((_read_binary if _is_binary(start) else _read_text)(into))
 
 
-def _read_text(path: str | Path, into: Collection) -> int:
-    """Reads a file into a collection; returns D."""
-    promised, size, count = None, 0, 0
-    for number, lines in _batches(path):
+class _Collection:
+    """The vectors read so far. The table grows in place: no second one of its size is needed."""
+
+    def __init__(self, path: str | Path, words: Container[str] | None, unknown: str | None):
+        self.path = path
+        self._index: dict[str, int] = {}  # word -> row
+        self._unknown: np.ndarray | None = None  # [D]
+        self._words, self._unknown_name = words, unknown
+        self._table: np.ndarray | None = None  # [at least as many rows as words, D]
+
+    def choose(self, names: Sequence[str]) -> dict[str, int]:
+        """Which of these vectors to read: the first of each word that is asked for -> its row."""
+        fresh: dict[str, int] = {}
+        for row, name in enumerate(names):
+            asked = self._words is None or name in self._words
+            if (asked and name not in self._index) or name == self._unknown_name:
+                fresh.setdefault(name, row)
+        return fresh
+
+    def add(self, names: Sequence[str], table: np.ndarray) -> None:
+        """Adds the vectors [rows, D] of the words that `choose` gave."""
+        if self._unknown_name in names:
+            row = names.index(self._unknown_name)
+            self._unknown = table[row].copy() if self._unknown is None else self._unknown
+            if self._words is not None and self._unknown_name not in self._words:
+                names, table = [*names[:row], *names[row + 1 :]], np.delete(table, row, axis=0)
+        if self._table is None:
+            self._table = np.empty((0, table.shape[1]), np.float32)
+        start, stop = len(self._index), len(self._index) + len(names)
+        if stop > len(self._table):
+            rows = max(stop, int(len(self._table) * _GROWTH))
+            self._table.resize((rows, table.shape[1]), refcheck=False)
+        self._table[start:stop] = table
+        self._index.update(zip(names, range(start, stop), strict=True))
+
+    def finished(self, size: int) -> Vectors:
+        """The vectors, of `size` numbers; raises DataError where all are 0, or one is missing."""
+        if self._unknown_name is not None and self._unknown is None:
+            message = f"no vector named {shown(self._unknown_name)} for unknown words"
+            raise DataError(message, self.path)
+        if self._table is None or not self._index:
+            return Vectors({}, np.zeros((0, size), np.float32), self._unknown)
+        self._table.resize((len(self._index), size), refcheck=False)
+        if not self._table.any():
+            raise DataError("all its vectors are 0; expected word vectors", self.path)
+        return Vectors(self._index, self._table, self._unknown)
+
+
+def _read_text(into: _Collection) -> int:
+    """Reads a file of text; returns D."""
+    promised, size, number = None, 0, 1
+    for lines in text.blocks(into.path):
         if number == 1:
-            header = vector_table.sizes(text.decode(lines[0], path, 1).encode())
-            if header is not None:
+            lines[0] = text.decode(lines[0], into.path, 1).encode()
+            header = _sizes(lines[0])
+            if header is None:
+                size = len(lines[0].rstrip(b" ").split(b" ")) - 1
+            else:
                 promised, size = header
-                vector_table.check_size(size, path, 1)
-                continue
-            size = len(_fields(lines[0], path, 1)) - 1
-        count += len(lines)
-        if number == 1 or not _at_once(lines, size, into):
-            _line_by_line(lines, number, size, into, path)
-    if not count:
-        raise DataError("no vectors found; expected one word and its numbers per line", path)
+                _check_size(size, into.path, 1)
+                lines, number = lines[1:], 2
+        if lines and not (1 <= size <= _WIDEST and _at_once(lines, size, into)):
+            _line_by_line(lines, number, size, into)
+        number += len(lines)
+    count = number - (1 if promised is None else 2)
+    if count < 1:
+        message = "no vectors found; expected one word and its numbers per line"
+        raise DataError(message, into.path)
     if promised not in (None, count):
         message = f"its first line promises {promised} vectors, found {count}; a file cut short?"
-        raise DataError(message, path)
+        raise DataError(message, into.path)
     return size
 
 
-def _batches(path: str | Path) -> Iterator[tuple[int, list[bytes]]]:
-    """Line number and lines: the first line, then as many as make a batch."""
-    lines = text.raw_lines(path)
-    first = list(itertools.islice(lines, 1))
-    if first:
-        yield 1, first
-    number, batch, total = 2, list[bytes](), 0
-    for line in lines:
-        batch.append(line)
-        total += len(line)
-        if total >= _BATCH:
-            yield number, batch
-            number, batch, total = number + len(batch), [], 0
-    if batch:
-        yield number, batch
-
-
-def _fields(line: bytes, path: str | Path, number: int) -> list[str]:
-    return text.decode(line, path, number).rstrip(" ").split(" ")
-
-
-def _at_once(lines: list[bytes], size: int, into: Collection) -> bool:
-    """Adds the vectors of a batch; False, and nothing added, where a line is unlike others."""
-    lines = [line.removesuffix(b"\n").removesuffix(b"\r").rstrip(b" ") for line in lines]
-    if (np.frombuffer(b"".join(lines), np.uint8) < _FIRST_PRINTABLE).any():
+def _at_once(lines: list[bytes], size: int, into: _Collection) -> bool:
+    """Adds the vectors of lines; False, and nothing added, where a line is unlike others."""
+    lines = [line.rstrip(b" \r") for line in lines]
+    control = np.frombuffer(b"".join(lines), np.uint8) < _FIRST_PRINTABLE
+    if control.any() or any(line.count(b" ") != size for line in lines):
         return False
-    words = [line.partition(b" ") for line in lines]
+    fields = [line.partition(b" ") for line in lines]
     try:
-        names = b"\n".join([word for word, _, _ in words]).decode().split("\n")
+        names = b"\n".join([word for word, _, _ in fields]).decode().split("\n")
     except UnicodeDecodeError:
         return False
     chosen = into.choose(names)
-    rows = [*chosen.rows, *([] if chosen.unknown is None else [chosen.unknown])]
-    if len(chosen.rows) < len(lines) and not all(_may_be_vector(line, size) for line in lines):
+    if len(chosen) < len(lines) and not all(is_number(n.rpartition(b" ")[2]) for *_, n in fields):
         return False
-    table = _numbers([words[row][2] for row in rows], size)
-    if table is None:
-        return False
-    unknown = None if chosen.unknown is None else table[-1].copy()
-    into.add(chosen, table[: len(chosen.rows)], unknown)
-    return True
-
-
-def _may_be_vector(line: bytes, size: int) -> bool:
-    return line.count(b" ") == size and vector_table.is_number(line[line.rindex(b" ") + 1 :])
+    table = _numbers([fields[row][2] for row in chosen.values()], size)
+    if table is not None:
+        into.add([*chosen], table)
+    return table is not None
 
 
 def _numbers(lines: list[bytes], size: int) -> np.ndarray | None:
     """The numbers of lines [lines, D] float32; None: a line has others, or unusable ones."""
     if not lines:
         return np.zeros((0, size), np.float32)
-    if any(line.count(b" ") != size - 1 for line in lines):
-        return None
     import pyarrow
     from pyarrow import csv
 
@@ -150,38 +177,132 @@ def _numbers(lines: list[bytes], size: int) -> np.ndarray | None:
         return None
     with np.errstate(over="ignore"):  # too large for float32 becomes inf, which is not usable
         table = values.astype(np.float32).reshape(len(lines), size)
-    return table if vector_table.usable(table) else None
+    return table if _usable(table) else None
 
 
-def _line_by_line(
-    lines: list[bytes], number: int, size: int, into: Collection, path: str | Path
-) -> None:
+def _line_by_line(lines: list[bytes], number: int, size: int, into: _Collection) -> None:
     """Adds the vectors of lines, of which the first has this number; raises DataError."""
     for at, line in enumerate(lines, number):
         if b"\t" in line:  # a word and its first number would be read as a word
-            raise DataError("expected blanks between word and numbers, found a tab", path, at)
-        fields = _fields(line, path, at)
-        more = len(fields) > size + 1 and vector_table.is_number(fields[-size - 1])
+            message = "expected blanks between word and numbers, found a tab"
+            raise DataError(message, into.path, at)
+        fields = text.decode(line, into.path, at).rstrip(" ").split(" ")
+        more = len(fields) > size + 1 and is_number(fields[-size - 1])
         if size < 1 or len(fields) <= size or more:
             found = f"expected a word and {max(size, 1)} numbers, found {len(fields) - 1}"
-            raise DataError(found, path, at)
-        vector_table.check_size(size, path, at)
-        vector = _vector(fields[-size:], path, at)
-        chosen = into.choose([" ".join(fields[:-size])])
-        unknown = None if chosen.unknown is None else vector
-        into.add(chosen, vector[None][: len(chosen.rows)], unknown)
+            raise DataError(found, into.path, at)
+        _check_size(size, into.path, at)
+        if wrong := [field for field in fields[-size:] if not is_number(field)]:
+            found = f"expected numbers after the word, found {shown(wrong[0])}"
+            raise DataError(found, into.path, at)
+        with np.errstate(over="ignore"):  # too large for float32 becomes inf
+            vector = np.array([fields[-size:]], np.float32)
+        if not _usable(vector):
+            found = f"a vector holds {np.abs(vector).max():g}; expected at most {_MOST:g}"
+            raise DataError(found, into.path, at)
+        if chosen := into.choose([" ".join(fields[:-size])]):
+            into.add([*chosen], vector)
 
 
-def _vector(fields: list[str], path: str | Path, number: int) -> np.ndarray:
+def _is_binary(start: bytes) -> bool:
+    """Whether a file that begins so is word2vec's binary format rather than its text.
+
+    Both begin with a line of two whole numbers. Then D numbers follow a word: in text they are
+    printable and all in one line.
+    """
+    header, end, rest = start.partition(b"\n")
+    sizes = _sizes(header)
+    if not end or sizes is None or not sizes[1]:
+        return False
+    fields = rest.partition(b"\n")[0].split()
+    if len(fields) > sizes[1] and all(map(is_number, fields[-sizes[1] :])):
+        return False
+    vector = rest[rest.find(b" ") + 1 :][: 4 * sizes[1]]
+    return bool(vector.translate(None, _TEXT))
+
+
+def _read_binary(into: _Collection) -> int:
+    """Reads word2vec's binary format; returns D.
+
+    A header "V D", then V times a word, a blank and D little-endian float32, perhaps a newline.
+    """
+    path = into.path
+    with text.opened(path) as stream:
+        sizes = _sizes(stream.readline(_LONGEST_HEADER))
+        assert sizes is not None  # _is_binary has seen it
+        count, size = sizes
+        _check_size(size, path, 1)
+        found = 0
+        for raw, table in _binary_blocks(stream, size, path):
+            try:
+                names = [word.decode() for word in raw]
+            except UnicodeDecodeError as error:
+                raise DataError(f"a word is not UTF-8: {error.object[:40]!r}", path) from None
+            if not _usable(table):
+                name = shown(names[int(np.argmin((np.abs(table) <= _MOST).all(axis=1)))])
+                message = f"the vector of {name} holds nan, inf or more than {_MOST:g}"
+                raise DataError(message, path)
+            found += len(names)
+            chosen = into.choose(names)
+            into.add([*chosen], table[[*chosen.values()]])
+            if found > count:
+                break
+    if found != count:
+        least = "at least " if found > count else ""
+        message = f"its first line promises {count} vectors, found {least}{found}; cut short?"
+        raise DataError(message, path)
+    return size
+
+
+def _binary_blocks(
+    stream: io.BufferedIOBase, size: int, path: str | Path
+) -> Iterator[tuple[list[bytes], np.ndarray]]:
+    """Words and their vectors [words, D], a few megabytes at a time."""
+    width, left = 4 * size, b""
+    while block := stream.read(_BLOCK):
+        left += block
+        words, vectors, at = [], [], 0
+        while 0 <= (blank := left.find(b" ", at, at + _LONGEST_WORD)) < len(left) - width:
+            words.append(left[at:blank].lstrip(b"\n"))
+            vectors.append(left[blank + 1 : blank + 1 + width])
+            at = blank + 1 + width
+        left = left[at:]
+        if len(left) > _LONGEST_WORD + width:
+            raise DataError(f"expected a word of at most {_LONGEST_WORD} bytes and a blank", path)
+        if words:
+            yield words, np.frombuffer(b"".join(vectors), "<f4").reshape(len(words), size)
+    if left.strip():
+        raise DataError("its last vector has no end; a file cut short?", path)
+
+
+def _sizes(line: bytes) -> tuple[int, int] | None:
+    """V and D of word2vec's first line."""
+    fields = line.split()
+    if len(fields) != 2 or not all(field.isdigit() and len(field) < 20 for field in fields):
+        return None
+    return int(fields[0]), int(fields[1])
+
+
+def _check_size(size: int, path: str | Path, line: int) -> None:
+    if not 1 <= size <= _WIDEST:
+        message = f"vectors of {size} numbers; expected 1 to {_WIDEST}"
+        raise DataError(message, path, line)
+
+
+def is_number(field: str | bytes) -> bool:
+    """Whether a field of a file reads as a number, nan and inf included."""
     try:
-        with np.errstate(over="ignore"):  # too large for float32 becomes inf, told below
-            vector = np.array(fields, np.float32)
+        float(field)
     except ValueError:
-        wrong = next(field for field in fields if not vector_table.is_number(field))
-        found = f"expected numbers after the word, found {vector_table.shown(wrong)}"
-        raise DataError(found, path, number) from None
-    if not vector_table.usable(vector):
-        most = np.abs(vector).max()
-        found = f"holds {most:g}" if np.isfinite(most) else "holds nan or inf"
-        raise DataError(f"a vector {found}; expected at most {vector_table.MOST:g}", path, number)
-    return vector
+        return False
+    return True
+
+
+def _usable(table: np.ndarray) -> bool:
+    """Whether all numbers are finite and of a size that vectors have."""
+    return not table.size or bool(table.min() >= -_MOST and table.max() <= _MOST)
+
+
+def shown(word: str) -> str:
+    """A word of a file for a message: quoted, control characters escaped, cut when long."""
+    return repr(word if len(word) <= _SHOWN else word[:_SHOWN] + "...")

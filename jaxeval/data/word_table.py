@@ -4,21 +4,98 @@ Notation: F word forms, V rows of the table, R of them the vocabulary's, D vecto
 Form 0 and row 0 are padding.
 """
 
+import dataclasses
 import hashlib
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
+import pydantic
 
+from jaxeval.config import fields, markers, reading
+from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus
-from jaxeval.data import checks, vectors, word_settings, words
-from jaxeval.data.word_settings import WordSettings
+from jaxeval.data import checks, splits, vectors, words
 from jaxeval.errors import DataError
 
 _SPREAD = 0.25  # random vectors are U(-.25, .25) (UKPLab, after Kim 2014)
 _FIRST = words.UNKNOWN + 1
 _FEW = 0.5  # of train's tokens have a pretrained vector: a warning below
+PARTS_OF = {"train": ("train",), "train+dev": ("train", "dev"), "all": splits.PARTS}
+PaddedTo = Annotated[
+    fields.Length | None,
+    about(
+        "all texts have so many words: longer ones are cut, and the padding of "
+        "shorter ones is read (VecEval); absent: padding is masked"
+    ),
+]
+_Row = Annotated[int, pydantic.Field(gt=words.UNKNOWN)]
+
+
+@reading.settings
+class WordSettings:
+    """Keys of data whose words have vectors."""
+
+    vectors: Annotated[
+        str | None,
+        markers.IMMATERIAL,
+        about("file of pretrained vectors: GloVe, word2vec"),
+    ] = None
+    vectors_unknown: Annotated[
+        str | None, about("name of the file's vector for unknown words")
+    ] = None
+    without_vector: Annotated[
+        Literal["own", "zeros", "mean"],
+        about(
+            "words that the file lacks: rows of their own by min_count, or one vector "
+            "for all: zeros, or the mean of the file's vectors of no word here (VecEval)"
+        ),
+    ] = "own"
+    dimension: Annotated[fields.Size, about("size of word vectors where none are read")] = 100
+    min_count: Annotated[
+        fields.Count, about("train count that gives other words their own row")
+    ] = 1
+    lower_case: Annotated[bool, about("words without a pretrained vector: Word = word")] = True
+    vocabulary: Annotated[
+        Literal["train", "train+dev", "all"],
+        about("parts whose words (characters, tags) a model has rows for"),
+    ] = "train"
+    max_widths: Annotated[fields.Widths, about("padded shapes (compiled branches) at most")] = 12
+
+    def fold(self, word: str) -> str:
+        """Words without a vector that it makes equal share a row."""
+        return word.lower() if self.lower_case else word
+
+
+@reading.settings
+class SavedWords:
+    """Rows of words to a trained model, as `WordTable.saved` gives them."""
+
+    vectors: dict[str, _Row]
+    words: dict[str, _Row]
+
+    @property
+    def rows(self) -> int:
+        """Of the word table, at least."""
+        return max([words.UNKNOWN, *self.vectors.values(), *self.words.values()]) + 1
+
+    def lookup(self, forms: Sequence[str], fold: Callable[[str], str]) -> np.ndarray:
+        """Rows [F] of any words, padding first."""
+        return _rows(forms, words.rows(forms, self.vectors), self.words, fold)
+
+
+def _rows(
+    forms: Sequence[str],
+    by_name: np.ndarray,
+    folded: Mapping[str, int],
+    fold: Callable[[str], str],
+) -> np.ndarray:
+    """[F] int32: the row that a form has by name (-1: none), else that of its folded form."""
+    others = [folded.get(fold(form), words.UNKNOWN) for form in forms]
+    row = np.where(by_name >= 0, by_name, np.array(others, np.int32))
+    row[0] = words.PADDING
+    return row
 
 
 class WordTable(NamedTuple):
@@ -27,9 +104,6 @@ class WordTable(NamedTuple):
     Rows: padding, unknown, vectors of the file under a spelling of the vocabulary's words, the
     vocabulary's words without one (these R rows are what a model may train), then vectors of
     words outside the vocabulary. A word outside both has the unknown word's row.
-
-    Any word's row: that of its first spelling in `named`, else of its folded form in `folded`,
-    else the unknown word's.
     """
 
     row: np.ndarray  # [F] int32, form -> row
@@ -88,11 +162,7 @@ class WordTable(NamedTuple):
         return {"known": known, "once": seen == 1, **tables}
 
     def saved(self, known: np.ndarray) -> dict[str, dict[str, int]]:
-        """The rows of words by which any text is looked up, as plain JSON.
-
-        Vectors are the named rows, words the folded ones. A word that is not known [V] is in
-        neither.
-        """
+        """`SavedWords` as plain JSON; a word that is not known [V] is in neither table."""
         words_of = {word: row for word, row in self.folded.items() if known[row]}
         return {"vectors": dict(self.named), "words": words_of}
 
@@ -100,7 +170,7 @@ class WordTable(NamedTuple):
 def build(
     settings: WordSettings, counts: Mapping[str, Counter[str]]
 ) -> tuple[list[str], WordTable, checks.Findings]:
-    """Word forms of a corpus, padding first, their table, and what is known of the words.
+    """Word forms of a corpus, padding first, their table, and how many have a vector.
 
     The first R rows depend on the vocabulary and the file alone. Words without a pretrained vector
     get a fixed random one; a model that trains its vectors draws them anew by seed.
@@ -112,71 +182,63 @@ def build(
       DataError: the vectors cannot be read, or no word of train has one.
     """
     forms = ["", *sorted(set().union(*counts.values()))]
-    vocabulary = set().union(
-        *(counts[part] for part in word_settings.PARTS_OF[settings.vocabulary])
-    )
-    read = None
+    vocabulary = set().union(*(counts[part] for part in PARTS_OF[settings.vocabulary]))
+    read, findings = vectors.Vectors({}, np.zeros((0, settings.dimension), np.float32), None), None
     if settings.vectors is not None:
         names = {name for form in forms for name in words.spellings(form)}
-        read = word_settings.read_vectors(settings, settings.vectors, names)
+        read = _read(settings, settings.vectors, names)
+        findings = _covered(counts, read.index, settings.vectors)
     table = _table(settings, forms, vocabulary, read)
-    findings = checks.Findings(warnings=checks.normalisation(counts))
-    if read is not None and settings.vectors is not None:
-        findings = _covered(counts, read.index, settings.vectors).joined(findings)
-    return forms, table, findings
+    return forms, table, findings or checks.Findings()
+
+
+def _read(settings: WordSettings, path: str, names: Container[str]) -> vectors.Vectors:
+    """The vectors of a file that have these names, and the one for unknown words."""
+    if settings.vectors_unknown is not None or settings.without_vector == "own":
+        return vectors.read(path, names, settings.vectors_unknown)
+    if settings.without_vector == "zeros":
+        read = vectors.read(path, names)
+        return dataclasses.replace(read, unknown=np.zeros(read.table.shape[1], np.float32))
+    # VecEval (2016): the mean of all other vectors of the file, zeros where there is none
+    read = vectors.read(path)
+    inside = {word: row for word, row in read.index.items() if word in names}
+    rows = [*inside.values()]
+    outside = np.ones(len(read.table), bool)
+    outside[rows] = False
+    total = np.sum(read.table, axis=0, dtype=np.float64, where=outside[:, None])
+    mean = np.asarray(total / max(int(outside.sum()), 1), np.float32)
+    return vectors.Vectors({w: k for k, w in enumerate(inside)}, read.table[rows], mean)
 
 
 def _table(
-    settings: WordSettings,
-    forms: Sequence[str],
-    vocabulary: Container[str],
-    read: vectors.Vectors | None,
+    settings: WordSettings, forms: Sequence[str], vocabulary: Container[str], read: vectors.Vectors
 ) -> WordTable:
-    index: Mapping[str, int] = {} if read is None else read.index
-    in_file = words.rows(forms, index)
     spelled = {s for form in forms[1:] if form in vocabulary for s in words.spellings(form)}
-    inside = [row for name, row in index.items() if name in spelled]
-    outside = [row for name, row in index.items() if name not in spelled]
-    alone = [form for form, row in zip(forms, in_file, strict=True) if row < 0][1:]
-    own = vocabulary if read is None or settings.without_vector == "own" else ()
-    others = dict.fromkeys(settings.fold(form) for form in alone if form in own)
-    size = _FIRST + len(inside) + len(others)
-    row_of = {name: row for row, name in enumerate(others, _FIRST + len(inside))}
-    moved = np.zeros(len(index), np.int32)  # row of the file -> row of the table
-    moved[inside] = np.arange(_FIRST, _FIRST + len(inside))
-    moved[outside] = np.arange(size, size + len(outside))
-    row = [
-        moved[file_row] if file_row >= 0 else row_of.get(settings.fold(form), words.UNKNOWN)
-        for form, file_row in zip(forms[1:], in_file[1:], strict=True)
-    ]
-    table = _vectors(read, inside, outside, len(others), settings.dimension)
-    pretrained = np.zeros(len(table), bool)
-    if read is not None:
-        pretrained[: _FIRST + len(inside)] = pretrained[size:] = True
-    named = {name: int(moved[file_row]) for name, file_row in index.items()}
-    rows = np.array([words.PADDING, *row], np.int32)
-    unknown_read = read is not None and read.unknown is not None
-    return WordTable(rows, table, pretrained, size, named, row_of, unknown_read=unknown_read)
-
-
-def _vectors(
-    read: vectors.Vectors | None,
-    inside: Sequence[int],
-    outside: Sequence[int],
-    others: int,
-    dimension: int,
-) -> np.ndarray:
-    """All rows [V, D] float32."""
-    width = dimension if read is None else read.table.shape[1]
-    generator = np.random.default_rng([width, others])
-    drawn = generator.uniform(-_SPREAD, _SPREAD, (_FIRST + len(inside) + others, width))
+    names = sorted(read.index, key=lambda name: name not in spelled)  # the vocabulary's first
+    inside = sum(name in spelled for name in names)
+    in_file = words.rows(forms, read.index)
+    own = vocabulary if not names or settings.without_vector == "own" else ()
+    others = [form for form, row in zip(forms, in_file, strict=True) if row < 0 and form in own]
+    end = _FIRST + inside
+    folded = {w: r for r, w in enumerate(dict.fromkeys(map(settings.fold, others)), end)}
+    size, width = end + len(folded), read.table.shape[1]
+    rows = [*range(_FIRST, end), *range(size, size + len(names) - inside)]
+    drawn = np.random.default_rng([width, len(folded)]).uniform(-_SPREAD, _SPREAD, (size, width))
     drawn[words.PADDING] = 0.0
-    if read is None:
-        return drawn.astype(np.float32)
-    drawn[_FIRST : _FIRST + len(inside)] = read.table[inside]
     if read.unknown is not None:
         drawn[words.UNKNOWN] = read.unknown
-    return np.concatenate([drawn.astype(np.float32), read.table[outside]])
+    order = [read.index[name] for name in names]
+    drawn[_FIRST:end] = read.table[order[:inside]]
+    table = np.concatenate([drawn.astype(np.float32), read.table[order[inside:]]])
+    pretrained = np.zeros(len(table), bool)
+    pretrained[rows] = True
+    if names:
+        pretrained[:_FIRST] = True
+    moved = np.full(len(names) + 1, -1, np.int32)  # row of the file, -1 -> row of the table, -1
+    moved[order] = rows
+    row = _rows(forms, moved[in_file], folded, settings.fold)
+    named, unknown_read = dict(zip(names, rows, strict=True)), read.unknown is not None
+    return WordTable(row, table, pretrained, size, named, folded, None, unknown_read)
 
 
 def _covered(
@@ -228,20 +290,15 @@ def _padded(table: WordTable, vocabulary: int, rows: int) -> WordTable:
 
     Rows beyond the vocabulary move up, so that those before it can be trained.
     """
-    more = vocabulary - table.vocabulary
-
-    def moved(row: np.ndarray) -> np.ndarray:
-        return np.where(row >= table.vocabulary, row + more, row).astype(np.int32)
-
-    old = moved(np.arange(len(table.vectors)))
+    old = np.arange(len(table.vectors), dtype=np.int32)
+    old[table.vocabulary :] += vocabulary - table.vocabulary
     padded = np.zeros((rows, table.vectors.shape[1]), np.float32)
     pretrained = np.zeros(rows, bool)
     padded[old], pretrained[old] = table.vectors, table.pretrained
-    named = {name: int(old[row]) for name, row in table.named.items()}
     return table._replace(
-        row=moved(table.row),
+        row=old[table.row],
         vectors=padded,
         pretrained=pretrained,
         vocabulary=vocabulary,
-        named=named,
+        named={name: int(old[row]) for name, row in table.named.items()},
     )

@@ -9,7 +9,6 @@ with blanks.
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -32,15 +31,17 @@ _CAPITALS = (  # tested in this order, the last one if none fits (VecEval's feat
     re.compile(r".*", re.DOTALL),
 )
 NO_CAPITALS = -1  # of padding: no feature is set
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
-_NUMBER = re.compile(r"[0-9.,]+")
+_NORMALISED = (
+    (re.compile('"+'), '"'),
+    (re.compile(r"\d{4}-\d{2}-\d{2}"), "DATE_TOKEN"),
+    (re.compile(r"\d{1,2}:\d{2}(:\d{2})?"), "TIME_TOKEN"),
+    (re.compile(r"[0-9.,]+"), "NUMBER_TOKEN"),
+)
 
 # The rules are patterns over a text's shape, a character of these for each of its own:
 # letter, number, mark (goes with what it follows), joiner, half a flag, other symbol, blank
 _SHAPES = {"L": "L", "N": "N", "M": "M", "P": "S", "S": "S", "Z": " ", "C": "S"}
-_JOINER = "\u200d"
-_AS_THEY_STAND = {"\u2019": "'", **{c: c for c in "'.,:"}, _JOINER: "J"}
+_AS_THEY_STAND = {"\u2019": "'", **{c: c for c in "'.,:"}, "\u200d": "J"}
 _SKIN_TONES, _FLAGS = range(0x1F3FB, 0x1F400), range(0x1F1E6, 0x1F200)
 _TOKEN = re.compile(
     r"(?<![LNM])(?:L\.){2,}"  # U.S.
@@ -50,44 +51,34 @@ _TOKEN = re.compile(
 )
 _CLITIC = re.compile(r"(?<=\w)(?:n['\u2019]t|['\u2019](?:s|m|d|re|ve|ll))$", re.IGNORECASE)
 
-
-class CharacterSpan(NamedTuple):
-    """From `start` to before `end`."""
-
-    start: int
-    end: int
+Span = tuple[int, int]  # from a character, or word, to before another
 
 
-def split(text: str) -> list[CharacterSpan]:
-    """Words, numbers, clitics ("n't", "'s" ...) and single punctuation marks of a text."""
-    return [
-        part
-        for match in _TOKEN.finditer("".join(map(_shape, text)))
-        for part in _without_clitic(text, CharacterSpan(*match.span()))
-    ]
+def split(text: str, at_blanks: bool = False) -> list[Span]:
+    """Words, numbers, clitics ("n't", "'s" ...) and single punctuation marks of a text.
+
+    Args:
+      at_blanks: somebody has cut it into words already: they stand between blanks.
+    """
+    if at_blanks:
+        return [match.span() for match in re.finditer(r"\S+", text)]
+    spans = [match.span() for match in _TOKEN.finditer("".join(map(_shape, text)))]
+    clitics = [_CLITIC.search(text[start:end]) for start, end in spans]
+    borders = [s + c.start() for (s, _), c in zip(spans, clitics, strict=True) if c is not None]
+    return cut(spans, borders)
 
 
-def split_at_blanks(text: str) -> list[CharacterSpan]:
-    """What stands between blanks, of text that somebody has cut into words already."""
-    return [CharacterSpan(*match.span()) for match in re.finditer(r"\S+", text)]
-
-
-def cut(spans: Sequence[CharacterSpan], borders: Iterable[int]) -> list[CharacterSpan]:
+def cut(spans: Sequence[Span], borders: Iterable[int]) -> list[Span]:
     """The same spans, those that a border lies in cut there."""
-    positions = sorted({*borders})
-    pieces = []
+    ends = sorted({*borders, *(end for _, end in spans)})
+    pieces, at = [], 0
     for start, end in spans:
-        inside = [position for position in positions if start < position < end]
-        pieces += [
-            CharacterSpan(*ends) for ends in zip([start, *inside], [*inside, end], strict=True)
-        ]
+        while at < len(ends) and ends[at] <= start:
+            at += 1
+        while start < end:
+            pieces.append((start, ends[at]))
+            start, at = ends[at], at + 1
     return pieces
-
-
-def covered(spans: Sequence[CharacterSpan], start: int, end: int) -> CharacterSpan:
-    """Which spans lie within characters `start` to `end`, borders of some: numbers from 0."""
-    inside = [n for n, span in enumerate(spans) if start <= span.start and span.end <= end]
-    return CharacterSpan(inside[0], inside[-1] + 1)
 
 
 def _shape(character: str) -> str:
@@ -102,16 +93,10 @@ def _shape(character: str) -> str:
     return " " if character.isspace() or category == "Cc" else _SHAPES[category[0]]
 
 
-def _without_clitic(text: str, span: CharacterSpan) -> list[CharacterSpan]:
-    """A word and its clitic, or the word."""
-    clitic = _CLITIC.search(text[span.start : span.end])
-    return cut([span], [span.start + clitic.start()] if clitic else [])
-
-
 def padded(sentence: Sequence[str], width: int | None) -> tuple[str, ...]:
     """The first `width` words, and padding ("") up to them; None: all words."""
-    kept = tuple(sentence[:width])
-    return kept if width is None else kept + ("",) * (width - len(kept))
+    first = tuple(sentence[:width])
+    return first + ("",) * ((width or 0) - len(first))
 
 
 def casing(word: str) -> int:
@@ -140,10 +125,9 @@ def normalise(word: str) -> str:
     As published, "." and "," are numbers; that matters only to words without a vector.
     """
     word = word.lower().replace("--", "-")
-    word = re.sub('"+', '"', word)
-    word = _DATE.sub("DATE_TOKEN", word)
-    word = _TIME.sub("TIME_TOKEN", word)
-    return _NUMBER.sub("NUMBER_TOKEN", word)
+    for pattern, replacement in _NORMALISED:
+        word = pattern.sub(replacement, word)
+    return word
 
 
 def zero_digits(word: str) -> str:
@@ -169,10 +153,9 @@ def shapes(forms: Sequence[str]) -> dict[str, np.ndarray]:
     return {"casing": np.array(casings, np.int32), "capitals": np.array(patterns, np.int32)}
 
 
-def alphabet(forms: Iterable[str]) -> dict[str, int]:
-    """Every character of the forms, in code-point order, from number 2 on."""
-    characters = sorted(set().union(*forms))
-    return {character: number for number, character in enumerate(characters, UNKNOWN + 1)}
+def numbered(alphabet: Iterable[str]) -> dict[str, int]:
+    """Characters, or others beside padding and unknown, by number."""
+    return {character: number for number, character in enumerate(alphabet, UNKNOWN + 1)}
 
 
 def characters(forms: Sequence[str], numbers: Mapping[str, int], most: int) -> np.ndarray:
@@ -183,6 +166,6 @@ def characters(forms: Sequence[str], numbers: Mapping[str, int], most: int) -> n
     width = min(most, max(map(len, forms)))
     table = np.zeros((len(forms), width), np.uint8 if len(numbers) < 250 else np.int32)
     for row, form in enumerate(forms):
-        cut = form[:width]
-        table[row, : len(cut)] = [numbers.get(character, UNKNOWN) for character in cut]
+        first = form[:width]
+        table[row, : len(first)] = [numbers.get(character, UNKNOWN) for character in first]
     return table

@@ -63,9 +63,8 @@ class Encoder(Module):
     def _convolutions(self, texts: Sentences, drop: KeyedDropout) -> Array:
         """The maximum over all windows of filters of several widths: [B, N widths] (Kim 2014).
 
-        c(i) = relu(w . x(i : i + width) + b), equation 2. A text shorter than a filter has one
-        window, filled up with zeros. One product makes the parts of all filters at all words;
-        shifted copies of it are added up.
+        c(i) = relu(w . x(i : i + width) + b), equation 2; a text shorter than a filter has one
+        window. One product makes the parts of all filters; shifted copies of it are added up.
         """
         words = drop.steps("input", texts.words)
         words = jnp.where(texts.valid[..., None], words, 0.0)
@@ -93,12 +92,9 @@ class Encoder(Module):
     def _contexts(self, texts: Sentences, drop: KeyedDropout) -> Array:
         """The last states of an LSTM from the left and of one from the right: [R, 2 H].
 
-        Tang et al. (2016, sections 3.2, 3.3): the left one reads the words up to the target, the
-        right one those from the end of the sentence back to it, as published both with the
-        target's words. Without these a side may have no word, for which then one learned vector
-        stands. In TC-LSTM the target's mean vector stands beside every word.
-
-        The words stay where they are, and a state is held where a side has none.
+        Tang et al. (2016, sections 3.2, 3.3): they read up to the target and back to it, as
+        published with its words. Without these one learned vector stands for a side of no word. In
+        TC-LSTM the target's mean vector stands beside every word.
         """
         target = None
         if self.choices.architecture == "tclstm":

@@ -108,13 +108,9 @@ class LSTM(Module):
         input_mask: Array | None = None,
         recurrent_mask: Array | None = None,
     ) -> Array:
-        """Runs the layer.
+        """Runs over inputs [T, B, D]; `valid` [T, B] is false at padding, which stands at the end.
 
-        Args:
-          inputs: [T, B, D].
-          valid: [T, B] bool; false at padding, which stands at the end.
-          input_mask, recurrent_mask: [G, B, D] and [G, B, H] multiply the inputs and h(t-1), the
-            same at all steps; or None.
+        Masks [G, B, D] and [G, B, H] multiply the inputs and h(t-1), the same at all steps.
         """
         variant, shape = self.variant, (inputs.shape[1], self.width)
         units = variant.gates * self.width
@@ -134,20 +130,15 @@ class LSTM(Module):
             hidden, memory = (jnp.broadcast_to(vector, shape) for vector in begin)
         else:
             hidden, memory = jnp.zeros(shape), jnp.zeros(shape)
-        how = variant.update, self.reverse, variant.gradient_clip
-        start = hidden, memory
-        return recurrence.run(
-            *how, gates, bias, recurrent, peepholes, start, valid, recurrent_mask
-        )
+        how = variant.update, self.reverse, variant.gradient_clip, gates, bias, recurrent
+        return recurrence.run(*how, peepholes, (hidden, memory), valid, recurrent_mask)
 
     def _vectors(self, *names: str) -> Weights:
         return {n: self.param(n, nn.initializers.zeros, (self.width,)) for n in names}
 
     def _bias(self, key: Array) -> Array:
-        forget = self.width * (self.variant.gates - 3)
-        return jnp.concatenate(
-            [jnp.zeros(3 * self.width), jnp.full(forget, self.variant.forget_bias)]
-        )
+        forget = jnp.full(self.width * (self.variant.gates - 3), self.variant.forget_bias)
+        return jnp.concatenate([jnp.zeros(3 * self.width), forget])
 
 
 class Masks(NamedTuple):
@@ -164,8 +155,7 @@ class Masks(NamedTuple):
 class Cell(NamedTuple):
     """What a layer of a language model is made of; static.
 
-    Gates of the LSTM are equations 1 (untied), 2 (tied) and 3 (capped) of the paper; those of the
-    highway untied or tied (coupled).
+    Gates are equations 1 (untied), 2 (tied) and 3 (capped) of the paper; a highway's not capped.
     """
 
     kind: Kind = "lstm"

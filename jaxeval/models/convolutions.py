@@ -84,11 +84,9 @@ class CharacterConvolution(Module):
 def table_convolution(products: Array, ids: Array, positions: Array) -> Array:
     """Largest response of each filter over a word [N, F], from a table of products.
 
-    A convolution over embedded characters is linear in each of them: with products[k, c] =
-    embedding[c] @ kernel[k], the response at position p is the sum over k of
-    products[k, ids[p + k]]. So `width` rows are added a position instead of a matrix product over
-    width * D numbers, and the gradient goes to the winning positions alone: 8 times faster than
-    windows on a CPU (640 words of 25 characters), with the same values.
+    With products[k, c] = embedding[c] @ kernel[k], the response at position p is the sum over k of
+    products[k, ids[p + k]], and the gradient goes to the winning positions alone: 8 times faster
+    than windows on a CPU.
 
     Args:
       products: [width, C + 1, F]; the last row, of zeros, stands for what lies beyond a word.
@@ -153,9 +151,8 @@ class _Convolution(Module):
 def convolve(x: Array, kernel: Array, bias: Array) -> Array:
     """x [T + span - 1, B, D], kernel [span D, H], bias [H] -> [T, B, H].
 
-    One product makes what each word adds to every window that it is in, [D, span H], and shifted
-    copies of that are added up. So no window is written out, and no product has as few columns as
-    H, of which the CPU takes 48 at once, and 50 as slowly as 96.
+    One product makes what each word adds to every window that it is in, and shifted copies of that
+    are added up: no window is written out, and no product has as few columns as H.
     """
     width, span = kernel.shape[1], len(kernel) // x.shape[-1]
     steps = len(x) - span + 1

@@ -1,10 +1,9 @@
 """Dropout with traced rates (Flax's own needs a Python number, hence a compilation a rate).
 
-Two generators make the masks. JAX's draws sixteen bits an element: for recurrent taggers and
-language models, whose masks are few. The other makes the bits of an element from a row and a
-column number alone: for window perceptrons, a quarter of whose step JAX's would be, and for models
-whose members differ in size within one program, since a mask then depends neither on padded units
-nor on how a batch is cut.
+Two generators make the masks. JAX's draws sixteen bits an element. The other makes them from a row
+and a column number alone: for window perceptrons, a quarter of whose step JAX's would be, and for
+models whose members differ in size: a mask depends neither on padded units nor on how a batch is
+cut.
 """
 
 import math
@@ -87,8 +86,7 @@ class KeyedDropout:
     Args:
       rates: traced, by site; a site without a rate drops nothing and costs nothing.
       key: of this forward pass, consumed; None at evaluation, when nothing is dropped.
-      sites: all sites there are: masks are numbered by site and layer; without any they are
-        numbered as they are drawn.
+      sites: masks are numbered by site and layer; without sites, as they are drawn.
       variational: `steps` drops the same units at all time steps; else others at each (naive).
       inverted: scale by 1 / (1 - rate) in training; else by 1 - rate at evaluation.
       hashed: masks and keys are made from numbers alone.
@@ -160,11 +158,7 @@ class HashedDropout(NamedTuple):
         return self._replace(words=words)
 
     def apply(self, x: Array, rows_axis: int = 0, numbers: Array | None = None) -> Array:
-        """x [B, T, n], or [T, B, n] with 1: units dropped by row, time step and number [n].
-
-        Row r and time step t of a padded length T have the position r T + t: another padded length
-        has another mask, but for row 0.
-        """
+        """x [B, T, n], or [T, B, n] with 1: units dropped by position r T + t and number [n]."""
         if self.words is None:
             return x
         steps = x.shape[1 - rows_axis]

@@ -80,27 +80,19 @@ class LanguageModelSettings:
         if self.kind == "nas" and (self.dropout.update or self.gates is not None):
             raise ValueError("nas: takes neither dropout.update nor gates")
         if self.hidden is not None and (self.budget is not None or self.ratio is not None):
-            raise ValueError(
-                "hidden: cannot be set with budget or ratio, which it is computed from"
-            )
+            raise ValueError("hidden: cannot be set with budget or ratio, which compute it")
         if self.embedding is not None and self.hidden is None:
             raise ValueError("embedding: needs hidden too; with a budget, set ratio instead")
         return self
 
     @property
     def unused(self) -> frozenset[str]:
-        """Dropout rates that no member has.
-
-        As in the authors' code, a setting may hold rates of sites that its sizes do not have: so
-        that a sweep can draw sizes and rates, and a tuned setting be solved for another depth.
-        """
+        """Dropout rates of sites that these sizes do not have; a sweep draws both."""
         projects = self.embedding not in (None, self.hidden)
         if self.hidden is None:  # but for ratios that rounding makes 1
             projects = self.ratio is not None and self.ratio < 1
         absent = {"inter_layer": self.layers == 1, "projected": not projects}
-        return frozenset(
-            dropout.rate_name(site) for site, is_absent in absent.items() if is_absent
-        )
+        return frozenset(dropout.rate_name(site) for site in absent if absent[site])
 
     def cell(self) -> Cell:
         """The cell of every layer."""
@@ -142,12 +134,8 @@ class LanguageShape(NamedTuple):
 def solve(like: LanguageShape, budget: int, cell: Cell, ratio: float = 1.0) -> LanguageShape:
     """The largest model within a budget of parameters (Melis et al. 2018, section 4).
 
-    Args:
-      like: its vocabulary, layers and whether it is tied; its H and E are solved for.
-      ratio: E / H, rounded; 1 and more is 1, without a projection.
-
-    Raises:
-      ConfigError: not even one hidden unit fits.
+    H and E of `like` are solved for; `ratio` is E / H, rounded, at most 1 (no projection).
+    ConfigError: not even one hidden unit fits.
     """
 
     def shape(hidden: int) -> LanguageShape:
@@ -173,16 +161,7 @@ class LanguageModel(Module):
 
     @nn.compact
     def __call__(self, tokens: Array, state: Tree, drop: KeyedDropout) -> tuple[Tree, Array]:
-        """Runs a window.
-
-        Args:
-          tokens: [T, B] int32, inputs of each step.
-          state: a layer's state each, before the first step.
-          drop: dropout of this window, of `SITES`.
-
-        Returns:
-          (states after the last step, outputs [T, B, E]).
-        """
+        """A window of tokens [T, B] from the state of each layer: states after it, [T, B, E]."""
         shape, width = self.shape, self.shape.hidden
         # truncated normal with standard deviation sqrt(1 / E)
         initial = nn.initializers.variance_scaling(1.0, "fan_out", "truncated_normal")

@@ -34,11 +34,9 @@ class RaggedAxis(NamedTuple):
 
 
 def axis(size: int, live: Array | float | None = None, blocks: int = 1) -> RaggedAxis:
-    """An axis of `blocks` equal blocks (gates, directions, heads), each padded at its end.
+    """An axis of equal blocks (gates, directions, heads) of `size` units, padded at their ends.
 
-    Args:
-      size: n / blocks, static.
-      live: u / blocks, may be traced; None: all.
+    So many of a block are live, may be traced; None: all.
     """
     # rounded: a quotient of whole numbers may come out a little less
     count = jnp.round(jnp.asarray(size if live is None else live, jnp.float32))
@@ -79,11 +77,8 @@ def _drawn(key: Array, rows: RaggedAxis | None, columns: RaggedAxis) -> tuple[Ar
 
 
 def open_interval(bits: Array) -> Array:
-    """Uniform bits, uint32 -> float32 in (0, 1): the middle of one of 2**24 equal steps.
-
-    That of the last step would be rounded to 1, of which the normal quantile is infinite; it is
-    1 - 2**-24.
-    """
+    """Uniform bits, uint32 -> float32 in (0, 1): the middle of one of 2**24 equal steps."""
+    # that of the last would be rounded to 1, of which the normal quantile is infinite
     steps = (bits >> 8).astype(jnp.float32)
     return jnp.minimum((steps + 0.5) * jnp.float32(2.0**-24), jnp.float32(1 - 2.0**-24))
 
@@ -107,22 +102,15 @@ def linear(key: Array, rows: RaggedAxis, columns: RaggedAxis) -> Weights:
 
 def layer_norm(x: Array, weights: Weights, over: RaggedAxis) -> Array:
     """Layer normalisation (Ba et al. 2016) of x [..., n], 0 at dead units, over its live ones."""
-
-    def along(units: Array) -> Array:
-        return jnp.expand_dims(units, tuple(range(x.ndim - 1)))
-
-    live = along(over.live)
+    axes = tuple(range(x.ndim - 1))
+    live = jnp.expand_dims(over.live, axes)
     # dead units are 0 in x, but would take part in the mean's gradient
     mean = jnp.sum(x * live, axis=-1, keepdims=True) / over.units
     centred = (x - mean) * live
     variance = jnp.sum(centred * centred, axis=-1, keepdims=True) / over.units
     scaled = centred * jax.lax.rsqrt(variance + 1e-5)
-    return scaled * along(weights["scale"]) + along(weights["bias"])
-
-
-def layer_norm_weights(over: RaggedAxis) -> Weights:
-    """Scale 1 and bias 0."""
-    return {"scale": over.live, "bias": jnp.zeros_like(over.live)}
+    scale, bias = (jnp.expand_dims(weights[name], axes) for name in ("scale", "bias"))
+    return scaled * scale + bias
 
 
 def embeddings(key: Array, symbols: int, columns: RaggedAxis, scale: Bound = 1.0) -> Array:

@@ -66,18 +66,14 @@ def run(
     """Hidden states [T, B, H] of all time steps.
 
     Args:
-      cell: the step; static.
-      reverse: run from the last time step to the first; static.
-      clip: gradients of the gate inputs are clipped to [-clip, clip] inside the loop, as Lasagne's
-        `grad_clipping` does; None for no clipping; static.
+      cell, reverse: the step, and whether it runs from the last time step to the first; static.
+      clip: gradients of the gate inputs are clipped to [-clip, clip] inside the loop (Lasagne's
+        `grad_clipping`); None: not; static.
       inputs: [T, B, K] the input's part of the gate inputs.
-      bias: [K], added inside the loop, where it costs no pass over memory.
-      kernel: [H, K] recurrent weights.
-      weights: whatever else the cell needs (peepholes ...), a pytree.
+      bias, kernel: [K] and [H, K]; weights: whatever else the cell needs (peepholes ...).
       start: (hidden, memory), each [B, H].
-      valid: [T, B] bool; where it is false the state is held. Padding stands at the end, so a
-        reversed run meets it first and keeps `start`, and `hidden[-1]` of a forward run is the
-        state after the last real step.
+      valid: [T, B] bool; where it is false the state is held. Padding stands at the end: a
+        reversed run meets it first and keeps `start`; a forward run ends with the last real state.
       mask: [G, B, H] multiplies h(t-1), the same at all steps (Gal & Ghahramani 2016); or None.
     """
     return _forward(cell, reverse, clip, inputs, bias, kernel, weights, start, valid, mask)[0]
@@ -134,11 +130,7 @@ def _product_over_rows(left: Array, right: Array) -> Array:
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
 def project(inputs: Array, kernel: Array, frozen: int) -> Array:
-    """inputs [T, B, D] @ kernel [D, K], with no gradient for the first `frozen` features.
-
-    Frozen word vectors are three quarters of a tagger's features; their gradient would be computed
-    only to be dropped.
-    """
+    """inputs [T, B, D] @ kernel [D, K], with no gradient for the first `frozen` features."""
     steps, batch, size = inputs.shape
     return (inputs.reshape(-1, size) @ kernel).reshape(steps, batch, -1)
 
@@ -175,11 +167,9 @@ def unroll(
 
     Args:
       step: the cell; static. It calls `tap` once for each kernel.
-      kernels: name -> [H, G H] recurrent weights; some may read more than the state (context of
-        an attention): [D, G H], D >= H.
-      weights: all others (biases, scales), a pytree.
-      masks: dropout masks that are the same at all steps; a pytree, not differentiated.
-      inputs: [T, B, G H] the input's part, computed for all steps at once.
+      kernels: name -> [H, G H] recurrent weights, [D, G H] of what else is read (a context).
+      weights, masks: of the step; masks are the same at all steps and not differentiated.
+      inputs: [T, B, G H] the input's part of the gates.
       start: the state before the first step.
     """
     return _unroll_forward(step, kernels, weights, masks, inputs, start)[0]

@@ -248,10 +248,8 @@ class Classifier(Module):
     def __call__(self, batch: Batch, hparams: Hparams, key: Array | None) -> Array:
         """Logits [B, K, Y]; the same for all targets of a sentence where none is read.
 
-        Args:
-          batch: see the module's docstring.
-          hparams: traced; `initial_scale` and the dropout rates, by `dropout.rate_name`.
-          key: of the dropout masks, consumed; None at evaluation.
+        Traced hparams are `initial_scale` and dropout rates; the key of masks is consumed, None at
+        evaluation.
         """
         choices, shape = self.choices, batch.rows["start"].shape
         if choices.architecture == "majority":
@@ -273,9 +271,9 @@ class Classifier(Module):
     def _inter_aspect(
         self, features: Array, batch: Batch, initial: Initial, drop: KeyedDropout
     ) -> Array:
-        """States [B, K, H'] of an LSTM over the features [B, K, F] of a sentence's targets.
+        """States [B, K, H'] of an LSTM over a sentence's targets in their order.
 
-        In the order of their places in the sentence (Hazarika et al. 2018, equation 4).
+        Hazarika et al. (2018, equation 4); features are [B, K, F].
         """
         width = self.choices.target.inter_aspect
         weights = self.param("inter_aspect", initial.lstm, features.shape[-1], width)

@@ -107,11 +107,7 @@ class Seq2SeqSizes:
     grain: int  # embedding sizes of all members are multiples of it
 
     def joined(self, other: "Seq2SeqSizes") -> "Seq2SeqSizes | None":
-        """The least sizes that hold both: the largest of everything.
-
-        Computed heads are so many that every member's heads are groups of them, which all members'
-        embeddings must allow.
-        """
+        """The largest of everything; heads of every member are groups of the computed ones."""
         heads = math.lcm(self.shape.heads, other.shape.heads)
         grain = math.gcd(self.grain, other.grain)
         if self.architecture != other.architecture or grain % heads:
@@ -135,9 +131,7 @@ class Seq2SeqSizes:
     def operations(self, own: "Seq2SeqSizes") -> float:
         """Floating-point operations of a training step for a row of a member of its own sizes.
 
-        Two (a multiplication and an addition) for each product of the forward pass, three times.
-        Units are padded; layers that the member lacks are skipped, at least where lanes are
-        mapped.
+        Two for each product of the forward pass, three times; layers that it lacks are skipped.
         """
         (_, _, e, h, *_), (source, target), s = self.shape, self.lengths, own.shape
         if self.architecture == "attentive_lstm":
@@ -168,12 +162,9 @@ class Seq2SeqSizes:
 
 
 def greedy(step: Step, state: Tree, rows: int, steps: int, begin: int, end: int) -> Array:
-    """The best symbol at each step: [B, T] int32.
+    """The best symbol at each step: [B, T] int32 for so many rows and steps, cut there.
 
-    Args:
-      state: before the first step.
-      rows, steps: B, T; a row that has not ended by then is cut.
-      begin, end: symbols before the first, and after the last; `end` is repeated to T.
+    `begin` stands before the first symbol; `end` is generated once and repeated to T.
     """
 
     def generate(running: tuple) -> tuple:
@@ -193,12 +184,8 @@ def beams(
 ) -> tuple[Array, Array]:
     """The sequences that a beam search of K = `width` finds, the most probable first.
 
-    Sequences are ranked by the sum of their log probabilities, as they are; those that have ended
-    stay in the beam and compete with the others.
-
-    Args:
-      state: before the first step, of B K rows, the beams of a row side by side.
-      axis: of the rows in the leaves of `state`.
+    Sequences are ranked by the sum of their log probabilities; ended ones compete with the others.
+    `state` is of B K rows, the beams of a row side by side; `axis` is that of rows in its leaves.
 
     Returns:
       [B, K, T] int32, and the sums of their log probabilities [B, K]; -inf where there are fewer.

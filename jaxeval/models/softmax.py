@@ -30,12 +30,9 @@ def attend(scores: Array, values: Array) -> Array:
 
 
 def token_losses(table: Array, bias: Array, outputs: Array, targets: Array) -> Array:
-    """-log p [T, B] of each target, in nats; the logits exist for a slice of positions at a time.
+    """-log p [T, B] of targets [T, B] in nats: outputs [T, B, E], table [V, E], bias [V].
 
-    Args:
-      table, bias: [V, E] and [V].
-      outputs: [T, B, E].
-      targets: [T, B] int32.
+    The logits exist for a slice of positions at a time.
     """
 
     def losses(part: tuple[Array, Array]) -> Array:
@@ -50,10 +47,9 @@ def token_losses(table: Array, bias: Array, outputs: Array, targets: Array) -> A
 def weighted_loss(
     table: Array, bias: Array, outputs: Array, targets: Array, weights: Array
 ) -> Array:
-    """Sum of weights * token_losses, with its gradients computed in the forward pass.
+    """Sum of weights * token_losses; its gradients are computed in the forward pass.
 
-    The logits of a slice are computed once, and serve the loss and its gradients before they are
-    dropped: three products in all, where recomputing them for a backward pass would take four.
+    So the logits of a slice are computed once: three products, where recomputing takes four.
     """
     return _loss_and_gradients(table, bias, outputs, targets, weights)[0]
 

@@ -77,9 +77,7 @@ class TaggerDropout:
         if self.kind != "variational" and (self.state or self.per_gate):
             raise ValueError("state and per_gate need kind = 'variational'")
         if self.kind == "naive" and self.layer_input:
-            raise ValueError(
-                "layer_input needs kind = 'variational'; naive drops input and output"
-            )
+            raise ValueError("layer_input needs kind = 'variational'")
         return self
 
     @property
@@ -221,13 +219,7 @@ class Tagger(Module):
 
     @nn.compact
     def __call__(self, batch: Batch, hparams: Hparams, key: Array | None) -> TaggerLogits:
-        """Scores of a batch.
-
-        Args:
-          batch: see the module's docstring.
-          hparams: traced; the dropout rates among them, by `dropout.rate_name`.
-          key: of the dropout masks, consumed; None at evaluation.
-        """
+        """Scores of a batch; the key of the dropout masks is consumed, None at evaluation."""
         choices, choice = self.choices, self.choices.dropout
         windows, variational = choices.encoder == "window", choice.kind == "variational"
         rates = dropout.rates(hparams)

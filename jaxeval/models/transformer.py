@@ -145,11 +145,7 @@ class Transformer(Module):
         drop: HashedDropout,
         remembered: Callable[[Sequence[Array]], Sequence[Array]] = lambda new: new,
     ) -> Array:
-        """x [B, T, E] through a layer of the decoder: its weights, keys and values of the source.
-
-        Args:
-          remembered: new keys and values -> all that x attends to.
-        """
+        """x [B, T, E] through a layer: its weights, keys and values of the source."""
         weights, *source = inputs
         own, cross = weights["self_attention"], weights["cross_attention"]
         x = x + self._attention(own, x, bias, drop, _SELF, remembered)
@@ -186,10 +182,8 @@ class Transformer(Module):
     ) -> Array:
         """What is added to x [B, T, E]: values by the softmax of queries and keys over K.
 
-        Args:
-          bias: [.., T, K], added to the scores.
-          sites: of dropout: attention weights, and what is added.
-          remembered: keys and values [B, A, T, D] of x, none of cross-attention -> all of K.
+        The bias is [.., T, K]; sites are of dropout of attention weights, and of what is added.
+        `remembered`: keys and values [B, A, T, D] of x, none of cross-attention -> all of K.
         """
         model, inputs, heads = self.axes.model, weights["in_projection"], self.live.heads
         normed = ragged.layer_norm(x, weights["norm"], model)
@@ -251,7 +245,7 @@ def _stack(
     key: Array, layers: int, live: Array | None, attentions: tuple[str, ...], axes: _Axes
 ) -> Weights:
     """The weights of all layers, leaves [layers, ...], 0 where not live; and the last norm."""
-    norm = ragged.layer_norm_weights(axes.model)
+    norm = {"scale": axes.model.live, "bias": jnp.zeros_like(axes.model.live)}
 
     def attention(key: Array) -> Weights:
         """Projections to queries, keys and values (Glorot uniform as one matrix), and out."""

@@ -9,7 +9,7 @@ from jaxeval.report.result import Result
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import nested
 from jaxeval.stats.crossed import Crossed
-from jaxeval.stats.designs import MOST, TrainingDesign, TrainingPlan
+from jaxeval.stats.nested import MOST, TrainingDesign, TrainingPlan
 from jaxeval.stats.results import Interval
 
 _PARTS = {"interaction": "split x seed"}

@@ -1,6 +1,7 @@
 """What sweeps say of sensitivity, in sentences and tables; and what they do not show."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -55,7 +56,10 @@ class Sensitivity(Result):
         if self.groups:
             of = f"mean (sd) over {self.over}"
             rows = [(g.name, len(g.sweeps), g.means) for g in self.groups]
-            every = [*rows, *((c.name, len(c.datasets), c.means) for c in self.contrasts)]
+            every = [
+                *rows,
+                *((f"{c.a} - {c.b}", len(c.datasets), c.means) for c in self.contrasts),
+            ]
         margin = scores.difference(self.sweeps[0].rope, "fraction")
         notes = [f"{sweep.name}: {note}" for sweep in self.trials for note in sweep.notes]
         if len(self.groups or self.trials) > plots.MOST:
@@ -78,10 +82,14 @@ class Sensitivity(Result):
     def _figures(self) -> list[Figure]:
         if len(self.groups or self.trials) > plots.MOST:
             return []
+        trials, varied = self.trials, any(sweep.axes for sweep in self.trials)
         if self.groups:
             groups = {group.name: group.sweeps for group in self.groups}
-            return sweeps.draw_groups(self.trials, groups, self.over)
-        return sweeps.draw(self.trials, self.sweeps[0].rope)
+            named = {name: group for group, of in groups.items() for name in of.values()}
+            ranks = sweeps.ranks(trials, [named[sweep.name] for sweep in trials])
+            return [ranks, *([sweeps.best_systems(trials, groups, self.over)] if varied else [])]
+        more = sweeps.marginals, functools.partial(sweeps.near_best, margin=self.sweeps[0].rope)
+        return [sweeps.ranks(trials), *(draw(trials) for draw in more if varied)]
 
     def _intervals(self) -> dict[str, list]:
         """Kind -> those that are shown; of the first sweep: others differ in their seed alone."""

@@ -1,7 +1,6 @@
 """Figures of sweeps: score by rank, by each hyperparameter, settings of good runs.
 
-Sweeps may differ in their hyperparameters; a panel shows those that have its own. Its scale is
-that of the space from which the values were drawn; without a space, numbers are on a linear one.
+A panel has the scale of the space that its values are from; without one numbers are on a line.
 """
 
 from collections import Counter
@@ -28,34 +27,11 @@ _MARGIN = 0.05  # of an axis, on both sides of a range
 _REACH = 5.0  # points around scores that are all equal
 
 
-def draw(sweeps: Sequence[Sweep], margin: float) -> list[Figure]:
-    """All figures of one or more sweeps; sweeps may differ in their hyperparameters."""
-    if not any(sweep.axes for sweep in sweeps):
-        return [ranks(sweeps)]
-    return [ranks(sweeps), marginals(sweeps), near_best(sweeps, margin)]
-
-
-def draw_groups(
-    sweeps: Sequence[Sweep], groups: Mapping[str, Mapping[str, str]], over: str
-) -> list[Figure]:
-    """The figures of sweeps that are averaged over datasets; group -> dataset -> sweep."""
-    named = {name: group for group, members in groups.items() for name in members.values()}
-    drawn = [ranks(sweeps, [named[sweep.name] for sweep in sweeps])]
-    if any(sweep.axes for sweep in sweeps):
-        drawn.append(_best_systems(sweeps, groups, over))
-    return drawn
-
-
 def _shown(sweep: Sweep) -> np.ndarray:
-    """[n] scores as people read them."""
     return scores.factor(sweep.unit) * sweep.scores
 
 
-def _label(sweeps: Sequence[Sweep]) -> str:
-    return scores.label(sweeps[0].metric, sweeps[0].unit)
-
-
-def score_limits(sweeps: Sequence[Sweep]) -> tuple[float, float]:
+def _score_limits(sweeps: Sequence[Sweep]) -> tuple[float, float]:
     """Ends of an axis that shows the scores of all sweeps, with room even where they are equal."""
     every = np.concatenate([_shown(sweep) for sweep in sweeps])
     largest = scores.factor(sweeps[0].unit)  # of fractions
@@ -73,13 +49,10 @@ def score_limits(sweeps: Sequence[Sweep]) -> tuple[float, float]:
 
 def _with_losses(said: str, sweeps: Sequence[Sweep]) -> str:
     """A caption, and what it says of runs that no figure can show."""
-    lost = [
-        f"{sweep.lost} of {len(sweep.scores) + sweep.lost} runs of {sweep.name} ended without a "
-        "score and are not shown."
-        for sweep in sweeps
-        if sweep.lost
-    ]
-    return " ".join([said, *lost])
+    for of in (sweep for sweep in sweeps if sweep.lost):
+        said += f" {of.lost} of {len(of.scores) + of.lost} runs of {of.name} ended without a score"
+        said += " and are not shown."
+    return said
 
 
 def ranks(sweeps: Sequence[Sweep], groups: Sequence[str] | None = None) -> Figure:
@@ -92,26 +65,23 @@ def ranks(sweeps: Sequence[Sweep], groups: Sequence[str] | None = None) -> Figur
     named = [sweep.name for sweep in sweeps] if groups is None else list(groups)
     rows, numbers = [], {name: k for k, name in enumerate(dict.fromkeys(named))}
     size, width = (4, 1.5) if groups is None else (1, 0.8)
+    style: Any = {"marker": ".", "markersize": size, "linewidth": width}
     for sweep, group in zip(sweeps, named, strict=True):
         falling = _shown(sweep)[np.argsort(-sweep.gain, kind="stable")]
-        style: Any = {"marker": ".", "markersize": size, "linewidth": width}
-        style |= plots.line_style(numbers[group])
-        axes.plot(np.arange(1, len(falling) + 1), falling, **style)
+        line = plots.line_style(numbers[group])
+        axes.plot(np.arange(1, len(falling) + 1), falling, **style, **line)
         rows += [(sweep.name, rank, f"{s:.2f}") for rank, s in enumerate(falling, 1)]
-    label = _label(sweeps)
-    axes.set(xlabel="rank of the run", ylabel=literal(label), ylim=score_limits(sweeps))
+    label = scores.label(sweeps[0].metric, sweeps[0].unit)
+    axes.set(xlabel="rank of the run", ylabel=literal(label), ylim=_score_limits(sweeps))
     axes.locator_params(axis="x", integer=True)
     plots.legend(drawing, plots.lines(numbers))
     said = "All runs of a sweep, best first. A flat line is an architecture that forgives."
-    caption = _with_losses(said, sweeps)
-    return Figure("ranks", "Score by rank", caption, drawing, ("sweep", "rank", label), rows)
+    said = _with_losses(said, sweeps)
+    return Figure("ranks", "Score by rank", said, drawing, ("sweep", "rank", label), rows)
 
 
 class _Panel(NamedTuple):
-    """A hyperparameter of the sweeps that have it, with their numbers.
-
-    Its categories are all values, in order, where they are told apart; None: they are measured.
-    """
+    """A hyperparameter of the sweeps that have it; its categories, unless it is measured."""
 
     name: str
     drawn: "Axes"
@@ -133,7 +103,7 @@ class _Panel(NamedTuple):
     def _measure(self, side: str) -> None:
         scales = [axis.scale for _, _, axis in self.members]
         ends = [end for scale in scales for end in (scale.low, scale.high) if end is not None]
-        ends += [number for _, _, axis in self.members for number in _numbers(axis)]
+        ends += [number for _, _, axis in self.members for number in np.array(axis.used, float)]
         if not ends:
             return
         low, high = min(ends), max(ends)
@@ -142,12 +112,12 @@ class _Panel(NamedTuple):
             getattr(self.drawn, f"set_{side}scale")("log")
             stretch = (high / low) ** _MARGIN if high > low else 2.0
             set_limits(low / stretch, high * stretch)
-            return
-        margin = _MARGIN * (high - low) or 0.5 * abs(low) or 0.5
-        set_limits(low - margin, high + margin)
-        ticks = getattr(self.drawn, f"{side}axis").get_major_locator()
-        whole = all(scale.whole for scale in scales)
-        ticks.set_params(nbins=5, integer=whole)  # more labels run into one another
+        else:
+            margin = _MARGIN * (high - low) or 0.5 * abs(low) or 0.5
+            set_limits(low - margin, high + margin)
+            ticks = getattr(self.drawn, f"{side}axis").get_major_locator()
+            whole = all(scale.whole for scale in scales)
+            ticks.set_params(nbins=5, integer=whole)  # more labels run into one another
 
 
 def _grid(sweeps: Sequence[Sweep], share_y: bool = False) -> tuple["Drawing", list[_Panel]]:
@@ -165,52 +135,43 @@ def _grid(sweeps: Sequence[Sweep], share_y: bool = False) -> tuple["Drawing", li
 
 
 def _texts(axis: Axis) -> list[str]:
-    """The values where the hyperparameter has an effect, as people read them."""
     return [hyperparameters.text(value) for value in axis.used]
-
-
-def _numbers(axis: Axis) -> np.ndarray:
-    """The same as numbers."""
-    return np.array(axis.used, np.float64)
 
 
 def _categories(axes: Sequence[Axis]) -> list[str] | None:
     if all(axis.scale.categories is None for axis in axes):
         return None
-    named = [text for axis in axes for text in (axis.scale.categories or _texts(axis))]
+    named = dict.fromkeys(t for axis in axes for t in (axis.scale.categories or _texts(axis)))
     try:
-        return sorted(dict.fromkeys(named), key=float)
+        return sorted(named, key=float)
     except ValueError:
-        return [*dict.fromkeys(named)]
+        return [*named]
 
 
 def marginals(sweeps: Sequence[Sweep]) -> Figure:
     """Score against each hyperparameter, all others as they were drawn."""
     drawing, grid = _grid(sweeps, share_y=True)
+    label = scores.label(sweeps[0].metric, sweeps[0].unit)
     for number, panel in enumerate(grid):
         for order, (k, sweep, axis) in enumerate(panel.members):
             if panel.categories is None:
-                x = _numbers(axis)
+                x = np.array(axis.used, float)
             else:  # beside one another, and spread: equal scores can be told apart
                 places = [panel.categories.index(text) for text in _texts(axis)]
                 x = plots.jitter(len(places), 0.15) + np.array(places, float)
                 x = x + 0.2 * (order - (len(panel.members) - 1) / 2)
-            y = _shown(sweep)[axis.active]
-            panel.drawn.scatter(x, y, s=6, color=plots.colour(k), marker=plots.marker(k))
+            style: Any = {"s": 6, "color": plots.colour(k), "marker": plots.marker(k)}
+            panel.drawn.scatter(x, _shown(sweep)[axis.active], **style)
         panel.drawn.set_xlabel(literal(panel.name), fontsize=8)
         panel.scale("x")
         if number % _COLUMNS == 0:
-            panel.drawn.set_ylabel(literal(_label(sweeps)), fontsize=8)
-    grid[0].drawn.set_ylim(*score_limits(sweeps))
+            panel.drawn.set_ylabel(literal(label), fontsize=8)
+    grid[0].drawn.set_ylim(*_score_limits(sweeps))
     plots.legend(drawing, plots.marks([sweep.name for sweep in sweeps]))
     rows = [(s.name, axis.name, int(axis.active.sum())) for s in sweeps for axis in s.axes]
-    said = "Each mark is a run in which the hyperparameter has an effect."
+    said = _with_losses("Each mark is a run in which the hyperparameter has an effect.", sweeps)
     columns, title = ("sweep", "hyperparameter", "runs"), "Scores by each hyperparameter"
-    return Figure("marginals", title, _with_losses(said, sweeps), drawing, columns, rows)
-
-
-def _near(sweep: Sweep, margin: float) -> np.ndarray:
-    return metrics.near_best(sweep.scores, margin, sweep.higher_is_better)
+    return Figure("marginals", title, said, drawing, columns, rows)
 
 
 def near_best(sweeps: Sequence[Sweep], margin: float) -> Figure:
@@ -222,7 +183,8 @@ def near_best(sweeps: Sequence[Sweep], margin: float) -> Figure:
         rows += (_boxes if panel.categories is None else _bars)(panel, margin)
         panel.scale("y" if panel.categories is None else "x")
     plots.legend(drawing, plots.marks([sweep.name for sweep in sweeps]))
-    near = [f"{int(_near(s, margin).sum())} of {len(s.scores)} ({s.name})" for s in sweeps]
+    counts = [int(metrics.near_best(s.scores, margin, s.higher_is_better).sum()) for s in sweeps]
+    near = [f"{n} of {len(s.scores)} ({s.name})" for n, s in zip(counts, sweeps, strict=True)]
     said = (
         f"Filled: runs within {scores.difference(margin, sweeps[0].unit)} of the sweep's best, "
         f"{'; '.join(near)}. Hollow: all runs. Bars are shares of the runs in which the "
@@ -234,29 +196,27 @@ def near_best(sweeps: Sequence[Sweep], margin: float) -> Figure:
     return Figure("near_best", title, _with_losses(said, sweeps), drawing, columns, rows)
 
 
-def _parts(
-    panel: _Panel, margin: float
-) -> Iterator[tuple[int, int, bool, np.ndarray, tuple[str, str, str, int]]]:
+def _parts(panel: _Panel, margin: float) -> Iterator[tuple[int, int, bool, np.ndarray, tuple]]:
     """Order and number of each sweep, whether filled, the runs among those that act, a row."""
     for order, (k, sweep, axis) in enumerate(panel.members):
-        near = _near(sweep, margin)[axis.active]
+        near = metrics.near_best(sweep.scores, margin, sweep.higher_is_better)[axis.active]
         for part, chosen in (("all", np.full(len(near), True)), ("near best", near)):
             row = (sweep.name, axis.name, part, int(chosen.sum()))
             yield order, k, part != "all", chosen, row
 
 
 def _boxes(panel: _Panel, margin: float) -> list[tuple]:
-    """Two boxes a sweep, and the numbers behind them."""
     rows, ticks = [], []
     for order, k, filled, runs, row in _parts(panel, margin):
-        chosen, at = _numbers(panel.members[order][2])[runs], 2.4 * k + filled
+        chosen, at = np.array(panel.members[order][2].used, float)[runs], 2.4 * k + filled
         five = [f"{value:.4g}" for value in describe.five_numbers(chosen)] if len(chosen) else "-"
         ticks.append((at, row[2]))
         rows.append((*row, " / ".join(five)))
         if len(chosen):
             _box(panel.drawn, at, chosen, k, filled)
-    panel.drawn.set_xticks([at for at, _ in ticks], [part for _, part in ticks], fontsize=7)
-    panel.drawn.set_xlim(min(at for at, _ in ticks) - 0.6, max(at for at, _ in ticks) + 0.6)
+    places, labels = zip(*ticks, strict=True)
+    panel.drawn.set_xticks(places, labels, fontsize=7)
+    panel.drawn.set_xlim(min(places) - 0.6, max(places) + 0.6)
     return rows
 
 
@@ -273,13 +233,11 @@ def _box(panel: "Axes", x: float, values: np.ndarray, number: int, filled: bool)
 
 
 def _marks(panel: "Axes", x: np.ndarray, y: np.ndarray, number: int) -> None:
-    """As the legend has them."""
     style: Any = {"color": plots.colour(number), "marker": plots.marker(number)}
     panel.scatter(x, y, s=8, linewidths=0, zorder=3, **style)
 
 
 def _bars(panel: _Panel, margin: float) -> list[tuple]:
-    """Two bars a sweep and category, and the counts behind them."""
     categories = panel.categories or []
     width, rows = 0.8 / (2 * len(panel.members)), []
     for order, k, filled, runs, row in _parts(panel, margin):
@@ -296,28 +254,36 @@ def _bars(panel: _Panel, margin: float) -> list[tuple]:
     return rows
 
 
-def _best_systems(
+def best_systems(
     sweeps: Sequence[Sweep], groups: Mapping[str, Mapping[str, str]], over: str
 ) -> Figure:
     """The best run's value of each hyperparameter, a box over datasets for each group.
 
-    Figure 2 of Wiemerslage et al. (2024).
+    Figure 2 of Wiemerslage et al. (2024); groups: name -> dataset -> sweep.
     """
     drawing, grid = _grid(sweeps)
     rows: list[tuple] = []
     for panel in grid:
         having = {sweep.name: (sweep, axis) for _, sweep, axis in panel.members}
         panel.drawn.set_title(literal(panel.name), fontsize=8)
+        categories = panel.categories
         for k, (group, members) in enumerate(groups.items()):
             values = []
-            for dataset, name in members.items():
-                sweep, axis = having.get(name, (None, None))
-                best = int(np.argmax(sweep.gain)) if sweep else 0
-                if axis is not None and axis.active[best]:
+            for dataset, (sweep, axis) in (
+                (d, having[s]) for d, s in members.items() if s in having
+            ):
+                best = int(np.argmax(sweep.gain))
+                if axis.active[best]:
                     values.append(str(axis.values[best]))
                     rows.append((group, panel.name, dataset, values[-1]))
-            if values:
-                _best_box(panel, k, values)
+            if values and categories is None:
+                drawn = np.array(values, float)
+                _box(panel.drawn, k, drawn, k, True)
+                style: Any = {"color": "black", "markersize": 4, "fillstyle": "none"}
+                panel.drawn.plot([k], [drawn.mean()], "D", **style)
+            elif categories is not None:
+                at = [categories.index(hyperparameters.text(value)) for value in values]
+                _marks(panel.drawn, k + plots.jitter(len(at), 0.5), np.array(at, float), k)
         panel.drawn.set_xticks([])
         panel.drawn.set_xlim(-0.7, len(groups) - 0.3)
         panel.scale("y")
@@ -331,13 +297,3 @@ def _best_systems(
     columns = ("group", "hyperparameter", over, "value")
     title = f"Settings of the best runs, by {over}"
     return Figure("best_systems", title, said, drawing, columns, rows)
-
-
-def _best_box(panel: _Panel, k: int, values: Sequence[str]) -> None:
-    if panel.categories is None:
-        drawn = np.array(values, float)
-        _box(panel.drawn, k, drawn, k, True)
-        panel.drawn.plot([k], [drawn.mean()], "D", color="black", markersize=4, fillstyle="none")
-        return
-    at = [panel.categories.index(hyperparameters.text(value)) for value in values]
-    _marks(panel.drawn, k + plots.jitter(len(at), 0.5), np.array(at, float), k)

@@ -149,11 +149,11 @@ def _read(
     from jaxeval import sources
     from jaxeval.report import text
     from jaxeval.report.comparison import answers
-    from jaxeval.stats import failures, samples
+    from jaxeval.stats import samples
 
     scores = sources.read(source, of)
     pools = samples.pools(scores)
-    failed = failures.of_runs(scores)
+    failed = samples.of_runs(scores)
     notes = list(scores.warnings)
     if scores.unusable and failed is None:
         notes.append(text.unusable(scores.unusable, scores.missing))

@@ -40,9 +40,8 @@ class Group(NamedTuple):
 
 
 class Contrast(NamedTuple):
-    """Group `a` minus group `b` on the datasets that both have, named by what they differ in."""
+    """Group `a` minus group `b` on the datasets that both have."""
 
-    name: str
     a: str
     b: str
     datasets: Sequence[str]
@@ -90,15 +89,8 @@ def average(
             pairs = [(values[a.sweeps[name]], values[b.sweeps[name]]) for name in shared]
             gaps = [{path: p[path] - q[path] for path in p if path in q} for p, q in pairs]
             means = _means(gaps, confidence, difference=True)
-            contrasts.append(Contrast(_against(a.labels, b.labels), a.name, b.name, shared, means))
+            contrasts.append(Contrast(a.name, b.name, shared, means))
     return groups, contrasts
-
-
-def _against(a: Labels, b: Labels) -> str:
-    differing = [label for label in a if a[label] != b[label]]
-    first, second = (", ".join(labels[label] for label in differing) for labels in (a, b))
-    alike = ", ".join(a[label] for label in a if label not in differing)
-    return f"{first} - {second}" + (f": {alike}" if alike else "")
 
 
 def _means(

@@ -191,8 +191,7 @@ def _of_runs(
 def of_members(members: Sequence[MemberRow], request: Request = _OF_REPORTS) -> Sweep | None:
     """The recorded sweep of an experiment's members; None where it is none.
 
-    Labels are name, task, metric, and the keys of the config, by their whole names
-    (`model.architecture`), and by the last part (`architecture`) where no other key ends so.
+    Labels are name, task, metric, and the keys of the config (`model.architecture`).
 
     Raises:
       ConfigError, DataError: a space that this version does not read, no such score, a run
@@ -222,8 +221,6 @@ def of_members(members: Sequence[MemberRow], request: Request = _OF_REPORTS) -> 
         for key, value in experiments.leaves(json.loads(first.config))
         if isinstance(value, str | int | float) and not key.startswith("sweep.")
     }
-    last = Counter(key.rpartition(".")[2] for key in config)
-    short = {k: of for key, of in config.items() if last[k := key.rpartition(".")[2]] == 1}
     return Sweep(
         name=first.name,
         scores=np.array([getattr(row, score) or 0.0 for row in kept], float),
@@ -232,7 +229,7 @@ def of_members(members: Sequence[MemberRow], request: Request = _OF_REPORTS) -> 
         unit=first.unit,
         higher_is_better=first.higher_is_better,
         lost=lost if missing == "drop" else 0,
-        labels={**short, **config, **{k: getattr(first, k) for k in ("name", "task", "metric")}},
+        labels={**config, **{k: getattr(first, k) for k in ("name", "task", "metric")}},
         details=[first.experiment[:8]],
         seed=_recorded(first.config).get("seed"),
         notes=[_unusable(lost, missing)] if lost else [],

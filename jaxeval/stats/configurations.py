@@ -1,9 +1,7 @@
 """What one hyperparameter does, from a table of many trained configurations.
 
-After Reimers & Gurevych (2017): configurations that are equal but for one option are compared with
-each other, so that the other options cannot confound it; and repeats of one configuration, equal
-but for the seed, show what the seed alone does. A table is a mapping of column name -> values,
-all of one length; values are compared as they are ("None" is a value).
+Configurations that are equal but for one option are compared with each other, so that the other
+options cannot confound it; repeats of one show what the seed alone does (Reimers & Gurevych 2017).
 """
 
 import dataclasses
@@ -70,16 +68,11 @@ class OptionComparison:
 def seed_effect(
     table: Table, score: str, *, key: Sequence[str], by: Sequence[str] = ()
 ) -> list[SeedEffect]:
-    """What the seed alone does (Reimers & Gurevych 2017, table 2).
+    """What the seed alone does (Reimers & Gurevych 2017, table 2), apart for each value of `by`.
 
     Args:
-      table: a row a trained network.
-      score: column of scores.
+      table: a row a trained network; `score` its column of scores.
       key: columns that make a configuration; rows equal in all of them are its repeats.
-      by: columns whose values are reported apart.
-
-    Raises:
-      DataError: no such column, scores that are no numbers, or no configuration has two.
     """
     scores, effects = _scores(table, score), []
     for group, rows in _rows_by(table, by, range(len(scores))).items():
@@ -108,16 +101,10 @@ def paired_options(
     """Compares the values of one option within configurations that are otherwise equal.
 
     Args:
-      table: a row a trained network, in the order of training.
-      option: column studied, of two or more values; `options` names those to compare (all).
-      score: column of scores.
-      by: columns whose values are reported apart.
-      key: columns that must be equal, without `option`, `by` and what depends on the option.
+      table: a row a trained network, in the order of training; `score` its column of scores.
+      option: column studied; `options` names those of its values to compare (all).
+      by: columns whose values are reported apart; key: columns that must be equal.
       repeats: which score stands for several of one cell.
-
-    Raises:
-      DataError: an option with one value or in the key, no such column or value, or no
-        configuration that has all values.
     """
     if repeats not in _REDUCE:
         raise DataError(f"repeats: expected {', '.join(_REDUCE)}, found {repeats}")

@@ -1,12 +1,9 @@
-"""Every seed on every split: the variance that the split, the seed and both together bring.
+"""Every seed on every split: score = mean + split + seed + interaction + error.
 
-    score = mean + split + seed + interaction + error
-
-Two-way crossed random effects, estimated from the mean squares of a balanced table (Searle,
-Casella & McCulloch 1992, chapter 4). Notation: S splits, R seeds, n runs a cell, which is one seed
-on one split. With n = 1 interaction and error cannot be told apart: `interaction` is their sum.
-Intervals hold for normal scores, where a mean square over its expectation is chi-squared over its
-degrees of freedom. Values are [...]: one number, or one for each of many tables of one shape.
+Two-way crossed random effects from the mean squares of a balanced table (Searle, Casella &
+McCulloch 1992, chapter 4). Notation: S splits, R seeds, n runs a cell; with n = 1 `interaction` is
+the sum of the last two. Intervals hold for normal scores. Values are [...]: of one table, or of
+many of one shape.
 """
 
 import dataclasses
@@ -100,9 +97,6 @@ def components(scores: Sequence | np.ndarray, confidence: float = 0.95) -> Cross
 
     Args:
       scores: [S, R] or [S, R, n]: seed r on split s in row s and column r; S, R >= 2.
-
-    Raises:
-      DataError: fewer splits or seeds, another shape, or a score that is not finite.
     """
     confidence = fraction(confidence, "confidence")
     table = _checked(scores)
@@ -209,9 +203,8 @@ def mean_variance(
 ) -> tuple[np.ndarray, np.ndarray]:
     """[...] variance of the mean over other splits and seeds, and its degrees of freedom.
 
-    split + seed - interaction over all runs, by Satterthwaite, of their mean squares and the shape
-    S, R, n. Where the variance of an effect is estimated as negative, it is 0: its mean square and
-    that of the interaction cancel.
+    split + seed - interaction (mean squares) over all runs, by Satterthwaite. Where the variance
+    of an effect is estimated as negative, its mean square and that of the interaction cancel.
     """
     splits, seeds, repeats = shape
     split, seed = (np.where(square >= interaction, square, 0.0) for square in (split, seed))
@@ -235,9 +228,8 @@ def t_quantile(df: np.ndarray, confidence: float) -> np.ndarray:
 def limits(of: Combination, confidence: float) -> tuple[np.ndarray, np.ndarray]:
     """[...] ends of the modified large-sample interval of a variance, cut at 0.
 
-    Graybill & Wang (1980) for sums, exact as all terms but one go to 0; Ting, Burdick, Graybill,
-    Jeyaratnam & Lu (1990) for differences, exact as the second goes to 0, and where a limit is 0:
-    there it is an F test, which g12 and h12 make it. Both in Burdick & Graybill (1992).
+    Graybill & Wang (1980) for sums; Ting, Burdick, Graybill, Jeyaratnam & Lu (1990) for
+    differences, an F test where a limit is 0. Both in Burdick & Graybill (1992).
     """
     from scipy import special
 

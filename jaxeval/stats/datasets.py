@@ -1,13 +1,9 @@
 """What is said of models over several data sets together.
 
-Two questions, each with its own tests. Would other data sets rank the models so? Average ranks of
-one score per data set (Demšar 2006). Would other runs on these data sets? Aggregates of all runs
-(Agarwal et al. 2021), where data sets have several: every data set weighs the same, also where one
-has fewer runs, as after a crash. Runs are resampled within their data set (stratified bootstrap).
-Of n runs n - 1 are drawn (Rao & Wu 1988): n would make the intervals narrower by
-sqrt((n - 1) / n), and those of three runs cover 82 to 90 % instead of 95 %.
-
-Strata are the runs [n] of each data set, in the same order for every model.
+Would other data sets rank the models so? Average ranks of one score per data set (Demšar 2006).
+Would other runs on these data sets? Aggregates of all runs (Agarwal et al. 2021), each data set
+weighing the same. Runs are resampled within their data set; of n runs n - 1 are drawn (Rao & Wu
+1988), or intervals of few runs are too narrow. Strata are the runs [n] of each data set.
 """
 
 import dataclasses
@@ -25,6 +21,7 @@ from jaxeval.stats.results import (
     Interval,
     Sample,
     as_many,
+    no_interval,
     percentile_interval,
     percentiles,
     sample,
@@ -34,8 +31,8 @@ from jaxeval.stats.samples import Samples
 
 Strata = Sequence[Sample]
 _AT_ONCE = 5_000_000  # scores that are drawn at a time
-_MOST_DRAWN = 20_000_000  # scores of all resamples of a model
-_MOST_RESAMPLES, _FEWEST_RESAMPLES = 2000, 100  # of aggregates, each of which sums up all runs
+_MOST_DRAWN, _MOST_RUNS = 10_000_000, 100_000  # of all resamples of a model; of all models
+_MOST_RESAMPLES = 2000  # of aggregates, each of which sums up all runs
 _SCALES = 10.0  # data sets whose typical scores differ by more are on different scales
 
 
@@ -78,8 +75,7 @@ def across(
 ) -> Across | None:
     """None where fewer than two data sets have all models, or there is one model.
 
-    Args:
-      counted: the same samples with a score for each run that failed, worse than all others.
+    `counted`: the same samples with a score for each run that failed, worse than all others.
     """
     by_data_set, with_failed = _runs(samples), _runs(counted)
     models = list(dict.fromkeys(m for cell in by_data_set.values() for m in cell))
@@ -126,21 +122,16 @@ def aggregates(
     counted: Mapping[str, Strata] | None = None,
     higher_is_better: bool = True,
 ) -> Aggregates:
-    """Everything that is said of all runs of models; gamma is 1 of fractions.
+    """Everything that is said of all runs of models (model -> strata); gamma is 1 of fractions.
 
-    Args:
-      runs: model -> its strata.
-      counted: the same with a score for each run that failed, worse than all others, for how often
-        a run is better; None: none failed.
-
-    Raises:
-      DataError: models of unequal numbers of data sets, or none.
+    `counted`: the same with a score for each run that failed, worse than all others, for how often
+    a run is better; None: none failed.
     """
     sign = 1 if higher_is_better else -1
     by_model = {m: _strata(strata, f"scores of {m}") for m, strata in runs.items()}
     as_many(by_model, "data sets")
     every = np.concatenate([values for strata in by_model.values() for values in strata])
-    most = max(_FEWEST_RESAMPLES, _MOST_DRAWN * len(by_model) // len(every))
+    most = _MOST_DRAWN * len(by_model) // len(every) if len(every) <= _MOST_RUNS else 0
     how = rules.confidence, min(rules.resamples, _MOST_RESAMPLES, most), rules.seed
     fractions = higher_is_better and every.min() >= 0 and every.max() <= 1
     gaps = {}
@@ -171,9 +162,8 @@ def _strata(runs: Strata, name: str) -> list[np.ndarray]:
 def interquartile_mean(strata: list[np.ndarray]) -> np.ndarray:
     """[...] mean of the middle half of all runs on all data sets; strata: [..., n] each.
 
-    A run weighs 1 / n of its data set. Of N runs the lowest and the highest weight of
-    floor(N / 4) / N is cut, in part of a run where counts differ: with as many runs of each data
-    set it is scipy's trim_mean(0.25), as of Agarwal et al. (2021).
+    A run weighs 1 / n of its data set. Of N runs the lowest and the highest weight of floor(N / 4)
+    / N is cut: with equal counts it is scipy's trim_mean(0.25), as of Agarwal et al. (2021).
     """
     runs = np.concatenate(strata, axis=-1)
     shares = [np.full(of.shape[-1], 1 / (len(strata) * of.shape[-1])) for of in strata]
@@ -203,7 +193,9 @@ def bootstrap(
         places = [generator.integers(len(of), size=(rows, _drawn(len(of)))) for of in strata]
         drawn.append(aggregate([of[k] for of, k in zip(strata, places, strict=True)]))
     method = f"stratified percentile bootstrap, {resamples} resamples, seed {seed}"
-    interval = percentile_interval(np.concatenate(drawn), confidence, method)
+    interval = no_interval(confidence, "more runs than are resampled")
+    if drawn:
+        interval = percentile_interval(np.concatenate(drawn), confidence, method)
     name = aggregate.__name__.replace("_", " ")
     return Effect(name, float(aggregate(strata)), interval, tuple(map(len, strata)))
 
@@ -222,9 +214,7 @@ def _drawn(runs: int) -> int:
 def average_probability_of_improvement(a: Strata, b: Strata, confidence: float = 0.95) -> Effect:
     """P(a run of A beats a run of B), averaged over data sets (Agarwal et al. 2021).
 
-    The interval is that of `probability_of_improvement`, of the average: it has a width where A
-    wins every pair, as bootstraps have not (of two data sets with five runs each and a true
-    probability of .99 theirs cover .30).
+    The interval has a width where A wins every pair, as bootstraps have not.
     """
     first, second = _strata(a, "scores of A"), _strata(b, "scores of B")
     as_many({"A": first, "B": second}, "data sets")
@@ -247,9 +237,10 @@ def _profile(
             weights = generator.multinomial(count, even, size=rows) / count
             shares.append(_above(of, taus, weights))
         drawn.append(np.mean(shares, axis=0))
-    low, high = percentiles(np.concatenate(drawn), confidence)
-    whole = [_above(of, taus, np.full((1, len(of)), 1 / len(of)))[0] for of in strata]
-    return np.mean(whole, axis=0), low, high
+    each = [_above(of, taus, np.full((1, len(of)), 1 / len(of)))[0] for of in strata]
+    share = np.mean(each, axis=0)
+    low, high = percentiles(np.concatenate(drawn), confidence) if drawn else (share, share)
+    return share, low, high
 
 
 def _above(values: np.ndarray, thresholds: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -47,11 +47,7 @@ class Summary:
 
 
 def summarize(scores: Sample, *, confidence: float = 0.95) -> Summary:
-    """Summary of the scores of one model, with intervals that need no resampling.
-
-    The t interval of the mean covers 95 % of normal samples of any size, where the BCa bootstrap
-    covers 84 % of five scores; of skewed scores both cover less.
-    """
+    """Summary of the scores of one model, with intervals that need no resampling."""
     values = sample(scores)
     several, five = len(values) > 1, five_numbers(values)
     return Summary(
@@ -108,11 +104,8 @@ def bca_interval(
 ) -> Interval:
     """Bias-corrected and accelerated bootstrap interval (Efron 1987) of one or more samples.
 
-    Where the acceleration is not defined (a jackknife without spread, as for the median of many
-    equal scores) the percentile interval stands in, and `method` says so.
-
-    Args:
-      statistic: takes the samples and `axis`, and must be vectorised over the other axes.
+    Where the acceleration is not defined the percentile interval stands in, and `method` says so.
+    `statistic` takes the samples and `axis`, and is vectorised over the other axes.
     """
     from scipy import stats
 

@@ -117,9 +117,8 @@ class Rope(NamedTuple):
 def rope(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> Rope:
     """Where the difference lies beside a region of practical equivalence (Kruschke 2013).
 
-    The posterior of the difference of means is taken as t with Welch's degrees of freedom, which
-    is that of flat priors up to the Behrens-Fisher approximation; on pairs it is exact. NaN where
-    the scores do not vary.
+    The posterior of the difference of means is taken as t with Welch's degrees of freedom; on
+    pairs it is exact. NaN where the scores do not vary.
     """
     from scipy import stats
 
@@ -134,12 +133,10 @@ def rope(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> Rope:
 def probability_of_improvement(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
     """P(A > B) + P(A = B) / 2 for one run of each: U / (n m), the A12 of Vargha & Delaney (2000).
 
-    The interval is Newcombe's (2006, part 2, method 5): it inverts the score with the
-    Hanley-McNeil variance, so it keeps its width where A wins every pair, as bootstraps do not.
-    That variance takes the spreads for equal; where Brunner-Munzel's, which does not, is larger,
-    it is enlarged in proportion (10 scores four times as wide as 40 others: covers .96, not .84).
-    Below five scores of a model there is none: of three against three equal models it would leave
-    .5 out in a tenth of the cases.
+    The interval is Newcombe's (2006, part 2, method 5), which inverts the score with the Hanley-
+    McNeil variance, and so has a width where A wins every pair. Where Brunner-Munzel's variance,
+    which does not take the spreads for equal, is larger, it is enlarged in proportion. None below
+    five scores.
     """
     first, second = two_samples(a, b)
     confidence = fraction(confidence, "confidence")
@@ -156,9 +153,7 @@ def improvement(
 ) -> tuple[float, float, float]:
     """Average of `probability_of_improvement` over data sets, of one score each or more; its ends.
 
-    The score interval of the average: Hanley and McNeil's variances at one p for all data sets,
-    which are largest where all have the same (p (1 - p) is concave), so that it errs on the wide
-    side where they differ. Of a single score no spread is known.
+    Hanley and McNeil's variances at one p for all data sets, which errs on the wide side.
     """
     won, variances = [], []
     for x, y in zip(first, second, strict=True):
@@ -205,8 +200,7 @@ def _newcombe(
 def paired_probability_of_improvement(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:
     """P(A > B) + P(A = B) / 2 within a pair (same seed, split or item).
 
-    Clopper & Pearson's (1934) exact binomial interval, a tie half a win: without ties it leaves
-    .5 out where the sign test rejects, and no other time.
+    Clopper & Pearson's (1934) exact binomial interval, a tie half a win.
     """
     from scipy import special
 
@@ -247,12 +241,9 @@ def almost_stochastic_order(
     """How far A is from being stochastically larger than B (del Barrio et al. 2018; Dror 2019).
 
     `estimate` is the violation ratio: of the squared distance between the two quantile functions,
-    the share where A's lies below B's; 0 means A is larger at every quantile, 1 that B is.
-    `interval.high` is the upper bound eps_min = min(1, ratio + z sd of the bootstrapped ratio):
-    A is called almost larger if it lies below .5 (below .2 to be recommended). That is no test at
-    the level: of two equal models it lies below .5 in a fifth of the cases, below .2 in 2 to 6 %.
-    No bound where all resamples have one ratio, as of samples that lie wholly apart. The level is
-    divided by the number of `comparisons` (Bonferroni).
+    the share where A's lies below B's. `interval.high` is the bound eps_min = min(1, ratio + z sd
+    of the bootstrapped ratio); A is called almost larger if it lies below .5. That is no test at
+    the level, which is divided by the number of `comparisons` (Bonferroni).
     """
     from scipy import stats
 
@@ -279,8 +270,7 @@ def almost_stochastic_order(
 def _violation(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Violation ratio of sorted samples [..., n] and [..., m]; .5 where both are equal.
 
-    F^-1(t) = sorted[ceil(n t) - 1] is constant between the multiples of 1/n. In units of 1/(n m)
-    all steps are whole numbers.
+    Quantile functions are steps between the multiples of 1/n: in units of 1/(n m) whole numbers.
     """
     n, m = first.shape[-1], second.shape[-1]
     edges = np.union1d(np.arange(n + 1) * m, np.arange(m + 1) * n)

@@ -45,8 +45,7 @@ def brown_forsythe(*groups: Sample) -> HypothesisTest:
     """Do the spreads of two or more models differ (Levene's test around medians, 1974)?
 
     The F test of the absolute deviations from the median, whose means say which of two models is
-    spread wider: one far score can turn the order of the sds round. Deviations that differ by
-    rounding only are equal; when all are, the statistic is 0 and p is 1.
+    spread wider. Deviations that differ by rounding only are equal.
     """
     from scipy import stats
 
@@ -71,11 +70,9 @@ def brown_forsythe(*groups: Sample) -> HypothesisTest:
 def pitman_morgan(a: Sample, b: Sample) -> HypothesisTest:
     """Do the spreads within pairs differ (Pitman 1939; Morgan 1939), by ranks (McCulloch 1987)?
 
-    The wider one decides the sign of the differences where the sums are large: both correlate.
-    Brown & Forsythe's test sees little of pairs that share a split, and Pearson's correlation
-    holds for normal scores only. Spearman's, the statistic, nearly keeps its level where pairs
-    share most of their spread; where they share none, skewed scores or failed runs reject about
-    twice as often as they should.
+    The wider one decides the sign of the differences where the sums are large: both correlate, by
+    Spearman's rho. Where pairs share no spread, skewed scores reject about twice as often as they
+    should.
     """
     first, second = pairs(a, b)
     few = len(first) <= ranks.EXACT_ORDERS
@@ -107,11 +104,10 @@ def mann_whitney_u(a: Sample, b: Sample) -> HypothesisTest:
 def brunner_munzel(a: Sample, b: Sample, *, seed: int = 0) -> HypothesisTest:
     """Brunner & Munzel (2000): is P(A > B) + P(A = B) / 2 one half, whatever the spreads?
 
-    Mann-Whitney assumes equal distributions under the null, and rejects 15 % of the time where
-    models of 10 and 40 scores differ in spread alone. Small samples: the permutation distribution
-    of the studentised statistic (Neubert & Brunner 2007), enumerated up to 10 against 10; t above
-    30 scores each. Where all scores of one model are higher, p is that of equal distributions: far
-    too small for a small sample that is also the wider one.
+    Small samples: the permutation distribution of the studentised statistic (Neubert & Brunner
+    2007), enumerated up to 10 against 10; t above 30 scores each. Where all scores of one model
+    are higher, p is that of equal distributions: far too small for a small sample that is also the
+    wider one.
     """
     first, second = two_samples(a, b)
     n = len(first), len(second)
@@ -161,8 +157,7 @@ def _without_spread(gap: float) -> tuple[float, float]:
 def wilcoxon_signed_rank(a: Sample, b: Sample) -> HypothesisTest:
     """Wilcoxon's signed-rank test on pairs (same seed or split), zeros by Pratt's method.
 
-    The statistic is the smaller sum of ranks; the direction is the larger sum's. Up to 50 pairs p
-    is exact, also with ties and zeros, where the normal approximation is too sure.
+    The statistic is the smaller sum of ranks. Up to 50 pairs p is exact, also with ties and zeros.
     """
     differences = gaps(*pairs(a, b))
     positive, negative = map(float, ranks.signed(differences))
@@ -182,11 +177,7 @@ def sign_test(a: Sample, b: Sample) -> HypothesisTest:
 
 
 def mcnemar(a: Sample, b: Sample) -> HypothesisTest:
-    """McNemar's exact test on two vectors [N] of right (1) and wrong (0) answers.
-
-    Raises:
-      DataError: other answers, or not as many of both.
-    """
+    """McNemar's exact test on two vectors [N] of right (1) and wrong (0) answers."""
     first, second = pairs(a, b, at_least=1)
     if not np.isin(np.concatenate([first, second]), (0.0, 1.0)).all():
         raise DataError("McNemar: expected 1 for right and 0 for wrong answers")
@@ -207,8 +198,7 @@ def _binomial(wins: int, losses: int) -> float:
 def tost(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> HypothesisTest:
     """Two one-sided t tests (Schuirmann 1987): p small says |mean A - mean B| < margin.
 
-    Welch's, or on pairs. The statistic is that of the less convincing side; NaN, as is p, where
-    the scores do not vary.
+    The statistic is that of the less convincing side; NaN, as is p, where the scores do not vary.
     """
     from scipy import stats
 

@@ -19,13 +19,9 @@ _MOST_LOGICAL = 2000  # pairs, whose square is held
 def adjust_p_values(p_values: Sample, method: Method = "holm") -> np.ndarray:
     """Adjusted p-values [m] in the given order, to be compared with the level itself.
 
-    Args:
-      p_values: [m], one a comparison; NaN where it is not known, which counts as 1 for the others.
-      method: "bonferroni" and "holm" (Holm 1979, uniformly better) bound the probability of any
-        false rejection; "benjamini_hochberg" (1995) bounds the expected share of false ones.
-
-    Raises:
-      DataError: numbers that are no probabilities, or an unknown method.
+    "bonferroni" and "holm" (Holm 1979, uniformly better) bound the probability of any false
+    rejection, "benjamini_hochberg" (1995) the expected share of false ones. NaN (not known) counts
+    as 1.
     """
     values = floats(p_values, "p-values: expected numbers")
     unknown = np.isnan(values)
@@ -69,14 +65,11 @@ def logical(pairs: Sequence[Compared]) -> bool:
 def adjust_equalities(p_values: Sample, pairs: Sequence[Compared]) -> np.ndarray:
     """Holm's procedure sharpened by what equalities imply (Bergmann & Hommel 1988): family-wise.
 
-    If A = B and B = C, then A = C: of the sets of hypotheses only those can be true together that
-    partition the members of each group into equal ones. p is the largest |I| min p_j over such
-    sets I that hold the pair, each a Bonferroni test (closed testing), so that nothing is assumed
-    of how the tests depend on one another. Groups of two members, of more than eight, and of which
-    not all pairs are compared count as Holm's, where all sets can be true; so do over 2,000 pairs.
-
-    Args:
-      p_values: [m], one for each of `pairs`; NaN where it is not known, which counts as 1.
+    If A = B and B = C, then A = C: only those sets of hypotheses can be true together that
+    partition the members of each group. p is the largest |I| min p_j over such sets I that hold
+    the pair, each a Bonferroni test (closed testing). Groups of more than eight, and of which not
+    all pairs are compared, count as Holm's; so do over 2,000 pairs. p_values [m], one for each of
+    `pairs`.
     """
     if not logical(pairs):
         return adjust_p_values(p_values, "holm")
@@ -145,9 +138,7 @@ def _largest(sizes: np.ndarray, least: np.ndarray, bounds: np.ndarray) -> np.nda
 def tie_groups(models: Sequence[str], apart: Collection[frozenset[str]]) -> list[tuple[str, ...]]:
     """Groups that hold every pair that was not told apart, those of the first models first.
 
-    Args:
-      models: best first; each is in at least one group, and no group holds another.
-      apart: pairs of models that were shown to differ.
+    Of models, best first; each is in at least one group, and no group holds another.
     """
     alike = ~np.eye(len(models), dtype=bool)
     for pair in apart:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.errors import DataError
+from jaxeval.stats import crossed
 from jaxeval.stats.results import Interval, Sample, fraction, no_interval, sample, varies
 
 
@@ -24,11 +25,7 @@ class Components:
 
 
 def variance_components(scores: Sequence[Sample]) -> Components:
-    """Splits' and seeds' share of the spread, with any number of seeds per split.
-
-    Args:
-      scores: for each of at least two splits the scores of its seeds, two or more somewhere.
-    """
+    """Splits' and seeds' share of the spread, of the scores of the seeds of each split."""
     groups = [sample(group, f"split {k}") for k, group in enumerate(scores)]
     counts = np.array([len(group) for group in groups])
     n, splits = int(counts.sum()), len(groups)
@@ -70,13 +67,10 @@ class Noise:
 
 
 def noise(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Noise:
-    """Variance components of equally many runs of each seed, with intervals.
+    """Variance components of equally many runs of each seed, scores [S][R], with intervals.
 
     The interval of the repeats is the chi-squared one, that of the seeds Williams' and Tukey's
     (Searle, Casella & McCulloch 1992, section 3.8), at least as wide as it says.
-
-    Args:
-      scores: [S][R], for each of S >= 2 seeds the scores of R >= 2 runs.
     """
     from scipy import stats
 
@@ -124,11 +118,7 @@ def balanced(
     """Runs in any order as a balanced table; a score of None: the run has none.
 
     While a cell has fewer scores than the fullest, the split or seed with the largest share of
-    such cells is left out; of equals a seed, which is cheaper to replace. A run may have failed
-    because of its split or seed: the table then says nothing of those, which is why it is said.
-
-    Raises:
-      DataError: fewer than two splits or two seeds are left.
+    such cells is left out, which is said; of equals a seed, which is cheaper to replace.
     """
     names = list(dict.fromkeys(splits)), list(dict.fromkeys(seeds))
     cells: dict[tuple[Hashable, Hashable], list[float]] = {}
@@ -158,3 +148,90 @@ def balanced(
     kept = [tuple(names[axis][k] for k in keep[axis]) for axis in (0, 1)]
     table = [[cells[split, seed] for seed in kept[1]] for split in kept[0]]
     return Balanced(np.array(table, np.float64), kept[0], kept[1], tuple(dropped))
+
+
+MOST = 10_000  # runs of a design
+
+
+class Variances(NamedTuple):
+    """Of one run's score, or of the difference of two models' scores; rest: what is neither."""
+
+    split: float
+    seed: float
+    rest: float
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingDesign:
+    """What to train."""
+
+    kind: str
+    splits: int
+    seeds: int  # distinct ones
+    runs: int
+    cost: float  # in runs
+    half_width: float  # of the mean's interval, expected
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingPlan:
+    """What to train for a precision, on the word of a study."""
+
+    precision: float  # half-width of the mean's interval, at most
+    split_cost: float  # of a new split, beside its runs, in runs
+    designs: tuple[TrainingDesign, ...]  # the cheapest of each kind, cheapest first
+    cautious_runs: int | None  # independent ones, at the upper end of the total variance
+
+
+def variances(of: crossed.Crossed) -> Variances:
+    """The estimates of a study, of one run a cell."""
+    squares = {name: part.sd**2 for name, part in of.components.items()}
+    rest = squares["interaction"] + squares.get("error", 0.0)
+    return Variances(squares["split"], squares["seed"], rest)
+
+
+def plan(of: crossed.Crossed, precision: float, split_cost: float = 0.0) -> TrainingPlan:
+    """What to train next for a precision of the mean, by scores that vary; as `cheapest`."""
+    how = precision, split_cost, of.mean_interval.confidence
+    largest = Variances(0.0, 0.0, of.total.sd_interval.high**2)
+    cautious = {design.kind: design.runs for design in cheapest(largest, *how)}
+    designs = tuple(cheapest(variances(of), *how))
+    return TrainingPlan(precision, split_cost, designs, cautious.get("independent"))
+
+
+def cheapest(
+    of: Variances, half_width: float, split_cost: float = 0.0, confidence: float = 0.95
+) -> list[TrainingDesign]:
+    """The cheapest design of each kind that gives a half-width of the mean, cheapest first.
+
+    Of S splits, R seeds and N runs the variance of the mean is crossed v_split / S + v_seed / R +
+    v_rest / N, nested v_split / S + (v_seed + v_rest) / N, independent (as in FIESTA, Moss et al.
+    2019) their sum / N. All designs of up to `MOST` runs are tried; a new split costs, beside its
+    runs, `split_cost` runs.
+    """
+    if not (half_width > 0 and split_cost >= 0 and min(of) >= 0):
+        raise DataError(
+            "design: expected a half-width above 0 and no negative cost or variance, found "
+            f"{half_width:g}, {split_cost:g} and {', '.join(f'{v:g}' for v in of)}"
+        )
+    numbers = np.arange(2, MOST // 2 + 1)
+    splits = np.repeat(numbers, MOST // numbers - 1)
+    each = np.concatenate([np.arange(2, MOST // number + 1) for number in numbers])
+    total, single = splits * each, np.arange(2, MOST + 1)
+    expected = of.rest + each * of.split, of.rest + splits * of.seed, np.full(len(total), of.rest)
+    nested = of.split / splits + (of.seed + of.rest) / total
+    grids = (  # kind, splits, seeds, runs, variance of the mean and its degrees of freedom
+        ("crossed", splits, each, total, *crossed.mean_variance(*expected, (splits, each, 1))),
+        ("nested", splits, total, total, nested, splits - 1),
+        ("independent", single, single, single, sum(of) / single, single - 1),
+    )
+    designs = []
+    for kind, *columns, variance, df in grids:
+        width = np.sqrt(variance) * crossed.t_quantile(df, confidence)
+        cost = np.where(width <= half_width, columns[2] + split_cost * columns[0], np.inf)
+        best = int(np.lexsort((width, cost))[0])
+        if np.isfinite(cost[best]):
+            sizes = (int(columns[0][best]), int(columns[1][best]), int(columns[2][best]))
+            price = float(cost[best]), float(width[best])
+            designs.append(TrainingDesign(kind, *sizes, *price))
+    return sorted(designs, key=lambda design: (design.cost, design.half_width))

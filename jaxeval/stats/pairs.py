@@ -1,10 +1,8 @@
 """Two models compared: one type for whole runs and for items, on a data set and over several.
 
-The primary test of a pair of runs is one of location, chosen by the design before scores are seen
-(`run_plans.by_ranks`) and corrected over all pairs and data sets. A second family has the tests of
-spread (Pitman-Morgan on pairs, else Brown-Forsythe; none where the units are data sets). What is
-said of location and spread takes its direction from these tests' own statistics. All other tests
-are a third family, and secondary.
+Tests of a pair of runs are three families: one of location each, chosen by the design before
+scores are seen (`run_plans.by_ranks`), the primary one; one of spread (none where the units are
+data sets); all others.
 """
 
 import dataclasses
@@ -85,9 +83,7 @@ class RunScores:
 def against(scores: RunScores, shown: int) -> tuple[str, ...]:
     """Measures of location that point away from a direction that was shown; none for 0.
 
-    A few far scores move a mean, many near ones a median or a probability. Of pairs the median is
-    that of the differences: the difference of the two medians compares scores of different units
-    (an easy split of A, a hard one of B).
+    Of pairs the median is that of the differences: two medians are of scores of different units.
     """
     x, y = scores.compared
     if scores.by_pairs:
@@ -134,11 +130,9 @@ def sizes(
 ) -> dict[str, Effect]:
     """Function name -> effect, of so many comparisons.
 
-    `difference` and `difference_of_medians` are A - B in the unit of the scores, whichever is
-    better; all others speak of A being better. `difference` and `probability_of_improvement` are
-    of the scores that location is judged by (within pairs where these decide); all others are of
-    all scores, unpaired. `probability_of_improvement` and `cliffs_delta` count runs that failed as
-    the worst.
+    `difference` and `difference_of_medians` are A - B in the unit of the scores, all others speak
+    of A being better. The first two are of the scores that location is judged by, all others of
+    all scores, unpaired. Runs that failed count as the worst in probabilities of improvement.
     """
     sign, level = 1 if higher_is_better else -1, rules.confidence
     u, v = (sign * values for values in scores.counted or (scores.first, scores.second))
@@ -229,10 +223,9 @@ def by_margin(
 ) -> list[ByMargin]:
     """What is shown of each, corrected (Holm) over all differences.
 
-    An outcome is a one-sided test at half the level, and so at a margin of 0 the two-sided test
-    of the difference. Equivalence is two one-sided tests (TOST) at half the level each, where
-    `hypotheses.tost` has the whole level: so a single difference is equivalent where the interval
-    that stands beside it, of confidence 1 - alpha, lies within the margin.
+    An outcome is a one-sided test at half the level, equivalence two of them (TOST): so a
+    difference is equivalent where the interval that stands beside it, of confidence 1 - alpha, is
+    in the margin.
     """
     above = np.array([d.p_above(margin) for d in differences])
     below = np.array([d.p_below(-margin) for d in differences])

@@ -1,7 +1,6 @@
 """Tests that exchange labels, and bootstraps of items: of means, and of scores of summed counts.
 
-Those on items of two single runs say whether these two trained networks differ on such items; they
-say nothing of other seeds of the same models.
+Those on items of two single runs say nothing of other seeds of the same models.
 """
 
 import math
@@ -43,12 +42,11 @@ _AS_BITS = 32  # groups up to this size are drawn as single bits
 def permutation_test(
     a: Sample, b: Sample, *, paired: bool = False, resamples: int = 99_999, seed: int = 0
 ) -> HypothesisTest:
-    """Permutation test on the difference of means.
+    """Permutation test on the difference of means; paired scores swap within pairs only.
 
-    All permutations where there are at most `resamples` of them (exact), else random ones, where
-    a side has the p-value (1 + hits) / (1 + resamples). p is twice that of the smaller side, so at
-    least 2 / (1 + resamples). Paired scores swap within pairs only. Which of the two is called A
-    changes nothing: random draws begin with the same one.
+    All permutations where there are at most `resamples` of them (exact), else random ones. p is
+    twice that of the smaller side, (1 + hits) / (1 + resamples). Which is called A changes
+    nothing.
     """
     from scipy import stats
 
@@ -111,11 +109,7 @@ def sign_flips(
     """Paired permutation test: on each item (cluster) A and B are exchanged at random.
 
     All 2^n exchanges where these are no more than `permutations` (exact), else as many drawn, with
-    p = (1 + hits) / (1 + permutations); two-sided. The sums of 16 signs are looked up in a table,
-    so that a million permutations of 14,000 items draw no sign twice and keep no matrix.
-
-    Args:
-      differences: of the items, or of clusters their sums; those of 0 change nothing.
+    p = (1 + hits) / (1 + permutations); two-sided. The sums of 16 signs are looked up in a table.
     """
     values = sample(differences, "differences")
     permutations = count(permutations, "permutations")
@@ -159,16 +153,12 @@ def approximate_randomization(
     """Approximate randomisation (Noreen 1989; Yeh 2000): swaps the two runs' answers at random.
 
     The score is recomputed from the summed counts of each shuffle. Items with the same difference
-    of counts are alike: of m such ones a binomial number is swapped, so the time depends on how
-    many kinds of items there are. p = (1 + hits) / (1 + iterations), two-sided.
+    of counts are alike, and a binomial number of them is swapped. p = (1 + hits) / (1 +
+    iterations).
 
     Args:
       a: [N, K] additive counts of run A, a row an item; b: the same of run B.
-      score: summed counts [..., K] -> [...]; of `jaxeval.runs.counts` f1 (K = 3, the default),
-        ratio (K = 2: accuracy), macro_f1, or one's own.
-
-    Raises:
-      DataError: counts of another shape, or no shuffle.
+      score: summed counts [..., K] -> [...]: of `runs.counts` f1, ratio, macro_f1, or one's own.
     """
     iterations = count(iterations, "iterations")
     first, second = _counts(a, b)

@@ -1,10 +1,8 @@
 """How many seeds are needed, and what could these have shown, of normal scores?
 
-For two-sided tests of two models with n and m seeds, or on n pairs. Welch's t and t on pairs: the
-noncentral t distribution (exact for pairs and for equal sds, Welch's degrees of freedom
-otherwise). Rank tests and tests of spread: simulated below 50 (100) scores with their own
-p-values, from fixed draws, so that one question has one answer; else by their efficiency
-against t, or by the normal approximation of their statistic.
+Welch's t and t on pairs: the noncentral t distribution. Rank tests and tests of spread: simulated
+below 50 (100) scores with their own p-values, from fixed draws, so that one question has one
+answer; else by their efficiency against t, or by the normal approximation.
 """
 
 import dataclasses
@@ -67,11 +65,7 @@ class TestDesign:
         return self.alpha / self.comparisons
 
     def power(self, difference: float, n: int, m: int | None = None) -> float:
-        """Probability of a significant result when the means really differ by so much.
-
-        Args:
-          n: seeds of a model, at least 2; m: of the other, None: the same.
-        """
+        """Probability of a significant result with n and m (None: n) seeds, 2 or more."""
         n, m = count(n, "n", 2), count(n if m is None else m, "n_other", 2)
         difference = abs(_finite(difference))
         if self.test == "t" or min(n, m) >= _SIMULATED or not max(self._sds):
@@ -89,11 +83,7 @@ class TestDesign:
         return float(np.mean(p_values <= self.level))
 
     def _by_t(self, difference: float, n: int, m: int) -> float:
-        """By the noncentral t distribution, rank tests by their efficiency.
-
-        Of Brunner-Munzel's against Welch's: P(A > B) = Phi(difference / sqrt(s1^2 + s2^2)), and
-        the placements of A have the variance arcsin(s1^2 / (s1^2 + s2^2)) / (2 pi).
-        """
+        """By the noncentral t distribution, rank tests by their efficiency."""
         total, freedom = self._error(n, m)
         if total == 0:
             return float(difference != 0)
@@ -119,13 +109,9 @@ class TestDesign:
     def required_seeds(
         self, difference: float, power: float = 0.8, *, simulated: bool = True
     ) -> int:
-        """Fewest seeds per model (as many of each) that see a difference with a probability.
+        """Fewest seeds per model that see a difference with a probability; 10,000,000 at most.
 
-        Args:
-          simulated: rank tests of few scores; else by their efficiency.
-
-        Raises:
-          DataError: a difference of 0, or one that needs over 10,000,000 seeds.
+        Rank tests of few scores are simulated, else by their efficiency.
         """
         from scipy import special
 
@@ -149,11 +135,7 @@ class TestDesign:
         return n
 
     def detectable_difference(self, n: int, m: int | None = None, power: float = 0.8) -> float:
-        """The smallest difference that n (and m) seeds see with the given probability.
-
-        Raises:
-          DataError: the test cannot reach the level with so few seeds, whatever the difference.
-        """
+        """The smallest difference that n and m seeds see with the given probability."""
         from scipy import optimize
 
         power, high = fraction(power, "power"), max(self._sds)
@@ -176,12 +158,9 @@ def _finite(difference: float) -> float:
 
 
 def t_test_power(shift: float, freedom: float, level: float) -> float:
-    """Probability that a two-sided t test rejects; `freedom` inf: that a z test does.
+    """Probability that a two-sided t test rejects at a shift in standard errors; inf df: z.
 
     Far out, where scipy's noncentral t ends in NaN, as the mean over the chi of its denominator.
-
-    Args:
-      shift: the true difference in standard errors, at least 0.
     """
     from scipy import special, stats
 
@@ -228,10 +207,9 @@ def _stream(count: int) -> np.ndarray:
 
 @functools.lru_cache(maxsize=256)
 def detectable_ratio(n: int, m: int, level: float, power: float) -> float:
-    """The smallest ratio of sds that Brown & Forsythe's test of n and m scores sees.
+    """The smallest ratio of sds that Brown & Forsythe's test of n and m scores sees, or infinite.
 
-    Whichever of the two is the wider one. Infinite where there is none: the means of the
-    deviations differ by no more than the wider sample's own, which vary as they do.
+    Whichever of the two is the wider one.
     """
     sizes = ((n, m), (m, n))
     return max(math.exp(_least(_spread_seen(*of, level), power, _LARGEST)) for of in sizes)
@@ -258,8 +236,8 @@ def _spread_seen(n: int, m: int, level: float) -> Callable[[float], float]:
 def _deviations(scores: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Means [R] and sums of squares [R] of |deviations| from the median, of n scores.
 
-    Of rows [R, k] of normal scores; where n is more, by what they tell of n: both vary about their
-    expectations, sqrt(2 / pi) and 1 - 2 / pi, by the root of k / n as much.
+    Of rows [R, k] of normal scores; of more than k by the same variation, smaller by the root of k
+    / n.
     """
     away = np.abs(scores - np.median(scores, axis=1, keepdims=True))
     mean, variance, drawn = away.mean(axis=1), away.var(axis=1), scores.shape[1]

@@ -59,8 +59,7 @@ def friedman(table: np.ndarray) -> HypothesisTest:
 def iman_davenport(table: np.ndarray, *, resamples: int = 9999, seed: int = 0) -> HypothesisTest:
     """F = (N - 1) X / (N (k - 1) - X) of Friedman's X, corrected for ties (Demšar 2006, 3.2.2).
 
-    The p-value is that of permuted ranks, which holds for few data sets too: where three agree on
-    the order of three models F is infinite, and the F distribution gives 0 instead of 1/36.
+    The p-value is that of permuted ranks, which holds for few data sets too.
     """
     ranks = _ranks(table, True)
     generator, hits = np.random.default_rng(seed), 0
@@ -88,9 +87,6 @@ def nemenyi(
 
     Args:
       scores: model -> one score per data set, in the same order; three models or more.
-
-    Raises:
-      DataError: unequal numbers of scores, or too few models or data sets.
     """
     from scipy import stats
 

@@ -56,8 +56,7 @@ def ordered(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, Ties]:
 def studentized(labels: np.ndarray, ties: Ties) -> Studentized:
     """Brunner & Munzel (2000), equations 4 to 6. labels: [..., N], as many True in every row.
 
-    A score's placement is the share of the other sample below it, ties 1/2. The two samples'
-    variances of placements make that of P, with Satterthwaite's degrees of freedom.
+    A score's placement is the share of the other sample below it, ties 1/2.
     """
     size = labels.shape[-1]
     n = int(labels.sum(axis=-1).flat[0])
@@ -230,8 +229,7 @@ def _signed_null(doubled: tuple[int, ...]) -> np.ndarray:
 def spearman(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     """Rank correlation of [n] and [n], ties with their mean rank, and its two-sided p-value.
 
-    The share of orders with as large a correlation, up to 8 pairs; above, Student's t, though
-    never below the 2 / n! of complete agreement. (0, 1) where either does not vary.
+    The share of orders with as large a correlation, up to 8 pairs; above, Student's t.
     """
     from scipy import stats
 

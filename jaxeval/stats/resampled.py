@@ -1,7 +1,6 @@
 """Differences of V scores that are computed anew on the same resamples of the items they rest on.
 
-One set of resamples serves all scores, so that their differences are paired. Interval and p-value
-are of the same draws: to within a draw, p is below 1 - confidence where the interval leaves out 0.
+One set of resamples serves all scores, so that their differences are paired.
 """
 
 import math
@@ -35,13 +34,10 @@ def difference(
     method: str,
     confidence: float = 0.95,
 ) -> tuple[Effect, HypothesisTest]:
-    """Score A minus score B, and the test whether they are equal.
+    """Score A minus score B of n items, and the test whether they are equal.
 
-    p = 2 (1 + k) / (1 + B), k the draws on the rarer side of 0, those at 0 included, of the B that
-    have a value; NaN where too many have none.
-
-    Args:
-      draws: of A and of B, [B] each, of the same resamples of n items.
+    p = 2 (1 + k) / (1 + B), k the draws [B] on the rarer side of 0, those at 0 included, of the B
+    that have a value; NaN where too many have none.
     """
     gap, gaps = estimates[0] - estimates[1], draws[0] - draws[1]
     effect = Effect("difference", gap, interval(gaps, confidence, method), (n,))
@@ -65,11 +61,7 @@ def interval(draws: np.ndarray, confidence: float, method: str) -> Interval:
 
 
 def spearman(gold: Sample, scores: np.ndarray) -> np.ndarray:
-    """Spearman's correlation [V] of each row of scores [V, n] with the gold scores, tied means.
-
-    Raises:
-      DataError: fewer than three items, or scores that are all equal.
-    """
+    """Spearman's correlation [V] of each row of scores [V, n] with the gold scores, tied means."""
     ranks = _ranks(gold, scores)
     return _correlations(ranks, np.ones((1, len(ranks[0].group)), np.int64))[0]
 
@@ -145,14 +137,12 @@ def crossed_draws(
 ) -> np.ndarray:
     """Shares of right answers on resamples of questions that combine two units each: [B, V].
 
-    A unit that stands in many questions makes them dependent, so units are drawn, within their
-    stratum and with replacement; a question counts as often as both of its units were drawn,
-    multiplied (Owen 2007, "The pigeonhole bootstrap", Annals of Applied Statistics 1(2)). NaN
-    where no question was drawn.
+    Units are drawn within their stratum and with replacement; a question counts as often as both
+    of its units were drawn, multiplied (Owen 2007, "The pigeonhole bootstrap"). NaN: none was
+    drawn.
 
     Args:
-      right: [V, Q] bool, of V systems.
-      first, second: [Q] numbers of the units of each question.
+      right: [V, Q] bool, of V systems; first, second: [Q] numbers of the units of each question.
       strata: [units] number of each unit's stratum.
     """
     starts = np.flatnonzero(np.concatenate([[True], strata[1:] != strata[:-1]]))

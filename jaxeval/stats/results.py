@@ -49,9 +49,8 @@ def no_interval(confidence: float, why: str) -> Interval:
 
 @dataclasses.dataclass(frozen=True)
 class HypothesisTest:
-    """A statistical test; its p-value holds for one look (`multiple` corrects several).
+    """A statistical test; its p-value holds for one look. NaN: of a t test without any spread.
 
-    That of a t test whose scores differ between the models and do not vary within is NaN.
     `direction`: 1 if the test's own statistic puts A higher (of spreads: wider), -1 if B, 0 if
     neither; None where the test has no direction.
     """
@@ -86,11 +85,7 @@ def floats(values: object, expected: str) -> np.ndarray:
 
 
 def sample(values: Sample, name: str = "scores", at_least: int = 1) -> np.ndarray:
-    """[n] float64 of values of one kind, such as scores.
-
-    Raises:
-      DataError: fewer than `at_least` of them, more than one axis, or one that is not finite.
-    """
+    """[n] float64 of values of one kind, such as scores; a DataError if they are none."""
     array = floats(values, f"{name}: expected numbers")
     if array.ndim != 1:
         raise DataError(f"{name}: expected one axis of numbers, found {array.ndim}")
@@ -126,8 +121,7 @@ def as_many(of: Mapping[str, Sized], what: str) -> None:
 def gaps(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """First minus second; .3 - .2 and .2 - .1 are one gap, and means of equal scores none.
 
-    To the twelfth digit of the scores' typical size; of a pair that is larger to that of its own,
-    of one a thousandfold smaller to the ninth of its own.
+    To the twelfth digit of the scores' typical size; of a far larger or smaller pair of its own.
     """
     differences, size = first - second, typical_size(first, second)
     rounded = without_rounding(differences, size)

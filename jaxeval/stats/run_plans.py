@@ -40,13 +40,9 @@ class Primary:
 def by_ranks(scores: Sequence[RunScores]) -> bool:
     """Whether location is tested by ranks: one comparison of ten scores each or more; data sets.
 
-    Brunner-Munzel and Wilcoxon see more of skewed scores and of runs that fail (of two models
-    with ten runs each, one in ten of which fails, 79 % for 56 % at two sds), and of normal scores
-    nearly as much. But at the levels that several comparisons leave, a permutation test of few
-    scores cannot reject at all (5 models x 5 seeds), or rejects 1.2 to 2 times too often where
-    spreads are 3:1, as it does at .05 with seven scores (.061). Welch's t, and t on pairs, keep
-    both from three scores on (`benchmarks/verdict_levels.py`). Differences on unlike data sets
-    have no common scale: they are ranked.
+    Ranks see more of skewed scores and of runs that fail. But at the levels that several
+    comparisons leave, a permutation test of few scores cannot reject at all, or rejects too often
+    where spreads differ; t keeps both from three scores on (`benchmarks/verdict_levels.py`).
     """
     if any(pair.unit == "data set" for pair in scores):
         return True

@@ -1,7 +1,6 @@
 """Tests on the items of a part, of one trained model a method: their population is the items.
 
-Beside tests over seeds, which speak of the methods: two networks of one method can differ by these
-tests as surely as two of different methods (Reimers & Gurevych 2017, 2018).
+Two networks of one method can differ by these as surely as two of different methods.
 """
 
 import dataclasses
@@ -48,9 +47,7 @@ def compare(
 ) -> SingleModels:
     """Tests all pairs of models (with the control) on the same data, one trained model of each.
 
-    Args:
-      items: with counts; the run of the best dev score, else the first, stands for its model.
-      iterations: shuffles of approximate randomisation, as Reimers & Gurevych (2017).
+    The run of the best dev score, else the first, stands for its model.
     """
     pairs = [
         _pair(data, a, b, rules, iterations)

@@ -14,8 +14,8 @@ from jaxeval.stats import (
     datasets,
     describe,
     effects,
-    failures,
     run_plans,
+    samples,
     single_models,
     study_warnings,
 )
@@ -23,18 +23,17 @@ from jaxeval.stats import pairs as of_pairs
 from jaxeval.stats import samples as of_units
 from jaxeval.stats.datasets import Across
 from jaxeval.stats.describe import Described
-from jaxeval.stats.failures import Failures
 from jaxeval.stats.items import study as of_items
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.pairs import FEW_SPREADS, Families, Pair, RunScores
 from jaxeval.stats.results import HypothesisTest, within
 from jaxeval.stats.rules import Rules
 from jaxeval.stats.run_plans import Primary
-from jaxeval.stats.samples import Copies, Samples, Unit
+from jaxeval.stats.samples import Copies, Failures, Samples, Unit
 from jaxeval.stats.single_models import SingleModels
 
 _SHARE_OF_TESTS = 0.2  # of the time; effects and plans take the rest
-_MOST_RESAMPLED = 10_000  # scores of all pairs for which resampling pays: about a minute
+_MOST_RESAMPLED = 5_000  # scores of all pairs for which resampling pays: some ten seconds
 _Progress = Callable[[float], None]
 
 
@@ -78,10 +77,6 @@ def study(
       control: only pairs with this model.
       items: the same runs item by item.
       progress: is called now and then with the share that is done.
-
-    Raises:
-      ConfigError: a margin of points where scores are fractions.
-      DataError: fewer than two models on every data set, a model with one score, no such control.
     """
     rules, higher = rules or Rules(), scores.higher_is_better
     metrics.refuse_points("margin", rules.margin or 0.0, scores.stored_unit)
@@ -106,7 +101,7 @@ def study(
         single=None if items is None else single_models.compare(items, rules, control),
         items=None if items is None else _over_items(items, rules),
         copies=copies,
-        failures=failures.of_runs(scores, control, rules.correction),
+        failures=samples.of_runs(scores, control, rules.correction),
         scores=scores,
         samples=units,
     )
@@ -139,7 +134,7 @@ def _chosen(
         for name, values in ((pair.a, pair.first), (pair.b, pair.second)):
             if len(values) < 2:
                 where = f" on {pair.data_set}" if pair.data_set else ""
-                lost = failures.failed_of(scores).items()
+                lost = samples.failed_of(scores).items()
                 failed = f"; runs that failed: {listed([f'{n} of {m}' for m, n in lost])}"
                 raise DataError(
                     f"{name}{where}: {len(values)} score, which says nothing about a "

@@ -3,6 +3,7 @@
 Notation: Y classes; axes before are of items.
 """
 
+import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -38,13 +39,9 @@ def task(
     Args:
       model: a Flax module: (batch, hparams, key or None) -> logits [..., Y] of the items whose
         classes are `rows["labels"]` [...].
-      weights: [...] 1 for an item, 0 for padding.
-      normaliser: [] number of items.
+      weights, normaliser: [...] 1 for an item, 0 for padding; [] number of items.
     """
     classes = model.sizes.labels
-
-    def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
-        return model.init(key, batch, hparams, None)["params"]
 
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         logits = model.apply({"params": params}, batch, hparams, key)
@@ -58,11 +55,13 @@ def task(
     def counts(outputs: Array, batch: Batch) -> Mapping[str, Array]:
         return count(batch.rows["labels"], outputs, weights(batch), classes)
 
-    def scores(counts: Mapping[str, float]) -> dict[str, float]:
-        return score(counts, classes)
-
+    begin, scores = _init(model), functools.partial(score, classes=classes)
     metric = Metric(scoring.metric, unit="fraction", margin=0.01)
-    return Task(init, lambda size: (), loss, predict, counts, scores, metric, normaliser)
+    return Task(begin, lambda size: (), loss, predict, counts, scores, metric, normaliser)
+
+
+def _init(model: Any) -> Callable[[Array, Batch, Hparams], Tree]:
+    return lambda key, batch, hparams: model.init(key, batch, hparams, None)["params"]
 
 
 def count(gold: Array, predicted: Array, weights: Array, classes: int) -> Mapping[str, Array]:
@@ -114,12 +113,10 @@ def program(
       of_items: probabilities [..., Y] of each row -> of all items [items, Y].
     """
 
-    def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
-        return model.init(key, batch, hparams, None)["params"]
-
     def run(params: Tree, batch: Batch, hparams: Hparams) -> Array:
         return jax.nn.softmax(model.apply({"params": params}, batch, hparams, None))
 
+    init = _init(model)
     return kind.program(saved, init, run, rows, lambda each: Classes(names, of_items(each)))
 
 

@@ -27,49 +27,32 @@ H = TypeVar("H", bound=Hashable)
 
 
 class Source(NamedTuple):
-    """What is learned from: a corpus as arrays, and what is said of it.
-
-    Attributes:
-      facts: what a plan tells of it.
-      vocabulary: split number -> plain JSON of what the numbers in the arrays stand for: what a
-        model trained on that split must know to read other data.
-      positions: bucket b: [N_b] where each row stands in the data, the order of a part's items;
-        -1 of a row that is no item.
-      tables: arrays that a model reads beside its parameters, whatever the data.
-      findings: what is odd about it, and how much of it pretrained vectors cover.
-      pretrained: fingerprint of what else was read, such as word vectors.
-    """
+    """What is learned from: a corpus as arrays, and what is said of it."""
 
     corpus: Corpus
     split: Callable[[int], Split]
     fingerprint: str
     name: str
-    facts: Mapping[str, Any]
+    facts: Mapping[str, Any]  # what a plan tells of it
+    # split number -> plain JSON of what the numbers in the arrays stand for: what a model trained
+    # on that split must know to read other data
     vocabulary: Callable[[int], Mapping[str, Any]]
-    positions: Sequence[Any]
-    tables: Mapping[str, Any] = types.MappingProxyType({})
-    findings: checks.Findings = checks.Findings()
-    pretrained: str = ""
+    positions: Sequence[Any]  # bucket b: [N_b] place of each row in the data; -1: no item
+    tables: Mapping[str, Any] = types.MappingProxyType({})  # that a model reads beside parameters
+    findings: checks.Findings = checks.Findings()  # what is odd about it
+    pretrained: str = ""  # fingerprint of what else was read, such as word vectors
 
 
 class SavedModel(NamedTuple):
-    """A member as a runs folder keeps it; nothing of the corpus that it was trained on.
+    """A member as a runs folder keeps it; nothing of the corpus that it was trained on."""
 
-    Attributes:
-      path: file of the parameters.
-      program: the same of models with the same config, vocabulary and tables.
-      vocabulary: as `Source.vocabulary` gave it; `meanings` is its file.
-      tables: arrays beside the parameters, by name.
-      arrays: the parameters, by name.
-    """
-
-    path: Path
-    program: str
+    path: Path  # file of the parameters
+    program: str  # the same of models with the same config, vocabulary and tables
     config: Any
-    vocabulary: Mapping[str, Any]
-    meanings: Path
-    tables: Mapping[str, np.ndarray]
-    arrays: Mapping[str, np.ndarray]
+    vocabulary: Mapping[str, Any]  # as `Source.vocabulary` gave it
+    meanings: Path  # its file
+    tables: Mapping[str, np.ndarray]  # arrays beside the parameters, by name
+    arrays: Mapping[str, np.ndarray]  # the parameters, by name
     hparams: Mapping[str, float]
 
     def read_vocabulary(self, cls: type[T]) -> T:
@@ -107,31 +90,22 @@ class Kind(NamedTuple):
 
     Laws: `read(*arguments(config))` depends on nothing else: configs with equal arguments share
     it. `build` is cheap beside it. Keys marked `markers.IMMATERIAL` change no score; traced ones
-    cause no compilation.
-
-    Attributes:
-      Config: settings with the fields name, task, data, model and training.
-      data_key: the key that says where the data is, which --data sets.
-      arguments: config -> what `read` takes.
-      build: (config, data) -> what is learned from, and the task.
-      random_splits: config -> the config of members that are trained on random splits of all the
-        data. Raises ConfigError where the data has none.
-      member_sizes: (config, data) -> what the arrays of a member need (`studies.costs.Shape`), for
-        tasks whose members can be padded to one another's ragged sizes; None: they cannot.
-      joining: how members that differ in their word vectors share a program; None: they do not.
-      predict: (saved models, file, options) -> lines that say what the models make of the file;
-        None: they cannot. Raises DataError: models that do not fit their descriptions, or a file
-        that cannot be read; ConfigError: options of another task.
+    cause no compilation. Where an optional field is None, members cannot do that.
     """
 
-    Config: type
-    data_key: str
-    arguments: Callable[[Any], tuple]
+    Config: type  # settings with the fields name, task, data, model and training
+    data_key: str  # the key that says where the data is, which --data sets
+    arguments: Callable[[Any], tuple]  # config -> what `read` takes
     read: Callable[..., Any]
-    build: Callable[[Any, Any], tuple[Source, Task]]
+    build: Callable[[Any, Any], tuple[Source, Task]]  # (config, data) -> both
+    # the config of members that are trained on random splits; ConfigError: the data has none
     random_splits: Callable[[Any], Any] = lambda config: config
+    # (config, data) -> what the arrays of a member need (`studies.costs.Shape`): they are padded
+    # to one another's ragged sizes
     member_sizes: Callable[[Any, Any], Any] | None = None
     joining: Joining | None = None
+    # lines that say what the models make of a file. DataError: models that do not fit their
+    # descriptions, or a file that cannot be read; ConfigError: options of another task
     predict: Callable[[Sequence[SavedModel], Path, Options], Iterable[str]] | None = None
 
 
@@ -139,9 +113,6 @@ def of_words(
     config: type, read: Callable[..., Any], build: Callable[[Any, Any], tuple], predict: Any
 ) -> Kind:
     """The kind of a task whose words have vectors."""
-
-    def arguments(config: Any) -> tuple:
-        return config.data, config.training.batch_size
 
     def random_splits(config: Any) -> Any:
         # a random split deals all words anew; that changes the parameters' shapes, and so it is
@@ -158,21 +129,15 @@ def of_words(
         more = [vocabulary, rows - vocabulary] if words.trained and summed else []
         return [dimension, *more]
 
-    joining = Joining(key, word_table.joined)
-    path = "data.source.path"
-    return Kind(
-        config, path, arguments, read, build, random_splits, joining=joining, predict=predict
-    )
+    def arguments(config: Any) -> tuple:
+        return config.data, config.training.batch_size
+
+    begin = config, "data.source.path", arguments, read, build, random_splits
+    return Kind(*begin, joining=Joining(key, word_table.joined), predict=predict)
 
 
 def source_of_words(config: Any, data: Any, rows: str, **facts: Any) -> Source:
-    """The corpus of a task whose words have vectors, and what is said of it.
-
-    Args:
-      data: what the task's `data.build` has made.
-      rows: what a row is, in the plural.
-      facts: what a plan tells beside the rows of each part.
-    """
+    """The source of data whose words have vectors; `rows`: what a row is, in the plural."""
     parts = {part: sum(map(len, of)) for part, of in data.given_split.items()}
     return Source(
         corpus=data.corpus,
@@ -200,18 +165,14 @@ class Rows(NamedTuple):
 def rows_of_saved(
     saved: SavedModel, encoded: Any, table: str, trained: bool, least: int
 ) -> tuple[Rows, int]:
-    """The input of a saved model, and how many rows its vocabulary has.
+    """The input of a saved model, and how many rows its vocabulary has; all of them are known.
 
-    What the model's split does not know is in none of its tables: all rows are known.
+    Raises DataError: the files do not fit one another.
 
     Args:
       encoded: numbers and columns of each bucket, and `shared` tables.
-      table: name of the trained vectors among the parameters.
-      trained: whether there are such.
+      table, trained: name of the trained vectors among the parameters; whether there are such.
       least: rows that the vocabulary's numbers ask for.
-
-    Raises:
-      DataError: the files do not fit one another.
     """
     vectors, known = saved.tables.get("vectors"), 0
     if trained:
@@ -234,7 +195,7 @@ def rows_of_saved(
 
 
 class Program(NamedTuple):
-    """What is compiled once for all saved models of a program."""
+    """What is compiled once for all saved models with one config, vocabulary and tables."""
 
     like: Tree  # shapes and types of their parameters
     predict: Callable[[Tree, Hparams], Any]  # a model's predictions of the input

@@ -55,15 +55,10 @@ class Config:
 
 
 class LanguageCarry(NamedTuple):
-    """What is carried from window to window.
+    """What is carried from window to window."""
 
-    Attributes:
-      state: of all layers.
-      position: [B] int32 of each stream's next input; -1 before its first window.
-    """
-
-    state: Tree
-    position: Array
+    state: Tree  # of all layers
+    position: Array  # [B] int32 of each stream's next input; -1 before its first window
 
 
 class Outputs(NamedTuple):
@@ -93,9 +88,7 @@ class Language(NamedTuple):
     ) -> tuple[Tree, Array]:
         """The state after tokens [T, B], and what the softmax sees [T, B, E].
 
-        Args:
-          hparams: dropout rates among them.
-          key: of the dropout masks, consumed; None: nothing is dropped.
+        The key, of the dropout masks, is consumed; without one nothing is dropped.
         """
         drop = KeyedDropout(dropout.rates(hparams), key, sites=models.SITES)
         model = models.LanguageModel(self.shape, self.cell)
@@ -110,14 +103,9 @@ class Language(NamedTuple):
 
 
 def build(language: Language) -> Task:
-    """The task of a text.
-
-    The loss is the mean over streams of the sum over time of -log p, as in the authors' code:
-    clipping and weight decay act on that scale.
-    """
+    """The task of a text: the loss is the mean over streams of the sum over time (Melis' code)."""
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
-        del hparams
         rows = len(batch.weight)
         model = models.LanguageModel(language.shape, language.cell)
         tokens, drop = jnp.zeros((1, rows), jnp.int32), KeyedDropout({}, None)
@@ -126,9 +114,7 @@ def build(language: Language) -> Task:
     def start(rows: int) -> LanguageCarry:
         return LanguageCarry(language.start(rows), jnp.full(rows, _FRESH, jnp.int32))
 
-    def loss(
-        params: Tree, carry: LanguageCarry, batch: Batch, key: Array, hparams: Hparams
-    ) -> tuple:
+    def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         position_key, reset_key, drop_key = jax.random.split(key, 3)
         position = _begun(carry.position, position_key, language.train_tokens)
         steps = position[None] + jnp.arange(language.window + 1)[:, None]
@@ -141,10 +127,7 @@ def build(language: Language) -> Task:
         total = softmax.weighted_loss(table, bias, hidden, tokens[1:], weights)
         return total, LanguageCarry(state, (position + language.window) % language.train_tokens)
 
-    def predict(
-        params: Tree, carry: LanguageCarry, batch: Batch, key: Array, hparams: Hparams
-    ) -> tuple[Outputs, LanguageCarry]:
-        del key  # nothing is dropped
+    def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         tokens = language.window_of(batch)
         state, hidden = language.run(params, carry.state, tokens[:-1], {}, None)
         return outputs_of(params, hidden, hparams), LanguageCarry(state, carry.position)
@@ -160,11 +143,7 @@ def build(language: Language) -> Task:
 
 
 def outputs_of(params: Tree, hidden: Array, hparams: Hparams) -> Outputs:
-    """What the softmax is made of, its logits divided by `hparams["temperature"]` if there is one.
-
-    Args:
-      hidden: [T, B, E].
-    """
+    """Outputs of hidden [T, B, E], logits divided by `hparams["temperature"]` if there is one."""
     table, bias = models.softmax_table(params)
     if "temperature" in hparams:
         hidden, bias = hidden / hparams["temperature"], bias / hparams["temperature"]
@@ -221,27 +200,14 @@ def _built(config: Config, text: data.Text) -> tuple[kind.Source, Task]:
         "embedding": language.shape.embedding,
         "counted_parameters": language.shape.parameters(language.cell),
     }
-    source = kind.Source(
-        text.corpus,
-        text.split,
-        text.fingerprint,
-        config.data.path,
-        facts,
-        lambda number: {"tokens": [*text.symbols]},
-        text.positions,
-        findings=text.findings,
-    )
-    return source, build(language)
+    said = config.data.path, facts, lambda number: {"tokens": [*text.symbols]}, text.positions
+    source = text.corpus, text.split, text.fingerprint, *said
+    return kind.Source(*source, findings=text.findings), build(language)
 
 
 def _no_random_splits(config: Config) -> Config:
     left_out = argument("splits")
     raise ConfigError(f"a text has only the split that its files give; leave {left_out} out")
-
-
-def _arguments(config: Config) -> tuple[LanguageData, int, int]:
-    training = config.training
-    return config.data, training.batch_size, training.evaluation_batch_size
 
 
 KIND = kind.Kind(

@@ -33,12 +33,10 @@ _DECAY, _EPSILON = 0.02, 1.0  # of dynamic evaluation
 
 
 class Averaging(NamedTuple):
-    """An average over dropout masks (Gal & Ghahramani 2016); static.
+    """An average over K = `samples` dropout masks (Gal & Ghahramani 2016); static.
 
-    Attributes:
-      mean: arithmetic: of probabilities, each sample with a recurrent state of its own;
-        geometric: of logits, all from the state of the model without dropout.
-      samples: K.
+    Arithmetic: of probabilities, each sample with a recurrent state of its own; geometric: of
+    logits, all from the state of the model without dropout.
     """
 
     mean: Mean
@@ -46,11 +44,7 @@ class Averaging(NamedTuple):
 
 
 def averaged(language: Language, averaging: Averaging, factor: float = RATES) -> Task:
-    """The task of a text, its predictions averaged; losses and training are as they were.
-
-    Args:
-      factor: of the member's dropout rates.
-    """
+    """The task of a text, its predictions averaged, with rates times a factor; else as it was."""
     plain, samples = build(language), averaging.samples
 
     def tile(tree: Tree) -> Tree:
@@ -65,9 +59,7 @@ def averaged(language: Language, averaging: Averaging, factor: float = RATES) ->
         tiled = averaging.mean == "arithmetic"
         return carry._replace(state=tile(carry.state)) if tiled else carry
 
-    def predict(
-        params: Tree, carry: LanguageCarry, batch: Batch, key: Array, hparams: Hparams
-    ) -> tuple[Outputs, LanguageCarry]:
+    def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         tokens = language.window_of(batch)[:-1]
         sites = dropout.rates(hparams).items()
         rates = {dropout.rate_name(site): factor * rate for site, rate in sites}
@@ -110,13 +102,9 @@ def train_windows(language: Language, rows: int, most: int = 500) -> WindowSeque
 def gradient_scale(
     language: Language, params: Tree, tokens: Array, windows: WindowSequence
 ) -> Tree:
-    """Root mean square over the windows of each parameter's gradient.
+    """Root mean square over windows of train of each parameter's gradient, without dropout.
 
-    The loss is the mean over rows of the sum over time, without dropout.
-
-    Args:
-      tokens: [n] all parts of the text, train first.
-      windows: of train.
+    The loss is the mean over rows of the sum over time; tokens [n] are all parts, train first.
     """
     loss = _window_loss(language, tokens)
 
@@ -146,15 +134,11 @@ def dynamic(
 
         p <- p - learning_rate g / (r + epsilon mean(r)) + min(1, decay r / mean(r)) (trained - p)
 
-    Every token is predicted before anything is learned from it. Their epsilon is a number by
-    itself, 1e-5 unless tuned, which they did. What is rare has an r of next to nothing, though,
-    and with that epsilon a word's or byte's first appearance throws its embedding out of the
-    model: measured on the mean of r, whatever the scale of the loss, one value serves bytes and
-    words.
-
-    Args:
-      scale: as `gradient_scale` gives it.
-      windows: of the part; with several rows, all learn into one set of parameters.
+    Every token is predicted before anything is learned from it; with several rows, all learn into
+    one set of parameters. Their epsilon is a tuned number by itself. What is rare has an r of next
+    to nothing, though, and with a small one a word's first appearance throws its embedding out of
+    the model: measured on the mean of r, one value serves bytes and words. `scale` is that of
+    `gradient_scale`.
     """
     loss = _window_loss(language, tokens)
     leaves = jax.tree.leaves(scale)
@@ -178,9 +162,7 @@ def dynamic(
 def _window_loss(language: Language, tokens: Array) -> Callable[..., tuple]:
     """(params, state, window) -> (mean over rows of the sum over time, (state, all nats))."""
 
-    def loss(
-        params: Tree, state: Tree, window: WindowSequence
-    ) -> tuple[Array, tuple[Tree, Array]]:
+    def loss(params: Tree, state: Tree, window: WindowSequence) -> tuple:
         steps = jnp.arange(language.window + 1)[:, None]
         read = tokens[window.start[None] + steps]
         state, hidden = language.run(params, state, read[:-1], {}, None)
@@ -201,12 +183,8 @@ class SavedVocabulary:
 def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
     """A table of a text: of each line its tokens, and of each model nats and nats a token.
 
-    The last is told as perplexity, or as bits of texts of bytes. The text is read from its begin
-    to its end in one stream, its state carried from line to line. A vote averages the
-    probabilities of each token.
-
-    Raises:
-      DataError, ConfigError: see `Kind.predict`.
+    The last is told as perplexity, or as bits of texts of bytes. The text is one stream, its state
+    carried from line to line. A vote averages the probabilities of each token.
     """
     options.refuse_others("language", "whole")
     in_bytes = saved[0].config.data.unit == "byte"
@@ -221,9 +199,8 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     nats = np.stack(each)
     if options.vote:
         nats = -np.logaddexp.reduce(-nats, axis=0, keepdims=True) + math.log(len(nats))
-    yield "\t".join(
-        ["line", "tokens", *["nats", "bits" if in_bytes else "perplexity"] * len(nats)]
-    )
+    unit = "bits" if in_bytes else "perplexity"
+    yield "\t".join(["line", "tokens", *["nats", unit] * len(nats)])
     if options.whole:
         lengths = [len(tokens)]
     sums = np.add.reduceat(nats, np.cumsum([0, *lengths[:-1]]), axis=1)
@@ -262,6 +239,5 @@ def _program(saved: SavedModel, tokens: Sequence[str | int]) -> kind.Program:
     def nats(params: Tree, hparams: Hparams) -> np.ndarray:
         return np.asarray(losses(params, windows), np.float64).ravel()[: len(tokens)]
 
-    init, batch = build(language).init, Batch({}, jnp.ones(1), {}, ())
-    like = jax.eval_shape(init, member.root_key(0), batch, saved.hparams)
-    return kind.Program(like, nats)
+    inputs = member.root_key(0), Batch({}, jnp.ones(1), {}, ()), saved.hparams
+    return kind.Program(jax.eval_shape(build(language).init, *inputs), nats)

@@ -48,15 +48,11 @@ class Config:
         return self
 
 
-def sizes_of(classified: data.Classified) -> models.Sizes:
-    """What of a corpus sets shapes."""
-    longest = _longest_target(classified.corpus.buckets)
-    return models.Sizes(len(classified.labels), classified.table.vocabulary, longest)
-
-
-def _longest_target(buckets: Sequence[Mapping[str, np.ndarray]]) -> int:
-    """Words of the longest target; at least 1."""
-    return max(int((b["end"] - b["start"]).max(initial=1)) for b in buckets)
+def _sizes(
+    labels: Sequence[str], words: int, buckets: Sequence[Mapping[str, np.ndarray]]
+) -> models.Sizes:
+    longest = max(int((b["end"] - b["start"]).max(initial=1)) for b in buckets)
+    return models.Sizes(len(labels), words, longest)
 
 
 def _normaliser(batch: Batch) -> Array:
@@ -66,9 +62,8 @@ def _normaliser(batch: Batch) -> Array:
 
 def _weights(batch: Batch) -> Array:
     """[B, K] 1 at real targets of real rows."""
-    most = batch.rows["labels"].shape[1]
-    real = jnp.arange(most)[None] < batch.rows["targets"][:, None]
-    return real * batch.weight[:, None]
+    places = jnp.arange(batch.rows["labels"].shape[1])
+    return (places[None] < batch.rows["targets"][:, None]) * batch.weight[:, None]
 
 
 def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:
@@ -95,7 +90,7 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
         trained = choices.words.trained and choices.architecture != "majority"
         table = "embedding/words", trained, vocabulary.rows
         rows, known = kind.rows_of_saved(saved, encoded, *table)
-        sizes = models.Sizes(len(vocabulary.labels), known, _longest_target(encoded.columns))
+        sizes = _sizes(vocabulary.labels, known, encoded.columns)
 
         def of_targets(probs: list[np.ndarray]) -> np.ndarray:
             each = zip(probs, of_rows, strict=True)
@@ -121,7 +116,8 @@ def _built(config: Config, classified: data.Classified) -> tuple[kind.Source, Ta
         "padded_targets": [shape.targets for shape in classified.shapes],
     }
     source = kind.source_of_words(config, classified, config.data.rows, **facts)
-    model = models.Classifier(config.model, sizes_of(classified))
+    of_corpus = classified.labels, classified.table.vocabulary, classified.corpus.buckets
+    model = models.Classifier(config.model, _sizes(*of_corpus))
     return source, classification.task(model, _weights, _normaliser, config.scoring)
 
 

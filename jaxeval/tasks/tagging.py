@@ -7,10 +7,8 @@ code); that of a softmax is the cross-entropy averaged over words.
 A span is right if its first word, last word and type are those of a gold span. What is a span in
 an *invalid* label sequence is the rule's matter:
 
-conlleval  the CoNLL shared tasks' script: a word inside an entity that does not continue one of
-           the same type begins a new span (so do seqeval's default mode and Reimers & Gurevych's
-           repair to `B-`). On IOBES it is seqeval's default mode: conlleval.pl knows no S-, and
-           joins neighbours of one type (S-X S-X, E-X B-X).
+conlleval  a word inside an entity that does not continue one of the same type begins a new span
+           (the CoNLL script); on IOBES seqeval's default mode, as conlleval.pl knows no S-.
 strict     only spans that the scheme allows count: B I* (BIO), S or B I* E (IOBES).
 ukp        as UKPLab/emnlp2017-bilstm-cnn-crf scores: IOBES is read as BIO (S as B, E as I), then
            the better F1 of two repairs, invalid I- to B- or to O.
@@ -82,17 +80,8 @@ class Labels(NamedTuple):
 def task_of(
     choices: TaggerSettings, scoring: Scoring, sizes: models.Sizes, labels: Labels
 ) -> Task:
-    """The tagging task of all corpora of these sizes and labels.
-
-    Raises:
-      ConfigError: the metric is of entities, and the tags are none.
-    """
-    metric = {"auto": "f1" if labels.entities else "accuracy"}.get(scoring.metric, scoring.metric)
-    if metric == "f1" and not labels.entities:
-        raise ConfigError(
-            "scoring.metric: these tags have accuracy only, and f1 is of entities: expected "
-            "data.source.scheme=iob1, bio or iobes, and tags such as B-PER"
-        )
+    """The task of all corpora of these sizes and labels; ConfigError: f1 of tags without types."""
+    metric = _metric(scoring, labels.entities)
     model, windows = models.Tagger(choices, sizes), choices.encoder == "window"
     normaliser = weighted_rows if choices.classifier == "crf" else _words
 
@@ -109,9 +98,8 @@ def task_of(
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         logits = apply(params, batch, key, hparams)
         columns = batch.rows["labels"], batch.rows["length"]
-        by_sentence = sentence_losses(logits, *columns, selected=windows)
-        total = jnp.sum(by_sentence * batch.weight)
-        return total / jnp.maximum(normaliser(batch), 1.0), carry
+        losses = sentence_losses(logits, *columns, selected=windows) * batch.weight
+        return jnp.sum(losses) / jnp.maximum(normaliser(batch), 1.0), carry
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         logits, length = apply(params, batch, None, hparams), batch.rows["length"]
@@ -120,28 +108,46 @@ def task_of(
         valid = jnp.arange(logits.emissions.shape[0])[None] < length[:, None]
         return _by_sentence(crf.viterbi, logits, valid), carry
 
-    def count(outputs: Array, batch: Batch) -> Mapping[str, Array]:
-        gold, length = batch.rows["labels"], batch.rows["length"]
-        valid = jnp.arange(batch.rows["forms"].shape[1])[None] < length[:, None]
-        right = jnp.sum((outputs == gold) & valid, axis=1)
-        counts = {"words": _words(batch), "right_words": jnp.sum(right * batch.weight)}
-        if not labels.entities:
-            return counts
-        spans = count_spans(gold, outputs, valid, batch.weight, labels.names, scoring.rule)
-        return counts | spans
-
-    def score(counts: Mapping[str, float]) -> dict[str, float]:
-        accuracy = {"accuracy": counts["right_words"] / max(counts["words"], 1.0)}
-        return accuracy | f1(counts) if labels.entities else accuracy
-
     # of windows alone: their step takes less than an update of all words; that of an LSTM takes
     # longer, and would gain little for other last bits
     reads_few = windows and choices.words.trained
     rows = functools.partial(models.rows_of_windows, choices.window.reach)
     table = Table(_WORDS, rows) if reads_few else None
-    measured = Metric(metric, unit="fraction", margin=0.01)
-    functions = init, lambda size: (), loss, predict, count, score
-    return Task(*functions, measured, normaliser, table=table)
+    names = labels.names if labels.entities else None
+    counts = functools.partial(count, names=names, rule=scoring.rule)
+    functions = init, lambda size: (), loss, predict, counts, score
+    return Task(*functions, metric, normaliser, table=table)
+
+
+def _metric(scoring: Scoring, entities: bool) -> Metric:
+    name = scoring.metric
+    if name == "f1" and not entities:
+        raise ConfigError(
+            "scoring.metric: these tags have accuracy only, and f1 is of entities: expected "
+            "data.source.scheme=iob1, bio or iobes, and tags such as B-PER"
+        )
+    if name == "auto":
+        name = "f1" if entities else "accuracy"
+    return Metric(name, unit="fraction", margin=0.01)
+
+
+def count(
+    outputs: Array, batch: Batch, names: Sequence[str] | None, rule: Rule
+) -> dict[str, Array]:
+    """Additive counts of words, and of spans where the tags, so named, are of entities."""
+    gold, length = batch.rows["labels"], batch.rows["length"]
+    valid = jnp.arange(batch.rows["forms"].shape[1])[None] < length[:, None]
+    right = jnp.sum((outputs == gold) & valid, axis=1)
+    counts = {"words": _words(batch), "right_words": jnp.sum(right * batch.weight)}
+    if names is None:
+        return counts
+    return counts | count_spans(gold, outputs, valid, batch.weight, names, rule)
+
+
+def score(counts: Mapping[str, float]) -> dict[str, float]:
+    """Accuracy, and where spans are counted their precision, recall and F1."""
+    accuracy = {"accuracy": counts["right_words"] / max(counts["words"], 1.0)}
+    return accuracy | f1(counts) if "gold_spans" in counts else accuracy
 
 
 def _words(batch: Batch) -> Array:
@@ -154,9 +160,7 @@ def sentence_losses(
 ) -> Array:
     """Loss summed over the words of each sentence: labels [B, T], length [B] -> [B].
 
-    Args:
-      selected: log-probabilities are selected instead of looked up, which would have a scatter for
-        a gradient: of windows alone, since the last bits of all weights may be others.
+    `selected`, of windows alone, picks log-probabilities without a scatter for a gradient.
     """
     valid = jnp.arange(labels.shape[1])[None] < length[:, None]
     if logits.potentials is not None:
@@ -180,17 +184,12 @@ def _by_sentence(of_crf: Callable, logits: TaggerLogits, *rows: Array) -> Array:
     return values
 
 
-class Spans(NamedTuple):
-    """Spans by the position of their first word, each [B, T]; `last` and `kind` where one is."""
+def _spans(prefixes: np.ndarray, kinds: np.ndarray, labels: Array, valid: Array) -> tuple:
+    """The spans of label sequences [B, T] as conlleval reads them; not `valid` counts as O.
 
-    starts: Array  # bool
-    last: Array  # int32, position of the last word
-    kind: Array  # int32
-    strict: Array  # bool, of the spans that the scheme allows
-
-
-def _spans(prefixes: np.ndarray, kinds: np.ndarray, labels: Array, valid: Array) -> Spans:
-    """The spans of label sequences [B, T] as conlleval reads them; not `valid` counts as O."""
+    By the position of the first word, each [B, T]: whether one starts; whether that is one which
+    the scheme allows; its last word's position and its type.
+    """
     prefix = jnp.where(valid, jnp.asarray(prefixes)[labels], OUTSIDE)
     kind = jnp.where(valid, jnp.asarray(kinds)[labels], -1)
     outside = jnp.full_like(prefix[:, :1], OUTSIDE)
@@ -212,7 +211,7 @@ def _spans(prefixes: np.ndarray, kinds: np.ndarray, labels: Array, valid: Array)
     if np.isin(prefixes, (END, SINGLE)).any():
         closing = jnp.take_along_axis(prefix, jnp.minimum(last, labels.shape[1] - 1), axis=1)
         whole = (prefix == SINGLE) | ((prefix == BEGIN) & (closing == END))
-    return Spans(starts, last, kind, starts & whole)
+    return starts, starts & whole, last, kind
 
 
 def count_spans(
@@ -221,12 +220,8 @@ def count_spans(
     """Additive counts of a batch: gold_spans, predicted_spans and right_spans.
 
     For `ukp` the last two also as `..._dropped`, with invalid I- repaired to O instead of B-.
-
-    Args:
-      gold, predicted: [B, T] int32 labels.
-      valid: [B, T] bool, false at padding.
-      weight: [B] 1 for a real sentence, 0 for padding.
-      names: of the labels, such as O, B-PER, I-PER, E-PER, S-PER.
+    Gold and predicted are [B, T] int32 labels of such names (O, B-PER ...), `valid` [B, T] is
+    false and `weight` [B] 0 at padding.
     """
     types = sorted({name[2:] for name in names if name != "O"})
     prefixes = np.array([_PREFIXES[name[0]] for name in names], np.int32)
@@ -237,17 +232,11 @@ def count_spans(
     def total(flags: Array) -> Array:
         return jnp.sum(jnp.sum(flags, axis=1) * weight)
 
-    strict = rule == "strict"
-    starts = truth.strict if strict else truth.starts
-    same = (truth.last == guess.last) & (truth.kind == guess.kind)
-    counts = {"gold_spans": total(starts)}
-    for name, found in (
-        ("", guess.strict if strict else guess.starts),
-        ("_dropped", guess.strict),
-    ):
-        if rule == "ukp" or not name:
-            counts[f"predicted_spans{name}"] = total(found)
-            counts[f"right_spans{name}"] = total(starts & found & same)
+    same, strict = (truth[2] == guess[2]) & (truth[3] == guess[3]), int(rule == "strict")
+    counts = {"gold_spans": total(truth[strict])}
+    for name, which in (("", strict), ("_dropped", 1))[: 2 if rule == "ukp" else 1]:
+        counts[f"predicted_spans{name}"] = total(guess[which])
+        counts[f"right_spans{name}"] = total(truth[strict] & guess[which] & same)
     return counts
 
 
@@ -273,7 +262,8 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     first = saved[0].read_vocabulary(SavedVocabulary)
     known = schemes.possible_tags(first.labels, first.scheme)
     source = tagging_files.read_untagged(saved[0].config.data.source, file, known)
-    tags = kind.predictions(saved, lambda model: _program(model, source.sentences))
+    in_words = [sentence.words for sentence in source.sentences]
+    tags = kind.predictions(saved, lambda model: _program(model, in_words))
     if options.vote:
         by_sentence = (zip(*votes, strict=True) for votes in zip(*tags, strict=True))
         tags = [[tuple(map(kind.majority, of_words)) for of_words in by_sentence]]

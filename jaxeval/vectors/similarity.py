@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval.data import text, vector_table
+from jaxeval.data import text, vectors
 from jaxeval.errors import DataError
 from jaxeval.stats import resampled
 from jaxeval.stats.results import Interval
@@ -74,7 +74,7 @@ def read(path: str | Path, column: int = 3) -> Pairs:
         separator = next((s for s in ("\t", ",") if s in line), None)
         fields, begins = [f.strip() for f in line.split(separator)], not rows and not header
         name = fields[column - 1] if begins and len(fields) >= column else ""
-        if _NAME.search(name) and not vector_table.is_number(name):
+        if _NAME.search(name) and not vectors.is_number(name):
             header = line
             continue
         try:
@@ -95,8 +95,8 @@ def _row(fields: list[str], column: int) -> tuple[str, str, float]:
         found = f"{len(fields)} columns" if len(fields) < column else "an empty word"
         raise ValueError(f"{expected}, found {found}")
     field = fields[column - 1]
-    if not vector_table.is_number(field) or not np.isfinite(float(field)) or "_" in field:
-        raise ValueError(f"{expected}, found {vector_table.shown(field)}")
+    if not vectors.is_number(field) or not np.isfinite(float(field)) or "_" in field:
+        raise ValueError(f"{expected}, found {vectors.shown(field)}")
     return fields[0], fields[1], float(field)
 
 

@@ -92,7 +92,7 @@ def blocks(path: str | Path, lower_case: bool = False) -> Iterator[str]:
             if not end and len(left) > _LONGEST_WORD:
                 message = f"expected words of at most {_LONGEST_WORD} bytes; is this text?"
                 raise DataError(message, path)
-            decoded, left = text.decode_block(left[:end], path), left[end:]
+            decoded, left = text.decode(left[:end], path), left[end:]
             yield decoded.lower() if lower_case else decoded
 
 

@@ -1,7 +1,6 @@
 """Values that are impossible are refused with key, value and range, before anything is done."""
 
 import importlib
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,8 @@ from typing import Any
 import pydantic
 import pytest
 
-from jaxeval import cli, studies
-from jaxeval.config import markers
+from jaxeval import studies
 from jaxeval.errors import ConfigError
-from jaxeval.population import optimisers
 from jaxeval.studies import cohorts, memory, prepared, proposers, running
 from jaxeval.tasks import registry
 
@@ -71,28 +68,6 @@ def test_every_whole_number_has_a_limit(task: str) -> None:
     assert len(limits) > 10
     assert [path for path, own in limits.items() if own.get("maximum", 2**31) >= 2**31] == []
     assert [path for path, own in limits.items() if "minimum" not in own] == []
-
-
-def test_memory_that_ends_is_told_in_one_line(capsys: pytest.CaptureFixture) -> None:
-    """Dies if sizes that are possible one by one end in a traceback."""
-
-    def verb() -> int:
-        raise MemoryError("Unable to allocate 8 GiB")
-
-    with pytest.raises(SystemExit) as caught:
-        cli.run(verb)
-    (line,) = capsys.readouterr().err.splitlines()
-    assert caught.value.code == 2 and line.startswith("error: out of memory (Unable to allocate")
-
-
-def test_every_default_is_possible() -> None:
-    """Dies if a limit excludes what a paper uses, or a hyperparameter has none."""
-    for name, defaults in optimisers.DEFAULTS.items():
-        whole = optimisers.Optimiser(name=name, hyperparameters=dict(defaults))
-        traced = markers.traced(whole)
-        assert all(traced[n].marker != markers.Traced() for n in defaults)
-    limits = markers.traced(optimisers.Optimiser(name="adam"))["beta2"].marker.limits
-    assert limits.allow(math.nextafter(1, 0)) and not limits.allow(1)
 
 
 def test_a_model_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:

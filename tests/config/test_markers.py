@@ -140,13 +140,3 @@ def test_ranges_and_their_unit_interval() -> None:
     assert [log.from_unit(at) for at in (0, 0.5, 1)] == [1e-4, 1e-3, 1e-2]
     for span, value in ((linear, 2.5), (log, 3e-3)):
         assert span.from_unit(span.to_unit(value)) == pytest.approx(value, rel=1e-6)
-
-
-@pytest.mark.parametrize("task", registry.KINDS)
-def test_a_dropout_rate_is_named_after_its_site(task: str) -> None:
-    """Dies if one model's rates are named otherwise than another's: `dropout_SITE`."""
-    traced = markers.traced(registry.KINDS[task].Config()).values()
-    rates = [number for number in traced if number.key.startswith("model.dropout")]
-    assert rates
-    for number in rates:
-        assert number.name == number.key.removeprefix("model.").replace(".", "_")

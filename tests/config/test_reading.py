@@ -1,6 +1,5 @@
 """Configs: every mistake is told, with the key, the value and the nearest valid one."""
 
-import dataclasses
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -100,19 +99,6 @@ def test_no_key_is_not_finite(number: str) -> None:
 
     with pytest.raises(ConfigError, match=r"values\.x: expected a number from -3\.4e"):
         reading.read(Loose, None, [f"values.x={number}"])
-
-
-def test_settings_are_frozen() -> None:
-    """Dies if a config can change after its hash was taken."""
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        reading.read(Outer, None).name = "y"  # type: ignore[misc]
-
-
-def test_all_mistakes_at_once() -> None:
-    """Dies if only the first is told."""
-    with pytest.raises(ConfigError, match="3 errors") as caught:
-        reading.read(Outer, None, ["inner.rat=1", "flag=2", "inner.kind=x"])
-    assert len(str(caught.value).splitlines()) == 4
 
 
 def test_a_table_in_part_keeps_its_parents_defaults() -> None:

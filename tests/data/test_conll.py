@@ -83,19 +83,6 @@ def test_wnut17_has_its_published_size(name: str, count: int) -> None:
     assert len(conll.read_columns(Path(os.environ["JAXEVAL_DATA"]) / "wnut17" / name)) == count
 
 
-@pytest.mark.parametrize(
-    ("columns", "content"), [((0, -1), "Ann\nran\n"), ((1, -1), "Ann B-PER\n")]
-)
-def test_one_column_is_not_word_and_tag(
-    columns: tuple[int, int], content: str, tmp_path: Path
-) -> None:
-    """Dies if a word is its own tag: a file of one column, or one column asked for twice."""
-    path = tmp_path / "f"
-    path.write_text(content)
-    with pytest.raises(DataError, match=r"f:1: word and tag are both column"):
-        conll.read_columns(path, *columns)
-
-
 SENTENCE = """# sent_id = 1
 # text = Don't go
 1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\t_
@@ -154,12 +141,6 @@ def test_outermost_mentions(tmp_path: Path) -> None:
         "Discourse=a:1->2:3|Entity=(4-event-giv:act-x-9)|XML=<w>",
     ]
     assert _entities(tmp_path, fields) == ("B-person", "I-person", "I-person", "O", "B-event")
-
-
-def test_a_mention_inside_one_of_the_same_group(tmp_path: Path) -> None:
-    """Dies if a closing bracket closes the outer of two open mentions of one group."""
-    fields = ["Entity=(1-person-x", "Entity=(1-time-x", "Entity=1)", "Entity=1)", "_"]
-    assert _entities(tmp_path, fields) == ("B-person", "I-person", "I-person", "I-person", "O")
 
 
 def test_an_unclosed_mention_ends_with_its_sentence(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jaxeval.data import json_lines, labelled_text, semeval
+from jaxeval.data import labelled_text
 from jaxeval.data.labelled_text import LabelledText, LabelledTexts, Target
 from jaxeval.errors import DataError
 
@@ -18,7 +18,7 @@ def _read_json(folder: Path, *lines: Any, labelled: bool = True) -> LabelledText
     file = folder / "train.jsonl"
     written = (line if isinstance(line, str) else json.dumps(line) for line in lines)
     file.write_text("\n".join(written))
-    return json_lines.read(file, labelled)
+    return labelled_text.read_json(file, labelled)
 
 
 def test_targets_of_json_lines(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_labels_may_lack_where_nothing_is_learned(tmp_path: Path) -> None:
     """Dies if texts to be classified must be labelled, or texts to learn from need not be."""
     line = {"text": "the bar", "target": "bar"}
     assert _read_json(tmp_path, line, labelled=False).texts[0].targets == (Target(4, 7, ""),)
-    with pytest.raises(DataError, match=":1: label: found null"):
+    with pytest.raises(DataError, match=r":1: .*label: found null"):
         _read_json(tmp_path, line)
 
 
@@ -64,9 +64,9 @@ def test_lines_of_newsmtsc(tmp_path: Path) -> None:
     again = _read_json(tmp_path, *({"sentence": "Ann beats Bob.", "id": "1", **of} for of in flat))
     assert again.texts[0][:2] == read.texts[0][:2]
     wrong = {**line, "targets": [{**targets[0], "polarity": 3}]}
-    with pytest.raises(DataError, match=":1: targets: expected from, to, mention and polarity"):
+    with pytest.raises(DataError, match=r":1: .*targets: expected from, to, mention and polarity"):
         _read_json(tmp_path, wrong)
-    with pytest.raises(DataError, match=":1: expected 'Bob' in characters 0 to 3"):
+    with pytest.raises(DataError, match=r":1: .*expected 'Bob' in characters 0 to 3"):
         _read_json(tmp_path, {**line, "targets": [{**targets[0], "mention": "Bob"}]})
 
 
@@ -81,20 +81,20 @@ GOOD = {"text": "the bar", "target": "bar", "label": "x"}
         ('"text label"', ":2: expected a JSON object"),
         ("3", ":2: expected a JSON object"),
         ("[" * 99999, ":2: expected a JSON object"),
-        ({**GOOD, "text": 3}, ":2: text: found 3; expected a line such as"),
-        ({**GOOD, "label": None}, ":2: label: found null"),
-        ({**GOOD, "label": 2.0}, ":2: label: found 2.0"),
-        ({"label": "x"}, ":2: text: found null"),
-        ({**GOOD, "text": "\ud800"}, ":2: text: found "),
-        ({**GOOD, "span": [1]}, r":2: span: found \[1\]"),
-        ({**GOOD, "span": [-3, 7]}, r":2: span: found"),
-        ({**GOOD, "span": [4, 70]}, r":2: expected 'bar' in characters 4 to 70 of 7"),
-        ({**GOOD, "text": " "}, ":2: text: found"),
-        ({**GOOD, "label": ""}, ":2: label: found"),
-        ({**GOOD, "target": "food"}, ":2: expected 'food' in its text: 'the bar'"),
-        ({**GOOD, "target": ""}, ":2: expected '' in its text"),
-        ({**GOOD, "span": [3, 7]}, ":2: expected 'bar' in characters 3 to 7 of 7: 'the bar'"),
-        ({"text": "a b", "label": "x", "span": [1, 2]}, ":2: expected a target in characters 1"),
+        ({**GOOD, "text": 3}, ":2: .*text: found 3"),
+        ({**GOOD, "label": None}, ":2: .*label: found null"),
+        ({**GOOD, "label": 2.0}, ":2: .*label: found 2.0"),
+        ({"label": "x"}, ":2: .*text: found null"),
+        ({**GOOD, "text": "\ud800"}, ":2: .*text: found "),
+        ({**GOOD, "span": [1]}, r":2: .*span: found \[1\]"),
+        ({**GOOD, "span": [-3, 7]}, r":2: .*span: found"),
+        ({**GOOD, "span": [4, 70]}, r":2: .*expected 'bar' in characters 4 to 70 of 7"),
+        ({**GOOD, "text": " "}, ":2: .*text: found"),
+        ({**GOOD, "label": ""}, ":2: .*label: found"),
+        ({**GOOD, "target": "food"}, ":2: .*expected 'food' in its text: 'the bar'"),
+        ({**GOOD, "target": ""}, ":2: .*expected '' in its text"),
+        ({**GOOD, "span": [3, 7]}, ":2: .*expected 'bar' in characters 3 to 7 of 7: 'the bar'"),
+        ({"text": "a b", "label": "x", "span": [1, 2]}, ":2: .*expected a target in characters 1"),
         ({"text": "a b", "label": "x"}, ":2: expected a target or a span, as in"),
     ],
 )
@@ -140,7 +140,7 @@ BOMB = """<?xml version="1.0"?>
 def _read_xml(folder: Path, content: str, encoding: str = "utf-8") -> LabelledTexts:
     file = folder / "train.xml"
     file.write_bytes(content.encode(encoding))
-    return semeval.read(file)
+    return labelled_text.read_semeval(file)
 
 
 def test_targets_of_2014(tmp_path: Path) -> None:
@@ -184,9 +184,9 @@ def test_targets_of_2015_and_2016(tmp_path: Path) -> None:
             BOMB.replace("[<!ENTITY", 'SYSTEM "file:///etc/passwd" [<!ENTITY'),
             ":2: a document type",
         ),
-        (OLD.replace("utf-8", "klingon"), ":1: cannot be read .unknown encoding.*expected UTF-8"),
-        (OLD.replace("utf-8", "gbk"), ":1: cannot be read .multi-byte"),
-        ("plain text", ":1: not well-formed XML"),
+        (OLD.replace("utf-8", "klingon"), "not well-formed XML in UTF-8 .unknown encoding"),
+        (OLD.replace("utf-8", "gbk"), "in UTF-8 .multi-byte"),
+        ("plain text", "not well-formed XML.*line 1"),
     ],
 )
 def test_xml_that_is_refused(content: str, message: str, tmp_path: Path) -> None:

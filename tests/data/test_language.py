@@ -2,7 +2,6 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -77,37 +76,6 @@ def test_one_file_of_words_is_cut_by_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("builder", "expected", "unseen"),  # unseen in train: w54 .. or w57 ..
-    [
-        (tiny_texts.TinyTrain, (108, 6, 6), {"dev": 3, "test": 3}),
-        (tiny_texts.TinyNoDev, (114, 6, 3), {"dev": 3, "test": 2}),
-        (tiny_texts.TinyNoTest, (114, 3, 6), {"dev": 2, "test": 3}),
-    ],
-)
-def test_sets_that_lack_a_part(
-    builder: Any, expected: tuple[int, ...], unseen: dict[str, int], tmp_path: Path
-) -> None:
-    """Dies if a part that is there is replaced, or one cut from train also stays in it."""
-    settings = language.LanguageData(path=tiny_texts.prepare(builder, tmp_path), window=5)
-    text = language.build(settings, 4, 2)
-    assert tuple(text.tokens.values()) == expected
-    assert list(text.tokens) == ["train", "dev", "test"]
-    assert text.vocabulary == 2 + expected[0] // 2  # end, unknown and a word a line
-    parts = np.split(text.corpus.shared["tokens"], np.cumsum(np.array(expected) + 1)[:-1])
-    assert (parts[0] != 1).all()
-    assert {p: (parts[k] == 1).sum() for k, p in enumerate(text.tokens) if k} == unseen
-
-
-@pytest.mark.parametrize(("unit", "what"), [("word", "19 lines"), ("byte", "19 bytes")])
-def test_a_text_too_short_to_cut(unit: language.Unit, what: str, tmp_path: Path) -> None:
-    """Dies if a part without tokens is made."""
-    path = tmp_path / "text"
-    path.write_text("\n" * 18 + "a")
-    with pytest.raises(DataError, match=f"text: {what} are too few to cut dev from"):
-        language.build(language.LanguageData(path=str(path), unit=unit), 4, 2)
-
-
-@pytest.mark.parametrize(
     ("unit", "train", "test", "message"),
     [
         ("word", "a a a\n" * 9, "a b\n", "train repeats a single word"),
@@ -123,21 +91,6 @@ def test_texts_with_nothing_to_learn_or_to_test(
         (tmp_path / f"{part}.txt").write_text(content)
     with pytest.raises(DataError, match=message):
         language.build(language.LanguageData(path=str(tmp_path), unit=unit, window=4), 2, 2)
-
-
-@pytest.mark.parametrize("part", ["train", "test"])
-def test_a_dev_text_that_is_another_part_is_told(part: str, tmp_path: Path) -> None:
-    """Dies if a whole text is called one of many items, or dev passes for a text of its own."""
-    texts = {"train": "a b c\n" * 9, "valid": "b a\n", "test": "c a\n"}
-    for name, content in (texts | {"valid": texts[part]}).items():
-        (tmp_path / f"{name}.txt").write_text(content)
-    settings = language.LanguageData(path=str(tmp_path), window=4)
-    (warning,) = language.build(settings, 2, 2).findings.warnings
-    begins = {"train": "100% of the texts of dev also occur in train", "test": "dev and test hold"}
-    assert warning.startswith(begins[part])
-
-
-PATTERNS = {"train": "*train*", "dev": "*valid*", "test": "*test*"}
 
 
 @pytest.fixture(scope="module")
@@ -161,22 +114,3 @@ def test_lines_of_a_prepared_set(prepared: str) -> None:
         "test": ["so", ""],
     }
     assert "tensorflow" not in sys.modules
-
-
-def test_features_that_will_not_do_are_named(prepared: str) -> None:
-    """Dies if a KeyError reaches the user, or class numbers are read as text."""
-    with pytest.raises(
-        DataError,
-        match=r"no feature for the text among body; it has .*sentence.*; set data\.text_feature",
-    ):
-        _lines(prepared, "body")
-    with pytest.raises(DataError, match=r"label is ClassLabel, not Text; it has .*article"):
-        _lines(prepared, "label")
-
-
-def test_a_set_that_is_not_utf8(tmp_path: Path) -> None:
-    """Dies if a UnicodeDecodeError reaches the user, or bytes must be UTF-8."""
-    path = tiny_texts.prepare(tiny_texts.TinyLatin, tmp_path)
-    with pytest.raises(DataError, match=r"tiny_latin/1\.0\.0 \(train\):3: not UTF-8"):
-        _lines(path)
-    assert language.contents(_source(path))["train"] == b"a\nb\nZo\xeb\n"

@@ -47,20 +47,6 @@ def test_snli_in_json_lines_and_in_columns(tmp_path: Path) -> None:
     assert [p[:3] for p in others["test"]] == [p[:3] for p in read.parts["test"]]
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("a\tb", "train.tsv:2: expected a column 3"),
-        ("a\t.\t", "train.tsv:2: column 3"),
-    ],
-)
-def test_what_is_no_pair_is_refused(line: str, message: str, tmp_path: Path) -> None:
-    """Dies if a line that lacks something is read, or its place is not named."""
-    source = _folder(tmp_path, ".tsv", ["a\tb\tneutral", line])
-    with pytest.raises(DataError, match=message):
-        pair_files.read(source)
-
-
 def test_scores_of_ppdb_become_classes(tmp_path: Path) -> None:
     """Dies if a score is rounded to the nearest, 0 is a class, or the type is a phrase."""
     file = tmp_path / "ppdb.tsv"

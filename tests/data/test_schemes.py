@@ -56,18 +56,6 @@ def test_tags_and_spans_are_inverse(
     assert schemes.to_spans(tags, scheme) == spans
 
 
-@pytest.mark.parametrize(("source", "target"), [*itertools.permutations(CONVERTED, 2)])
-@hypothesis.given(case=_spans())
-def test_conversion_there_and_back_loses_nothing(
-    source: schemes.Scheme, target: schemes.Scheme, case: tuple[list[schemes.Entity], int]
-) -> None:
-    """Dies if source and target are swapped, or either loses a boundary."""
-    tags = schemes.from_spans(*case, source)
-    there = schemes.convert_sentences([Sentence(tags, tags)], source, target, "corpus")
-    (back,) = schemes.convert_sentences(there, target, source, "corpus")
-    assert back.tags == tags
-
-
 @pytest.mark.parametrize(
     ("scheme", "tags"),
     [

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from jaxeval.config import reading
-from jaxeval.data import sentiment, sentiment_files, splits, targeted, words
-from jaxeval.data.buckets import Shape
+from jaxeval.data import sentiment, sentiment_files, splits
 from jaxeval.data.labelled_text import LabelledText, Target
-from jaxeval.data.targeted import TargetedSentence
+from jaxeval.data.sentiment_files import Sentence
 from jaxeval.errors import ConfigError, DataError
 from tests.data import hand_sentiment
 
@@ -25,12 +24,12 @@ def _text(content: str, *targets: tuple[str, str]) -> LabelledText:
     )
 
 
-def _words(sentence: TargetedSentence) -> list[list[str]]:
+def _words(sentence: Sentence) -> list[list[str]]:
     return [[*sentence.words[target.start : target.end]] for target in sentence.targets]
 
 
-def _one(text: LabelledText, tokenised: bool = False) -> TargetedSentence:
-    (sentence,) = targeted.sentences({"train": [text]}, tokenised)["train"]
+def _one(text: LabelledText, tokenised: bool = False) -> Sentence:
+    (sentence,) = sentiment_files.in_words({"train": [text]}, tokenised)["train"]
     return sentence
 
 
@@ -56,34 +55,8 @@ def test_words_between_blanks_are_cut_at_targets_alone() -> None:
 def test_equal_texts_have_equal_words() -> None:
     """Dies if a text of two parts is cut in two ways: it could not be dealt as a whole."""
     train, test = _text("barfoodpub", ("food", "x")), _text("barfoodpub", ("bar", "y"))
-    read = targeted.sentences({"train": [train], "test": [test]}, False)
+    read = sentiment_files.in_words({"train": [train], "test": [test]}, False)
     assert read["train"][0].words == read["test"][0].words == ("bar", "food", "pub")
-
-
-SENTENCES = [
-    TargetedSentence(("a", "b", "c"), (Target(0, 1, "x"), Target(1, 3, "y"))),
-    TargetedSentence(("b",), (Target(0, 1, "y"),)),
-]
-
-
-def test_arrays_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if padding is no 0, a target takes another's place or label, or K is not kept."""
-    monkeypatch.setattr(targeted.buckets, "choose_shapes", lambda *_: [Shape(4, 3)])
-    rows = targeted.rows(SENTENCES, "sentences")
-    (arrays,) = targeted.lay_out(rows, ["", "a", "b", "c"], ["x", "y"], 2, 1).columns
-    expected = {
-        "forms": [[1, 2, 3, 0], [2, 0, 0, 0]],
-        "length": [3, 1],
-        "start": [[0, 1, 0], [0, 0, 0]],
-        "end": [[1, 3, 0], [1, 0, 0]],
-        "targets": [2, 1],
-        "labels": [[0, 1, 0], [1, 0, 0]],
-    }
-    assert {name: array.tolist() for name, array in arrays.items()} == expected
-    assert all(array.dtype == np.int32 for array in arrays.values())
-
-
-VECTORS = "pub 1 2\ngood 3 4\n<unk> 5 6\n"
 
 
 @pytest.mark.parametrize("rows", ["targets", "sentences"])
@@ -160,19 +133,6 @@ def test_what_is_refused(
         hand_sentiment.build(tmp_path / "c", {**hand_sentiment.HAND, **parts}, **changes)
 
 
-def test_contradictions_and_mixed_forms_are_told(tmp_path: Path) -> None:
-    """Dies if one target has two labels, or one file two Unicode forms, without a word of it."""
-    composed, apart = "caf\u00e9", "cafe\u0301"
-    train = [*hand_sentiment.HAND["train"], ("the good bar", "bar", "neg")]
-    train += [(f"a {form} here", form, "pos") for form in (composed, apart)]
-    found = hand_sentiment.build(tmp_path, {**hand_sentiment.HAND, "train": train})
-    said = "\n".join(found.findings.warnings)
-    assert "train: 1 targets have several labels, such as 'bar' (neg, pos)" in said
-    assert "texts are in NFC (train 1) and NFD (train 1): equal letters are" in said
-    plain = hand_sentiment.build(tmp_path / "p").findings.warnings
-    assert not [line for line in plain if "several labels" in line or "NFC" in line]
-
-
 @pytest.mark.skipif("JAXEVAL_DATA" not in os.environ, reason="JAXEVAL_DATA names no data folder")
 @pytest.mark.parametrize(
     ("folder", "name", "counts"),
@@ -245,18 +205,6 @@ def test_a_text_that_stands_in_two_parts_is_dealt_as_one(tmp_path: Path) -> None
         ]
         whole = [items for items in together if any(item[0] == ("odd", "pub") for item in items)]
         assert len(whole) == 1 and sum(map(Counter.total, together)) == 8
-
-
-def test_known_and_once_count_a_text_once(tmp_path: Path) -> None:
-    """Dies if a word counts for every target of its text, or words of dev do."""
-    classified = hand_sentiment.build(tmp_path / "c")
-    names = {row: word for word, row in classified.table.folded.items()}
-    tables = classified.split(0).tables
-    once = {names[row] for row in np.flatnonzero(tables["once"]).tolist()}
-    known = {names[row] for row in np.flatnonzero(tables["known"]).tolist() if row > words.UNKNOWN}
-    assert once == {",", "bad", "food", ".", "the"} and known == once | {"good", "bar"}
-    two = hand_sentiment.build(tmp_path / "c", min_count=2).split(0).tables["known"]
-    assert two.sum() == words.UNKNOWN + 1 + 2
 
 
 def test_known_of_random_splits() -> None:

@@ -1,7 +1,6 @@
 """From columns of text to arrays: a hand-made corpus, laws on drawn ones, mistakes in files."""
 
 import tempfile
-import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies
 
-from jaxeval.data import buckets, checks, seq2seq, symbols
+from jaxeval.data import buckets, checks, seq2seq
 from jaxeval.errors import DataError
 from tests.data import hand_seq2seq
 
@@ -63,28 +62,18 @@ def test_numbers_of_a_hand_made_corpus(tmp_path: Path) -> None:
     }
 
 
-def test_a_tied_symbol_is_known_on_both_sides(tmp_path: Path) -> None:
-    """Dies if tying changes nothing, or ties sides that are apart."""
-    parts = {
-        **hand_seq2seq.HAND,
-        "dev": "b \tcd\tN\n",
-    }  # train's sources have no space, its targets do
-    expected = {True: ([1, 6, 4, 2, 12], [1, 7, 3, 2]), False: ([1, 5, 3, 2, 11], [1, 7, 3, 2])}
-    for tied, pair in expected.items():
-        loaded = hand_seq2seq.inflection(tmp_path / "c", parts, tied=tied)
-        assert _rows(loaded, loaded.split(0).dev) == [pair]
-
-
 def test_texts_for_people(tmp_path: Path) -> None:
-    """Dies if a feature reads like letters, or an unknown symbol or a missing END raises."""
-    loaded = hand_seq2seq.inflection(tmp_path / "c")
-    split = loaded.split(0)
-    sources = [loaded.source_text(s) for part in split[:3] for s, _ in _rows(loaded, part)]
-    assert sorted(sources) == ["a [V]", "ab [V] [PST]", "b<unk> [N] [<unk>]", "ca [N]"]
-    assert loaded.target_text([5, 4, 6, 2, 7, 0]) == "a b"
-    assert loaded.target_text([5, 3, 0]) == "a<unk><pad>"
-    padded = [loaded.target_text(row) for b in loaded.corpus.buckets for row in b["target"]]
-    assert sorted(padded) == ["<unk>ab", "b a", "ba", "caa"]
+    """Dies if a feature reads like letters, what follows END counts, or a missing END raises."""
+    vocabularies = hand_seq2seq.inflection(tmp_path / "c").vocabularies
+    assert vocabularies.source_names == (
+        *("<pad>", "<s>", "</s>", "<unk>", " ", "a", "b", "c"),
+        *("[<pad>]", "[<s>]", "[</s>]", "[<unk>]", "[N]", "[PST]", "[V]"),
+    )
+    read = [
+        vocabularies.target_text(numbers, "characters")
+        for numbers in ([5, 4, 6, 2, 7, 0], [1, 5, 3, 0], [2, 5], [])
+    ]
+    assert read == ["a b", "a<unk><pad>", "", ""]
 
 
 def test_phones(tmp_path: Path) -> None:
@@ -93,7 +82,10 @@ def test_phones(tmp_path: Path) -> None:
     loaded = seq2seq.build(hand_seq2seq.settings(tmp_path / "c", hand_seq2seq.PHONES, **phones), 2)
     assert loaded.vocabularies.source.symbols == ("a", "b")
     assert loaded.vocabularies.target.symbols == ("a:", "b", "t͡s")
-    targets = [loaded.target_text(t) for _, t in _rows(loaded, loaded.split(0).train)]
+    targets = [
+        loaded.vocabularies.target_text(t, "words")
+        for _, t in _rows(loaded, loaded.split(0).train)
+    ]
     assert sorted(targets) == ["a: t͡s", "t͡s b"]
     words = seq2seq.build(
         hand_seq2seq.settings(tmp_path / "c", hand_seq2seq.PHONES, source_symbols="words"), 2
@@ -112,7 +104,11 @@ def test_every_pair_is_in_one_bucket_of_its_part(
     split = loaded.split(0)
     for pairs, rows in zip(parts.values(), split[:3], strict=True):
         actual = _rows(loaded, rows)
-        read = [(loaded.source_text(s), loaded.target_text(t)) for s, t in actual]
+        names = loaded.vocabularies.source.names
+        read = [
+            ("".join(names[n] for n in s[1:-1]), loaded.vocabularies.target_text(t, "characters"))
+            for s, t in actual
+        ]
         assert sorted(read) == sorted(pairs)
     for number, bucket in enumerate(loaded.corpus.buckets):
         dealt = np.concatenate([rows[number] for rows in split[:3]])
@@ -163,18 +159,6 @@ def test_symbols_that_train_lacks_are_counted(tmp_path: Path) -> None:
     assert line in actual.remarks and not actual.warnings
 
 
-def test_another_normalisation_form_is_named(tmp_path: Path) -> None:
-    """Dies if NFD beside NFC is silent, or the same form, or plain ASCII, is warned of."""
-    parts = {"train": "é\tab\n", "dev": "e\tba\n", "test": "éé\tb\n"}
-    columns = {"features_column": None}
-    for form, warnings in (("NFC", 0), ("NFD", 1)):
-        test = unicodedata.normalize(form, parts["test"])
-        settings = hand_seq2seq.settings(tmp_path / form, {**parts, "test": test}, **columns)
-        actual = seq2seq.build(settings, 2).findings
-        assert len(actual.warnings) == warnings
-    assert actual.warnings[0].startswith("source: texts are in NFC (train 1) and NFD (test 1)")
-
-
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
@@ -192,11 +176,3 @@ def test_nothing_to_learn_or_to_test(parts: dict[str, str], message: str, tmp_pa
     """Dies if train is scored as test, or one symbol is trained on."""
     with pytest.raises(DataError, match=message):
         hand_seq2seq.inflection(tmp_path / "c", parts)
-
-
-def test_a_sequence_ends_at_its_first_end() -> None:
-    """Dies if what a model writes after END counts, or a missing END cuts the last symbol."""
-    start, end = symbols.START, symbols.END
-    assert symbols.upto_end([start, 5, 6, end, 7, end]) == [5, 6]
-    assert symbols.upto_end([5, start, 6]) == [5, start, 6]
-    assert symbols.upto_end([end, 5]) == symbols.upto_end([start]) == symbols.upto_end([]) == []

@@ -1,6 +1,5 @@
 """Splits: of rows, and of groups that stay whole."""
 
-import itertools
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -17,18 +16,6 @@ TRAIN, DEV, TEST = range(3)
 
 NAMES = {"train": range(60), "dev": range(20), "test": range(30)}
 BUCKETS = [np.arange(0, 110, 2), np.arange(1, 109, 2), np.array([109])]
-
-
-def _plain(rows: splits.Rows) -> dict[str, list[list[int]]]:
-    return {part: [piece.tolist() for piece in pieces] for part, pieces in rows.items()}
-
-
-def test_given_counts_within_each_bucket() -> None:
-    """Dies if rows are numbered in the corpus instead of in their bucket."""
-    rows = splits.given_split(
-        {"train": "ab", "dev": "c", "test": "d"}, [np.array([1, 3]), np.array([0, 2])]
-    )
-    assert _plain(rows) == {"train": [[0], [0]], "dev": [[], [1]], "test": [[1], []]}
 
 
 def test_random_deals_every_row_once_and_as_many_to_each_part() -> None:
@@ -146,18 +133,3 @@ def test_the_most_rows_of_any_block_split(sizes: list[int], seed: int, dev: floa
             part[rest[of_dev]], part[rest[of_train]] = DEV, TRAIN
             most = np.maximum(most, groups.row_counts(part))
     np.testing.assert_array_equal(splits.most_rows(groups, Fractions(dev, 0.2)), most)
-
-
-def test_rows_of_a_part_and_their_padding() -> None:
-    """Dies if rows of a group are parted, are numbered in the corpus, or padding is in front."""
-    groups = _groups([2, 1, 3, 1, 2], seed=1)
-    part = np.array([TEST, TRAIN, TRAIN, DEV, TEST])
-    rows = splits.to_rows(groups, part)
-    for p, name in enumerate(splits.PARTS):
-        for b, of_row in enumerate(groups.of_row):
-            expected = [row for row, group in enumerate(of_row) if part[group] == p]
-            assert rows[name][b].tolist() == expected
-    sizes = groups.row_counts(part) + np.arange(9).reshape(3, 3)
-    padded = splits.pad(rows, sizes)
-    for (p, name), b in itertools.product(enumerate(splits.PARTS), range(3)):
-        assert padded[name][b].tolist() == rows[name][b].tolist() + [-1] * (3 * p + b)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxeval.data import generated, splits, tagging, tagging_files, words
+from jaxeval.data import splits, tagging, tagging_files, words
 from jaxeval.data.schemes import Sentence
 from jaxeval.errors import DataError
 from tests.data import hand_tagging
@@ -52,17 +52,6 @@ def test_conllu_by_its_name_or_by_the_config(tmp_path: Path) -> None:
     assert _tags(tagging_files.SentenceSource(path=plain, format="conllu", tag="xpos")) == ("VB",)
 
 
-def test_without_a_path_the_corpus_is_generated() -> None:
-    """Dies if the seed is not handed on, or the tags stay BIO."""
-    read = tagging_files.read(tagging_files.SentenceSource(seed=3), "bio")
-    assert read[0] == generated.parts(3)
-    assert "S-PER" in {
-        t
-        for s in tagging_files.read(tagging_files.SentenceSource(), "iobes")[0]["dev"]
-        for t in s.tags
-    }
-
-
 @pytest.mark.parametrize(
     ("last", "message"),
     [
@@ -103,42 +92,6 @@ def test_running_text_is_refused(content: str, place: str, tmp_path: Path) -> No
     with pytest.raises(DataError) as error:
         tagging_files.read_untagged(tagging_files.SentenceSource(), file, TAGS)
     assert f"plain{place}" in str(error.value) and "one word a line" in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("Zoë\nsees\n\nAnn\n", [["Zoë", "sees"], ["Ann"]]),
-        ("Zoë NN O\nsees VB O\n\nAnn NN O\n", [["Zoë", "sees"], ["Ann"]]),
-        ("Zoë\tO\n\nAnn\tO\n", [["Zoë"], ["Ann"]]),
-        ("-DOCSTART- -X- O O\n\nZoë NN\nsees VB\n", [["Zoë", "sees"]]),
-        ("Zoë\n", [["Zoë"]]),
-        ("Yes UH\n\nNo UH\n", [["Yes"], ["No"]]),
-        ("-DOCSTART- O\n\nthe DT\n\n", [["the"]]),
-    ],
-)
-def test_columns_are_read(content: str, words: list[list[str]], tmp_path: Path) -> None:
-    """Dies if short sentences, tags or marks of documents are taken for running text."""
-    file = tmp_path / "columns"
-    file.write_text(content)
-    source = tagging_files.SentenceSource()
-    assert tagging_files.read_untagged(source, file, TAGS).sentences == words
-
-
-def test_known_and_once(tmp_path: Path) -> None:
-    """Dies if dev words are known, counts are of forms, or once is not of train."""
-    settings = hand_tagging.settings(tmp_path / "c")
-    tagged = tagging.build(settings, 2)
-    assert hand_tagging.named(settings, tagged, "known") == {
-        "Red",
-        "red",
-        "dog",
-        "fox",
-        "ran",
-        "far9",
-    }
-    assert hand_tagging.named(settings, tagged, "once") == {"dog", "fox", "ran", "far9"}
-    assert tagged.split(0).tables["known"][[words.PADDING, words.UNKNOWN]].all()
 
 
 def test_pretrained_words(tmp_path: Path) -> None:
@@ -200,7 +153,7 @@ def test_shared_arrays_describe_the_forms(tmp_path: Path) -> None:
     """Dies if characters or casing are of another form, or padding has a casing."""
     settings = hand_tagging.settings(tmp_path / "c", max_characters=3, vocabulary="all")
     tagged, forms = tagging.build(settings, 2), hand_tagging.forms(settings)
-    numbers = words.alphabet(forms)
+    numbers = words.numbered(sorted({*"".join(forms)}))
     shared = tagged.corpus.shared
     assert tagged.alphabet == len(numbers) + 2 == shared["characters"].max() + 1
     for number, form in enumerate(forms):
@@ -278,18 +231,3 @@ def test_nothing_to_learn_or_to_test(train: str, test: str, message: str, tmp_pa
     parts = {"train": train, "dev": hand_tagging.HAND["dev"], "test": test}
     with pytest.raises(DataError, match=message):
         tagging.build(hand_tagging.settings(tmp_path / "c", parts), 2)
-
-
-def test_dev_that_is_train_or_test_is_told(tmp_path: Path) -> None:
-    """Dies if selection on test, or on what was trained on, passes without a word."""
-    warnings = {
-        name: tagging.build(
-            hand_tagging.settings(
-                tmp_path / name, {**hand_tagging.HAND, "dev": hand_tagging.HAND[name]}
-            ),
-            2,
-        ).findings.warnings
-        for name in ("train", "test")
-    }
-    assert warnings["train"] == ["100% of the sentences of dev also occur in train"]
-    assert warnings["test"][0].startswith("dev and test hold the same sentences")

@@ -20,38 +20,11 @@ def _write(folder: Path, content: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "the 1 -2.5 3e-1\ncat 4 5 6\n",
-        "2 3\nthe 1 -2.5 3e-1\ncat 4 5 6\n",
-        "2 3\nthe 1 -2.5 3e-1 \ncat 4 5 6 \n",
-    ],
-    ids=["glove", "word2vec", "word2vec, blank at the end"],
-)
-def test_glove_and_word2vec_give_the_same(content: str, tmp_path: Path) -> None:
-    """Dies if the header becomes a word or a blank at the end of a line a field."""
-    read = vectors.read(_write(tmp_path, content))
-    assert read.index == {"the": 0, "cat": 1}
-    assert read.table.dtype == np.float32
-    np.testing.assert_array_equal(read.table, np.array([[1, -2.5, 0.3], [4, 5, 6]], np.float32))
-    assert read.unknown is None
-
-
 def test_words_may_hold_blanks(tmp_path: Path) -> None:
     """Dies if the word ends at the first blank (GloVe 840B), or a no-break space splits it."""
     read = vectors.read(_write(tmp_path, "a 1 2\n. . . 3 4\nb\u00a0c 5 6\n"))
     assert read.index == {"a": 0, ". . .": 1, "b\u00a0c": 2}
     np.testing.assert_array_equal(read.table, np.array([[1, 2], [3, 4], [5, 6]], np.float32))
-
-
-def test_only_words_asked_for_are_kept(tmp_path: Path) -> None:
-    """Dies if rows are numbered by line, or the unknown word's vector needs to be asked for."""
-    read = vectors.read(_write(tmp_path, "a 1 2\nb 3 4\nUNK 5 6\nc 7 8\n"), {"c", "b"}, "UNK")
-    assert read.index == {"b": 0, "c": 1}
-    np.testing.assert_array_equal(read.table, np.array([[3, 4], [7, 8]], np.float32))
-    assert read.unknown is not None
-    np.testing.assert_array_equal(read.unknown, np.array([5, 6], np.float32))
 
 
 def test_the_first_of_equal_words_counts(tmp_path: Path) -> None:
@@ -68,9 +41,9 @@ def test_the_first_of_equal_words_counts(tmp_path: Path) -> None:
         ("a 1 2\nb 3 4 5\n", 2, "expected a word and 2 numbers, found 3"),
         ("2 3\na 1 2\nb 3 4\n", 2, "expected a word and 3 numbers, found 2"),
         ("a 1 2\nb 3 x\n", 2, "expected numbers"),
-        ("a 1 2\nb nan 4\n", 2, "nan or inf"),
-        ("a 1 2\nb 3 4\nc 5 -inf\n", 3, "nan or inf"),
-        ("a 1 2\nb 3 1e50\n", 2, "nan or inf"),
+        ("a 1 2\nb nan 4\n", 2, "a vector holds (nan|inf)"),
+        ("a 1 2\nb 3 4\nc 5 -inf\n", 3, "a vector holds (nan|inf)"),
+        ("a 1 2\nb 3 1e50\n", 2, "a vector holds (nan|inf)"),
         ("a 1 2\n\nb 3 4\n", 2, "expected a word and 2 numbers"),
         ("word\n", 1, "expected a word and 1 numbers"),
         ("5 ²\n", 1, "expected numbers"),
@@ -165,7 +138,7 @@ def test_lines_at_once_and_one_by_one_give_the_same(
     lines[100] = "of two words" + lines[100].removeprefix("w100")
     lines[200] = "w7" + lines[200].removeprefix("w200")  # again
     (tmp_path / "v").write_text("\n".join(lines))
-    monkeypatch.setattr(vectors, "_BATCH", at_once)
+    monkeypatch.setattr(text, "_BLOCK", at_once)
     read = vectors.read(tmp_path / "v")
     expected = [line.rsplit(" ", 8) for line in lines if line is not lines[200]]
     assert list(read.index) == [word for word, *_ in expected]
@@ -176,8 +149,8 @@ def test_lines_at_once_and_one_by_one_give_the_same(
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (_binary(header="1000000000 6"), r"promises 26000000000 bytes"),
-        (_binary(header="6 6"), "promises 6 vectors, found 5|promises 156 bytes"),
+        (_binary(header="1000000000 6"), "promises 1000000000 vectors, found 5"),
+        (_binary(header="6 6"), "promises 6 vectors, found 5"),
         (_binary(header="4 6"), "promises 4 vectors, found at least 5"),
         (_binary(header="5 1000000"), "vectors of 1000000 numbers; expected 1 to 4096"),
         (_binary()[:-3], "its last vector has no end|promises"),
@@ -200,14 +173,6 @@ def test_hostile_files(data: bytes, message: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=message):
         vectors.read(path)
     _refused_in(path, data)
-
-
-def test_a_line_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if a line is read whole before its length is looked at, or shown whole."""
-    monkeypatch.setattr(text, "_LONGEST_LINE", 1 << 12)
-    assert ":2: too large" in _refused_in(tmp_path / "v", b"a 1 2\nb " + b"1" * 10_000)
-    monkeypatch.undo()
-    assert "found 'xxx" in _refused_in(tmp_path / "v", b"a 1 2\nb 3 " + b"x" * 10_000)
 
 
 def test_memory_is_that_of_the_table(tmp_path: Path) -> None:

@@ -57,21 +57,6 @@ def test_words_outside_the_vocabulary(tmp_path: Path) -> None:
     assert row["Dog"] == row["dog"] > words.UNKNOWN
 
 
-def test_tags_that_train_lacks_are_told(tmp_path: Path) -> None:
-    """Dies if they can be predicted, or the warning does not name them or count them."""
-    parts = {**SWAPPED, "dev": "Ünder S-LOC\nowl S-LOC\ndogs O\n"}
-    tagged = tagging.build(hand_tagging.settings(tmp_path / "c", parts), 2)
-    assert tagged.labels == ["O", "S-COL", "B-ORG", "E-ORG", "S-LOC"] and tagged.predicted == 2
-    assert tagged.legality.moves.shape == (2, 2)
-    dev, test = (w for w in tagged.findings.warnings if w.startswith("tags: "))
-    assert "dev has 1 that train lacks, 2 of its 3 (66.67%): 'S-LOC' (2)" in dev
-    assert "'B-ORG' (1), 'E-ORG' (1); they count as errors" in test
-    assert tagged.findings.facts["unseen_tags"] == {
-        "dev": {"types": 1, "tokens": 2},
-        "test": {"types": 2, "tokens": 2},
-    }
-
-
 def test_coverage_of_vectors(tmp_path: Path) -> None:
     """Dies if types are counted for tokens, or spellings are not looked up. Red, red: 2 of 6."""
     actual = tagging.build(hand_tagging.with_vectors(tmp_path / "c"), 2).findings

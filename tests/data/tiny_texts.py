@@ -6,8 +6,6 @@ from typing import Any, ClassVar
 
 import tensorflow_datasets as tfds
 
-NUMBERED = [f"w{k}" for k in range(60)]
-
 
 class TinyTexts(tfds.core.GeneratorBasedBuilder):
     """Examples of several lines, closed by a newline, empty, with other ends of lines."""
@@ -37,36 +35,6 @@ class TinyTexts(tfds.core.GeneratorBasedBuilder):
     def _generate_examples(self, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
         for key, text in enumerate(self.parts[name]):
             yield key, {"label": key % 2, "sentence": text, "article": f"About {key}"}
-
-
-class TinyLatin(TinyTexts):
-    """Text that is not UTF-8 in the second example, the third line."""
-
-    parts: ClassVar = {"train": ["a\nb", b"Zo\xeb"]}
-
-
-class TinyNoTrain(TinyTexts):
-    """A set that is test alone."""
-
-    parts: ClassVar = {"test": ["Bo"]}
-
-
-class TinyTrain(TinyTexts):
-    """A set that is train alone."""
-
-    parts: ClassVar = {"train": NUMBERED}
-
-
-class TinyNoDev(TinyTexts):
-    """A set without dev."""
-
-    parts: ClassVar = {"train": NUMBERED, "test": ["w59 z"]}
-
-
-class TinyNoTest(TinyTexts):
-    """A set without test."""
-
-    parts: ClassVar = {"train": NUMBERED, "dev": ["w59 z"]}
 
 
 def prepare(builder: type[TinyTexts], folder: Path) -> str:

@@ -1,7 +1,5 @@
 """The attentive LSTM against a plain numpy loop and finite differences."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -94,35 +92,3 @@ def test_scores_equal_a_numpy_loop(dropped: bool) -> None:
         assert dropped == any(np.any(mask == 0) for mask in masks.values())
         expected = _loop(pairs.host(p), pairs.host(GIVEN), masks)
         np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-11)
-
-
-def test_gradients_equal_finite_differences() -> None:
-    """Dies if a gradient taken out of the decoder's loop misses a step, a site or the context."""
-    with jax.enable_x64(True):
-        at, draw = pairs.parameters(MODEL, 2), np.random.default_rng(3)
-        weight = jnp.asarray(draw.normal(size=(*GIVEN.target.shape, pairs.TARGETS)))
-        drop = HashedDropout(jnp.asarray(pairs.WORDS), pairs.RATE)
-
-        @quick.jit
-        def both(p: Any) -> Any:
-            def loss(p: Any) -> jax.Array:
-                return jnp.sum(
-                    MODEL.apply({"params": p}, GIVEN, drop, method=pairs.teacher_forced) * weight
-                )
-
-            return jax.value_and_grad(loss)(p)
-
-        gradient = jax.tree.leaves(pairs.host(both(at)[1]))
-        leaves, tree = jax.tree.flatten(pairs.host(at))
-        for number, (leaf, slopes) in enumerate(zip(leaves, gradient, strict=True)):
-            # the largest, so that few are of symbols that do not occur, and another
-            positions = {int(np.argmax(np.abs(slopes))), int(draw.integers(leaf.size))}
-            for position in positions:
-                values = []
-                for step in (1e-5, -1e-5):
-                    moved = leaf.copy()
-                    moved.flat[position] += step
-                    shifted = [*leaves[:number], moved, *leaves[number + 1 :]]
-                    values.append(float(both(jax.tree.unflatten(tree, shifted))[0]))
-                slope = (values[0] - values[1]) / 2e-5
-                assert slopes.flat[position] == pytest.approx(slope, rel=1e-5, abs=2e-9)

@@ -11,7 +11,7 @@ import pytest
 from jaxeval.config import reading
 from jaxeval.contracts import Batch
 from jaxeval.data import words
-from jaxeval.models import cells, convolutions, dropout, tagging
+from jaxeval.models import convolutions, dropout, tagging
 from tests import quick
 
 NONE = dropout.KeyedDropout({}, None)
@@ -66,19 +66,6 @@ def test_characters_and_their_gradients(full: bool, masked: bool) -> None:
     expected = _expected(ids, table, params, full, masked)
     np.testing.assert_allclose(by_table[0][1], expected, atol=1e-5)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-4), by_table, by_window)
-
-
-def test_recurrent_encoder_reads_each_word_to_its_own_end() -> None:
-    """Dies if padding moves the last state (words alone, without padding, are the truth)."""
-    ids, table = _words(2)
-    encoder = tagging.CharacterLSTM(3, cells.LSTMVariant())
-    params = quick.jit(lambda key: encoder.init(key, table, ids, NONE))(jax.random.key(0))
-    apply = quick.jit(lambda table, ids: encoder.apply(params, table, ids, NONE))
-    output, lengths = apply(table, ids), np.count_nonzero(ids, axis=1)
-    for length in (1, 3):
-        alone = apply(table, ids[lengths == length, :length])
-        np.testing.assert_allclose(output[lengths == length], alone, atol=1e-6)
-    assert len(np.unique(output, axis=0)) == WORDS
 
 
 WINDOW: dict[str, Any] = {

@@ -28,18 +28,6 @@ def test_rate_and_scale(hashed: bool, inverted: bool) -> None:
     assert np.all(none == 1)
 
 
-def test_variational_masks_are_constant_over_time_and_naive_ones_are_not() -> None:
-    """Dies if the two kinds are swapped."""
-    drawn = []
-    for variational in (True, False):
-        drop = dropout.KeyedDropout({"output": HALF}, KEY, variational=variational)
-        drawn.append(np.asarray(drop.steps("output", jnp.ones((6, 5, 40)))))
-    variational, naive = drawn
-    assert np.all(variational == variational[:1])
-    assert np.any(variational[0] != variational[0, :1])  # sentences differ
-    assert all(np.any(naive[t] != naive[0]) for t in range(1, 6))
-
-
 @pytest.mark.parametrize("hashed", [False, True])
 def test_sites_gates_and_passes_draw_masks_of_their_own(hashed: bool) -> None:
     """Dies if two masks of a pass, neighbouring passes or neighbouring units share a key."""
@@ -65,19 +53,6 @@ def test_at_evaluation_only_the_non_inverted_kind_scales() -> None:
     assert np.all(dropout.KeyedDropout(rates, None).steps("input", x) == 1)
     scaled = dropout.KeyedDropout(rates, None, inverted=False).steps("input", x)
     np.testing.assert_allclose(scaled, 0.6, rtol=1e-6)
-
-
-def test_hashed_masks_are_the_same_under_another_default_generator() -> None:
-    """Dies if a hashed key is one of JAX's default generator, whose keys may be larger."""
-    key = jax.random.key(3, impl="threefry2x32")
-
-    def drawn() -> jax.Array | None:
-        drop = dropout.KeyedDropout({"input": HALF}, key, sites=["input"], hashed=True)
-        return drop.mask("input", (3, 40))
-
-    usual = drawn()
-    with jax.default_prng_impl("rbg"):
-        np.testing.assert_array_equal(drawn(), usual)
 
 
 @quick.jit

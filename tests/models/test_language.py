@@ -122,16 +122,3 @@ def test_losses_in_slices_equal_a_plain_softmax(
     expected = (np.einsum("tbv,tbe->ve", back, outputs), back.sum((0, 1)), back @ table)
     for mine, other in zip(gradients, expected, strict=True):
         np.testing.assert_allclose(mine, other, rtol=1e-4, atol=1e-5)
-
-
-def test_masks_are_shared_over_time_where_they_must_be() -> None:
-    """Dies if state dropout changes within a window, or input dropout does not."""
-    rates = {"state": jnp.float32(0.5), "input": jnp.float32(0.5)}
-    drop = KeyedDropout(rates, jax.random.key(0), sites=language.SITES)
-    first, other = (drop.mask("state", (B, 64), layer) for layer in (0, 1))
-    assert first is not None and other is not None and np.any(first != other)
-    fresh = np.asarray(drop.elements("input", jnp.ones((T, B, 64))))
-    assert not np.array_equal(fresh[0], fresh[1])
-    assert drop.mask("update", (B, 8)) is None
-    quiet = KeyedDropout(rates, None, sites=language.SITES)
-    assert quiet.mask("state", (B, 8)) is None

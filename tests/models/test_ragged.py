@@ -123,39 +123,10 @@ def test_distributions() -> None:
     assert stats.kstest(lone, stats.uniform.cdf).pvalue > 0.01
 
 
-def test_a_linear_layer_is_bounded_by_its_live_inputs() -> None:
-    """Dies if the bound is made of the padded size, or of the outputs."""
-
-    @quick.jit
-    def drawn() -> Any:
-        inputs, outputs = ragged.axis(300, 100.0), ragged.axis(50)
-        return ragged.linear(KEY, inputs, outputs)
-
-    weights = drawn()
-    for name in ("kernel", "bias"):
-        largest = np.abs(weights[name]).max()
-        assert 0.09 < largest < 0.1, name
-
-
 @functools.partial(quick.jit, static_argnums=(1, 2))
 def _uniform(key: Any, rows: int | None, columns: int) -> jax.Array:
     axis = None if rows is None else ragged.axis(rows)
     return ragged.uniform(key, axis, ragged.axis(columns), 0.0, 1.0)
-
-
-def test_rows_columns_and_keys_areindependent() -> None:
-    """Dies if hashes of rows and columns are added and not mixed, or a word of the key is lost."""
-    table = np.asarray(_uniform(KEY, ROWS, COLUMNS), np.float64)
-    independent(table)
-    independent(table.T)
-    keys = [*jax.random.split(KEY, 12), *(jax.random.key(seed) for seed in range(12))]
-    keys += [jax.random.wrap_key_data(np.uint32([a, b])) for a, b in ((7, 0), (7, 7))]
-    independent(np.stack([_flat(_uniform(key, 50, COLUMNS)) for key in keys]))
-    # a row's draws are not those of a column, nor of the layer's bias
-    whole = np.asarray(_uniform(KEY, COLUMNS, COLUMNS))
-    bias = np.asarray(_uniform(KEY, None, COLUMNS))
-    assert abs(np.corrcoef(_flat(whole), _flat(whole.T))[0, 1]) < 4 / COLUMNS
-    assert np.abs([np.corrcoef(bias, row)[0, 1] for row in whole[1:]]).max() < 0.25
 
 
 def _norm(x: np.ndarray, scale: np.ndarray, bias: np.ndarray) -> np.ndarray:
@@ -175,25 +146,3 @@ def test_layer_norm_counts_live_units_only() -> None:
     expected = _norm(x[..., live], scale[live], bias[live])
     np.testing.assert_allclose(actual[..., live], expected, rtol=1e-5, atol=1e-6)
     assert np.all(actual[..., dead] == 0)
-    start = ragged.layer_norm_weights(over)
-    assert np.array_equal(start["scale"], over.live) and not np.any(start["bias"])
-
-
-def test_gradients_of_layer_norm_are_those_of_the_live_part() -> None:
-    """Dies if dead units take part in the mean's gradient: they would begin to move."""
-    draw, over = np.random.default_rng(1), jax.device_get(ragged.axis(9, 5.0))
-    x = np.float32(draw.normal(size=(4, 9))) * over.live
-    weights = {n: np.float32(draw.normal(size=9)) for n in ("scale", "bias")}
-    above = np.float32(draw.normal(size=(4, 9)))  # not 0 at dead units
-
-    def loss(x: jax.Array, weights: Any, above: jax.Array, over: RaggedAxis) -> jax.Array:
-        return jnp.sum(ragged.layer_norm(x, weights, over) * above)
-
-    gradient = quick.jit(jax.grad(loss, (0, 1)))
-    padded = gradient(x, weights, above * over.live, over)
-    whole, few = jax.device_get(ragged.axis(5)), {n: w[:5] for n, w in weights.items()}
-    own = gradient(x[:, :5], few, above[:, :5], whole)
-    for mine, other in zip(jax.tree.leaves(padded), jax.tree.leaves(own), strict=True):
-        np.testing.assert_allclose(mine[..., :5], other, rtol=1e-5, atol=1e-6)
-    of_x, of_weights = gradient(x, weights, above, over)
-    assert np.all(of_x[:, 5:] == 0) and np.all(of_weights["scale"][5:] == 0)

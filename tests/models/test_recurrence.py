@@ -290,18 +290,3 @@ def test_golden_numbers() -> None:
         assert _single(Cell("nas", "untied"), inputs) == pytest.approx([0.313246245, 0.389576419])
         depth = Cell("rhn", "untied", depth=2)
         assert _single(depth, (1.0, 0.2, 0.0)) == pytest.approx([0.541020536])
-
-
-def test_initial_values_follow_the_public_code() -> None:
-    """Dies if tiles or biases start with another spread."""
-    layer = cells.Layer(Cell("lstm", "capped"), 64)
-    start = cells.start(Cell(), 2, 64)
-    init = quick.jit(lambda key: layer.init(key, np.zeros((2, 2, 400)), start, Masks())["params"])
-    params = jax.device_get(init(jax.random.key(1)))
-    assert params["kernel"].std() == pytest.approx(400**-0.5, rel=0.02)
-    assert params["recurrent"].std() == pytest.approx(64**-0.5, rel=0.02)
-    _, output_gate, forget, _ = np.split(params["bias"], 4)
-    assert forget.mean() == pytest.approx(1.0, abs=0.06)
-    assert output_gate.std() == pytest.approx(64**-0.5, rel=0.3)
-    rhn = cells._biases(jax.random.key(1), Cell("rhn", "tied", depth=2), 8)
-    assert rhn.tolist() == [0] * 8 + [1] * 8

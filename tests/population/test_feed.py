@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import jax
-import pytest
 
 from jaxeval.contracts import Member
 from jaxeval.population.host import Feed, Report
@@ -74,23 +73,3 @@ def test_who_joins_a_lane_that_became_free_scores_as_alone(tmp_path: Path) -> No
     alone: dict[int, MemberEnd] = {}
     [*toy.reports(PROBLEM, [SECOND, THIRD], tmp_path / "alone", keep, 2, jax.devices()[:1])]
     assert {seed: ends[seed] for seed in (2, 3)} == alone
-
-
-@pytest.mark.parametrize(("crash", "lanes"), [(3, 2), (6, 2), (2, 3)])
-def test_a_killed_population_meets_everybody_when_it_did_before(
-    tmp_path: Path, crash: int, lanes: int
-) -> None:
-    """Dies if who joined after the last checkpoint is loaded before it joined."""
-    whole, watched, folder = _Watched(), _Watched(), tmp_path / "killed"
-    expected = _train(tmp_path / "whole", whole, [FIRST, SECOND], lanes=lanes)
-    ends = _train(folder, watched, [FIRST, SECOND], crash, lanes)
-    before = len(watched.met)
-    left = [member for member in (FIRST, SECOND, THIRD) if member.seed not in ends]
-    ends |= _train(folder, watched, left, lanes=lanes)
-    assert ends == expected
-    assert watched.met[-1] == whole.met[-1]
-    repeated, seeds = watched.met[before:], {member.seed for member in left}
-    assert repeated == [
-        (epochs, tuple(seed for seed in met if seed in seeds))
-        for epochs, met in whole.met[repeated[0][0] - 1 :]
-    ]

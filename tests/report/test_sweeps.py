@@ -5,10 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.markers import MarkerStyle
 
 from jaxeval import runs
-from jaxeval.report import plots
 from jaxeval.report import sweeps as figures
 from jaxeval.sensitivity import hyperparameters, metrics, trials
 from jaxeval.sensitivity.trials import Sweep
@@ -72,18 +70,6 @@ def test_near_best_holds_their_numbers(tmp_path: Path) -> None:
         assert said in of.caption
 
 
-def test_near_best_has_the_marks_of_its_legend(tmp_path: Path) -> None:
-    """Dies if all sweeps have the same dots where the legend tells them apart."""
-    sweep, _ = _recorded(tmp_path)
-    drawn = figures.near_best([sweep, sweep], 0.1).drawing
-    marks = [c for axes in drawn.axes for c in axes.collections if c.get_offsets().size]
-    for number in (0, 1):
-        mark = MarkerStyle(plots.marker(number))
-        path = mark.get_path().transformed(mark.get_transform()).vertices
-        found = [c for c in marks if np.array_equal(c.get_paths()[0].vertices, path)]
-        assert len(found) == len(marks) // 2 > 0
-
-
 def test_ranks_of_losses_begin_with_the_least(tmp_path: Path) -> None:
     """Dies if the worst loss is the first, or percent are made of perplexities."""
     scores = np.array([30.0, 10.0, 20.0])
@@ -110,17 +96,6 @@ def test_panels_take_their_scale_from_the_space() -> None:
     assert all(tick == int(tick) for tick in drawn["layers"].get_xticks())
     labels = {n: [t.get_text() for t in drawn[n].get_xticklabels()] for n in ("heads", "kind")}
     assert labels == {"heads": ["2", "4", "8"], "kind": ["b", "a"]}  # 4 was never drawn
-    boxes = dict(zip(SPACE, figures.near_best([sweep], 0.01).drawing.axes, strict=False))
-    assert boxes["rate"].get_yscale() == "log" and boxes["layers"].get_ylim()[1] > 5
-
-
-def test_numbers_without_a_space_are_numbers() -> None:
-    """Dies if few different numbers of a table are drawn as categories, or on a logarithm."""
-    axes = hyperparameters.axes({"x": ["0.123456789012345678", "900", "1"]}, 3)
-    (panel,) = figures.marginals([Sweep("s", np.array([0.1, 0.2, 0.3]), axes)]).drawing.axes
-    assert panel.get_xscale() == "linear" and len(panel.get_xticks()) > 3
-    marks = panel.collections[0].get_offsets()
-    assert marks[:, 0].tolist() == pytest.approx([0.123456789012345678, 900, 1])
 
 
 @pytest.mark.parametrize(
@@ -133,4 +108,3 @@ def test_panels_share_their_scores(scores: list[float], low: float, high: float)
         (limits,) = {panel.get_ylim() for panel in figure.drawing.axes}
         margin = 0.04 * (high - low)
         assert limits == pytest.approx((low - margin, high + margin))
-        assert limits == figures.score_limits([sweep])

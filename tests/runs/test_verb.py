@@ -51,12 +51,3 @@ def test_list(filled: Path, capsys: pytest.CaptureFixture) -> None:
     assert (listed["dev"]["n"], listed["test"]["n"], listed["test"]["median"]) == (1, 1, 0.25)
     assert verb.main(["list", str(filled)]) == 0
     assert "1 diverged" in capsys.readouterr().out
-
-
-def test_a_pipe_gets_whole_lines(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if an id is cut to the width of a terminal, which a pipe has not."""
-    with runs.open_store(tmp_path) as opened:
-        opened.register(dataclasses.replace(test_store.EXPERIMENT, id="8a682094b07dc0ff" * 4))
-        opened.record([test_store.result(1, experiment="8a682094b07dc0ff" * 4)], [])
-    assert verb.main(["list", str(tmp_path)]) == 0
-    assert "8a682094b07dc0ff" * 4 in capsys.readouterr().out

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from jaxeval.errors import DataError
-from jaxeval.stats import crossed, nested
+from jaxeval.stats import crossed
 from jaxeval.stats.crossed import Combination, MeanSquare, Term
 
 # diameters (mm) of 24 plates x 6 samples of penicillin: Davies & Goldsmith (1972), section 6.6
@@ -46,32 +45,6 @@ def test_a_published_analysis() -> None:
     assert (round(study.mean, 2), round(study.mean_se, 4)) == (22.97, 0.8086)
 
 
-def test_mean_squares_by_loops() -> None:
-    """Dies if runs of a cell are weighted wrongly: sums over every cell, one by one."""
-    (table,) = _tables(1, (3, 4, 2), (1, 1, 1, 1))
-    grand, row, column = table.mean(), table.mean((1, 2)), table.mean((0, 2))
-    sums = dict.fromkeys(("split", "seed", "interaction", "error"), 0.0)
-    for i, j, k in np.ndindex(table.shape):
-        cell = table[i, j].mean()
-        sums["split"] += (row[i] - grand) ** 2 / 2
-        sums["seed"] += (column[j] - grand) ** 2 / 3
-        sums["interaction"] += (cell - row[i] - column[j] + grand) ** 2 / 6
-        sums["error"] += (table[i, j, k] - cell) ** 2 / 12
-    squares = crossed.of_table(table)
-    for name, value in sums.items():
-        assert float(getattr(squares, name).value) == pytest.approx(value)
-    named = {name: part.estimate for name, part in crossed.combinations(squares).items()}
-    split, seed, interaction, error = sums.values()
-    expected = [
-        (split - interaction) / 8,
-        (seed - interaction) / 6,
-        (interaction - error) / 2,
-        error,
-    ]
-    np.testing.assert_allclose(list(named.values()), expected)
-    assert crossed.total(squares).estimate == pytest.approx(sum(expected))
-
-
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_components_are_reml(repeats: int) -> None:
     """Dies if a component is biased: the residual likelihood, maximised by brute force."""
@@ -103,15 +76,6 @@ def _reml(table: np.ndarray, count: int) -> np.ndarray:
     done = optimize.minimize(loss, np.zeros(count), method="Nelder-Mead", options=options)
     best: np.ndarray = np.exp(done.x)
     return best
-
-
-def test_the_nested_design_pools_seed_and_interaction() -> None:
-    """Dies if the squares within splits are not those of seeds and interaction together."""
-    (table,) = _tables(1, (6, 4, 1), (2, 1, 1, 0))
-    squares = crossed.of_table(table)
-    pooled = sum(float(s.value) * s.df for s in (squares.seed, squares.interaction))
-    within = nested.variance_components(list(table[..., 0])).sd_seed ** 2
-    assert pooled / (6 * 3) == pytest.approx(within)
 
 
 def test_limits_where_they_are_exact() -> None:
@@ -169,12 +133,3 @@ def test_equal_scores_have_no_spread(repeats: int) -> None:
     parts = [*study.components.values(), study.total]
     for interval in (study.mean_interval, *(part.sd_interval for part in parts)):
         assert interval.absent == "the scores do not vary" and math.isnan(interval.low)
-
-
-@pytest.mark.parametrize(
-    "table", [[[1.0, 2.0]], [[1.0], [2.0]], [1.0, 2.0], [[1.0, 2.0], [1.0]], np.ones((2, 2, 0))]
-)
-def test_too_little_is_refused(table: list) -> None:
-    """Dies if a component is made up of one split, one seed or a table with holes."""
-    with pytest.raises(DataError, match=r"expected \[splits, seeds\]"):
-        crossed.components(table)

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval.errors import DataError
-from jaxeval.stats import crossed, designs
-from jaxeval.stats.designs import TrainingDesign, Variances
+from jaxeval.stats import crossed, nested
+from jaxeval.stats.nested import TrainingDesign, Variances
 
 OF = Variances(split=4.0, seed=1.0, rest=2.0)
 
 
 def _by_kind(of: Variances, width: float, **costs: float) -> dict[str, TrainingDesign]:
-    return {design.kind: design for design in designs.cheapest(of, width, **costs)}
+    return {design.kind: design for design in nested.cheapest(of, width, **costs)}
 
 
 def _half_width(kind: str, splits: int, each: int, of: Variances) -> float:
@@ -49,32 +48,16 @@ def test_the_cheapest_of_each_kind(of: Variances, cost: float) -> None:
         assert design.cost == pytest.approx(min(others))
 
 
-def test_a_planned_precision_is_reached() -> None:
-    """Dies if the width is not that of the analysis: the mean width of 4,000 crossed tables."""
-    design = _by_kind(OF, 2.0)["crossed"]
-    draw, shape = np.random.default_rng(0), (4000, design.splits, design.seeds, 1)
-    tables = (
-        math.sqrt(OF.split) * draw.normal(size=(4000, design.splits, 1, 1))
-        + math.sqrt(OF.seed) * draw.normal(size=(4000, 1, design.seeds, 1))
-        + math.sqrt(OF.rest) * draw.normal(size=shape)
-    )
-    squares = crossed.of_table(tables)
-    split, seed, rest = (square.value for square in squares[:3])
-    variance, df = crossed.mean_variance(split, seed, rest, squares.shape)
-    half = np.sqrt(variance) * crossed.t_quantile(df, 0.95)
-    assert float(np.median(half)) == pytest.approx(design.half_width, rel=0.08)
-
-
 def test_the_plan_of_a_study() -> None:
     """Dies if repeats of a cell are lost, or the cautious plan is not of the upper limit."""
     draw = np.random.default_rng(1)
     study = crossed.components(
         draw.normal(size=(5, 1, 1)) + draw.normal(size=(5, 4, 1)) + draw.normal(size=(5, 4, 3))
     )
-    variances = designs.variances(study)
+    variances = nested.variances(study)
     assert sum(variances) == pytest.approx(study.total.sd**2)
-    plan = designs.plan(study, 0.5, split_cost=1.0)
-    assert list(plan.designs) == designs.cheapest(variances, 0.5, split_cost=1.0)
+    plan = nested.plan(study, 0.5, split_cost=1.0)
+    assert list(plan.designs) == nested.cheapest(variances, 0.5, split_cost=1.0)
     assert plan.cautious_runs is not None
     sd = study.total.sd_interval.high
     widths = [
@@ -82,10 +65,3 @@ def test_the_plan_of_a_study() -> None:
         for n in (plan.cautious_runs - 1, plan.cautious_runs)
     ]
     assert widths[1] <= 0.5 < widths[0]
-
-
-@pytest.mark.parametrize(("width", "cost"), [(0.0, 0.0), (math.nan, 0.0), (1.0, -1.0)])
-def test_impossible_wishes_are_refused(width: float, cost: float) -> None:
-    """Dies if a precision of 0 is planned for."""
-    with pytest.raises(DataError, match="half-width above 0"):
-        designs.cheapest(OF, width, split_cost=cost)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval.stats import failures, multiple, nested, samples, study
-from jaxeval.stats.failures import Counts
+from jaxeval.stats import multiple, samples, study
 from jaxeval.stats.rules import Rules
+from jaxeval.stats.samples import Counts
 from tests.stats.cubes import runs
 
 PAIRS = [("A", "B"), ("A", "C"), ("B", "C"), ("a", "b")]
@@ -74,7 +74,7 @@ def test_pairs_of_which_one_failed_are_lost_by_it() -> None:
 def test_rates_against_scipy_and_the_other_way_round() -> None:
     """Dies if rates are tested one-sided, or without the correction over all pairs."""
     counts = {("A", "x"): Counts(9, 1), ("B", "x"): Counts(0, 10), ("C", "x"): Counts(4, 6)}
-    found = failures.failures(counts, PAIRS)
+    found = samples.failures(counts, PAIRS)
     assert found is not None and [test.higher for test in found.tests] == [1, 1, -1]
     p_values = [
         stats.fisher_exact([counts[t.a, "x"], counts[t.b, "x"]]).pvalue for t in found.tests
@@ -82,29 +82,16 @@ def test_rates_against_scipy_and_the_other_way_round() -> None:
     assert [test.p_value for test in found.tests] == pytest.approx(p_values)
     adjusted = multiple.adjust_p_values(p_values, "holm")
     assert [test.p_adjusted for test in found.tests] == pytest.approx(adjusted)
-    mirrored = failures.failures(counts, [(b, a) for a, b in PAIRS])
+    mirrored = samples.failures(counts, [(b, a) for a, b in PAIRS])
     assert mirrored is not None
     assert {(t.b, t.a): (-t.higher, t.p_adjusted) for t in mirrored.tests} == {
         (t.a, t.b): (t.higher, pytest.approx(t.p_adjusted)) for t in found.tests
     }
-    assert failures.failures({("A", ""): Counts(0, 5), ("B", ""): Counts(0, 4)}, PAIRS) is None
+    assert samples.failures({("A", ""): Counts(0, 5), ("B", ""): Counts(0, 4)}, PAIRS) is None
 
 
 def test_shares_are_of_each_models_own_runs() -> None:
     """Dies if two of ten failures are more than one of four."""
     counts = {("a", ""): Counts(2, 8), ("b", ""): Counts(1, 3)}
-    found = failures.failures(counts, PAIRS)
+    found = samples.failures(counts, PAIRS)
     assert found is not None and [test.higher for test in found.tests] == [-1]
-
-
-def test_components_are_of_the_splits() -> None:
-    """Dies if the scores of other splits are taken for those of one."""
-    read = runs({"": {"a": [0.1, 0.2, 0.5, 0.7, 0.9], "b": [0.1, 0.3, 0.2, 0.4, 0.6]}})
-    (data,) = read.data_sets
-    splits = {"split": np.array(["1", "1", "2", "2", "3"], object)}
-    models = {m: dataclasses.replace(of, labels=splits) for m, of in data.models.items()}
-    read = dataclasses.replace(read, data_sets=(dataclasses.replace(data, models=models),))
-    described, _ = study.study(read, Rules(resamples=9)).models
-    assert described.variance_components == nested.variance_components(
-        [[0.1, 0.2], [0.5, 0.7], [0.9]]
-    )

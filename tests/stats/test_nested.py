@@ -42,13 +42,6 @@ def test_splits_that_differ_less_than_their_seeds() -> None:
     assert (equal.sd_split, equal.sd_seed, equal.share_split) == (0.0, 0.0, None)
 
 
-def test_designs_that_cannot_carry_it_are_refused() -> None:
-    """Dies if one split, or one seed in each, gives components."""
-    for scores in ([[1.0, 2.0]], [[1.0], [2.0]]):
-        with pytest.raises(DataError, match="splits"):
-            nested.variance_components(scores)
-
-
 def _runs(score: Callable[[int, int], float | None]) -> tuple[list, list, list]:
     cells = list(itertools.product(range(1, 5), range(1, 4)))
     splits, seeds = ([cell[axis] for cell in cells] for axis in (0, 1))
@@ -100,19 +93,6 @@ def test_components_of_a_small_table() -> None:
     low, high = components.sd_repeat_interval[:2]
     assert low == pytest.approx(math.sqrt(2 / stats.chi2.ppf(0.975, 2)))
     assert high == pytest.approx(math.sqrt(2 / stats.chi2.ppf(0.025, 2)))
-
-
-def test_without_noise_of_repeats_the_interval_is_that_of_seeds() -> None:
-    """Dies if equal repeats widen the interval: then it is the chi-squared one of the means."""
-    means = [1.1, 2.3, 4.7, 4.9]  # their own means, of three each, are rounded
-    components = noise([[m, m, m] for m in means])
-    assert components.sd_repeat_interval.absent == "repeats of a seed do not vary"
-    equal = noise([[0.5, 0.5]] * 3)
-    assert equal.sd_seed_interval.absent == "the scores do not vary"
-    assert components.sd_repeat == 0 and components.sd_seed == pytest.approx(np.std(means, ddof=1))
-    squares = 3 * np.var(means, ddof=1)
-    for end, tail in zip(components.sd_seed_interval[:2], (0.975, 0.025), strict=True):
-        assert end == pytest.approx(math.sqrt(squares / stats.chi2.ppf(tail, 3)))
 
 
 def test_intervals_hold_what_they_promise() -> None:

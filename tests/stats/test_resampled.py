@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval.errors import DataError
 from jaxeval.stats import resampled
 from jaxeval.stats.results import percentile_interval
 
@@ -31,22 +30,6 @@ def test_draws_rank_within_each_resample() -> None:
         np.testing.assert_allclose(drawn, expected, rtol=0, atol=1e-12)
 
 
-def test_blocks_bound_memory_and_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if each block of resamples begins with the seed again."""
-    gold, scores = GENERATOR.normal(size=20), GENERATOR.normal(size=(2, 20))
-    whole = resampled.spearman_draws(gold, scores, resamples=50)
-    monkeypatch.setattr(resampled, "_AT_ONCE", 20 * 7)
-    np.testing.assert_allclose(resampled.spearman_draws(gold, scores, resamples=50), whole)
-    assert len(np.unique(whole[:, 0])) == 50
-
-
-@pytest.mark.parametrize("row", [[1.0, 1.0, 1.0], [1.0, 2.0], [1.0, np.nan, 2.0]])
-def test_no_correlation(row: list[float]) -> None:
-    """Dies if equal scores, too few or nan become a number."""
-    with pytest.raises(DataError):
-        resampled.spearman(row, [np.array(row)])
-
-
 def test_interval_and_level_of_equal_correlations() -> None:
     """Dies if both files are not resampled alike, or the interval is of one of them.
 
@@ -66,13 +49,6 @@ def test_interval_and_level_of_equal_correlations() -> None:
         assert abs(test.p_value - 0.05) < 0.03 or inside == (test.p_value > 0.05)
         holds += inside
     assert 0.91 < holds / 400 < 0.98
-
-
-def test_a_copy_of_a_file_is_no_better() -> None:
-    """Dies if draws at 0 count on neither side."""
-    draws = GENERATOR.normal(size=99)
-    effect, test = resampled.difference((0.5, 0.5), (draws, draws), 10, method="m")
-    assert effect.estimate == 0 and test.p_value == 1 and test.direction == 0
 
 
 def test_smallest_p_and_its_direction() -> None:
@@ -121,15 +97,6 @@ def test_resamples_without_a_score() -> None:
     np.testing.assert_allclose(resampled.interval(some, 0.95, "m")[:2], ends)
     _, test = resampled.difference((0.5, 0), (some, 0 * some), 8, method="m")
     assert test.p_value == pytest.approx(2 / 961) and test.direction == 1
-
-
-def test_three_pairs_have_no_interval() -> None:
-    """Dies if resamples of one pair thrice correlate at 0: 3 of 27 have no correlation."""
-    draws = resampled.spearman_draws([1, 2, 3], np.array([[1.0, 2.0, 3.0]]))[:, 0]
-    assert np.isnan(draws).mean() == pytest.approx(3 / 27, abs=0.015)
-    np.testing.assert_allclose(draws[~np.isnan(draws)], 1)
-    absent = "11 % of the resamples draw too few different items for a score"
-    assert resampled.interval(draws, 0.95, "m").absent == absent
 
 
 def test_intervals_of_questions_that_share_units() -> None:

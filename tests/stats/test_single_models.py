@@ -4,7 +4,6 @@ import itertools
 import math
 from collections.abc import Mapping
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -12,7 +11,6 @@ from jaxeval.runs import counts as counted
 from jaxeval.runs.scores import DataSetScores, ModelScores, Scores
 from jaxeval.stats import multiple, permutation, single_models
 from jaxeval.stats.rules import Rules
-from jaxeval.tasks import classification
 
 _NAMES = {
     "f1": ("right_spans", "predicted_spans", "gold_spans", "words"),
@@ -123,13 +121,3 @@ def test_p_values_are_corrected_over_all_pairs() -> None:
         assert corrected == pytest.approx(multiple.adjust_p_values(p_values, "holm").tolist())
     with_control = single_models.compare(items, Rules(), "C", iterations=100)
     assert [pair.a for pair in with_control.pairs] == ["A", "B"]
-
-
-def test_a_task_keeps_what_its_metrics_need() -> None:
-    """Dies if accuracy or macro-F1 of targets is unknown here, so that no test can be made."""
-    labels = jnp.arange(3)
-    names = tuple(classification.count(labels, labels, jnp.ones(3), 3))
-    assert {*names} == {*_NAMES["macro_f1"]}
-    for metric, score in (("accuracy", counted.ratio), ("macro_f1", counted.macro_f1)):
-        how = counted.scoring(metric, names)
-        assert how is not None and how.score is score

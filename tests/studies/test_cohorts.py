@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from jaxeval.config import reading
 from jaxeval.population import optimisers
 from jaxeval.population.settings import Plateau
 from jaxeval.studies import cohorts, costs, padding, prepared, proposers
@@ -152,11 +151,3 @@ def test_a_neighbour_is_recorded_by_what_it_differs_in() -> None:
     assert [dict(member.hparams)["rate"] for member in cohort.members] == [0.2, 0.4]
     assert not cohort.config.training.save_models
     assert len(cohort.records) == 1
-
-
-def test_a_trial_is_plain_data() -> None:
-    """Dies if a trial holds settings or arrays: it could not be written to a table, nor sent."""
-    for trial in (*toy_kind.trials(), *proposers.crossed(config(), [1], count=2)):
-        again = reading.from_dict(toy_kind.Config, trial.config)
-        assert reading.to_dict(again) == trial.config
-        assert reading.canonical(dataclasses.asdict(trial))

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from jaxeval.models.seq2seq import Seq2SeqShape, Seq2SeqSizes
 from jaxeval.studies import costs
 
 MACHINE = costs.Machine(devices=2, rate=1e6, compile_seconds=5.0)
@@ -148,21 +147,3 @@ def test_a_plan_that_cannot_be_is_refused() -> None:
     for groups, rows in (([[0, 1]], [16]), ([[]], [16]), ([[0], [1]], [16, 17])):
         with pytest.raises(ValueError, match=r"run|cohort|MICRO|tuple|in list"):
             costs.as_grouped(runs, [160], MACHINE, groups, rows)
-
-
-def _member_sizes(embedding: int, heads: int, layers: int = 2) -> Seq2SeqSizes:
-    shape = Seq2SeqShape(9, 7, embedding, 64, layers, layers, heads)
-    return Seq2SeqSizes("transformer", shape, (8.0, 6.0), embedding)
-
-
-def test_joined_sizes_hold_all_heads() -> None:
-    """Dies if a member's heads are no groups of the computed ones."""
-    both = _member_sizes(48, 2).joined(_member_sizes(80, 8))
-    assert both is not None
-    assert (both.shape.heads, both.shape.embedding, both.grain) == (8, 80, 16)
-    assert _member_sizes(12, 4).joined(_member_sizes(16, 8)) is None  # 12 has no eighth
-    three = _member_sizes(30, 3).joined(_member_sizes(40, 2))
-    assert three is None  # 10 has no sixth
-    wide = _member_sizes(36, 3).joined(_member_sizes(24, 2))
-    assert wide is not None
-    assert (wide.shape.heads, wide.shape.embedding) == (6, 36)

@@ -1,7 +1,6 @@
 """A runs folder over several commands: signals, saved models, checkpoints and the database."""
 
 import dataclasses
-import json
 import os
 import shutil
 import signal
@@ -14,9 +13,9 @@ import pytest
 
 from jaxeval import observe, runs
 from jaxeval.errors import RunError
-from jaxeval.population import host, optimisers, parameter_files
+from jaxeval.population import host, optimisers
 from jaxeval.population.host import Report
-from jaxeval.studies import proposers, recording
+from jaxeval.studies import recording
 from tests.population import toy
 from tests.studies import toy_kind
 
@@ -137,22 +136,6 @@ def test_what_diverged_without_having_learned_keeps_no_model(tmp_path: Path) -> 
     assert [(row.status, row.dev, row.test) for row in rows] == [("diverged", 0.0, None)] * 2
     assert not list(tmp_path.rglob("seed*"))
     assert observe.train_cohorts([cohort], tmp_path) == rows
-
-
-def test_a_saved_model_says_what_it_is(tmp_path: Path) -> None:
-    """Dies if parameters cannot be used without the corpus: config, sizes and vocabulary."""
-    config = toy_kind.config(save_models=True, epochs=1)
-    trials = proposers.seeds_by_splits(config, [1], [2])
-    observe.train(trials, tmp_path)
-    cohort = toy_kind.cohort(trials)
-    folder = tmp_path / "models" / cohort.name
-    about = json.loads((folder / "seed1-split2.json").read_text())
-    assert (about["task"], about["seed"], about["split"]) == ("toy", 1, 2)
-    assert about["hparams"] == dict(cohort.members[0].hparams)
-    assert about["config"]["training"]["epochs"] == 1
-    vocabulary = json.loads((folder / about["vocabulary"]).read_text())
-    assert vocabulary == {"classes": ["a", "b", "c"], "split": 2}
-    assert parameter_files.arrays(folder / "tables.npz")["shift"].tolist() == [0.0] * 3
 
 
 def test_a_signal_before_the_first_epoch_stops_at_once(

@@ -14,7 +14,7 @@ from jaxeval.errors import ConfigError, RunError
 from jaxeval.evaluate import Evaluation
 from jaxeval.evaluate import main as evaluate
 from jaxeval.report.runs import conditions
-from jaxeval.studies import running, saved
+from jaxeval.studies import saved
 from jaxeval.tasks.language_evaluation import Averaging
 
 ablation = importlib.import_module("jaxeval.ablation")  # of the package, it is the function
@@ -118,40 +118,6 @@ def test_what_diverges_is_left_out_and_said(capsys: pytest.CaptureFixture) -> No
     ]
     assert conditions.line(rows, "fast") == "fast: bits 1.5, sd -"
     assert conditions.line(rows, "wild") == "wild: all 3 diverged"
-
-
-def test_a_neighbourhood_is_one_population(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if settings are trained one by one, or the scores are those of other settings."""
-    calls: list[int] = []
-    before = running.loop.train
-
-    def counted(problem: Any, members: Any, *others: Any, **options: Any) -> Any:
-        calls.append(len(members))
-        return before(problem, members, *others, **options)
-
-    monkeypatch.setattr(running.loop, "train", counted)
-    words = [*TOY, "--out", str(tmp_path / "r"), "--settings", "5", "--save", str(tmp_path)]
-    words += ["--range", "learning_rate=0.001:0.1:log", "--range", "rate=0:0.9"]
-    assert command.main(["neighbourhood", *words, "--json", "-"]) == 0
-    tree = json.loads(capsys.readouterr().out)
-    assert calls == [5] and tree["settings"] == 5 and len(tree["points"]) == 5
-    assert set(tree["points"][0]) == {"score", "learning_rate", "rate"}
-    assert len({point["score"] for point in tree["points"]}) > 1
-    assert (tmp_path / "neighbourhood.svg").stat().st_size > 5000
-    third = tree["points"][2]
-    rate = "training.optimiser.hyperparameters.learning_rate"
-    alone = [*TOY, f"model.rate={third['rate']}", f"{rate}={third['learning_rate']}"]
-    options = ["--seeds", "3,", "--out", str(tmp_path / "r"), "--json", "-"]
-    assert train.main([*alone, *options]) == 0
-    assert json.loads(capsys.readouterr().out)["dev"]["mean"] == third["score"]
-    losses: dict[str, list[float | None]] = {}
-    for point in runs.load_curves(tmp_path / "r"):
-        if (point.seed, point.part) == (3, "train"):
-            losses.setdefault(point.experiment, []).append(point.value)
-    in_population, by_itself = losses.values()
-    assert in_population == by_itself
 
 
 def test_variants_are_trained_and_compared(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -9,17 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval.config import markers
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Task
 from jaxeval.data import language as data
 from jaxeval.models import language as models
 from jaxeval.models.cells import Cell
 from jaxeval.population import engine, member, optimisers
-from jaxeval.population.member import Problem
-from jaxeval.population.settings import Training
 from jaxeval.tasks import language as tasks
 from tests import conformance
-from tests.population import toy
 
 SHAPE = models.LanguageShape(12, 8, 8)
 
@@ -149,39 +145,6 @@ def test_examples_forget_at_the_given_rate() -> None:
     assert all(np.array_equal(rows[0], row) for row in rows)
     assert np.array_equal(np.asarray(actual[0]).min(1), np.asarray(actual[0]).max(1))
     assert 1 - rows[0].mean() == pytest.approx(0.25, abs=4 * math.sqrt(0.25 * 0.75 / 4000))
-
-
-def test_a_population_learns_and_resumes_in_mid_text(tmp_path: Path) -> None:
-    """Dies if the position in the text or the recurrent state is lost with a checkpoint."""
-    text = _corpus(tmp_path)
-    task = tasks.build(_language(text))
-    training = Training(
-        batch_size=4,
-        evaluation_batch_size=3,
-        epochs=4,
-        patience=0,
-        optimiser=optimisers.Optimiser(name="adam", hyperparameters={"learning_rate": 0.02}),
-        checkpoint_every=1,
-    )
-    problem = Problem(task, text.corpus, text.split, training)
-    rates = {"dropout_input": 0.2, "dropout_state": 0.1, "dropout_output": 0.0}
-    hparams = tuple(sorted({**markers.active(training.optimiser), **rates}.items()))
-    members = [Member(seed, 0, hparams) for seed in (1, 2)]
-
-    def run(name: str, stop: int | None) -> list[float]:
-        actual: list[float] = []
-        reports = toy.reports(problem, members, tmp_path / name, lambda report: None, 2)
-        for number, report in enumerate(reports, 1):
-            actual += [s.scores["perplexity"] for s in report.scores if s.part == "dev"]
-            if number == stop:
-                reports.close()
-                break
-        return actual
-
-    whole = run("whole", None)
-    parts = run("parts", 2) + run("parts", None)
-    assert whole == parts and len(whole) == 8
-    assert whole[-1] < whole[0]
 
 
 @pytest.mark.parametrize("cell", [Cell(), Cell("rhn", "tied", depth=2)], ids=["lstm", "rhn"])

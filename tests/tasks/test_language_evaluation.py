@@ -1,7 +1,6 @@
 """Averages over dropout masks, temperature, dynamic evaluation, texts of one's own."""
 
 import functools
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -9,17 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval import studies
-from jaxeval.config import reading
 from jaxeval.contracts import Batch
 from jaxeval.models import language as models
 from jaxeval.models.cells import Cell
-from jaxeval.predict import main as predict
-from jaxeval.studies import cohorts, memory, recording
-from jaxeval.studies import prepared as preparing
 from jaxeval.tasks import language, language_evaluation
 from jaxeval.tasks.language_evaluation import Averaging, WindowSequence
-from tests import quick, tiny_corpora
+from tests import quick
 
 V, T, B, K = 9, 4, 2, 3
 LANGUAGE = language.Language(models.LanguageShape(V, 6, 5), Cell(), T, 60)
@@ -164,29 +158,3 @@ def test_dynamic_evaluation_learns_after_it_has_predicted(monkeypatch: pytest.Mo
         expected = _loop(params, scale, windows, rate)
         assert float(counts["nats"]) == pytest.approx(expected, rel=1e-4)
     assert abs(float(still["nats"]) - float(learned["nats"])) > 0.1
-
-
-def test_texts_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if a byte is another number than in training, or stdin is not read: what a model of
-    given frequencies says of a text is known."""
-    data, folder = tiny_corpora.text(tmp_path / "data"), tmp_path / "runs"
-    changes = [*tiny_corpora.TEXT, "data.unit=byte", f"data.path={data}"]
-    prepared = studies.prepare(studies.read(None, changes))
-    who = preparing.member_of(prepared)
-    shapes = memory.parameter_shapes(prepared.problem, who)
-    frequencies = np.random.default_rng(0).dirichlet(np.ones(prepared.data.vocabulary))
-    params = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes)
-    params["softmax_bias"] = np.log(frequencies).astype(np.float32)
-    trial = preparing.Trial(reading.to_dict(prepared.config), who.seed)
-    entry = cohorts.Entry(trial, prepared, prepared.record)
-    recording.save(folder, entry, prepared.config, who, params, dev=None)
-    with (data / "dev").open() as stream:
-        monkeypatch.setattr("sys.stdin", stream)
-        target = tmp_path / "predicted"
-        assert predict([str(folder), "--input", "-", "--output", str(target), "--whole"]) == 0
-        head, row = (line.split("\t") for line in target.read_text().splitlines())
-    assert head[3] == "bits" and int(row[1]) == (data / "dev").stat().st_size
-    first = prepared.data.tokens["train"] + 2  # a part stands behind an end of line
-    trained_on = prepared.data.corpus.shared["tokens"][first:][: prepared.data.tokens["dev"]]
-    bits = -np.mean(np.log2(frequencies[trained_on]))
-    assert float(row[3]) == pytest.approx(bits, rel=1e-5)

@@ -8,7 +8,6 @@ import pytest
 from seqeval.metrics.sequence_labeling import get_entities
 
 from jaxeval.config import reading
-from jaxeval.models import softmax
 from jaxeval.tasks import classification, registry, seq2seq, tagging
 from tests import quick
 
@@ -114,16 +113,6 @@ def test_scores_of_classes_are_the_formulas(seed: int) -> None:
     assert score["macro_f1"] == pytest.approx(_macro_f1(*pair, 4))
     none = classification.score(dict.fromkeys(counts, 0.0), 4)
     assert none == {"accuracy": 0.0, "macro_f1": 0.0}
-
-
-def test_nll_is_of_the_gold_class() -> None:
-    """Dies if the loss is of another class or base."""
-    logits = np.random.default_rng(0).normal(size=(2, 3, 4))
-    labels = np.array([[0, 3, 1], [2, 2, 0]])
-    probs = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
-    expected = -np.log(np.take_along_axis(probs, labels[..., None], -1)[..., 0])
-    actual = softmax.nll(jnp.asarray(logits), jnp.asarray(labels))
-    np.testing.assert_allclose(actual, expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("task", ["tagging", "sentiment", "pairs"])

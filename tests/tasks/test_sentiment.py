@@ -1,6 +1,5 @@
 """The task sentiment: the laws of a Task, what is refused, training and predictions end to end."""
 
-import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,11 @@ import pytest
 
 from jaxeval import runs, studies
 from jaxeval.contracts import Batch
-from jaxeval.data import buckets
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.models import sentiment as models
 from jaxeval.predict import main as predict
 from jaxeval.studies import prepared as preparing
-from jaxeval.tasks import sentiment
 from jaxeval.train import main as train
-from tests import conformance, quick
+from tests import conformance
 
 SMALL = [
     *("task=sentiment", "data.source.sentences=30", "data.dimension=8", "data.max_widths=1"),
@@ -72,60 +68,6 @@ def test_laws(name: str) -> None:
             lambda b: b.rows["labels"],
         )
     )
-
-
-def test_the_loss_is_a_mean_over_targets() -> None:
-    """Dies if sentences of many targets count as much as those of one, or padding counts."""
-    apart, whole = _prepared(), _prepared("data.rows=sentences")
-    assert [p.data.shapes[0].targets for p in (apart, whole)] == [1, 3]
-    assert np.ptp(whole.data.corpus.buckets[0]["targets"]) > 0
-    rows = [np.arange(len(p.data.corpus.buckets[0]["length"])) for p in (apart, whole)]
-    losses = []
-    for prepared, chosen in zip((apart, whole), rows, strict=True):
-        batch, task = _batch(prepared, chosen), apart.problem.task
-        params = jax.jit(task.init)(jax.random.key(0), _batch(apart, rows[0]), {})
-        losses.append(jax.jit(task.loss)(params, (), batch, jax.random.key(0), {})[0])
-        assert task.normaliser(batch) == len(rows[0])
-    np.testing.assert_allclose(*losses, rtol=1e-5)
-
-
-def _logits(prepared: studies.Prepared, params: Any) -> list[np.ndarray]:
-    """[targets, Y] of every row of a corpus of sentences."""
-    choices, sizes = prepared.config.model, sentiment.sizes_of(prepared.data)
-    of_row: dict[int, np.ndarray] = {}
-    model = models.Classifier(choices, sizes)
-    compiled = quick.jit(lambda params, batch: model.apply({"params": params}, batch, {}, None))
-    for number, positions in enumerate(prepared.data.positions):
-        batch = _batch(prepared, np.arange(len(positions)), number)
-        logits = np.asarray(compiled(params, batch))
-        for row, position in enumerate(positions.tolist()):
-            of_row[position] = logits[row, : int(batch.rows["targets"][row])]
-    return [of_row[position] for position in sorted(of_row)]
-
-
-@pytest.mark.parametrize("name", ["ian", "tdlstm"])
-def test_outputs_do_not_depend_on_buckets(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if a row goes to a bucket of fewer targets, or a place where no target is adds to the
-    others: in the LSTM over a sentence's targets, in their order, or in attention."""
-    free = functools.partial(buckets.choose_shapes, shape_cost=0)
-    monkeypatch.setattr(buckets, "choose_shapes", free)
-    changes = [*CHOICES.get(name, []), "data.rows=sentences", "training.batch_size=1"]
-    single, many = (_prepared(*changes, f"data.max_widths={most}") for most in (1, 2))
-    assert [shape.targets for shape in single.data.shapes] == [3]
-    assert [shape.targets for shape in many.data.shapes] == [2, 3]
-    params = jax.jit(single.task.init)(jax.random.key(0), _batch(single, np.arange(2)), {})
-    for alone, bucketed in zip(_logits(single, params), _logits(many, params), strict=True):
-        np.testing.assert_allclose(bucketed, alone, rtol=1e-5, atol=1e-6)
-
-
-def test_the_uniform_scale_is_a_members_own() -> None:
-    """Dies if weights begin within the config's scale instead of the member's."""
-    prepared = _prepared("model.initial.kind=uniform")
-    batch, init = _batch(prepared, np.arange(2)), jax.jit(prepared.problem.task.init)
-    for scale in (0.2, 0.05):
-        params = init(jax.random.key(0), batch, {"initial_scale": jnp.float32(scale)})
-        largest = [float(jnp.abs(leaf).max()) for leaf in jax.tree.leaves(params)]
-        assert max(largest) <= scale < 1.05 * max(largest)
 
 
 def test_models_of_targets_need_targets(tmp_path: Path) -> None:

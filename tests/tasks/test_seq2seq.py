@@ -83,22 +83,6 @@ def test_exact_match_and_edits(
     assert counts == {"items": 1, "right": right, "edits": edits, "symbols": len(gold)}
 
 
-def test_perfect_outputs_have_no_error() -> None:
-    """Dies if a metric is counted upside down, or over padding."""
-    batch = tiny_pairs.batch(6, 5, 7, 6, seed=1)
-    counts = _counts(_perfect(batch), batch)
-    assert tasks.score(counts) == {"accuracy": 1.0, "symbol_error_rate": 0.0}
-    lengths = np.asarray(batch.rows["target_length"]) - 2
-    assert counts["symbols"] == lengths.sum()
-    half = batch._replace(weight=np.float32([1, 0, 1, 0, 0, 1]))
-    wrong = _perfect(batch)
-    wrong[0, 0] = UNKNOWN
-    counts = _counts(wrong, half)
-    symbols_of = lengths[[0, 2, 5]]
-    assert counts == {"items": 3, "right": 2, "edits": 1, "symbols": symbols_of.sum()}
-    assert tasks.score(counts)["symbol_error_rate"] == 1 / symbols_of.sum()
-
-
 def test_label_smoothing_is_the_published_formula() -> None:
     """Dies if the smoothed share leaves out the right symbol, or is not divided by V."""
     draw = np.random.default_rng(0)
@@ -109,24 +93,6 @@ def test_label_smoothing_is_the_published_formula() -> None:
         actual = quick.jit(softmax.nll)(scores, gold, traced)
         expected = -(1 - smoothing) * right - smoothing * chances.mean(-1)
         np.testing.assert_allclose(actual, expected, rtol=1e-5)
-
-
-def test_the_loss_is_a_mean_over_symbols() -> None:
-    """Dies if START or padding is counted, END is not, or rows weigh alike."""
-    batch = tiny_pairs.batch(5, 5, 7, 6, seed=2)._replace(weight=np.float32([1, 1, 0, 1, 1]))
-    task = tiny_pairs.task("transformer", 6)
-    lengths = np.asarray(batch.rows["target_length"])
-    own = np.arange(6)[None] < lengths[:, None] - 1
-    own[2] = False
-    assert float(task.normaliser(batch)) == own.sum() == lengths[[0, 1, 3, 4]].sum() - 4
-    params = tiny_pairs.parameters(task, batch, 0, 0.5)
-    hparams = {"label_smoothing": jnp.float32(0.1)}
-    loss = quick.jit(task.loss)(params, (), batch, jax.random.key(0), hparams)[0]
-    scores = _scores("transformer", 6)(params, batch)
-    losses = quick.jit(softmax.nll)(
-        scores, batch.rows["target"][:, 1:], hparams["label_smoothing"]
-    )
-    assert float(loss) == pytest.approx(np.asarray(losses)[own].mean(), rel=1e-5)
 
 
 def _scores(architecture: str, letters: int) -> Any:

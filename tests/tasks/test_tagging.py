@@ -1,6 +1,5 @@
 """The tagging task: the laws of a Task, padding, and every choice of the config."""
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -78,52 +77,6 @@ def test_laws(name: str) -> None:
     )
 
 
-def test_a_sentence_scores_the_same_in_any_bucket_and_batch() -> None:
-    """Dies if padding, or a neighbour in the batch, reaches a sentence's loss or labels."""
-    prepared = _prepared(["model.characters.encoder=none"])
-    batch = _batch(prepared.data, 0, np.arange(5))
-    wide = {
-        n: np.pad(c, ((0, 0), (0, 7)), constant_values=3) if c.ndim == 2 else c
-        for n, c in batch.rows.items()
-    }
-    task = prepared.problem.task
-    task = dataclasses.replace(task, loss=jax.jit(task.loss), predict=jax.jit(task.predict))
-    params = _init(task, 3, batch)
-    hparams = {name: 0.0 for name, _ in preparing.member_of(prepared).hparams}
-    key = jax.random.key(0)
-    padded = batch._replace(rows=wide)
-    np.testing.assert_allclose(
-        task.loss(params, (), padded, key, hparams)[0],
-        task.loss(params, (), batch, key, hparams)[0],
-        rtol=1e-5,
-    )
-    labels = np.asarray(task.predict(params, (), batch, key, hparams)[0])
-    wider = np.asarray(task.predict(params, (), padded, key, hparams)[0])
-    for row, length in enumerate(batch.rows["length"]):
-        assert np.array_equal(labels[row, :length], wider[row, :length])
-        alone = _batch(prepared.data, 0, np.array([row]))
-        solo = np.asarray(task.predict(params, (), alone, key, hparams)[0])
-        assert np.array_equal(solo[0, :length], labels[row, :length])
-
-
-def test_crf_loss_is_a_mean_over_sentences_and_softmax_over_words() -> None:
-    """Dies if the CRF's loss is divided by the length, or the softmax's is not."""
-    crf, softmax = _prepared(PLAIN), _prepared([*PLAIN, "model.classifier=softmax"])
-    for prepared, by_word in ((crf, False), (softmax, True)):
-        batch = _batch(prepared.data, 0, np.arange(4))
-        task, key = prepared.problem.task, jax.random.key(0)
-        task = dataclasses.replace(task, loss=jax.jit(task.loss))
-        params = _init(task, 0, batch)
-        hparams = dict.fromkeys(markers.active(prepared.config.model), 0.0)
-        single = [
-            float(task.loss(params, (), batch._replace(weight=alone), key, hparams)[0])
-            for alone in np.eye(4, dtype=np.float32)
-        ]
-        weights = np.asarray(batch.rows["length"]) if by_word else np.ones(4)
-        whole = float(task.loss(params, (), batch, key, hparams)[0])
-        assert whole == pytest.approx(np.average(single, weights=weights), rel=1e-5)
-
-
 @pytest.mark.parametrize("selected", [False, True])
 def test_softmax_loss_and_gradient_are_those_of_numpy(selected: bool) -> None:
     """Dies if another label's log-probability is picked, or padding counts."""
@@ -162,7 +115,6 @@ def test_legal_labels_only_when_masked() -> None:
 
 
 TRAIN = "red S-COL\ndog O\n\nred S-COL\nfox O\nran O\n"
-PARTS = {"train": TRAIN, "dev": "blue S-COL\ndog O\n", "test": "owl O\nfox O\nzzz O\n"}
 OTHERS = {"train": TRAIN, "dev": "ç S-LOC\n", "test": "owl O\nowls O\n\nlynx B-ORG\nx E-ORG\n"}
 WORDS_ALONE = [*PLAIN, "model.window.reach=0", "model.casing=none"]
 
@@ -178,23 +130,6 @@ def _of_files(folder: Path, parts: dict[str, str], *changes: str) -> studies.Pre
 
 def _initial(prepared: studies.Prepared) -> Any:
     return _init(prepared.problem.task, 7, _batch(prepared.data, 0, np.arange(1)))
-
-
-@pytest.mark.parametrize("trained", ["true", "false"])
-def test_parameters_do_not_depend_on_dev_and_test(trained: str, tmp_path: Path) -> None:
-    """Dies if a word, character or tag of dev or test has a parameter, or moves one of train's."""
-    changes = [f"model.words.trained={trained}", "model.encoder=window"]
-    first, second, whole = (
-        _initial(_of_files(tmp_path / name, parts, *changes, *more))
-        for name, parts, more in (
-            ("a", PARTS, []),
-            ("b", OTHERS, []),
-            ("c", OTHERS, ["data.vocabulary=all"]),
-        )
-    )
-    jax.tree.map(np.testing.assert_array_equal, first, second)
-    shapes = [jax.tree.map(jnp.shape, params) for params in (second, whole)]
-    assert shapes[0] != shapes[1]
 
 
 def test_words_outside_train_have_the_vector_read_or_none(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from jaxeval.report import text
 from jaxeval.report.comparison import across, answers, claims, figures, tables, words
 from jaxeval.report.document import Block, Document, Heading
-from jaxeval.stats import failures, study_warnings
+from jaxeval.stats import samples, study_warnings
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.study import RunStudy
 
@@ -13,7 +13,7 @@ from jaxeval.stats.study import RunStudy
 def of_runs(study: RunStudy) -> Document:
     """Of scores of whole runs."""
     of, together = study.scores, study.across
-    failed, behind = failures.rows_of(of), ""
+    failed, behind = samples.rows_of(of), ""
     others = [one for one in of.unusable if one.row not in failed]
     of_details = {*study_warnings.of_details(study.samples, study.pairs, together)}
     notes = [text.unusable(others, of.missing)] if others else []

@@ -13,10 +13,8 @@ import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.stats.items import cells, estimates, proportions
-from jaxeval.stats.items import parts as parts_of
-from jaxeval.stats.items.cells import Labels, Scores, Table
+from jaxeval.stats.items.cells import Labels, Part, Parts, RunPart, Scores, Table
 from jaxeval.stats.items.estimates import FACTORS, Estimate, Sizes
-from jaxeval.stats.items.parts import Part, Parts, RunPart
 from jaxeval.stats.results import fraction, no_interval
 from jaxeval.stats.rules import Factor
 
@@ -29,10 +27,9 @@ def difference(
     clusters: Labels | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
-    """Mean of A less that of B, on the same items; row i is the same item in both.
+    """Mean of A less that of B, on the same items; arguments and errors as of `estimates.mean`.
 
     Items that one of them has no score of are left out and counted. Numbers of runs may differ.
-    Arguments and errors as of `mean`.
     """
     confidence = fraction(confidence, "confidence")
     both = cells.tables([a, b], clusters, ("scores of A", "scores of B"))
@@ -61,8 +58,8 @@ def gap_of(a: Table, b: Table) -> Gap:
     """The difference of two models on one task."""
     runs = (*a.parts.runs, *b.parts.runs) if min(a.runs, b.runs) > 1 else ()
     gaps, correlation = a.means - b.means, None
-    parts, value = Parts(parts_of.items_part(gaps, a.groups), runs), float(gaps.mean())
-    unpaired = Parts(parts_of.added([a.parts.items, b.parts.items]), runs)
+    parts, value = Parts(cells.items_part(gaps, a.groups), runs), float(gaps.mean())
+    unpaired = Parts(cells.added([a.parts.items, b.parts.items]), runs)
     if np.ptp(a.means) and np.ptp(b.means):
         correlation = float(np.corrcoef(a.means, b.means)[0, 1])
     binary, middle, tested = a.binary and b.binary, value, parts
@@ -76,9 +73,8 @@ def gap_of(a: Table, b: Table) -> Gap:
 def with_two_items(gaps: np.ndarray, parts: Parts) -> tuple[np.ndarray, Parts]:
     """[...] mean difference of items [..., I] with two more, on which each model wins one.
 
-    Bonett & Price (2012), who have one run: without them the interval of models that agree on all
-    items but a few is too short, and has width 0 where they agree on all. Of several runs the two
-    differ by as much as the models do where they differ: sum d^2 / sum |d|.
+    Bonett & Price (2012): without them the interval of models that agree on nearly all items is
+    too short. Of several runs the two differ by sum d^2 / sum |d|.
     """
     items, value = gaps.shape[-1], gaps.mean(-1)
     size, squares = np.abs(gaps).sum(-1), np.sum(gaps**2, -1)
@@ -95,10 +91,10 @@ def of_gap(
     """A difference with its error over the factors named."""
     from scipy import special
 
-    part, unpaired = (parts_of.total(parts, over) for parts in (gap.parts, gap.unpaired))
+    part, unpaired = (cells.total(parts, over) for parts in (gap.parts, gap.unpaired))
     with_two, lines = gap.binary and "items" in over, estimates.warnings_of(sizes, over, clustered)
     middle = gap.middle if with_two else gap.value
-    tested = parts_of.total(gap.tested, over) if with_two else part
+    tested = cells.total(gap.tested, over) if with_two else part
     interval, p_value = no_interval(confidence, "the differences do not vary"), math.nan
     if (error := np.sqrt(tested.variance)) <= estimates.ROUNDING * gap.largest:
         lines.append(
@@ -125,8 +121,7 @@ def of_tasks(
 ) -> Estimate:
     """Mean over tasks of the difference A - B.
 
-    The variance of runs is that of a model's means over tasks where runs are shared, and each
-    task's own where not.
+    The variance of runs is that of a model's means over tasks where runs are shared.
     """
     sizes = _together([estimates.sizes_of(both) for both in each])
     gaps = [gap_of(*both) for both in each]
@@ -148,8 +143,7 @@ def of_sample_of_tasks(
 ) -> Estimate:
     """The same mean, with tasks as a sample of such tasks: their differences are what spreads.
 
-    The tasks' means by run stand for items in `difference`. Runs that are not shared are in the
-    spread between tasks.
+    The tasks' means by run stand for items in `difference`; runs not shared are in the spread.
     """
     by_run = shared_runs and "runs" in over
     levels = [
@@ -176,8 +170,7 @@ def mean_of_tasks(
 ) -> Estimate:
     """The mean over tasks of a model's scores, on these very tasks.
 
-    Of right and wrong answers the interval is that of a stratified sample (Korn & Graubard 1998):
-    Jeffreys' with as many answers as the mean's variance is worth.
+    Of right and wrong answers the interval is that of a stratified sample (Korn & Graubard 1998).
     """
     sizes = [estimates.sizes_of([table]) for table in each]
     levels = _levels([(table,) for table in each]) if shared_runs and "runs" in over else None
@@ -188,7 +181,7 @@ def mean_of_tasks(
             estimates.with_quarter(share, table.parts, size.items)
             for share, table, size in zip(shares, each, sizes, strict=True)
         ]
-        part = parts_of.total(_mean_parts(wider, levels), over)
+        part = cells.total(_mean_parts(wider, levels), over)
         units = len(sizes) ** 2 / sum(1 / size.clusters for size in sizes)  # of a mean of means
         share = np.asarray(value)
         n = proportions.effective(share, part.variance, part.df, units, np.inf, confidence)
@@ -214,7 +207,7 @@ def _mean_parts(of: Sequence[Parts], levels: Sequence[np.ndarray] | None) -> Par
     share = 1 / len(of) ** 2
 
     def added(parts: Sequence[Part]) -> Part:
-        return parts_of.added([Part(share * part.variance, part.df) for part in parts])
+        return cells.added([Part(share * part.variance, part.df) for part in parts])
 
     items = added([parts.items for parts in of])
     if levels is None:

@@ -1,13 +1,10 @@
 """A model's mean over items and runs, with an honest error.
 
-Scores are crossed: every run answers every item, x_ir = mean + item + run + rest. What a standard
-error speaks of is named by `over`:
+Every run answers every item, x_ir = mean + item + run + rest. An error speaks, by `over`, of
 
     items   other items, these runs:  Miller (2024), clustered by Bell & McCaffrey (2002)
     runs    other runs, these items:  the means of runs as a sample; of two models Welch's t
-    both    other items and other runs: the items' part and what runs bring beyond it
-
-Notation: I items, R runs, C clusters.
+    both    the items' part and what runs bring beyond it
 """
 
 import dataclasses
@@ -18,9 +15,7 @@ import numpy as np
 from jaxeval.errors import DataError
 from jaxeval.stats import crossed
 from jaxeval.stats.items import cells, proportions
-from jaxeval.stats.items import parts as parts_of
-from jaxeval.stats.items.cells import Labels, Scores, Table
-from jaxeval.stats.items.parts import Part, Parts
+from jaxeval.stats.items.cells import Labels, Part, Parts, Scores, Table
 from jaxeval.stats.results import Interval, Wrong, fraction, no_interval
 from jaxeval.stats.rules import Factor
 
@@ -164,14 +159,9 @@ def mean(
 
     Args:
       scores: [I], [I, R] or [I, R, K]: item, run, sample; NaN where a score is missing.
-      over: what the interval is to generalise over, as "items,runs" or ["items", "runs"]; None:
-        items and, with two or more runs, runs.
+      over: what the interval generalises over, as "items,runs"; None: runs too where known.
       clusters: [I] labels of items that belong together, such as questions on one text.
-      from_0_to_1: whether scores are from 0 to 1, so that those that are all 0 or 1 are right and
-        wrong answers; False: they may be losses that happen to be so.
-
-    Raises:
-      DataError: shapes; `over` runs with a single run; a single item or cluster.
+      from_0_to_1: whether scores that are all 0 or 1 are right and wrong answers, and no losses.
     """
     confidence = fraction(confidence, "confidence")
     (table,) = cells.tables([scores], clusters)
@@ -207,7 +197,7 @@ def of_level(
     clustered: bool,
 ) -> Estimate:
     """A mean with the parts of its variance, the largest score, and Jeffreys' limits if binary."""
-    part, lines = parts_of.total(parts, over), warnings_of(sizes, over, clustered)
+    part, lines = cells.total(parts, over), warnings_of(sizes, over, clustered)
     se, df = float(np.sqrt(part.variance)), float(part.df)
     if limits is not None:
         interval = Interval(float(limits[0]), float(limits[1]), confidence, JEFFREYS)
@@ -232,9 +222,8 @@ def binary_limits(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ends of Jeffreys' interval, with as many answers as the variance is worth.
 
-    One answer to each of independent items is Jeffreys' own interval. Otherwise a quarter of an
-    item, half right and half wrong, is added to the items' part, which a few rare failures tell
-    too low, and there are no more answers than were given.
+    One answer to each of independent items is Jeffreys' own. Otherwise a quarter of an item, half
+    of it right, is added to the items' part, and there are no more answers than were given.
     """
     answers = sizes.items * sizes.runs[0] * sizes.samples
     units, most, value = sizes.clusters, float(answers), np.asarray(share)
@@ -244,7 +233,7 @@ def binary_limits(
         parts = with_quarter(share, parts, sizes.items)
     else:
         units, most = answers, np.inf  # answers to fixed items spread less than a coin's
-    part = parts_of.total(parts, over)
+    part = cells.total(parts, over)
     n = proportions.effective(value, part.variance, part.df, units, most, confidence)
     return proportions.limits(value, n, confidence)
 

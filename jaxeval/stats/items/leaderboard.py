@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxeval.runs.scores import DataSetScores
 from jaxeval.stats import multiple
-from jaxeval.stats.items import differences, task_means
+from jaxeval.stats.items import completeness, differences
 from jaxeval.stats.items.cells import Table
 from jaxeval.stats.items.estimates import FACTORS, Estimate
 from jaxeval.stats.pairs import Pair
@@ -17,8 +17,6 @@ from jaxeval.stats.power import t_test_power
 from jaxeval.stats.rules import Factor, Rules
 
 POWER = 0.8
-_STEP = 1.2  # between degrees of freedom
-_CLOSE = 1e-4  # more than what searches err by
 _FAR = 60.0  # standard errors: what is not shown there never is
 _Tables = Mapping[str, Mapping[str, Table]]  # data set -> model -> its scores
 
@@ -78,7 +76,7 @@ def of(
         runs = min(table.runs for table in each)
         factors = tuple(f for f in FACTORS if f in over and (f == "items" or runs > 1))
         how = factors or ("items",), shared_runs, rules.confidence, clustered
-        means[model] = differences.mean_of_tasks(each, *how, task_means.from_0_to_1(tasks))
+        means[model] = differences.mean_of_tasks(each, *how, completeness.from_0_to_1(tasks))
     return _board(tasks, tables, means, overall, rules, len(overall)), tuple(boards)
 
 
@@ -93,9 +91,7 @@ def _board(
     """Of one data set, or over several; p-values are corrected over so many tests.
 
     A model's interval of ranks leaves out the places of those that were shown to be better, or
-    worse, than it, and holds its own rank (with items that only some models have, pairs may
-    contradict it). Where the tests of all pairs are wrong on none in 1 - alpha of experiments, as
-    after Holm's correction, all intervals hold in as many (Mogstad et al. 2024).
+    worse. After Holm's correction all intervals hold at once (Mogstad et al. 2024).
     """
     models, higher = list(tasks[0].models), tasks[0].higher_is_better
     each = [[float(tables[task.name][m].cells.mean()) for m in models] for task in tasks]
@@ -132,33 +128,24 @@ def shift(df: float, level: float) -> float:
 def _detectable(compared: Sequence[Estimate], level: float) -> Detectable:
     """At the level of the first step of Holm's correction.
 
-    A pair's difference is found only where it may be the smallest or the largest, which takes a
-    search each: more degrees of freedom never make it larger, so that rounded ones bound it.
+    Of pairs with more error and no more degrees of freedom than another none is the smallest.
     """
-    errors = np.array([of.error for of in compared])
-    known = np.flatnonzero(~np.isnan(errors))
-    every = len(known) == len(errors)
-    if not len(known):
+    known = [(of.error, of.df) for of in compared if not math.isnan(of.error)]
+    every = len(known) == len(compared)
+    if not known:
         return Detectable(None, None, False, True)
-    dfs = [compared[k].df for k in known.tolist()]
-    low, high = (
-        np.array([shift(_rounded(df, up), level) for df in dfs]) * errors[known]
-        for up in (True, False)
+    ends = []
+    for sign in (1, -1):
+        beaten = (
+            any(sign * x < sign * e and sign * y >= sign * d for x, y in known) for e, d in known
+        )
+        alone = [pair for pair, other in zip(known, beaten, strict=True) if not other]
+        ends.append([shift(df, level) * error for error, df in alone])
+    smallest, largest = min(ends[0]), max(ends[1])
+    never = math.isinf(shift(min(df for _, df in known), level))
+    return Detectable(
+        None if math.isinf(smallest) else smallest,
+        largest if every and not never else None,
+        never,
+        not every,
     )
-    never = bool(np.isinf(low).any())
-    near = low * (1 - _CLOSE) <= high.min()
-    if not never:
-        near |= high * (1 + _CLOSE) >= low.max()
-    least = [shift(compared[k].df, level) * compared[k].error for k in known[near].tolist()]
-    finite = [of for of in least if of < math.inf]
-    never = never or len(finite) < len(least)
-    largest = max(finite) if every and not never else None
-    return Detectable(min(finite, default=None), largest, never, not every)
-
-
-def _rounded(df: float, up: bool) -> float:
-    """Degrees of freedom up, or down, to a power of a number a little above 1."""
-    if math.isinf(df):
-        return df
-    power = math.log(df) / math.log(_STEP)
-    return _STEP ** (math.floor(power) + (1 if up else 0))

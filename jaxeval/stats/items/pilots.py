@@ -1,9 +1,7 @@
 """What spreads the difference of two models' means, as a pilot shows it, and how sure that is.
 
-    score = mean + item + run + item x run + sample
-
-all but the mean random and independent, estimated from mean squares, as `crossed` does for splits
-and seeds. Notation: I items, R runs and K samples of a model, C clusters.
+score = mean + item + run + item x run + sample, all but the mean random and independent, estimated
+from mean squares. Notation: I items, R runs and K samples of a model, C clusters.
 """
 
 import dataclasses
@@ -17,7 +15,6 @@ from jaxeval.errors import DataError
 from jaxeval.stats import crossed
 from jaxeval.stats.crossed import Combination, MeanSquare, Term
 from jaxeval.stats.items import cells
-from jaxeval.stats.items import parts as parts_of
 from jaxeval.stats.items.cells import Labels, Scores, Table
 from jaxeval.stats.results import fraction
 
@@ -69,11 +66,9 @@ class Pilot(NamedTuple):
 
 
 class _Squares(NamedTuple):
-    """Mean squares of a model's cells, whose expectations are, with the variances v of the parts,
+    """Mean squares of a model's cells. Their expectations, with the variances v of the parts:
 
-    sample       v_sample
-    interaction  v_ir + v_sample / K
-    run          v_ir + v_sample / K + I v_run
+    sample v_sample; interaction v_ir + v_sample / K; run v_ir + v_sample / K + I v_run.
     """
 
     run: MeanSquare | None
@@ -88,15 +83,9 @@ def pilot(
 ) -> Pilot:
     """The variances that a pilot shows, each with its modified large-sample interval.
 
-    What cannot be told apart is in `items`. Items in clusters count with their design effect: new
-    ones are taken to come in such clusters. Of several samples their means count where the other
-    model has one: what they bring is then in items x runs of both.
-
-    Args:
-      a, b, clusters: as of `differences.difference`.
-
-    Raises:
-      DataError: as of `differences.difference`; no spread at all.
+    What cannot be told apart is in `items`, as is the design effect of clusters. Of several
+    samples their means count where the other model has one. Arguments and errors as of
+    `differences.difference`; no spread at all is one.
     """
     confidence = fraction(confidence, "confidence")
     arrays = [cells.array(scores) for scores in (a, b)]
@@ -142,14 +131,8 @@ def _by_items(squares: np.ndarray, divisor: int, centred: int | None = None) -> 
     """A sum over items (clusters) of squares [I], with the df that match its spread.
 
     Of normal scores a mean square with m degrees of freedom has variance 2 mean^2 / m; equating it
-    to the one seen gives its degrees of freedom. About a mean over the items the variance is
-    (v + 2 mean^2 / (d (n - 1))) / n, v that of one item's square; at d = 1 that is the usual
-    variance of s^2. Without the second part two items, whose squares are equal, would show their
-    spread exactly.
-
-    Args:
-      centred: d, the degrees of freedom of one item's square, where squares are about a mean over
-        items; None: they are not.
+    to the one seen gives its degrees of freedom. `centred`: d, the degrees of freedom of one
+    item's square, where squares are about a mean over items: (v + 2 mean^2 / (d (n - 1))) / n.
     """
     count, mean = squares.shape[-1], squares.mean(-1)
     seen = squares.var(-1, ddof=1) / count  # of the mean over items
@@ -162,7 +145,7 @@ def _by_items(squares: np.ndarray, divisor: int, centred: int | None = None) -> 
 
 def _estimated(tables: Sequence[Table], squares: Sequence[_Squares], gaps: np.ndarray) -> Spread:
     items, groups = len(gaps), tables[0].groups
-    variance = items * float(parts_of.items_part(gaps, groups).variance)
+    variance = items * float(cells.items_part(gaps, groups).variance)
     runs = crossing = samples = rest = 0.0
     for of in squares:
         if of.run is not None and of.interaction is not None:
@@ -239,9 +222,8 @@ def _added(terms: list[tuple[float, MeanSquare]]) -> MeanSquare:
 def _drawn(parts: Mapping[str, Combination]) -> list[dict[str, float]]:
     """Variances that could have given this pilot.
 
-    The expectation of a mean square is its value times its degrees of freedom over a chi-squared
-    value, as under the prior 1 / variance (Box & Tiao 1973); differences are cut at 0. Values are
-    quantiles in random order (Latin hypercube).
+    The expectation of a mean square is its value times its df over a chi-squared value, as under
+    the prior 1 / variance (Box & Tiao 1973); quantiles in random order (Latin hypercube).
     """
     from scipy import special
 

@@ -1,9 +1,4 @@
-"""Intervals of proportions: of answers that are right or wrong.
-
-The usual interval, mean +- 1.96 standard errors, has width 0 where all answers are right, and
-covers far less than it says below some hundred items (Brown, Cai & DasGupta 2001; Bowyer,
-Aitchison & Ivanova 2025).
-"""
+"""Intervals of proportions: of answers that are right or wrong (Brown, Cai & DasGupta 2001)."""
 
 import math
 from typing import Literal
@@ -19,16 +14,10 @@ Method = Literal["jeffreys", "wilson", "clopper_pearson", "beta"]
 def proportion(
     right: int, n: int, *, method: Method = "jeffreys", confidence: float = 0.95
 ) -> Interval:
-    """Interval of a proportion, from independent right or wrong answers.
+    """Interval of a proportion, from n independent right or wrong answers.
 
-    Args:
-      right: of n.
-      method: "jeffreys" (Beta(1/2, 1/2) prior; an end is 0 or 1 where no or every answer is
-        right), "wilson" (1927), "clopper_pearson" (1934: at least as sure as it says), "beta"
-        (Beta(1, 1) prior).
-
-    Raises:
-      DataError: no such method or numbers.
+    `method`: "jeffreys" (Beta(1/2, 1/2) prior), "wilson" (1927), "clopper_pearson" (1934: at least
+    as sure as it says), "beta" (Beta(1, 1) prior).
     """
     confidence = fraction(confidence, "confidence")
     right, n = count(right, "right", 0), count(n, "n")
@@ -84,10 +73,7 @@ def effective(
 ) -> np.ndarray:
     """[...] independent answers that would know a proportion as well (Korn & Graubard 1998).
 
-    Args:
-      share, variance, df: of the mean.
-      units: independent ones at the least, which count where all answers are alike.
-      most: that there can be.
+    At most `most`; as many as there are `units` where all answers are alike.
     """
     from scipy import special
 

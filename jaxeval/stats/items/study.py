@@ -15,15 +15,13 @@ import numpy as np
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import metrics
 from jaxeval.runs.scores import DataSetScores, Scores
-from jaxeval.stats import failures, hypotheses, multiple, pairs, permutation
-from jaxeval.stats.failures import Failures
+from jaxeval.stats import hypotheses, multiple, pairs, permutation, samples
 from jaxeval.stats.items import (
     cells,
     completeness,
     differences,
     estimates,
     leaderboard,
-    task_means,
 )
 from jaxeval.stats.items.cells import Table
 from jaxeval.stats.items.completeness import DataSetCounts
@@ -32,6 +30,7 @@ from jaxeval.stats.items.leaderboard import Board
 from jaxeval.stats.pairs import Outcome, Pair
 from jaxeval.stats.results import HypothesisTest
 from jaxeval.stats.rules import Factor, Rules
+from jaxeval.stats.samples import Failures
 
 _MOST_TESTED = 12  # pairs on data sets of which tests are made beside their intervals
 _Over = tuple[Factor, ...]
@@ -40,11 +39,7 @@ _Tables = Mapping[str, Mapping[str, Table]]  # data set -> model -> its scores
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ItemStudy:
-    """Everything that is said of models on the items of data sets.
-
-    `overall`: of means over data sets, a family of their own; none of a single data set, and where
-    several have other metrics or scales, which `notes` says.
-    """
+    """Everything that is said of models on the items of data sets."""
 
     source: str
     models: tuple[str, ...]
@@ -77,10 +72,7 @@ def study(
 ) -> ItemStudy:
     """Compares all pairs of models, data set by data set and over all of them.
 
-    Raises:
-      ConfigError: a margin of points where scores are fractions.
-      DataError: one model; `over` runs where a model has one; clusters or items too few; no item
-        that all models have.
+    Raises DataError: one model; `over` runs where a model has one; no item that all models have.
     """
     rules = rules or Rules()
     if len(scores.models) < 2:
@@ -89,9 +81,9 @@ def study(
     data_sets, counts = completeness.prepared(scores)
     for data in data_sets:
         metrics.refuse_points("margin", rules.margin or 0.0, data.stored_unit)
-    tasks = task_means.aligned(data_sets)
+    tasks = completeness.aligned(data_sets)
     over, notes = _factors(tasks, rules.over)
-    not_averaged, why_own = task_means.not_averaged(tasks), task_means.why_own(tasks)
+    not_averaged, why_own = completeness.not_averaged(tasks), completeness.why_own(tasks)
     tables = {task.name: _tables(task) for task in tasks}
     means = len(tasks) > 1 and not not_averaged
     done, total = itertools.count(1), (1 + means) * math.comb(len(scores.models), 2) * len(tasks)
@@ -187,7 +179,7 @@ def _means(
     """Of each model on each data set; of one run what can be said of it."""
     found = {}
     for task in tasks:
-        from_0_to_1 = task_means.from_0_to_1([task])
+        from_0_to_1 = completeness.from_0_to_1([task])
         for model, table in tables[task.name].items():
             over = rules.over or estimates.default_over([table.runs])
             if table.runs == 1:
@@ -267,8 +259,8 @@ def _failures(models: Sequence[str], counts: Sequence[DataSetCounts]) -> Failure
     found = {}
     for of, model in itertools.product(counts, models):
         failed, whole = of.failed_items[model], of.items + of.left_out
-        found[model, of.data_set] = failures.Counts(failed, whole - failed)
-    return failures.failures(found, [*itertools.combinations(models, 2)])
+        found[model, of.data_set] = samples.Counts(failed, whole - failed)
+    return samples.failures(found, [*itertools.combinations(models, 2)])
 
 
 def decided(study: ItemStudy) -> ItemStudy:

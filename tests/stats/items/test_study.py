@@ -1,6 +1,5 @@
 """Studies of items: outcomes by a margin, corrections, boards, sentences."""
 
-import dataclasses
 import math
 from collections.abc import Sequence
 
@@ -9,7 +8,6 @@ import pytest
 import scipy.stats
 
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.report.comparison import item_claims, words
 from jaxeval.stats import multiple
 from jaxeval.stats.items import completeness, differences, leaderboard, study
 from jaxeval.stats.items.estimates import Estimate
@@ -156,46 +154,6 @@ def test_items_that_a_model_lacks_are_left_out_and_counted() -> None:
     assert "15 % of b's answers on t failed" in found.warnings[0]
 
 
-@pytest.mark.parametrize("tasks", [1, 2])
-@pytest.mark.parametrize("higher", [True, False])
-@pytest.mark.parametrize(
-    ("shift", "missing", "expected"),
-    [(1.0, 0, "better"), (-1.0, 0, "worse"), (0.0, 0, "not shown"), (1.0, 9, "withheld")],
-)
-def test_sentences_say_what_the_outcome_says(
-    shift: float, missing: int, expected: str, higher: bool, tasks: int
-) -> None:
-    """Dies if a sentence or board speaks from p where too many answers are missing, or outcome and
-    sentence differ in what they say, in either order."""
-    said = {
-        "better": ("a is better than b", "{0} scores higher than {1}"),
-        "worse": ("a is worse than b", "{1} scores higher than {0}"),
-        "not shown": ("a was not shown to be better or worse", "No difference between a and b"),
-        "withheld": ("a was not shown to be better or worse", "Nothing is said of a against b"),
-    }
-    noise = 0.1 * (A[:, [1]] - A[:, 1].mean())
-    a, b = B[:, [0]] + noise + (shift if higher else -shift), B[:, [0]].copy()
-    a[:missing] = np.nan
-    turned = {"better": "worse", "worse": "better"}.get(expected, expected)
-    for (first, second), of in (((a, b), expected), ((b, a), turned)):
-        each = [
-            task(f"t{k}", "score", {"a": first, "b": second}, higher_is_better=higher)
-            for k in range(tasks)
-        ]
-        found = studied(each, complete=True)
-        outcome, sentence = said[of]
-        sentence = sentence.format(*("ab" if higher else "ba"))
-        assert item_claims.outcome(found).startswith(outcome)
-        scale = words.scale_on(found, None)
-        assert next(item_claims.of_pair(found.pairs[0], found, scale)).startswith(sentence)
-        assert all(sentence in line for line in item_claims.headline(found))
-        assert found.withheld is (missing > 0)
-        board = found.boards[0]
-        assert bool(board.told_apart) is (of in ("better", "worse"))
-        if missing:
-            assert {(r.low, r.high, r.beaten) for r in board.rows} == {(1, 2, False)}
-
-
 @pytest.mark.parametrize("runs", [1, 2, 4])
 def test_smallest_and_largest_detectable_differences(runs: int) -> None:
     """Dies if the pair of the smallest or largest is taken for another, since only a few are
@@ -216,13 +174,3 @@ def test_smallest_and_largest_detectable_differences(runs: int) -> None:
         never = len(finite) < len(known)
         largest = None if never else max(finite)
         assert shown.detectable == (min(finite, default=None), largest, never, False)
-
-
-def test_progress_ends_at_the_whole() -> None:
-    """Dies if a step is counted twice, or means over tasks are forgotten."""
-    draw = np.random.default_rng(3)
-    tasks = [task(n, "m", {f"m{k}": draw.normal(size=(30, 2)) for k in range(4)}) for n in "st"]
-    for few in (tasks, tasks[:1], [tasks[0], dataclasses.replace(tasks[1], metric="f1")]):
-        told: list[float] = []
-        studied(few, progress=told.append)
-        assert told[-1] == 1.0 and told == sorted(told) and len(told) >= 6

@@ -46,16 +46,6 @@ def _mean(
     return differences.of_tasks(both, over, shared, 0.95, False)  # type: ignore[arg-type]
 
 
-def test_one_task_is_the_difference_itself() -> None:
-    """Dies if the mean over a single task is not its own difference."""
-    (one,) = _tasks((30,))
-    estimate, expected = _mean([one], BOTH), differences.difference(_of(one, "m0"), _of(one, "m1"))
-    assert (estimate.se, estimate.df) == pytest.approx((expected.se, expected.df))
-    assert dataclasses.replace(estimate, correlation=expected.correlation, se=0, df=0) == (
-        dataclasses.replace(expected, se=0, df=0)
-    )
-
-
 def test_runs_of_their_own_add_up_and_shared_runs_do_not_average_out() -> None:
     """Dies if the run that all tasks share is taken as another one on each task."""
     tasks = _tasks()

@@ -1,0 +1,46 @@
+"""Lanes are filled one by one, under `map` and `vmap`."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from jaxeval.population import engine, lanes
+from jaxeval.population.member import Problem
+from tests.population import toy
+
+S = 6  # lanes
+
+
+def _programs(
+    problem: Problem, mode: lanes.Mode = "vmap"
+) -> tuple[engine.Engine, dict[str, tuple]]:
+    """The programs on one device, and arguments for them."""
+    split, training = problem.split(0), dataclasses.replace(problem.training, lane_mode=mode)
+    mesh = lanes.make_mesh(jax.devices()[:1])
+    engine_ = engine.build(problem._replace(training=training), split, mesh)
+    lane = engine.lane_of(problem.program, toy.member(1), split, 0)
+    state = engine.empty_state(engine_, problem.program, lane, S)
+    return engine_, engine.arguments(state, engine.stack([lane] * S), np.zeros(S, bool))
+
+
+@pytest.mark.parametrize("mode", ["map", "vmap"])
+def test_only_fresh_lanes_are_filled(mode: lanes.Mode) -> None:
+    """Dies if a running member is started anew beside a fresh one, or the fresh one keeps NaN or
+    another part of the state of the member before it."""
+    programs, arguments = _programs(toy.problem(), mode)
+    state, lane, _ = arguments["fill"]
+    state = jax.tree.map(lambda leaf: np.full_like(leaf, 7), state)
+    state = state._replace(params=jax.tree.map(lambda leaf: leaf * np.nan, state.params))
+    fresh = np.arange(S) == 2
+    filled: Any = jax.device_get(programs.fill(programs.shared, state, lane, fresh))
+    assert filled.epoch.tolist() == [7, 7, 0, 7, 7, 7]
+    for leaf in jax.tree.leaves(filled.params):
+        assert np.isnan(leaf[~fresh]).all() and np.isfinite(leaf[2]).all() and leaf[2].any()
+    for leaf in jax.tree.leaves((filled.optimiser, filled.best)):
+        assert (leaf[~fresh] == 7).all()
+    assert not any(leaf[2].any() for leaf in jax.tree.leaves(filled.optimiser))  # Adam's zeros
+    for best, params in zip(*map(jax.tree.leaves, (filled.best, filled.params)), strict=True):
+        assert (best[2] == params[2]).all()
