@@ -182,13 +182,13 @@ def signature(study: Study) -> str:
         )
         how = ["sd ddof 1, quartiles type 7", primary(study.primary), further]
         means = [of.summary.mean_interval for of in study.models]
-        kinds = {"means": means, "differences": differences}
+        kinds: dict[str, Sequence[Interval | None]] = {"means": means, "differences": differences}
         kinds["P(A better)"] = [pair.effects[_CHANCE].interval for pair in study.pairs]
         if study.across and (found := study.across.aggregates):
-            means = [effect.interval for effect in found.interquartile_mean.values()]
+            typical = [effect.interval for effect in found.interquartile_mean.values()]
             gaps = [effect.interval for effect in found.optimality_gap.values()]
             chances = [effect.interval for effect in found.improvement.values()]
-            kinds |= {"interquartile means": means, "optimality gaps": gaps}
+            kinds |= {"interquartile means": typical, "optimality gaps": gaps}
             kinds["P(A better) over data sets"] = chances
         intervals += text.methods(kinds)
         said = [unit(study), *how, intervals, f"missing {study.scores.missing}"]
