@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import DataError
 from jaxeval.report import text
 from tests import comparing
 from tests.runs.logs import models, writing
@@ -103,24 +103,6 @@ def test_runs_items_and_both(tmp_path: Path, capsys: Shown) -> None:
         comparing.main("logs", single, "--over", "items,runs")
 
 
-def test_few_items_copies_and_failed_items_are_said(tmp_path: Path, capsys: Shown) -> None:
-    """Dies if ten items pass without a warning, copied runs count as runs, or an unmatched or a
-    failed item is dropped without a word."""
-    (tmp_path / "few").mkdir()
-    few = models.runs(tmp_path / "few", {"a": 0.5, "b": 0.0}, runs=2, items=10)
-    assert "Only 10 items" in _shown(capsys, few)
-    new, old = [1.0] * 60 + [0.0] * 10, [0.0, 1.0] * 35
-    copies = {"a": [[s] * 3 for s in new], "b": [[s] * 3 for s in old]}
-    folder = _scores(tmp_path / "copies", copies)
-    with pytest.raises(DataError, match="over runs: expected two or more runs"):
-        comparing.main("logs", folder, "--over", "runs")
-    assert _json(capsys, folder)["pairs"][0]["difference"]["sizes"]["runs"] == [1, 1]
-    lacking = {"a": [k % 2 for k in range(40)], "b": [None, *(k % 2 for k in range(1, 33))]}
-    shown = _shown(capsys, _scores(tmp_path / "lacking", lacking))
-    assert "8 items are left out: b lacks 7 (i33, i34, i35 ...)" in shown
-    assert "answers that have no score: 1 of b" in shown and "; 32 items, 1 run each" in shown
-
-
 def test_several_tasks_and_models(tmp_path: Path, capsys: Shown) -> None:
     """Dies if p-values are not Holm's over pairs and tasks, if a mean over tasks does not say over
     which tasks, or if models that do not differ are told apart."""
@@ -186,15 +168,6 @@ def test_the_gate_says_what_decides(
     assert _gate(folder) == 3
 
 
-def test_the_gate_refuses_what_it_cannot_judge(tmp_path: Path) -> None:
-    """Dies if a gate could pass on three models or one."""
-    folder = models.logs(tmp_path, dict.fromkeys("abc", 0.0))
-    with pytest.raises(ConfigError, match="--gate: expected two models, found 3"):
-        _gate(folder)
-    with pytest.raises(DataError, match=r"one model \(a\); expected two or more"):
-        comparing.main("logs", folder / "a")
-
-
 def test_the_gate_needs_answers_and_tasks(tmp_path: Path, capsys: Shown) -> None:
     """Dies if a model that fails on hard items or has no log of a task passes, if the report does
     not say why, or if --missing cannot accept it."""
@@ -227,22 +200,6 @@ def test_sentences_rest_on_corrected_p_values(tmp_path: Path, capsys: Shown) -> 
     for pair in between:
         reason = f"(p {text.p_value(pair['p_value'])} before the correction)"
         assert f", though the CI excludes 0 {reason}." in shown
-
-
-def test_notes_are_of_what_is_compared_and_folded(tmp_path: Path, capsys: Shown) -> None:
-    """Dies if --task X warns of other tasks, a model without the metric ends the comparison, or
-    twelve tasks that lack a metric take twelve lines."""
-    skills = {"a": 0.9, "b": 0.0}
-    models.logs(tmp_path, skills, "arc", metrics={"acc": True, "f1": True})
-    for k in range(12):
-        models.logs(tmp_path, skills, f"other{k}", metrics={"acc": True})
-    models.logs(tmp_path, {"c": 0.5}, "arc")
-    shown = _shown(capsys, tmp_path, "--metric", "f1")
-    assert "c has no metric f1; left out" in shown
-    several = "12 tasks (other0, other10, other11 ...): no metric f1 of all models"
-    assert f"{several} (it has acc); left out" in shown
-    one = _json(capsys, tmp_path, "--metric", "f1", "--task", "arc")
-    assert one["warnings"] == ["c has no metric f1; left out"] and one["models"] == ["a", "b"]
 
 
 def test_items_that_ended_in_an_error_are_tested(tmp_path: Path, capsys: Shown) -> None:
