@@ -251,23 +251,3 @@ def test_maximising_finds_the_best_choices() -> None:
     none = np.empty((0, 8))
     best = candidates.maximise(space, value, none, none, [1])
     assert best is not None and value(best[None])[0] == pytest.approx(table.max())
-
-
-def test_a_running_program_is_shared_where_that_is_no_worse() -> None:
-    """Dies if anything is given up, less is taken than there is, or conditions break."""
-    best, other = encoding.places(
-        CELLS,
-        [{"rate": 0.01, "cell": "gru"}, {"rate": 0.05, "cell": "lstm", "layers": 4}],
-    )
-
-    def chosen(gain: float) -> dict[str, Any]:
-        def value(rows: np.ndarray) -> np.ndarray:
-            return gain * (rows[:, 1] == 0) - np.abs(rows[:, 0] - best[0])
-
-        row = candidates.sharing(CELLS, value, best, other[None], [1], other[None], [0])
-        return encoding.settings(CELLS, row[None])[0]
-
-    assert chosen(-0.1) == {"rate": pytest.approx(0.01), "cell": "gru"}
-    shared = chosen(0.0)
-    assert shared["cell"] == "lstm" and "layers" in shared
-    assert shared["rate"] == pytest.approx(0.01)

@@ -242,10 +242,10 @@ def test_the_process_knows_the_budget_of_a_score() -> None:
     assert np.allclose(model.data.features[:, 2], [0, 0.5, 1, 0, 0.5, 1, 0, 0, 0, 0])
     new = np.array([[0.2, 0.5]])
     data = model.data.features
-    inner = process.covariance(model.kernel, model.columns, data, data) + 1.0
+    inner = process.prior_covariance(model, data, data)
     inner += math.exp(model.kernel.noise) * np.eye(10)
     at = np.column_stack([new, [1.0]])
-    cross = process.covariance(model.kernel, model.columns, at, data) + 1.0
+    cross = process.prior_covariance(model, at, data)
     mean = cross @ np.linalg.solve(inner, model.data.targets)
     assert process.predict(model, new).mean == pytest.approx(mean, abs=1e-6)
     taken = gp.best(PLANE, history)
