@@ -10,8 +10,9 @@ import pytest
 from scipy import stats
 
 from jaxeval.errors import DataError
+from jaxeval.report import text
 from tests import comparing
-from tests.runs.logs import models
+from tests.runs.logs import models, writing
 
 Shown = pytest.CaptureFixture
 
@@ -185,3 +186,37 @@ def test_the_gate_needs_answers_and_tasks(tmp_path: Path, capsys: Shown) -> None
         _scores(tmp_path / model / task, {"scores": easy if model == "new" else old}, task=task)
     shown = _shown(capsys, *(f"{m}={tmp_path / m}" for m in ("new", "old")), "--gate", status=1)
     assert "new has no scores on hard" in shown
+
+
+def test_sentences_rest_on_corrected_p_values(tmp_path: Path, capsys: Shown) -> None:
+    """Dies if a difference that the correction does not leave is called one, or if it is not said
+    why its interval excludes 0."""
+    for task in ("arc", "boolq", "copa"):
+        models.logs(tmp_path, {"a": 0.9, "b": 0.7, "c": -0.3}, task)
+    pairs = _json(capsys, tmp_path)["pairs"]
+    between = [p for p in pairs if p["p_value"] <= 0.05 < p["p_adjusted"]]
+    shown = _shown(capsys, tmp_path, "--details")
+    assert between and all(pair["shown"] == 0 for pair in between)
+    for pair in between:
+        reason = f"(p {text.p_value(pair['p_value'])} before the correction)"
+        assert f", though the CI excludes 0 {reason}." in shown
+
+
+def test_items_that_ended_in_an_error_are_tested(tmp_path: Path, capsys: Shown) -> None:
+    """Dies if answers that failed leave the answer as it was, or their shares are not compared."""
+    names = {"new": 12, "old": 0}
+    for name, failing in names.items():
+        samples = [
+            {**writing.inspect_sample(k, "C" if k % 3 else "I"), **lost}
+            for k in range(60)
+            for lost in [{"scores": {}, "error": "out of memory"} if k < failing else {}]
+        ]
+        head = {**writing.inspect_head(), "model": name}
+        writing.inspect_json(tmp_path / f"{name}.json", head, samples)
+    tree = _json(capsys, tmp_path, "--missing", "drop")
+    assert tree["data_sets"][0]["failed"] == names
+    (test,) = tree["failures"]["tests"]
+    assert (test["a"], test["higher"]) == ("new", 1)
+    assert test["p_value"] == pytest.approx(stats.fisher_exact([(12, 48), (0, 60)]).pvalue)
+    said = "12 of 60 items of new failed, none of 60 of old; new fails more often than old"
+    assert said in _shown(capsys, tmp_path, "--missing", "drop")

@@ -176,7 +176,9 @@ def _samples(table: Columns) -> np.ndarray:
     """[N] which of a run's answers to an item each is."""
     cells = [1 if of in (None, "") else of for of in table["sample"]]
     sample = checks.floats(cells)
-    for k in np.flatnonzero(~((sample >= 0) & (sample < 1 << 31) & (sample % 1 == 0))).tolist():
+    for k in np.flatnonzero(
+        ~((sample >= 0) & (sample < 1 << 31) & (np.floor(sample) == sample))
+    ).tolist():
         found = f"row {table.rows[k]}, column sample: expected a whole number of an answer"
         raise DataError(f"{found}, found {cells[k]!r:.40}", table.source)
     return sample.astype(int)

@@ -59,14 +59,13 @@ def of_columns(table: Columns, layout: Layout, who: str = "the table says") -> S
         of_models = {model: found.scores_of(model) for model in found.models}
         metrics.refuse_scales(of_models, found.metric, found.unit, table.source)
     split = rows.labels.get("split")
-    named = names.is_fold(layout.columns.get("split", ""))
     statuses, unfinished = _ended(rows.model, ended, finite)
     return dataclasses.replace(
         found,
         unusable=tuple(wrong.values()),
         statuses=statuses,
         warnings=(*found.warnings, *_unlike(found), *unfinished),
-        folds=named or (split is not None and all(map(names.is_fold_value, split.names))),
+        folds=split is not None and names.are_folds(layout.columns.get("split", ""), split.names),
     )
 
 
@@ -162,16 +161,11 @@ def _rows(
 def _refuse_names(tidy: Columns, table: Columns, layout: Layout) -> None:
     """Refuses rows that do not say whose score they are, and models without a row."""
     models = tidy["model"]
-    distinct = dict.fromkeys(models)
-    for name in distinct.keys() & {None, ""}:
-        row = tidy.rows[models.index(name)]
-        raise DataError(f"row {row}: the model has no name", table.source)
-    known = {*map(str, distinct)}
-    for name in known:
-        try:
-            name.encode()
-        except UnicodeEncodeError:
-            raise DataError(f"model {name!a}: not valid Unicode", table.source) from None
+    for name in (None, ""):
+        if name in models:
+            row = tidy.rows[models.index(name)]
+            raise DataError(f"row {row}: the model has no name", table.source)
+    known = {*map(str, models)}
     absent = [name for name in layout.models if name not in known]
     if absent:
         every = dict.fromkeys(table.texts(layout.columns.get("model", "model")))

@@ -178,7 +178,6 @@ def test_runs_that_go_on_count_with_a_warning(tmp_path: Path) -> None:
         ("a.csv", "model,score\nA,1,3\n", "expected 2 fields"),
         ("a.csv", 'model,score,note\nA,1,"oops\nA,2,x\nB,3,y\n', "not a table of delimited text"),
         ("a.csv", "model,score\n,1\n", "row 2: the model has no name"),
-        ("a.json", '{"\\ud800": [1]}', "not valid Unicode"),
         ("a.json", '{"A": [true], "B": [1]}', "not a number: 'True'"),
         ("a.json", '{"A": [[1, 2]], "B": [1]}', r"'A' holds \[1, 2\], which is no score; expec"),
         ("a.json", '[{"model": "A", "score": {"f1": 1}}]', "row 1, column score: .* is no number"),

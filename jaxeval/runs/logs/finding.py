@@ -62,15 +62,6 @@ def read(paths: Sequence[str], layout: Layout | None = None) -> Scores:
     return cube.scores(collector.rows(f"{count} log{'s' if count > 1 else ''}: {named}"), layout)
 
 
-def files(paths: Sequence[str], any_lines: bool = False) -> list[Path]:
-    """The files that `read` reads of files and folders.
-
-    Args:
-      any_lines: whether all JSON lines in a folder are taken for predictions.
-    """
-    return [source.path for path in paths for source in _sources(path, any_lines)]
-
-
 def _is_wanted(task: str, asked: Sequence[str]) -> bool:
     """Whether a task is asked for, by its name or a pattern (`mmlu_*`)."""
     return not asked or any(task == name or fnmatch.fnmatchcase(task, name) for name in asked)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from jaxeval.errors import DataError, parsing
+from jaxeval.errors import DataError, JaxevalError, parsing
 from jaxeval.files import Json
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import files, records
@@ -74,9 +74,9 @@ def _head(path: Path) -> Json:
     """What a log says of its model and task."""
     if path.suffix == ".eval":
         return _log(path, samples=False)[0].get("eval")
-    whole = path.read_text(encoding="utf-8-sig", errors="replace")
-    found = re.search(r'"eval"\s*:\s*', whole)
-    with parsing("not valid JSON", path):
+    with parsing("not valid JSON", path, passing=(JaxevalError, MemoryError)):
+        whole = path.read_text(encoding="utf-8-sig", errors="replace")
+        found = re.search(r'"eval"\s*:\s*', whole)
         return json.JSONDecoder().raw_decode(whole, found.end())[0] if found else None
 
 
