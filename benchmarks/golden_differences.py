@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from golden_list import ADDED, DROPPED_FIGURES, RENAMED
+from golden_list import ADDED, CHANGED, DROPPED_FIGURES, RENAMED
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d*\.?\d+(?:e[+-]?\d+)?")
 _PAPER = r"_(tex|md|xml)$"  # files with captions
@@ -88,14 +88,22 @@ def differences(command: str, before: dict, after: dict) -> Iterator[tuple[str, 
     old, new = (
         dict(flat(_numbered_ids({k: of[k] for k in kinds if of[k]}))) for of in (before, after)
     )
-    old = renamed(old, command)
+    old = renamed(old, command)  # of what was empty nothing is lost
+    old = {path: of for path, of in old.items() if path in new or of not in (None, {}, [])}
     for side, leaves, others in (("lost", old, new), ("new", new, old)):
         for path, count in _alone(leaves, others, side == "new" and command):
             leaf = json.dumps(leaves[path])[:80] if path in leaves else f"{count} leaves"
             yield path.partition(".")[0], f"{side} {path}: {leaf}"
     for path in old:
-        if path in new and repr(old[path]) != repr(new[path]):
+        if path in new and not _equal(old[path], new[path], path, command):
             yield _kind(path, old[path], new[path]), f"{path}: {_said(old[path], new[path])}"
+
+
+def _equal(old: Any, new: Any, path: str, command: str) -> bool:
+    """To the last bit, 2 and 2.0 alike, or another one on purpose."""
+    both = {type(old), type(new)} == {int, float} and old == new
+    changed = (of for of in CHANGED if fnmatch.fnmatch(path, of[0]))
+    return both or repr(old) == repr(new) or any(fnmatch.fnmatch(command, of[2]) for of in changed)
 
 
 def _alone(leaves: dict, others: dict, command: str | bool) -> Iterator[tuple[str, int]]:

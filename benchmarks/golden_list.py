@@ -16,6 +16,7 @@ all that lies below, and the first that fits counts:
     ("json.*.signature", None, "nobody reads it", "compare: *")
 """
 
+import itertools
 from string import Template
 
 _PAIRS = "json.*.pairs.*"
@@ -327,6 +328,80 @@ RENAMED: list[tuple] = [
     *((f"json.*.{name}", None, "in the document", _RUNS) for name in ("headline", "verdict")),
     ("json.*.across_datasets.wilcoxon_signed_rank.higher", None, "direction", _RUNS),
 ]
+_ACROSS = "json.*.across_datasets"
+_OF_ALL = "json.*.across.aggregates"
+_SINGLE = "of a single data set there is no mean over several"
+_COSTS = "plans count answers: costs of items, samples and runs are gone"
+RENAMED[:0] = [
+    (f"{_ACROSS}.optimality_gap", None, "gamma is 1 of fractions; --gamma is gone", _RUNS),
+    *(
+        (f"{_ACROSS}.performance_profile.{old}", f"{_OF_ALL}.profiles.{new}", "one place", _RUNS)
+        for old, new in (
+            ("thresholds", "thresholds"),
+            *(
+                (f"models.*.{end}", f"shares.*.{k}")
+                for k, end in enumerate(("share", "low", "high"))
+            ),
+        )
+    ),
+    (f"{_ACROSS}.average_probability_of_improvement.*.a", None, "the key", _RUNS),
+    (f"{_ACROSS}.average_probability_of_improvement.*.b", None, "the key", _RUNS),
+    *(
+        (
+            f"{_ACROSS}.average_probability_of_improvement.{k}",
+            f"{_OF_ALL}.improvement.{a}.{b}",
+            "by pair",
+            command,
+        )
+        for command, models in (
+            ("compare: data sets and seeds", ("A", "B", "C", "D")),
+            ("compare: items and runs", ("big", "small", "tiny")),
+            ("compare: items, macro F1", ("big", "small")),
+        )
+        for k, (a, b) in enumerate(itertools.combinations(models, 2))
+    ),
+    (f"{_ACROSS}.against_control.models", "json.*.across.against", "a list", _RUNS),
+    (
+        f"{_ACROSS}.against_control.critical_difference",
+        "json.*.across.control_difference",
+        "one place",
+        _RUNS,
+    ),
+    (f"{_ACROSS}.against_control.control", "json.*.across.control", "one place", _RUNS),
+    *(
+        (f"json.{file}.overall", None, _SINGLE, command)
+        for command, files in (
+            *((f"compare: {of}", ("j",)) for of in ("items, one run", "log, tasks and clusters")),
+            *((f"compare: log, {of}", ("j",)) for of in ("losses", "inspect", "helm")),
+            ("compare: log, openai evals", ("j",)),
+            ("compare: log, predictions", ("items", "j", "named", "runs")),
+            ("compare: gate", ("better", "equal", "worse")),
+        )
+        for file in files
+    ),
+    ("exit.2", None, "a line less among the commands", "compare: wide, lists, lines"),
+    ("json.lines", None, "a line less among the commands", "compare: wide, lists, lines"),
+    ("json.*", None, "--where is gone: other rows are compared", "compare: options*"),
+    ("json.*.failures.*.dataset", "json.*.failures.*.data_set", "two words", "select: table*"),
+    ("exit.1", None, "only --difference --sd", "plan: given"),
+    ("json.all", None, "only --difference --sd", "plan: given"),
+]
+# (path now, reason, commands): another value on purpose; here `*` is any text
+CHANGED: list[tuple[str, str, str]] = [
+    ("json.*.across.against", "an empty list where there is no control", _RUNS),
+    ("exit.3", "a column that is not there is refused", "compare: refused"),
+    ("json.items.plan.*.answers", "new ones: those of 2 items are there", "plan: given"),
+    *(
+        (f"json.*.{of}.{name}", "0 where it is not known", "plan: pilots")
+        for of in ("spread", "pilot.low", "pilot.high")
+        for name in ("runs", "items_x_runs", "samples")
+    ),
+    *(
+        (f"json.items.{path}", _COSTS, "plan: pilots")
+        for path in ("plan.ways.runs.answers", "*cheapest.*", "expected_power")
+    ),
+    ("json.log.plan.cheapest.power", "found on another way: the last bit", "plan: pilots"),
+]
 _JUDGE = "vectors: judge"
 _COMPARED = "compared by the engine of compare, with its resamples (9999, were 200)"
 RENAMED += [
@@ -400,6 +475,7 @@ ADDED: list[tuple] = [
     ("files.*_txt*", _KEYS, "about: dry runs"),
     ("json.evaluate.*.condition", "1 stream, was: batch 1"),
     ("json.*", "every selection has all keys", "select: *"),
+    ("json.*", "--where is gone: other rows are compared", "compare: options*"),
     ("json.*", "every selection has all keys", "trained: bags, selected"),
     ("json.selected.*", "every selection has all keys", "trained: bags, whole life"),
     *(
@@ -443,7 +519,16 @@ ADDED: list[tuple] = [
     ("json.*.items.*", "of the study", _RUNS),
     *(
         (f"json.*.{name}*", "of the study", "plan: *")
-        for name in ("warnings", "spread", "pilot", "low", "high", "answer")
+        for name in (
+            "runs",
+            "expected_power",
+            "warnings",
+            "spread",
+            "pilot",
+            "low",
+            "high",
+            "answer",
+        )
     ),
     ("files.*", "tables of documents", _RUNS),
 ]

@@ -77,20 +77,19 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
     from jaxeval.tune import target as targets
     from jaxeval.tune import training
     from jaxeval.tuning.history import Halving, History
-    from jaxeval.tuning.search import End, Search, State
+    from jaxeval.tuning.search import Search, State
 
     begin = time.perf_counter()
     if args.how == "apart":
-        targets.Target.buckets = lambda *arguments: []  # type: ignore[method-assign]
+        targets.Target.padded = lambda *arguments: []  # type: ignore[method-assign]
     search = Search(spaces.read(SPACE), args.method, seed=1, halving=Halving(3))
-    state = State(History())
+    state = State(History(), args.trials)
     with tempfile.TemporaryDirectory() as folder:
         _cut(Path(args.data), Path(folder), args.items)
         changes = [f"training.epochs={args.epochs}"]
         of = targets.target(CONFIG, changes, folder, search)
         with runs.open_store(Path(folder)) as store:
-            end = End(args.trials)
-            for _ in training.trained(of, search, state, store, Path(folder), end, args.parallel):
+            for _ in training.trained(of, search, state, store, Path(folder), args.parallel):
                 pass
     ended = state.history.evaluations
     return {

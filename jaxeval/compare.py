@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from jaxeval.stats.rules import Rules
 
 _SECONDS = 5.0  # until the first line of progress, and between two
-_LONG = 300.0  # seconds, from where a hint helps
 
 
 @parameters.verb
@@ -131,10 +130,9 @@ def _compared(
         return _over_items(scores, items, alone, rules)
     if control is not None:  # an id may name it, as it names the models of our own runs
         control = experiments.model_of(scores.ids, scores.models, control) or control
-    shown = _progress(all_pairs=control is None)
-    return Comparison(
-        study.study(scores, rules, unit, control=control, items=items, progress=shown)
-    )
+    shown = _progress()
+    found = study.study(scores, rules, unit, control=control, items=items, progress=shown)
+    return Comparison(found)
 
 
 def _over_items(
@@ -164,7 +162,7 @@ def _over_items(
     return ItemComparison(study(whole, dataclasses.replace(rules, confidence=1 - rules.alpha)))
 
 
-def _progress(all_pairs: bool) -> Callable[[float], None]:
+def _progress() -> Callable[[float], None]:
     """Says on stderr what share is done, and what is left, every few seconds."""
     from jaxeval.report.text import duration
 
@@ -172,13 +170,9 @@ def _progress(all_pairs: bool) -> Callable[[float], None]:
 
     def show(share: float) -> None:
         nonlocal spoken
-        now = time.monotonic()
-        if now - spoken >= _SECONDS and share > 0:
-            spoken, left = now, (now - begun) * (1 - share) / share
-            said = f"comparing: {share:.0%} done, about {duration(left)} left"
-            if all_pairs and left > _LONG:
-                said += f"; {argument('control', 'MODEL')} compares the others with one alone"
-            print(said, file=sys.stderr, flush=True)
+        if (now := time.monotonic()) - spoken >= _SECONDS and share > 0:
+            spoken, left = now, duration((now - begun) * (1 - share) / share)
+            print(f"comparing: {share:.0%} done, about {left} left", file=sys.stderr, flush=True)
 
     return show
 
@@ -281,7 +275,7 @@ def compare_logs(
         raise ConfigError(
             f"{argument('gate', True)}: expected two models, found {len(scores.models)}"
         )
-    return ItemComparison(study(scores, rules, _progress(all_pairs=False)), gate)
+    return ItemComparison(study(scores, rules, _progress()), gate)
 
 
 COMMANDS: parsers.Commands = {

@@ -8,7 +8,9 @@ from jaxeval.report import plain
 from jaxeval.report.result import Result
 
 if TYPE_CHECKING:
-    from jaxeval.report.document import Document
+    from collections.abc import Iterator
+
+    from jaxeval.report.document import Block, Document
     from jaxeval.runs.checks import Unusable
     from jaxeval.runs.layout import Missing
     from jaxeval.stats.configurations import OptionComparison, SeedEffect
@@ -122,13 +124,66 @@ class OptionsCompared(Result):
     def document(self) -> "Document":
         """The values that win most often, and all others beside them."""
         from jaxeval.report import text
-        from jaxeval.report.comparison import options, words
+        from jaxeval.report.comparison import words
         from jaxeval.report.document import Document
 
         direction = words.direction(self.score, self.higher_is_better, self.direction_assumed)
         return Document(
-            [*options.answer(self.option, self.groups)],
-            [*options.blocks(self.option, self.groups, self.seed_effect)],
+            [*self._answer()],
+            [*self._blocks()],
             [direction, *([text.unusable(self.unusable, self.missing)] if self.unusable else [])],
             title=f"Values of {self.option}",
         )
+
+    def _answer(self) -> "Iterator[str]":
+        for group in self.groups:
+            best = next(of for of in group.options if of.value == group.best)
+            p = [of.adjusted.get("sign_test", 1.0) for of in group.options if of is not best]
+            shown = "is" if all(each <= 0.05 for each in p) else "is not shown to be"
+            head = f"{_name(group)}: " if group.group else ""
+            wins = f"wins in {best.wins:.1%} of {group.n} configurations"
+            said = f"and {shown} better than all others (sign test, corrected)"
+            yield f"{head}{self.option} {best.value} {wins}, {said}."
+
+    def _blocks(self) -> "Iterator[Block]":
+        """A row a value of the option and group, then the seed effect."""
+        from jaxeval.report import text
+        from jaxeval.report.document import Table
+
+        rows, tests = [], 0
+        for group in self.groups:
+            tests += sum(len(of.adjusted) for of in group.options) + (group.friedman is not None)
+            for of in group.options:
+                gap, p = of.median_difference, of.adjusted
+                value = f"{of.value}{' *' if of.value == group.best else ''}"
+                behind = "" if gap is None else f"{gap:+.4f}"
+                spread = "-" if of.sd is None else f"{of.sd:.4f}"
+                cells = (f"{of.wins:.1%}", f"{of.median:.4g}", behind, spread)
+                tested = (text.p_cell(p.get(name)) for name in ("sign_test", "brown_forsythe"))
+                rows.append((_name(group), str(group.n), value, *cells, *tested))
+        head = ("group", "n", self.option, "wins", "median", "to the winner", "sd")
+        yield Table((*head, "p (sign)", "p (spread)"), rows)
+        for group in self.groups:
+            if len(group.as_often) > 1:
+                named = text.listed([str(value) for value in group.as_often])
+                yield f"{_name(group)}: {named} win as often; the first is named"
+            if group.friedman is not None and group.friedman_adjusted is not None:
+                corrected = f"corrected p {text.p_value(group.friedman_adjusted)}"
+                yield f"{_name(group)}: Friedman {group.friedman.statistic:.3f}, {corrected}"
+        yield (
+            "n: configurations with all values; wins: share in which the value is best; to the "
+            "winner: median difference to the value that wins most often (*); repeats: "
+            f"{self.groups[0].repeats}; p-values corrected by Holm over {tests} tests"
+        )
+        if self.seed_effect:
+            yield "What the seed alone does: largest minus smallest score of a configuration."
+            names = ("group", "configurations", "scores", "median", "95th percentile", "max")
+            seeds = []
+            for seed in self.seed_effect:
+                ends = (f"{value:.4f}" for value in (seed.median, seed.percentile_95, seed.max))
+                seeds.append((_name(seed), str(seed.configurations), str(seed.repeats), *ends))
+            yield Table(names, seeds)
+
+
+def _name(group: "OptionComparison | SeedEffect") -> str:
+    return " ".join(map(str, group.group)) or "all"

@@ -32,12 +32,10 @@ def noise(
 ) -> "Noise":
     """Splits the spread of scores into its parts, with intervals.
 
-    By seed,repeat every seed is trained several times (Melis et al. 2018, section 7.2): the spread
-    is that of the same seed repeated (a GPU may add up in another order each time) and that
-    between seeds. On a CPU the same seed gives the same scores, and only the seeds' part is left.
-    By split,seed every seed is trained on every random split: the spread is the split's, the
-    seed's and that of both together; then it says what to train for a precision of the mean.
-    The same command continues what was interrupted. docs/noise.md says what is computed.
+    By seed,repeat every seed is trained several times (Melis et al. 2018, section 7.2): on a GPU,
+    which may add up in another order each time, the same seed gives other scores. By split,seed
+    every seed is trained on every random split; then it says what to train for a precision of the
+    mean. The same command continues what was interrupted.
 
     Args:
       config: TOML file or shipped name; absent: the embedded default.

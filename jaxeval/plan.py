@@ -1,6 +1,5 @@
 """`jaxeval plan`: how many items, answers or runs show a difference of two models."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,55 +7,19 @@ from typing import TYPE_CHECKING
 from jaxeval import parameters, parsers
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.parameters import Positive, Probability
-from jaxeval.report.result import Result
 from jaxeval.runs.layout import Layout, Mismatched, Missing
 
 if TYPE_CHECKING:
-    from jaxeval.report.document import Document
+    from jaxeval.report.comparison.plan import Planned
     from jaxeval.runs.scores import Scores
-    from jaxeval.stats.items.pilots import Pilot, Spread
+    from jaxeval.stats.items.pilots import Spread
     from jaxeval.stats.items.planning import Plan
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class Planned(Result):
-    """A plan, and what a pilot leaves open.
-
-    Attributes:
-      spread: variances of the difference of two models' scores of an item.
-      pilot: None: the spread is given.
-      low, high: the plans if all variances were those at an end of their intervals.
-      expected_power: of the cheapest design, averaged over what the pilot leaves open.
-      runs: of the pilot's two models.
-    """
-
-    plan: "Plan"
-    spread: "Spread"
-    pilot: "Pilot | None" = None
-    low: "Plan | None" = None
-    high: "Plan | None" = None
-    expected_power: float | None = None
-    runs: tuple[int, int] | None = None
-    warnings: tuple[str, ...] = ()
-
-    def document(self) -> "Document":
-        """What to buy next, and how sure that is."""
-        from jaxeval.report.comparison import plan
-
-        ends, runs, notes = {"low": self.low, "high": self.high}, self.runs or (1, 1), []
-        if runs[0] != runs[1]:
-            notes.append(
-                f"The models have {runs[0]} and {runs[1]} runs, and {min(runs)} of each count as "
-                "there: less may have to be bought than said here."
-            )
-        known = (self.plan, self.spread, self.pilot, ends, self.expected_power)
-        return plan.document(*known, notes=[*notes, *self.warnings])
 
 
 @parameters.verb
 def plan(
     *, difference: Positive, sd: Positive, power: Probability = 0.8, alpha: Probability = 0.05
-) -> Planned:
+) -> "Planned":
     """Plans how many items show a difference of two models, one run each.
 
     Args:
@@ -69,6 +32,7 @@ def plan(
       python -m jaxeval.plan --difference 0.03 --sd 0.33333
       python -m jaxeval.plan logs logs --difference 0.02 --model new --minus old --metric acc
     """
+    from jaxeval.report.comparison.plan import Planned
     from jaxeval.stats.items import pilots, planning
 
     spread = pilots.Spread(sd**2)
@@ -91,7 +55,7 @@ def plan_logs(
     missing: Missing = "error",
     mismatched: Mismatched = "error",
     lower_is_better: bool | None = None,
-) -> Planned:
+) -> "Planned":
     """Plans how many items, answers or runs show a difference; logs of both models are a pilot.
 
     Args:
@@ -124,7 +88,7 @@ def plan_items(
     power: Probability = 0.8,
     alpha: Probability = 0.05,
     column: Mapping[str, str] | None = None,
-) -> Planned:
+) -> "Planned":
     """Plans how many items or runs show a difference of accuracies; predictions are a pilot.
 
     Args:
@@ -143,7 +107,8 @@ def plan_items(
 
 def _of_pilot(
     scores: "Scores", model: str, minus: str, difference: float, power: float, alpha: float
-) -> Planned:
+) -> "Planned":
+    from jaxeval.report.comparison.plan import Planned
     from jaxeval.runs import metrics
     from jaxeval.stats.items import completeness, pilots, planning
 

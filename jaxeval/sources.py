@@ -16,7 +16,7 @@ from jaxeval.runs import database, directions, imported, native, outcomes, table
 from jaxeval.runs.imported import Columns, listed
 from jaxeval.runs.layout import Layout, Missing
 from jaxeval.runs.records import MemberRow
-from jaxeval.runs.scores import DataSetScores, Scores
+from jaxeval.runs.scores import Scores
 from jaxeval.stats import results
 
 
@@ -143,16 +143,15 @@ def _directed(read: Scores, asked: bool | None) -> Scores:
     """Scores in the direction asked for, where it was assumed or only a name said it."""
     if asked is None:
         return read
-
-    def turned(data: DataSetScores) -> DataSetScores:
+    if not asked and read.missing == "zero" and read.unusable:
+        raise DataError("0 would be the best of scores that are missing", read.source)
+    data_sets = []
+    for data in read.data_sets:
         recorded = data.higher_is_better if data.direction == "recorded" else None
         metric = data.metric or "score"
-        said = directions.decided(recorded, asked, None, metric, "the table says", read.source)
-        if said is False and read.missing == "zero" and read.unusable:
-            raise DataError("0 would be the best of scores that are missing", read.source)
-        return replace(data, higher_is_better=said is not False, direction="recorded")
-
-    return replace(read, data_sets=tuple(map(turned, read.data_sets)))
+        directions.decided(recorded, asked, None, metric, "the table says", read.source)
+        data_sets.append(replace(data, higher_is_better=asked, direction="recorded"))
+    return replace(read, data_sets=tuple(data_sets))
 
 
 def _of_sequences(given: Sequence[Any], paired: bool, layout: Layout) -> Scores:

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -63,34 +64,6 @@ def test_json_holds_the_functions_results(tmp_path: Path, capsys: pytest.Capture
     assert summary["median"] == pytest.approx(np.median(a)) and summary["n"] == 12
 
 
-@pytest.mark.parametrize(
-    ("column", "factor", "more", "unit"),
-    [
-        ("score", 1, "", "number"),  # nobody says what it is
-        ("test_f1", 1, "", "fraction"),
-        ("test_f1", 100, "", "number"),  # percentages already
-        ("test_perplexity", 1, "", "perplexity"),
-        ("score", 1, "error rate", "error rate"),
-    ],
-)
-def test_scores_are_read_by_the_unit_of_their_metric(
-    tmp_path: Path, capsys: pytest.CaptureFixture, column: str, factor: int, more: str, unit: str
-) -> None:
-    """Dies if the range of the scores decides what they are, or percentages are multiplied."""
-    head, *rows = comparing.table(tmp_path).read_text().split()
-    named = (",unit", f",{more}") if more else ("", "")
-    lines = [head.replace("score", column) + named[0]]
-    for row in rows:
-        model, seed, score = row.split(",")
-        lines.append(f"{model},{seed},{factor * float(score):.4f}{named[1]}")
-    path = tmp_path / "named.csv"
-    path.write_text("\n".join(lines))
-    shown = comparing.shown(capsys, path, "--score", column, "--resamples", "99")
-    points = unit in ("fraction", "error rate")
-    assert bool(re.search(" points (higher|lower), 95 % CI", shown)) == points
-    assert f"{column} (%)" in shown or not points
-
-
 def test_losses_are_better_when_lower(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if the higher perplexity is recommended."""
     path = tmp_path / "ppl.csv"
@@ -101,18 +74,6 @@ def test_losses_are_better_when_lower(tmp_path: Path, capsys: pytest.CaptureFixt
     assert shown.startswith("B is better than A: score ")
     assert "lower, 95 % CI [" in shown and ", p < .001 (Brunner-Munzel, 10 runs each)." in shown
     assert "A run of B is better than one of A with probability 1.00, 95 % CI [0.8" in shown
-
-
-def test_equal_models_are_not_told_apart_and_equivalence_is_shown(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    """Dies if absence of a difference is called equality, or TOST is turned round."""
-    path = comparing.table(tmp_path, shift=0.0, n=40)
-    shown = comparing.shown(capsys, path, "--margin", "0.02")
-    assert shown.startswith("No difference between A and B was shown: score ")
-    assert "Equivalent within 0.02: the means differ by less" in shown
-    shown = comparing.shown(capsys, path, "--margin", "0.0001")
-    assert "Equivalence within 0.0001 was not shown" in shown
 
 
 def test_data_sets_are_summed_up_drawn_and_pasted(
@@ -151,60 +112,6 @@ def test_data_sets_are_summed_up_drawn_and_pasted(
     assert tree["unusable"][0]["what"] == "missing" and len(tree["pairs"]) == 7
 
 
-def test_seeds_within_splits_are_no_replicates(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    """Dies if seeds of one split pretend to more evidence than there is."""
-    draw = np.random.default_rng(3)
-    rows = ["model,split,seed,score"]
-    for model in "AB":
-        for split in range(6):
-            centre = draw.normal(0.8, 0.05)
-            rows += [f"{model},{split},{s},{draw.normal(centre, 0.001):.5f}" for s in range(10)]
-    path = tmp_path / "n.csv"
-    path.write_text("\n".join(rows))
-    tree = comparing.json_of(capsys, path)
-    assert (tree["unit"], tree["averaged"]) == ("split", [10, 10])
-    (pair,) = tree["pairs"]
-    assert pair["primary"] == "paired_t" and pair["tests"]["paired_t"]["n"] == [6]
-    assert tree["models"][0]["variance_components"]["splits"] == 6
-    careless = comparing.json_of(capsys, path, "--unit", "row")
-    assert careless["pairs"][0]["tests"]["welch_t"]["n"] == [60, 60]
-    assert any("every row counts as independent" in line for line in careless["warnings"])
-
-
-def test_pairs_are_used_where_most_units_are_shared(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    """Dies if one unmatched split throws the pairing away, or goes unsaid."""
-    rows = [f"A,{k},{0.1 * k}\nB,{k},{0.1 * k + 0.001 + 0.0001 * k}" for k in range(10)]
-    path = tmp_path / "p.csv"
-    path.write_text("model,split,score\n" + "\n".join([*rows, "B,99,0.5"]))
-    tree = comparing.json_of(capsys, path)
-    (pair,) = tree["pairs"]
-    assert (pair["primary"], pair["shown"]) == ("wilcoxon_signed_rank", -1)
-    assert any("the 10 units that both have, of 10 and 11" in line for line in tree["warnings"])
-
-
-@pytest.mark.parametrize(("few", "shown"), [(2, False), (3, True)])
-def test_fewer_than_three_scores_allow_no_conclusion(
-    tmp_path: Path, capsys: pytest.CaptureFixture, few: int, shown: bool
-) -> None:
-    """Dies if two scores are compared, or three that lie far apart are said to show nothing."""
-    draw = np.random.default_rng(3)
-    rows = [f"A,{draw.normal(9, 0.1):.4f}" for _ in range(few)]
-    rows += [f"B,{draw.normal(0, 0.1):.4f}" for _ in range(40)]
-    path = tmp_path / "few.csv"
-    path.write_text("model,score\n" + "\n".join(rows))
-    tree = comparing.json_of(capsys, path)
-    (pair,) = tree["pairs"]
-    assert (pair["shown"], pair["wider"], pair["primary"]) == (int(shown), 0, "welch_t")
-    rule = "models with 2 scores: fewer than 3 allow no conclusion, by rule, however small p is"
-    assert (rule in tree["warnings"]) == (not shown)
-    assert (tree["primary"]["detectable"] is None) == (not shown)
-    assert tree["primary"]["fewest"] == few and tree["primary"]["needed"] >= 3
-
-
 def test_equal_scores_are_one_run(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if copies of one deterministic score count as runs: .9 against .8 gave p .016."""
     path = tmp_path / "equal.csv"
@@ -241,58 +148,6 @@ def test_intervals_stay_between_the_scores_that_there_can_be(
     assert a and b and (a.high > top) == free and (b.low < 0) == free
     assert free or (a.high, b.low) == (top, 0.0)
     assert pair.interval.high <= top or free
-
-
-@pytest.mark.parametrize(
-    ("column", "value", "count", "warned"),
-    [
-        ("split", "{}", 6, True),
-        ("cv_fold", "{}", 10, False),
-        ("cv_fold", "{}", 25, True),  # five cross-validations of five folds
-        ("split", "rep{}", 10, True),
-    ],
-)
-def test_splits_of_one_corpus_are_not_called_independent(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture,
-    column: str,
-    value: str,
-    count: int,
-    warned: bool,
-) -> None:
-    """Dies if random splits or repeated folds pass without a word, or ten folds do not."""
-    draw = np.random.default_rng(3)
-    rows = [
-        f"{m},{value.format(k)},{draw.normal(0.8, 0.05):.4f}" for m in "AB" for k in range(count)
-    ]
-    path = tmp_path / "splits.csv"
-    path.write_text("\n".join([f"model,{column},score", *rows]))
-    tree = comparing.json_of(capsys, path)
-    said = [line for line in tree["warnings"] if "where they overlap" in line]
-    assert tree["unit"] == "split" and warned == bool(said)
-
-
-@pytest.mark.parametrize(
-    ("few", "n", "apart", "sd", "warned"),
-    [
-        (10, 30, 0.1, 4, True),
-        (10, 12, 0.1, 4, False),
-        (10, 30, 0.1, 1, False),
-        (10, 30, 0.0, 4, False),
-        (9, 30, 0.1, 4, False),  # Welch's test of nine scores
-    ],
-)
-def test_a_small_sample_that_is_the_wider_one_is_warned_of(
-    tmp_path: Path, capsys: pytest.CaptureFixture, few: int, n: int, apart: float, sd: float,
-    warned: bool,
-) -> None:  # fmt: skip
-    """Dies if p-values that are far too small are printed without a word, or all are doubted."""
-    rows = [f"A,{0.7 + apart + sd * k / 3000}" for k in range(-5, few - 5)]
-    rows += [f"B,{0.7 + (k / n - 0.5) / 250}" for k in range(n)]
-    path = tmp_path / "wide.csv"
-    path.write_text("\n".join(["model,score", *rows]))
-    warnings = comparing.json_of(capsys, path)["warnings"]
-    assert warned == any("scores of A are spread 2 times" in line for line in warnings)
 
 
 def test_a_model_of_one_score_ends_no_comparison_of_others(
@@ -341,3 +196,57 @@ def test_names_may_look_like_anything(tmp_path: Path, capsys: pytest.CaptureFixt
     ended = subprocess.run(code, capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert ended.stderr.startswith("error: ") and ended.stderr.count("\n") == 1
+
+
+def _rows(model: str, scores: Sequence[float], split: str = "{}") -> list[str]:
+    return [f"{model},{split.format(k)},{score:.5f}" for k, score in enumerate(scores)]
+
+
+_DRAW = np.random.default_rng(3)
+_SPLITS = _DRAW.normal(0.8, 0.05, (2, 10))
+_WIDE = [*_rows("A", 0.8 + np.arange(-5, 5) / 750), *_rows("B", 0.7 + np.arange(30) / 7500)]
+_SHARED = [*_rows("A", np.arange(10) / 10), *_rows("B", np.arange(10) / 9 + 0.001), "B,99,0.5"]
+
+
+@pytest.mark.parametrize(
+    ("column", "rows", "words", "said"),
+    [
+        ("split", [*_rows("A", _SPLITS[0]), *_rows("B", _SPLITS[1])], [], "where they overlap"),
+        ("cv_fold", [*_rows("A", _SPLITS[0]), *_rows("B", _SPLITS[1])], [], "-they overlap"),
+        ("seed", _WIDE, [], "scores of A are spread 2 times"),
+        ("seed", _WIDE[:22], [], "-scores of A are spread"),
+        ("split", _SHARED, [], "the 10 units that both have, of 10 and 11"),
+        ("seed", _WIDE[:-18], ["--unit", "row"], "every row counts as independent"),
+        ("seed", [*_WIDE[:2], *_WIDE[10:]], [], "models with 2 scores: fewer than 3 allow no"),
+    ],
+)
+def test_what_a_design_cannot_say_is_warned_of(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture,
+    column: str,
+    rows: list[str],
+    words: list[str],
+    said: str,
+) -> None:
+    """Dies if random splits, a small and wide sample, lost pairs or two scores pass without a
+    word, or if ten folds are doubted."""
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join([f"model,{column},score", *dict.fromkeys(rows)]))
+    warnings = comparing.json_of(capsys, path, *words, "--resamples", "99")["warnings"]
+    assert (said.lstrip("-") in " ".join(warnings)) != said.startswith("-")
+
+
+def test_seeds_within_splits_are_no_replicates(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Dies if seeds of one split pretend to more evidence than there is."""
+    path = tmp_path / "n.csv"
+    centres = np.repeat(_SPLITS[:, :6], 10) + _DRAW.normal(0, 0.001, 120)
+    keys = [f"{m},{split},{s}" for m in "AB" for split in range(6) for s in range(10)]
+    rows = [f"{key},{score:.5f}" for key, score in zip(keys, centres, strict=True)]
+    path.write_text("\n".join(["model,split,seed,score", *rows]))
+    tree = comparing.json_of(capsys, path)
+    assert (tree["unit"], tree["averaged"]) == ("split", [10, 10])
+    (pair,) = tree["pairs"]
+    assert pair["primary"] == "paired_t" and pair["tests"]["paired_t"]["n"] == [6]
+    assert tree["models"][0]["variance_components"]["splits"] == 6

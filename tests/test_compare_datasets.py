@@ -95,20 +95,6 @@ def test_a_control_is_compared_by_holm(tmp_path: Path, capsys: pytest.CaptureFix
     assert (out / "critical_difference.svg").exists() and not (out / "profiles.svg").exists()
 
 
-def test_scores_of_different_data_sets_are_not_paired_nor_pooled(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    """Dies if a verdict on two models counts data sets that only one of them has."""
-    path = tmp_path / "t.csv"
-    rows = [f"set{k},{0.5 + k / 50},{0.49 + k / 50 if k < 7 else ''}" for k in range(12)]
-    path.write_text("\n".join(["dataset,A,B", *rows]))
-    (pair,) = _json(capsys, path, "--missing", "drop")["pairs"]
-    assert pair["primary"] == "wilcoxon_signed_rank" and pair["tests"]["welch_t"]["n"] == [7, 7]
-    path.write_text("model,dataset,score\nA,x,1\nA,y,2\nB,v,1\nB,w,3\n")
-    with pytest.raises(JaxevalError, match=r"two or more models|no two models have scores"):
-        comparing.main(path)
-
-
 def test_many_games_have_one_answer(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if pairs on single data sets are what is read, or profiles have no values in JSON."""
     draw = np.random.default_rng(9)
@@ -132,42 +118,6 @@ def test_many_games_have_one_answer(tmp_path: Path, capsys: pytest.CaptureFixtur
     profile = aggregates["profiles"]
     assert len(profile["thresholds"]) == len(profile["shares"]["a"][0]) == 101
     assert len(tree["pairs"]) == 36
-
-
-def test_equal_scores_have_no_interval_over_data_sets(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    """Dies if three models, one of equal scores, have intervals of no width."""
-    draw, path = np.random.default_rng(3), tmp_path / "equal.csv"
-    rows = [
-        f"{model},d{k},{run},{0.6 + spread * draw.normal():.4f}"
-        for model, spread in (("a", 0.0), ("b", 0.02), ("c", 0.02))
-        for k in range(6)
-        for run in range(4)
-    ]
-    path.write_text("\n".join(["model,dataset,seed,score", *rows]))
-    shown = comparing.shown(capsys, path, "--resamples", "99", "--details")
-    assert "a 0.60000 (no 95 % CI as all resamples have one value)" in shown
-    assert "[0.60000" not in shown
-
-
-def test_counts_that_differ_between_data_sets_are_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    """Dies if a crashed run turns the answer round, or passes without a word."""
-    rows = ["model,dataset,seed,score"]
-    for model, better in (("weak", 0), ("strong", 1)):
-        for dataset, base in (("easy", 90), ("hard", 50)):
-            count = 4 if (model, dataset) == ("weak", "hard") else 5
-            rows += [f"{model},{dataset},{k},{base + better + k / 10}" for k in range(count)]
-    path = tmp_path / "crashed.csv"
-    path.write_text("\n".join(rows))
-    tree = _json(capsys, path)
-    said = "seeds of weak: 5 on easy, 4 on hard; every data set weighs the same"
-    assert said in tree["warnings"] and not any("of strong:" in line for line in tree["warnings"])
-    means = tree["across"]["aggregates"]["interquartile_mean"]
-    assert means["weak"]["estimate"] == pytest.approx(70.175, abs=0.05)
-    assert means["strong"]["estimate"] == pytest.approx(71.2)
 
 
 def _runs(folder: Path, members: list[tuple[str, str, str, dict[str, Any]]]) -> Path:

@@ -31,39 +31,6 @@ def _said(*words: Any, **more: Any) -> str:
     return " ".join(map(str, compare(*words, **more).document().blocks))
 
 
-def test_tables_that_were_read_before(tmp_path: Path) -> None:
-    """Dies if a direction that is asked for is not heard, or contradicts what is recorded."""
-    path = _tidy(tmp_path, "model,score")
-    read = jaxeval.read_scores(path)
-    for source in (path, read):
-        lower = compare(source, "A", "B", lower_is_better=True)
-        (pair,) = lower.study.pairs
-        assert pair.better == 1 and pair.shown == -1  # A has the lower scores
-        assert "score: higher is better" in _said(source, "A", "B", lower_is_better=False)
-    assert "assumed" in _said(read, "A", "B")  # what was read stays as it is
-    path = _tidy(tmp_path, "model,score,higher_is_better", "false")
-    read = jaxeval.read_scores(path)
-    for source in (path, read):
-        assert "lower is better" in _said(source, lower_is_better=True)
-        with pytest.raises(DataError, match="the table says that lower score is better"):
-            compare(source, lower_is_better=False)
-
-
-def test_a_name_is_overruled_of_a_table_that_was_read_too(tmp_path: Path) -> None:
-    """Dies if what a metric's name says passes for recorded, or what was asked for when the table
-    was read is overruled later."""
-    path = _tidy(tmp_path, "model,nll")
-    read = jaxeval.read_scores(path, score="nll")
-    assert "nll: lower is better" in _said(read)
-    for asked, said in ((False, "higher"), (True, "lower")):
-        other = compare(read, lower_is_better=asked)
-        assert f"nll: {said} is better" in _said(read, lower_is_better=asked)
-        named = jaxeval.read_scores(path, score="nll", lower_is_better=asked)
-        assert other.to_dict()["pairs"] == compare(named).to_dict()["pairs"]
-        with pytest.raises(DataError, match=f"the table says that {said} nll is better"):
-            compare(named, lower_is_better=not asked)
-
-
 def test_runs_know_their_direction(capsys: pytest.CaptureFixture) -> None:
     """Dies if runs of an accuracy are compared as losses, if what runs say is put down to a table,
     or flags are not named."""
@@ -84,13 +51,13 @@ def test_runs_know_their_direction(capsys: pytest.CaptureFixture) -> None:
 @pytest.mark.parametrize(
     ("head", "cells", "said"),
     [
-        ("model,score,metric", ["nll"], "score is nll, of which lower is better"),
+        ("model,score,metric", ["nll"], "nll, of which lower is better"),
         ("model,score,higher_is_better", ["False"], "score, of which lower is better"),
-        ("model,score,metric,higher_is_better", ["f1", "false"], "score is f1, of which lower"),
+        ("model,score,metric,higher_is_better", ["f1", "false"], "f1, of which lower"),
         ("model,loss", [], "loss, of which lower is better"),
         ("model,loss,metric,higher_is_better", ["loss", "true"], None),
         ("model,nll,metric", ["accuracy"], None),
-        ("model,loss,metric", ["cosine"], "loss is cosine, of which lower is better"),
+        ("model,loss,metric", ["cosine"], "cosine, of which lower is better"),
     ],
 )
 def test_sensitivity_reads_what_is_recorded(
@@ -104,63 +71,6 @@ def test_sensitivity_reads_what_is_recorded(
     else:
         with pytest.raises(ConfigError, match=said):
             jaxeval.sensitivity(str(table), **asked)
-
-
-def test_metrics_of_two_directions(tmp_path: Path) -> None:
-    """Dies if accuracies and losses are analysed as one."""
-    path = tmp_path / "two.csv"
-    rows = [f"{k % 2},{s},{m}" for m in ("f1", "nll") for k, s in enumerate(_LOW)]
-    path.write_text("rate,score,metric\n" + "\n".join(rows) + "\n")
-    with pytest.raises(DataError, match=r"several metrics \(f1, nll\)"):
-        jaxeval.sensitivity(str(path), hyperparameters=["rate"])
-
-
-@pytest.mark.parametrize(
-    ("names", "asked", "said"),
-    [
-        (("f1", "nll"), "--lower-is-better", r"several metrics \(f1, nll\)"),
-        (("f1", "regret"), "--lower-is-better", r"several metrics \(f1, regret\)"),
-        (("f1", "regret"), "--no-lower-is-better", None),
-        (("cosine", "regret"), "--lower-is-better", None),
-    ],
-)
-def test_one_word_does_not_turn_one_of_several_metrics(
-    tmp_path: Path, names: tuple[str, ...], asked: str, said: str | None
-) -> None:
-    """Dies if a flag that is right of a loss is taken of the accuracies beside it."""
-    words = ["options", tmp_path / "two.csv", "--option", "rate", "--score", "score"]
-    rows = [f"{k % 2},{k // 2},{s},{m}" for m in names for k, s in enumerate(_LOW)]
-    (tmp_path / "two.csv").write_text("rate,run,score,metric\n" + "\n".join(rows) + "\n")
-    if said is None:
-        assert comparing.main(*words, "--group", "metric", asked) == 0
-    else:
-        with pytest.raises(DataError, match=said):
-            comparing.main(*words, "--group", "metric", asked)
-
-
-def test_messages_of_python_name_its_arguments(tmp_path: Path) -> None:
-    """Dies if a call from Python is answered with flags."""
-    path = _tidy(tmp_path, "model,score,higher_is_better", "false")
-    with pytest.raises(DataError, match="lower_is_better=False: the table says"):
-        jaxeval.read_scores(path, lower_is_better=False)
-    read = jaxeval.read_scores(_tidy(tmp_path, "model,f1"), score="f1")
-    with pytest.raises(ConfigError, match=r"^margin=3: the scores are fractions; 3 points are 0"):
-        compare(read, margin=3)
-    several = tmp_path / "several.csv"
-    several.write_text("model,score,metric\nA,1,f1\nA,2,nll\n")
-    with pytest.raises(DataError, match=r"choose one with metric='NAME'"):
-        jaxeval.read_scores(several)
-
-
-@pytest.mark.parametrize(
-    ("metric", "said"),
-    [("log_likelihood", "higher is better (assumed"), ("score", "lower is better")],
-)
-def test_a_unit_is_of_its_metric(tmp_path: Path, metric: str, said: str) -> None:
-    """Dies if the unit of a likelihood makes its column of scores one of losses."""
-    table = _tidy(tmp_path, "model,score,metric,unit", metric, "nats")
-    assert f"{metric}: {said}" in _said(table)
-    assert (jaxeval.read_scores(table).direction == "assumed") is (metric != "score")
 
 
 _COLUMNS = {"a": [1.0, 2, 3], "b": [2.0, 3, 4], "c": [3.0, 4, 6]}

@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import io
 import json
 import os
 import subprocess
@@ -10,7 +9,6 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
 from jaxeval import __main__ as verbs
@@ -27,12 +25,6 @@ from tests import comparing
 
 _ESCAPE = "a\x1b[31mred\x07\u202e"
 _ESCAPED = r"a\x1b[31mred\x07\u202e"
-
-
-def _array_file() -> bytes:
-    stream = io.BytesIO()
-    np.save(stream, np.zeros((2, 2), np.float32))
-    return stream.getvalue()
 
 
 @pytest.mark.parametrize(

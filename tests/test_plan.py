@@ -102,12 +102,10 @@ def test_what_to_buy_next_and_how_sure_that_is(tmp_path: Path, capsys: Shown) ->
     ("words", "error", "said"),
     [
         (["--difference", "0", "--sd", "1"], SystemExit, "a number above 0"),
-        (["--difference", "0.1", "--sd", "1", "--power", "1"], SystemExit, "between 0 and 1"),
         (["--difference", "0.1"], SystemExit, "--sd"),
         (["items", "T", "--model", "A", "--minus", "A"], ConfigError, "expected two models"),
         (["items", "T", "--model", "A", "--minus", "C"], DataError, "no model 'C'"),
         (["items", "T", "--model", "A", "--minus", "B", "--difference", "9"], ConfigError, "9"),
-        (["logs", "L", *BOTH, "--task", "t"], DataError, "no task 't' in the logs"),
         (["logs", "L", *BOTH, "--metric", "f1"], DataError, "no task has a metric 'f1'"),
     ],
 )
@@ -124,10 +122,3 @@ def test_mistakes_are_one_line(
     with pytest.raises(error) as stop:
         comparing.main(*whole, verb="plan")
     assert said in (capsys.readouterr().err if error is SystemExit else str(stop.value))
-
-
-@pytest.mark.parametrize(("difference", "few"), [("0.5", True), ("0.2", False)])
-def test_few_items_are_warned_of(difference: str, few: bool, capsys: Shown) -> None:
-    """Dies if ten items pass for enough to speak of others."""
-    shown = comparing.shown(capsys, "--difference", difference, "--sd", "0.5", verb="plan")
-    assert ("Fewer than 30 items" in shown) is few

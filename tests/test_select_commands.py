@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import jaxeval
-from jaxeval.bandits import evaluate
 from jaxeval.select import __main__ as select
 from tests import processes
 
@@ -186,22 +185,6 @@ def _items(folder: Path, items: int, seconds: float, *words: str) -> list[str]:
     command = f"sh ask.sh {{model}} {{items}} {seconds}"
     names = ["good", "fair", "poor", "--items", str(items), "--json", "out.json"]
     return ["command", command, *names, *words]
-
-
-def test_models_that_cannot_win_are_asked_no_more(tmp_path: Path) -> None:
-    """Dies if models answer other blocks than the k-th, or all models are asked everything."""
-    shown = _run(tmp_path, _items(tmp_path, 605, 0)).stdout
-    tree = json.loads((tmp_path / "out.json").read_text())
-    order = evaluate.blocks(605)
-    calls = [line.split() for line in (tmp_path / "calls").read_text().splitlines()]
-    for model, scores in tree["scores"].items():
-        blocks = [items for name, items in calls if name == model]
-        assert blocks == [",".join(map(str, block)) for block in order[: len(scores)].tolist()]
-    assert tree["best"] == "good" and tree["reason"] == "confident"
-    asked = 20 * len(calls)
-    assert tree["items"] == {"items": 605, "block": 20, "answers": asked, "all": 3 * 605}
-    assert len(tree["scores"]["poor"]) < len(tree["scores"]["good"])
-    assert f"{asked} of 1815 answers" in shown
 
 
 def test_a_selection_ends_with_its_items(tmp_path: Path) -> None:

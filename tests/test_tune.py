@@ -199,24 +199,6 @@ WRONG: list[tuple[list[str], str]] = [
 ]
 
 
-def test_another_search_does_not_go_on_with_these_results(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    """Dies if a state file is continued by another search, or bad arguments are a traceback."""
-    monkeypatch.chdir(tmp_path)
-    words = tune_command.words(tmp_path, "--trials", "3")
-    assert tune.main(words) == 0
-    before = (tmp_path / "tuning.json").read_text()
-    for more, message in WRONG:
-        with pytest.raises(JaxevalError, match=message):
-            tune.main([*words, *more])
-    assert (tmp_path / "tuning.json").read_text() == before
-    failing = ["command", "false {values} {seed}", "--space", "space.toml", "--state", "s"]
-    assert tune.main([*failing, "--trials", "2"]) == 2
-    shown = capsys.readouterr().out
-    assert "No setting has a score (all trials have ended)" in shown and "2 failed: exit" in shown
-
-
 def test_a_function_is_searched_and_evaluated_again(tmp_path: Path) -> None:
     """Dies if a function does not get the seeds it asks for, a known setting is not first, or a
     search that was stopped ends with other settings than one that was not."""

@@ -18,7 +18,7 @@ from jaxeval.tune import target as targets
 from jaxeval.tune import training
 from jaxeval.tune.target import Target
 from jaxeval.tuning.history import Halving, History, Result
-from jaxeval.tuning.search import End, Search, State
+from jaxeval.tuning.search import Search, State
 from tests.studies import toy_kind, toy_sizes
 
 RATE = {"key": "training.optimiser.hyperparameters.learning_rate", "log_uniform": [1e-3, 0.1]}
@@ -77,10 +77,9 @@ class _Search(State):
         self, folder: Path, crash: int = 10**6, trials: int = 10, parallel: int = 3
     ) -> History:
         """The last history that is saved."""
-        self.crash = crash
+        self.crash, self.trials = crash, trials
         with runs.open_store(folder) as store:
-            arguments = self.target, self.search, self, store, folder, End(trials), parallel
-            trained = training.trained(*arguments)
+            trained = training.trained(self.target, self.search, self, store, folder, parallel)
             self.epochs = [e for e in trained if isinstance(e, running.Epoch)]
         return self.saved[-1]
 
@@ -231,8 +230,8 @@ def test_other_shapes_take_up_what_was_stopped(
     killed = _Search(space)
     with pytest.raises(_Crash):
         killed.go_on(tmp_path, 5)
-    before, chosen = killed.saved[-1], Target.buckets
-    monkeypatch.setattr(Target, "buckets", lambda *of: [b for b in chosen(*of) if False])
+    before = killed.saved[-1]
+    monkeypatch.setattr(Target, "padded", lambda *of: [])
     history = _Search(space, saved=before).go_on(tmp_path)
     assert len(history.ended) == len(_rows(tmp_path)) == 10 and not _left(tmp_path)
     widths: dict[Any, set[Any]] = {}
@@ -247,17 +246,15 @@ def test_other_shapes_take_up_what_was_stopped(
 
 def test_programs_are_chosen_for_the_whole_search(tmp_path: Path) -> None:
     """Dies if the length of the search is not weighed, a program has not room for the smallest
-    batches of the space, or what is traced or padded counts as compiled in."""
+    batches of the space."""
     search = _Search(SIZES)
-    chosen = [search.target.buckets(trainings, 2) for trainings in (1, 10**9)]
+    chosen = [search.target.padded(trainings, 2) for trainings in (1, 10**9)]
     assert len(chosen[0]) == 1 < len(chosen[1])
     (program,) = search.target.padded(1, 2)
     assert program.rows == 4 and program.sizes == ["width"]
     values = {"rate": 0.01, "width": 6, "rows": 4, "scheduler": "none"}
     (entry,) = search.target.entries(History().proposed(values, [1]).evaluations[0])
     assert program.takes(entry) and not program.takes(padding.in_batches(entry, 3))
-    assert search.target.compiled == ()
-    assert _Search(TOY, "toy").target.compiled == ("rows",)
     group = search.target.together({7: entry, 9: entry}, [program])
     assert [*group] == [7, 9]
 
@@ -273,7 +270,11 @@ def test_what_cannot_be_trained_has_failed(tmp_path: Path) -> None:
 WRONG: list[tuple[dict[str, Any], list[str], str]] = [
     ({"rate": {"key": "model.rat", "uniform": [0, 1]}}, [], r"rate: model\.rat: unknown key; did"),
     ({"learning_rate": {"uniform": [0, 1]}}, [], "learning_rate: sets nothing; add key"),
-    ({"often": {"key": "training.evaluate_every", "choices": [1, 2]}}, [], "often: expected no"),
+    (
+        {"often": {"key": "training.evaluate_every", "choices": [1, 2]}},
+        [],
+        "--min-epochs: expected a multiple of",
+    ),
     ({"rate": RATE}, ["training.evaluate_every=2"], "--min-epochs: expected a multiple of"),
     ({"rate": RATE}, ["training.optimiser.steps=[[1,0.05]]"], "rate: sets .* which .*steps"),
 ]

@@ -116,8 +116,12 @@ class Command:
                 raise EvaluationFailed(f"exit code {process.returncode} ({last})")
         return _score(output, self._field)
 
+    def start(self) -> None:
+        """Lets commands run again, when all that were stopped have ended."""
+        self._stopped = False
+
     def stop(self) -> None:
-        """Ends all commands that are running."""
+        """Ends all commands that are running, and lets none begin."""
         with self._lock:
             self._stopped = True
             for process in self._processes:
@@ -274,14 +278,19 @@ def _result(job: tuple[Any, ...], future: futures.Future) -> float | EvaluationF
 
 
 @contextlib.contextmanager
-def working(evaluate: Callable[..., float], count: int, retries: int = 0) -> Iterator[Workers]:
+def working(
+    evaluate: Callable[..., float],
+    count: int,
+    retries: int = 0,
+    stop: Callable[[], None] | None = None,
+) -> Iterator[Workers]:
     """Workers that are gone when the block ends; arguments as of `Workers`.
 
-    Then the evaluation's `stop()` is called, if it has one: what no longer matters may still run.
+    Then `stop()`, or that of the evaluation, is called: what no longer matters may still run.
     """
     with futures.ThreadPoolExecutor(count) as pool:
         try:
             yield Workers(pool, evaluate, count, retries)
         finally:
-            getattr(evaluate, "stop", lambda: None)()
+            (stop or getattr(evaluate, "stop", lambda: None))()  # type: ignore[misc]
             pool.shutdown(wait=False, cancel_futures=True)

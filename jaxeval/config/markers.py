@@ -20,15 +20,11 @@ from jaxeval.files import Json
 
 
 class Range(NamedTuple):
-    """What a hyperparameter is tuned over.
-
-    Attributes:
-      log: whether equal ratios, rather than differences, are equal steps.
-    """
+    """What a hyperparameter is tuned over."""
 
     low: float
     high: float
-    log: bool = False
+    log: bool = False  # whether equal ratios, rather than differences, are equal steps
 
     def to_unit(self, value: float) -> float:
         """Where a value lies: 0 is the low end, 1 the high."""
@@ -76,16 +72,14 @@ class Traced:
         that those with and without it share a program.
       alone: not even runs of a sweep do: what it costs those for which it is neutral, or which
         random numbers they draw, would be another.
-      name: of the hyperparameter; None: the key's last part.
       range: in which a neighbourhood is drawn unless another is asked for; None: not varied.
-      limits: of possible values.
     """
 
     neutral: float | None = None
     alone: bool = False
-    name: str | None = None
+    name: str | None = None  # of the hyperparameter; None: the key's last part
     range: Range | None = None
-    limits: Limits = NOT_NEGATIVE
+    limits: Limits = NOT_NEGATIVE  # of possible values
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,11 +88,10 @@ class TracedTable:
 
     Attributes:
       values: from the settings that hold the table, all its names with their values.
-      each: what each of them is, by name; others are `Traced()`.
     """
 
     values: Callable[[Any], Mapping[str, float]]
-    each: Mapping[str, Traced]
+    each: Mapping[str, Traced]  # what each of them is, by name; others are `Traced()`
 
 
 class _Marker:

@@ -16,7 +16,6 @@ from pydantic_core import ErrorDetails
 from jaxeval import parameters
 from jaxeval.config import toml
 from jaxeval.errors import ConfigError
-from jaxeval.files import Json
 
 T = TypeVar("T")
 _LARGEST = {bool: 1.0, int: 2.0**31 - 1, float: 3.4e38}  # devices compute in 32 bits
@@ -56,14 +55,12 @@ def read(cls: type[T], source: Source, overrides: Sequence[str] = (), origin: st
 
     The value "null" in a file says that a key is absent, even where its default is not. A table
     that is given in part keeps the defaults of its parent, which may be others than those of its
-    own class.
+    own class. Raises ConfigError: naming every key that is wrong, its value, what is allowed, the
+    nearest key.
 
     Args:
       origin: of the overrides. Messages begin with it, instead of with the file, where only keys
         of overrides are wrong.
-
-    Raises:
-      ConfigError: naming every key that is wrong, its value, what is allowed, the nearest key.
     """
     tree = _tree(source)
     for override in overrides:
@@ -102,8 +99,7 @@ def _tree(source: Source) -> dict[str, object]:
 def from_dict(cls: type[T], tree: Mapping[str, object], where: str = "") -> T:
     """The settings of plain data, all or some of their keys; messages begin with `where`.
 
-    Raises:
-      ConfigError: as `read`.
+    Raises ConfigError: as `read`.
     """
     checked, lines = _checked(cls, tree)
     if checked is None:
@@ -116,16 +112,17 @@ def _checked(cls: type[T], tree: Mapping[str, object]) -> tuple[T | None, list[s
     # by way of JSON, where a list is a tuple's strict form, and numpy's numbers are numbers
     tree = json.loads(json.dumps(tree, default=parameters.plain))
     try:
-        settings = _validate(cls, _filled(cls, tree))
+        whole = json.dumps(_filled(cls, tree))
+        settings = pydantic.TypeAdapter(cls).validate_json(whole, strict=True)
         lines = list(_too_large(tree))
     except pydantic.ValidationError as error:
-        return None, [_explain(cls, entry) for entry in error.errors() if not _repeats(entry)]
+        return None, [
+            _explain(cls, entry)
+            for entry in error.errors()
+            # of a list that is too short for its wrong items alone, these tell
+            if entry["type"] != "too_short" or len(entry["input"]) < entry["ctx"]["min_length"]
+        ]
     return (None, lines) if lines else (settings, [])
-
-
-def _repeats(error: ErrorDetails) -> bool:
-    """Whether a list is too short for its wrong items alone, of which others tell."""
-    return error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"]
 
 
 def _error(where: str, lines: Sequence[str]) -> ConfigError:
@@ -148,8 +145,13 @@ def _too_large(tree: object, key: str = "") -> Iterator[str]:
 
 def _filled(cls: type, tree: Mapping[str, object]) -> dict[str, object]:
     """The tree with what its tables leave out."""
-    fields = fields_of(cls)
-    return {name: _over(_default(fields.get(name)), value) for name, value in tree.items()}
+    filled = dict[str, object]()
+    for name, value in tree.items():
+        field = fields_of(cls).get(name)
+        optional = field is not None and not field.is_required()
+        default = field.get_default(call_default_factory=True) if field and optional else None
+        filled[name] = _over(to_dict(default) if fields_of(default) else None, value)
+    return filled
 
 
 def _without_nulls(tree: Mapping[str, object]) -> dict[str, object]:
@@ -162,14 +164,6 @@ def _without_nulls(tree: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def _default(field: FieldInfo | None) -> dict[str, Json] | None:
-    """Plain data of a field's default, if that is an instance of settings."""
-    if field is None or field.is_required():
-        return None
-    default = field.get_default(call_default_factory=True)
-    return to_dict(default) if fields_of(default) else None
-
-
 def _over(default: object, values: object) -> object:
     """Given values over default ones; what has another name has nothing in common."""
     if not (isinstance(default, dict) and isinstance(values, dict)):
@@ -179,18 +173,13 @@ def _over(default: object, values: object) -> object:
     return {**default, **{key: _over(default.get(key), value) for key, value in values.items()}}
 
 
-def _validate(cls: type[T], tree: Mapping[str, object]) -> T:
-    return pydantic.TypeAdapter(cls).validate_json(json.dumps(tree), strict=True)
-
-
 def read_toml(name: str | Path, what: str = "config") -> dict[str, object]:
     """The tables of a TOML file as they stand; a shipped one is known by its name.
 
+    Raises ConfigError: no such file, not text, or as of `toml.parsed`.
+
     Args:
       what: the file holds, for messages.
-
-    Raises:
-      ConfigError: no such file, not text, or as of `toml.parsed`.
     """
     return toml.parsed(toml.read_text(name, what), name)
 
@@ -271,11 +260,6 @@ def to_dict(instance: object) -> dict[str, Any]:
     """Plain JSON types, defaults included."""
     tree: dict[str, Any] = pydantic.TypeAdapter(type(instance)).dump_python(instance, mode="json")
     return tree
-
-
-def to_json(instance: object) -> str:
-    """Canonical JSON of settings; such as the fingerprint of generated data."""
-    return canonical(to_dict(instance))
 
 
 def canonical(tree: object) -> str:

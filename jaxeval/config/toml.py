@@ -39,11 +39,10 @@ def find(name: str | Path) -> Path:
 def read_text(name: str | Path, what: str = "config") -> str:
     """The text of a path or of a shipped name, without a byte order mark.
 
+    Raises ConfigError: no such file, with the nearest one; or not text.
+
     Args:
       what: the file holds, for messages.
-
-    Raises:
-      ConfigError: no such file, with the nearest one; or not text.
     """
     file = find(name)
     if not os.path.exists(file):  # nor is a name that is too long
@@ -78,11 +77,10 @@ def _nearest(path: Path) -> str | None:
 def parsed(text: str, name: str | Path) -> dict[str, object]:
     """The tables of a TOML text.
 
+    Raises ConfigError: not TOML (with the line), or nested too deep.
+
     Args:
       name: of the file or argument that it is of.
-
-    Raises:
-      ConfigError: not TOML (with the line), or nested too deep.
     """
     with parsing("not valid TOML", name, error=ConfigError):
         tree = tomllib.loads(text)
@@ -120,8 +118,7 @@ def apply(tree: dict[str, object], override: str) -> None:
 def value(text: str) -> object:
     """The TOML value of a text, or the text; None of an empty one and of null.
 
-    Raises:
-      ConfigError: a value nested too deep, or a number of too many digits.
+    Raises ConfigError: a value nested too deep, or a number of too many digits.
     """
     if text in ("", "null"):
         return None

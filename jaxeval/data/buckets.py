@@ -28,12 +28,8 @@ class Encoded(NamedTuple):
     columns: Sequence[dict[str, np.ndarray]]  # of each bucket its arrays
 
 
-class LaidOut(NamedTuple):
-    """Sequences in buckets."""
-
-    rows: list[np.ndarray]  # of each bucket
-    widths: list[int]
-    columns: list[dict[str, np.ndarray]]  # of each bucket NAME [N, T] and NAME_length [N]
+# of each bucket: its rows, its width, its arrays NAME [N, T] and NAME_length [N]
+LaidOut = tuple[list[np.ndarray], list[int], list[dict[str, np.ndarray]]]
 
 
 def lay_out(
@@ -57,7 +53,7 @@ def lay_out(
             arrays[f"{name}_length"] = lengths_of(inside)
             arrays[name] = pad(inside, arrays[f"{name}_length"].max() if tight else width)
         columns.append(arrays)
-    return LaidOut(rows, widths, columns)
+    return rows, widths, columns
 
 
 def choose_widths(
@@ -78,13 +74,8 @@ def choose_shapes(
     """Padded shapes of rows that have a length and a number of targets, ascending by targets.
 
     Rows are parted by their number of targets first, and those of each range by length. A bucket
-    of n rows costs ceil(n / batch_size) * batch_size * width * targets positions (its last batch
-    is padded with empty rows), plus `shape_cost`; no other such choice costs less.
-
-    Args:
-      lengths, targets: of the rows, each >= 1.
-      most: shapes at most.
-      shape_cost: of one more shape, in positions an epoch.
+    of n rows costs ceil(n / batch_size) * batch_size * width * targets positions, plus
+    `shape_cost`; no other choice of `most` shapes or fewer costs less.
     """
     sizes, numbers = np.asarray(lengths), np.asarray(targets)
     values = np.unique(numbers).tolist()

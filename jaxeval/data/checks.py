@@ -17,17 +17,11 @@ _SHOWN = 60  # characters of a line in a message
 
 
 class Findings(NamedTuple):
-    """What is known of a corpus beside its sizes.
+    """What is known of a corpus beside its sizes."""
 
-    Attributes:
-      facts: plain data, for plans and records.
-      remarks: what people should see of it, a line each.
-      warnings: likewise, of what is probably a mistake.
-    """
-
-    facts: Mapping[str, Json] = types.MappingProxyType({})
-    remarks: Sequence[str] = ()
-    warnings: Sequence[str] = ()
+    facts: Mapping[str, Json] = types.MappingProxyType({})  # plain data, for plans and records
+    remarks: Sequence[str] = ()  # what people should see of it, a line each
+    warnings: Sequence[str] = ()  # likewise, of what is probably a mistake
 
     def joined(self, *others: "Findings") -> "Findings":
         """These, then others."""
@@ -47,14 +41,14 @@ def classes(
 ) -> list[str]:
     """The classes of a corpus, in their order.
 
+    Raises DataError: train has one class, or nearly as many as rows; an item has a label that is
+    none.
+
     Args:
       items: part -> its labels, of which text each, and the line where it stands (0: unknown).
       named: what the classes are to be; None: the labels of train, sorted.
       files: part -> where it stands, for errors.
       columns: what the columns of tab-separated files are, for errors.
-
-    Raises:
-      DataError: train has one class, or nearly as many as rows; an item has a label that is none.
     """
     train = Counter(label for label, _, _ in items["train"])
     if len(train) < 2:
@@ -79,11 +73,10 @@ def classes(
 def repeats(parts: Mapping[str, Sequence[Hashable]], path: str, items: str) -> list[str]:
     """Warnings about dev and test items that also occur in train, and a dev that is test.
 
+    Raises DataError: test holds the same items as train.
+
     Args:
       path, items: the corpus, and what its items are called.
-
-    Raises:
-      DataError: test holds the same items as train.
     """
     counts = {part: Counter(of_part) for part, of_part in parts.items()}
     if counts["test"] == counts["train"]:
@@ -101,29 +94,6 @@ def repeats(parts: Mapping[str, Sequence[Hashable]], path: str, items: str) -> l
     if counts["dev"] == counts["test"]:
         warnings.append(f"dev and test hold the same {items}: models are selected on test")
     return warnings
-
-
-def headers(
-    first: Mapping[str, Sequence[str]], labels: Mapping[str, Sequence[str]] | None = None
-) -> list[str]:
-    """Warnings about first lines that were read as data, though they look like a header.
-
-    They do where all of two or more parts begin alike, or where no other line of any part has its
-    label, while two labels or more are left without it.
-
-    Args:
-      first: part -> the columns of its first line.
-      labels: part -> the labels of its lines, in their order; None: the format has none.
-    """
-    alike = len(first) > 1 and len({*map(tuple, first.values())}) == 1
-    others = {label for of_part in (labels or {}).values() for label in of_part[1:]}
-    lonely = [p for p, of in (labels or {}).items() if len(others) > 1 and of[0] not in others]
-    why = "all parts begin with it" if alike else "no other line has its label"
-    return [
-        f"{part}: the first line, {chr(9).join(first[part])[:_SHOWN]!r}, is read as data "
-        f"but looks like a header: {why}; if it is one, delete it"
-        for part in (first if alike else lonely)
-    ]
 
 
 def unseen(symbols: Mapping[str, Counter[str]]) -> tuple[dict[str, Json], list[str]]:

@@ -38,17 +38,13 @@ def read_columns(
 ) -> list[Sentence]:
     """The sentences of a column file.
 
-    Columns are separated by tabs if a line holds one, else by blanks. Lines of white space end a
-    sentence; `-DOCSTART-` lines are left out. A `#` is a word like any other (tweets).
+    Columns (from 0, negative ones from the last) are separated by tabs if a line holds one, else
+    by blanks. White space ends a sentence; `-DOCSTART-` lines are left out; `#` is a word. Raises
+    DataError: no sentences, lines that differ in columns, a column that is not there or empty.
 
     Args:
-      word_column: from 0; negative ones count from the last.
-      tag_column: likewise; None: no tags are read, and an only column holds the words.
+      tag_column: None: no tags are read, and an only column holds the words.
       advice: follows what is said of lines that differ in columns.
-
-    Raises:
-      DataError: no sentences, a line with another number of columns than the first, a column that
-        is not there, one column for both, an empty word or tag.
     """
     sentences, count = [], 0
     for block in _blocks(path):
@@ -111,10 +107,8 @@ def read_tempeval3(path: str | Path, word_column: int = 0, tag_column: int = -1)
 
     A class of TimeML makes each word an event of its own, B-CLASS: nearly all events are single
     words, and classes do not say where an event ends. BIO tags (B-EVENT, I-STATE) stay as they
-    are. TimeML itself, which is XML, is not read.
-
-    Raises:
-      DataError: what `read_columns` raises; a tag that is neither O, a class nor BIO.
+    are. TimeML itself, which is XML, is not read. Raises DataError: what `read_columns` raises; a
+    tag that is neither O, a class nor BIO.
     """
     return [
         Sentence(words, tuple(_bio(t, path, n) for t, n in zip(tags, lines, strict=True)), lines)
@@ -138,16 +132,10 @@ def _bio(tag: str, path: str | Path, line: int) -> str:
 def read_conllu(path: str | Path, tag: Tag | None = "upos") -> list[Sentence]:
     """The sentences of a CoNLL-U file; ranges (1-2) and empty nodes (1.1) are left out.
 
-    With None, no tags are read. With `universal`, the tags of UD are those twelve that Petrov et
-    al. (2012) have.
-
-    With `entity`, tags are BIO tags of the outermost mentions in the `Entity=` field of the last
-    column (GUM: named, nominal and pronominal). A mention that is interrupted (GUM numbers its
-    parts, "(5[1/2]") counts as one mention a part; one left open at the end of its sentence ends
-    there.
-
-    Raises:
-      DataError: not ten columns, an empty tag, no sentence, a mention closed but never opened.
+    Tags: None; `universal`: the twelve of Petrov et al. (2012); `entity`: BIO tags of the
+    outermost mentions in the `Entity=` field (GUM), of which an interrupted one counts as one a
+    part, and one left open ends with its sentence. Raises DataError: not ten columns, an empty
+    tag, no sentence, a mention closed but never opened.
     """
     kind = 1  # position of the type in a mention, by "# global.Entity = GRP-etype-infstat-..."
     sentences: list[Sentence] = []

@@ -20,8 +20,7 @@ _CLASSES = ("negative", "neutral", "positive")
 _NEWS = dict(zip((2, 4, 6, -1, 0, 1), _CLASSES * 2, strict=True))  # polarities of NewsMTSC
 _HALF = re.compile("[\ud800-\udfff]")  # of a character, which JSON can hold
 _EXPECTED = 'such as {"text": "...", "target": "...", "label": "..."}, or span: [0, 4]'
-_DROPPED = "conflict"
-_NO_TARGET = "NULL"
+_DROPPED, _NO_TARGET = "conflict", "NULL"
 _TERMS = {"aspectTerm": "term", "Opinion": "target"}  # element -> attribute that holds the words
 
 
@@ -45,14 +44,12 @@ class LabelledTexts(NamedTuple):
     """The texts of a file.
 
     Attributes:
-      targeted: whether labels are of targets.
-      tokenised: whether words are what stands between blanks.
       dropped: why targets were left out, and how many.
     """
 
     texts: Sequence[LabelledText]
-    targeted: bool
-    tokenised: bool
+    targeted: bool  # whether labels are of targets
+    tokenised: bool  # whether words are what stands between blanks
     dropped: Mapping[str, int] = types.MappingProxyType({})
 
 
@@ -83,8 +80,7 @@ def read_tsv(path: str | Path) -> LabelledTexts:
 def read_sst(path: str | Path) -> LabelledTexts:
     """Lines of a label, 0 (negative) or 1, and a text in words (Socher et al. 2013).
 
-    Raises:
-      DataError: another label, no text.
+    Raises DataError: another label, no text.
     """
     return whole(_after_label(text.iterate_lines(path), path, "0 or 1", _SST.get), True)
 
@@ -92,8 +88,7 @@ def read_sst(path: str | Path) -> LabelledTexts:
 def read_trec(path: str | Path) -> LabelledTexts:
     """Lines such as `DESC:manner How did ...` in Latin-1; the label is DESC (Li & Roth 2002).
 
-    Raises:
-      DataError: a line without label or text.
+    Raises DataError: a line without label or text.
     """
     lines = text.read_bytes(path).decode("latin-1").removesuffix("\n").split("\n")
     expected = "LABEL:detail"
@@ -116,12 +111,8 @@ def _after_label(
 def read_three_line(path: str | Path) -> LabelledTexts:
     """Blocks of three lines (.raw, .seg): a text with `$T$` for its target, the target, its label.
 
-    Each text stands once, with the targets of all its blocks; blanks part words. A block is one
-    target, at its first `$T$`. Further ones (tweets of Dong et al. 2014) stand for the target's
-    words too, and are no targets of their own.
-
-    Raises:
-      DataError: a block that is cut short, a text without `$T$`, no target, an unknown label.
+    A block is one target, at its first `$T$`; further ones stand for its words too. Texts stand
+    once, with all their targets. Raises DataError: a block that is none, an unknown label.
     """
     targets, block, number = [], list[str](), 0
     for number, line in enumerate(text.iterate_lines(path), 1):
@@ -157,17 +148,12 @@ def read_json(path: str | Path, labelled: bool = True) -> LabelledTexts:
     """JSON lines of `text`, `label`, and `target` or `span`; with targets, equal texts are one.
 
     `span` is where the target stands: its first character, and the first behind it. Without it
-    every mention of `target` is a target of its own: those that are whole words or, where there
-    are none, any. Lines of NewsMTSC (Hamborg & Donnay 2021) are read too: `sentence_normalized`
-    and `targets`, each with `from`, `to`, `mention` and `polarity` (2, 4, 6: negative, neutral,
-    positive); and those of its later form: a target a line, beside `sentence`; -1, 0, 1.
+    every mention of `target` is one: whole words or, where there are none, any. Lines of NewsMTSC
+    (Hamborg & Donnay 2021) are read too. Raises DataError: a line that is no such JSON, an empty
+    text, a target that is not in its text, lines with and without targets.
 
     Args:
       labelled: whether each must have a label.
-
-    Raises:
-      DataError: a line that is no such JSON, an empty text, a target that is not in its text, or
-        lines with and without targets.
     """
     rows = list[tuple[int, str, Target]]()
     for number, raw in enumerate(text.iterate_lines(path), 1):
@@ -251,12 +237,9 @@ def _mentions(content: str, target: str) -> list[tuple[int, int]]:
 def read_semeval(path: str | Path) -> LabelledTexts:
     """The sentences of SemEval's XML that have targets, each once: 2014 to 2016, MAMS.
 
-    Targets (aspectTerm of 2014, Opinion of 2015/16) that are NULL or whose polarity is `conflict`
-    are dropped and counted, as is custom; so are sentences that have no other.
-
-    Raises:
-      DataError: no XML, or with a document type (entities can be bombs); a sentence without text,
-        an unknown polarity, a target that is not where it is said to be, no target at all.
+    Targets that are NULL or whose polarity is `conflict` are dropped and counted, as is custom.
+    Raises DataError: no XML, or with a document type (entities can be bombs); an unknown polarity,
+    a target that is not where it is said to be, no target at all.
     """
     dropped: Counter[str] = Counter()
     texts = []
@@ -289,9 +272,8 @@ def _terms(sentence: Element, content: str, dropped: Counter[str]) -> Iterator[T
             expected = f"expected {', '.join(_CLASSES)} or {_DROPPED}"
             raise ValueError(f"polarity {polarity!r} of {words!r}; {expected}")
         elif not all(end.isdecimal() and len(end) < 10 for end in ends):
-            raise ValueError(
-                f"from={ends[0]!r} to={ends[1]!r} of {words!r}; expected whole numbers"
-            )
+            found = f"from={ends[0]!r} to={ends[1]!r} of {words!r}"
+            raise ValueError(f"{found}; expected whole numbers")
         else:
             start, end = map(int, ends)
             if content[start:end] != words or not words.strip():

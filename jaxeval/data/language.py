@@ -52,16 +52,14 @@ class Text(NamedTuple):
     Attributes:
       corpus: one bucket of windows; `shared["tokens"]` holds all parts end to end, each after an
         end of line.
-      vocabulary: V.
-      tokens: predicted tokens of each part.
       symbols: of each of the V numbers, its word or the value of its byte (-1: of no byte).
       findings: how many tokens of dev and test train lacks; parts that are the same.
     """
 
     corpus: Corpus
     rows: Mapping[str, np.ndarray]
-    vocabulary: int
-    tokens: Mapping[str, int]
+    vocabulary: int  # V
+    tokens: Mapping[str, int]  # predicted tokens of each part
     fingerprint: str
     symbols: Sequence[str | int] = ()
     findings: checks.Findings = checks.Findings()
@@ -107,14 +105,12 @@ _Numbered = tuple[dict[str, np.ndarray], list[str | int], dict[str, int]]
 def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
     """Reads a text and lays out its windows.
 
+    Raises ConfigError: no text named; DataError: it cannot be read, a part is too short, train is
+    one token repeated, or test is train.
+
     Args:
       batch: streams that train is read in.
       evaluation_batch: streams that dev and test are read in.
-
-    Raises:
-      ConfigError: no text named.
-      DataError: it cannot be read, a part is too short, train is one token repeated, or test is
-        train.
     """
     if not settings.path:
         named = argument("data", "PATH")
@@ -227,11 +223,7 @@ def _cut(
 ) -> dict[str, np.ndarray]:
     """Train, dev and test; each that is lacking is 5 % of train, from its end, dev before test.
 
-    Thus one file becomes 90, 5 and 5 %, as enwik8 is cut by custom.
-
-    Args:
-      ends: positions in train at which it may be cut, one after each unit.
-      units: lines or bytes, which are counted.
+    Thus one file becomes 90, 5 and 5 %, as enwik8 is cut by custom. `ends`: where it may be cut.
     """
     lacking = [part for part in splits.PARTS if part not in whole]
     size = len(ends) * 5 // 100

@@ -59,15 +59,14 @@ class PairParts(NamedTuple):
 def read(source: PairSource) -> PairParts:
     """The pairs of train, dev and test; those of one file are dealt as VecEval deals PPDB's.
 
-    Raises:
-      DataError: no such file, a line that is no pair, too few pairs to draw from.
+    Raises DataError: no such file, a line that is no pair, too few pairs to draw from.
     """
     if source.path is None:
         files: Mapping[str, str | Path] = dict.fromkeys(splits.PARTS, "generated corpus")
         return PairParts(generated_texts.pairs(source.seed), files, checks.Findings())
     patterns = {part: getattr(source, part) for part in splits.PARTS}
     found = text.parts(source.path, patterns, "data.source", alone=True)
-    parts, first, labels, remarks = dict[str, list[LabelledPair]](), {}, {}, list[str]()
+    parts, remarks = dict[str, list[LabelledPair]](), list[str]()
     for part, file in found.items():
         rows = [*_READERS[source.format_of(file)](file)]
         at_blanks = source.format_of(file) == "ppdb"
@@ -77,8 +76,6 @@ def read(source: PairSource) -> PairParts:
         parts[part] = [in_words(row, at_blanks, file) for row in decided]
         if left_out := len(rows) - len(decided):
             remarks.append(f"{file.name}: {left_out} pairs without a gold label left out")
-        if source.format_of(file) == "tsv":
-            first[part], labels[part] = decided[0][1:], [row.label for row in decided]
     if len(parts) == 1:
         remarks.append(
             f"drawn by data.source.seed {source.seed}: {source.test_pairs:,} pairs for test, "
@@ -86,17 +83,14 @@ def read(source: PairSource) -> PairParts:
         )
         parts = deal(source, parts["train"])
     files = {part: found.get(part, found["train"]) for part in splits.PARTS}
-    return PairParts(parts, files, checks.Findings({}, remarks, checks.headers(first, labels)))
+    return PairParts(parts, files, checks.Findings({}, remarks))
 
 
 def deal(source: PairSource, pairs: Sequence[LabelledPair]) -> dict[str, list[LabelledPair]]:
     """Parts of one list: shuffled as Python 2 does, the first are test, a share of the rest dev.
 
-    VecEval (make_datasets.py) calls `random.Random(137).shuffle`, which in Python 2 draws
-    int(random() (i + 1)) for i = n - 1 ... 1; Python 3 has the same `random`, another `shuffle`.
-
-    Raises:
-      DataError: a part would be empty.
+    VecEval calls `random.Random(137).shuffle`, which in Python 2 draws int(random() (i + 1)) for
+    i = n - 1 ... 1; Python 3 has another `shuffle`. Raises DataError: a part would be empty.
     """
     order, generator = [*pairs], random.Random(source.seed)
     for i in range(len(order) - 1, 0, -1):
@@ -140,10 +134,8 @@ def in_words(row: Row, at_blanks: bool, file: Path) -> LabelledPair:
 def read_unlabelled(path: Path) -> list[Row]:
     """Pairs of JSON lines as SNLI's, of two columns, or PPDB's; what stands beside is not read.
 
-    Lines are PPDB's if the first one is: a number, a label in brackets, two phrases.
-
-    Raises:
-      DataError: a line that is no pair, or none at all.
+    Lines are PPDB's if the first one is: a number, a label in brackets, two phrases. Raises
+    DataError: a line that is no pair, or none at all.
     """
     if _SUFFIXES.get(text.suffix_of(path)) == "snli":
         rows = [*_read_snli(path, _SENTENCES)]

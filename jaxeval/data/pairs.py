@@ -37,14 +37,13 @@ class Paired(NamedTuple):
     labels [N], all int32; shared are row [F], vectors [V, D], pretrained [V].
 
     Attributes:
-      labels: names of the Y classes.
       positions: bucket b: [N_b] of its pairs among all, train's first, then dev's, then test's.
     """
 
     corpus: Corpus
     given_split: splits.Rows
     table: word_table.WordTable
-    labels: Sequence[str]
+    labels: Sequence[str]  # names of the Y classes
     settings: PairData
     fingerprint: str
     widths: Sequence[int]
@@ -59,8 +58,7 @@ class Paired(NamedTuple):
     def split(self, number: int) -> Split:
         """Split `number` (0: as given) with its tables, as of `WordTable.of_split`.
 
-        Raises:
-          ConfigError: a random split of a corpus with the vocabulary of the given one.
+        Raises ConfigError: a random split of a corpus with the vocabulary of the given one.
         """
         rows = splits.numbered(self.given_split, number, self.settings.vocabulary == "all")
         chosen = zip(self.corpus.buckets, rows["train"], strict=True)
@@ -71,9 +69,8 @@ class Paired(NamedTuple):
 def build(settings: PairData, batch_size: int) -> Paired:
     """Reads the pairs of `settings` and lays them out for batches of `batch_size`.
 
-    Raises:
-      DataError: what the readers raise; a train set with one class, or that test repeats; a class
-        that train lacks; vectors of no word of train.
+    Raises DataError: what the readers raise; a train set with one class, or that test repeats; a
+    class that train lacks; vectors of no word of train.
     """
     read = pair_files.read(settings.source)
     columns = "columns 1 and 2 are the sentences, column 3 the label, or a header names SNLI's"
@@ -136,10 +133,8 @@ def encode(
 ) -> buckets.Encoded:
     """Pairs of a file, for batches of so many, as a trained classifier reads them.
 
-    Shared is row [F]; a bucket holds premise and hypothesis [N, T] and their lengths [N].
-
-    Raises:
-      DataError: a sentence without words.
+    Shared is row [F]; a bucket holds premise and hypothesis [N, T] and their lengths [N]. Raises
+    DataError: a sentence without words.
     """
     at_blanks = settings.source.format == "ppdb"
     pairs = [_cut(pair_files.in_words(row, at_blanks, file), settings.longest) for row in of]

@@ -55,12 +55,8 @@ class IllegalTag(ValueError):
 def detect(tags: Mapping[str, int]) -> Scheme:
     """The scheme of tags that may be entities: `iobes` if E- or S- occurs, else `bio`, or `none`.
 
-    Tags are entities' if most of them other than O look like it (a prefix, a type). The odd ones
-    among these are for `convert_sentences` to refuse: reading all as plain classes because of one
-    would turn the F1 of entities into accuracy. A prefix without a type looks like it beside O.
-
-    Args:
-      tags: how often each occurs.
+    Tags are entities' if most of them other than O look like it (a prefix, a type): the odd ones
+    are for `convert_sentences` to refuse. `tags`: how often each occurs.
     """
     prefixes, entities, others = set[str](), 0, 0
     for tag, count in tags.items():
@@ -89,8 +85,7 @@ def _parse(tag: str, scheme: Scheme, position: int) -> tuple[str, str]:
 def to_spans(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
     """The spans of a tag sequence.
 
-    Raises:
-      IllegalTag: naming the position of the first tag that the scheme does not allow there.
+    Raises IllegalTag: naming the position of the first tag that the scheme does not allow there.
     """
     spans: list[Entity] = []
     start, kind = 0, ""  # of the open span; "" when none is open
@@ -156,11 +151,7 @@ def _prefixes(length: int, scheme: Scheme, touches: bool) -> str:
 def convert_sentences(
     sentences: Sequence[Sentence], source: Scheme, target: Scheme, path: str
 ) -> list[Sentence]:
-    """The same spans in another scheme.
-
-    Raises:
-      DataError: an illegal tag, with file and line.
-    """
+    """The same spans in another scheme; raises DataError: an illegal tag, with file and line."""
     converted = []
     for number, sentence in enumerate(sentences, 1):
         try:

@@ -65,29 +65,20 @@ class Classified(NamedTuple):
     there are) and labels [N, K], all int32; shared are row [F], vectors [V, D], pretrained [V].
 
     Attributes:
-      given_split: the corpus's own split.
-      labels: names of the Y classes.
-      targeted: whether labels are of targets, not of whole texts.
-      tokenised: whether words are what stands between blanks in the files.
-      groups: rows that random splits keep together: those of one text.
-      sizes: [P, B] rows of each part and bucket in the arrays of all splits.
-      settings: by which random splits are drawn.
-      fingerprint: of the sentences.
-      shapes: T and K of each bucket.
       positions: bucket b: [N_b] of its rows among all, train's first, then dev's, then test's.
     """
 
     corpus: Corpus
-    given_split: splits.Rows
+    given_split: splits.Rows  # the corpus's own split
     table: word_table.WordTable
-    labels: Sequence[str]
-    targeted: bool
-    tokenised: bool
-    groups: splits.Groups
-    sizes: np.ndarray
-    settings: SentimentData
-    fingerprint: str
-    shapes: Sequence[buckets.Shape]
+    labels: Sequence[str]  # names of the Y classes
+    targeted: bool  # whether labels are of targets, not of whole texts
+    tokenised: bool  # whether words are what stands between blanks in the files
+    groups: splits.Groups  # rows that random splits keep together: those of one text
+    sizes: np.ndarray  # [P, B] rows of each part and bucket in the arrays of all splits
+    settings: SentimentData  # by which random splits are drawn
+    fingerprint: str  # of the sentences
+    shapes: Sequence[buckets.Shape]  # T and K of each bucket
     findings: checks.Findings
     positions: Sequence[np.ndarray]
 
@@ -103,11 +94,9 @@ class Classified(NamedTuple):
     def split(self, number: int) -> Split:
         """Split `number` (0: as given) with its tables: known and once, each [V] bool.
 
-        Words count once for each different text of train. Arrays may end in -1: no rows.
-
-        Raises:
-          ConfigError: a random split of a corpus with the vocabulary of the given one, or one in
-            which a part is empty.
+        Words count once for each different text of train. Arrays may end in -1: no rows. Raises
+        ConfigError: a random split of a corpus with the vocabulary of the given one, or one in
+        which a part is empty.
         """
         rows = self.given_split
         if number != GIVEN_SPLIT:
@@ -135,10 +124,9 @@ class Classified(NamedTuple):
 def build(settings: SentimentData, batch_size: int) -> Classified:
     """Reads the texts of `settings` and lays them out for batches of `batch_size`.
 
-    Raises:
-      ConfigError: `padded_to` of texts with targets.
-      DataError: what the readers raise; a label that is not among the classes; a train set with
-        one class, or that test repeats; vectors of no word of train.
+    Raises ConfigError: `padded_to` of texts with targets; DataError: what the readers raise; a
+    label that is not among the classes; a train set with one class, or that test repeats; vectors
+    of no word of train.
     """
     read = sentiment_files.read(settings.source, settings.fractions)
     if read.targeted and settings.padded_to is not None:

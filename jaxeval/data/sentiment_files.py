@@ -63,15 +63,13 @@ class TextParts(NamedTuple):
     """Texts by part.
 
     Attributes:
-      targeted: whether labels are of targets.
-      tokenised: whether words are what stands between blanks.
       files: part -> the file that it was read, or drawn, from, for errors.
       findings: parts that were drawn, targets that were left out, files that may have a header.
     """
 
     parts: Mapping[str, Sequence[LabelledText]]
-    targeted: bool
-    tokenised: bool
+    targeted: bool  # whether labels are of targets
+    tokenised: bool  # whether words are what stands between blanks
     files: Mapping[str, str | Path]
     findings: checks.Findings
 
@@ -80,10 +78,8 @@ def read(source: SentimentSource, fractions: splits.Fractions) -> TextParts:
     """The texts of train, dev and test.
 
     A test that the files lack is a fraction of train's texts, and then a dev is one of the rest.
-
-    Raises:
-      DataError: what the readers raise; files with and without targets; too few texts to draw
-        from; a folder without train, or with a file beside that no pattern fits.
+    Raises DataError: what the readers raise; files with and without targets; too few texts to draw
+    from; a folder without train, or with a file beside that no pattern fits.
     """
     if source.path is None:
         parts = generated_texts.texts(source.seed, source.sentences)
@@ -105,18 +101,13 @@ def read(source: SentimentSource, fractions: splits.Fractions) -> TextParts:
             texts["train"], texts[part] = _draw(source, texts["train"], part, fraction)
             drawn = f"{fraction:.0%} of train's texts, drawn by data.source.seed {source.seed}"
             remarks.insert(0, f"{part}: the files have none; it is {drawn}")
-    separated = {p: read_files[p].texts for p, f in files.items() if source.format_of(f) == "tsv"}
-    labels = {part: [each.targets[0].label for each in of] for part, of in separated.items()}
-    first = {part: (of[0].text, labels[part][0]) for part, of in separated.items()}
     facts = {part: dict(of.dropped) for part, of in read_files.items() if of.dropped}
     return TextParts(
         {part: texts[part] for part in splits.PARTS},
         train.targeted,
         train.tokenised,
         {part: files.get(part, files["train"]) for part in splits.PARTS},
-        checks.Findings(
-            {"dropped_targets": facts} if facts else {}, remarks, checks.headers(first, labels)
-        ),
+        checks.Findings({"dropped_targets": facts} if facts else {}, remarks),
     )
 
 
@@ -140,14 +131,8 @@ def read_unlabelled(
     """The texts of a file: JSON lines or tab-separated lines as in training; else one text a line.
 
     Labels need not be there, and are not read. A file is tab-separated if it is named `*.tsv`, or
-    if `source.format` says so; a line without a tab is a text as a whole.
-
-    Args:
-      labels, targeted, tokenised: of the classifier.
-
-    Raises:
-      DataError: a line without a text, or without a target where the classifier needs one; most
-        lines have a label in place of a text, or in it.
+    if `source.format` says so. `labels, targeted, tokenised` are the classifier's. Raises
+    DataError: a line without a text, or without a target where one is needed; labels for texts.
     """
     suffix = text.suffix_of(path)
     if _SUFFIXES.get(suffix) == "json":

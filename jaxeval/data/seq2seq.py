@@ -78,8 +78,6 @@ class Pairs(NamedTuple):
     symbol that train lacks: whatever a model generates for it is wrong, UNKNOWN too.
 
     Attributes:
-      widths: Ts and Tt of each bucket.
-      fingerprint: of everything that was read.
       findings: symbols of dev and test that train lacks; parts that repeat one another.
       positions: bucket b: [N_b] of its pairs among all, train's first, then dev's, then test's.
     """
@@ -87,8 +85,8 @@ class Pairs(NamedTuple):
     corpus: Corpus
     given_split: splits.Rows
     vocabularies: Vocabularies
-    widths: Sequence[tuple[int, int]]
-    fingerprint: str
+    widths: Sequence[tuple[int, int]]  # Ts and Tt of each bucket
+    fingerprint: str  # of everything that was read
     findings: checks.Findings
     positions: Sequence[np.ndarray]
 
@@ -100,10 +98,8 @@ class Pairs(NamedTuple):
 def build(settings: Seq2SeqData, batch_size: int) -> Pairs:
     """Reads the pairs of `settings` and lays them out for batches of `batch_size`.
 
-    Raises:
-      ConfigError: no folder named.
-      DataError: what `read` raises; a train set whose targets have one symbol, or that test
-        repeats.
+    Raises ConfigError: no folder named; DataError: what `read` raises; a train set whose targets
+    have one symbol, or that test repeats.
     """
     parts = read(settings)
     pairs = [pair for part in splits.PARTS for pair in parts[part]]
@@ -126,11 +122,8 @@ def build(settings: Seq2SeqData, batch_size: int) -> Pairs:
 
 def _findings(settings: Seq2SeqData, parts: Parts) -> checks.Findings:
     """What is odd about the parts."""
-    facts, remarks, first = {}, list[str](), {}
-    units = (settings.source_symbols, settings.target_symbols)
-    for part, pairs in parts.items():
-        first[part] = [*map(symbols.join, pairs[0][:2], units), *pairs[0].features]
-    warnings = checks.repeats(parts, settings.path, "pairs") + checks.headers(first)
+    facts, remarks = {}, list[str]()
+    warnings = checks.repeats(parts, settings.path, "pairs")
     for side in SequencePair._fields:
         counts = {
             p: Counter(s for pair in of for s in getattr(pair, side)) for p, of in parts.items()
@@ -149,10 +142,8 @@ def _findings(settings: Seq2SeqData, parts: Parts) -> checks.Findings:
 def read(settings: Seq2SeqData) -> Parts:
     """The pairs of each part.
 
-    Raises:
-      ConfigError: no folder named.
-      DataError: no such folder or file, a line without source, target or features, one that is too
-        long, fewer train pairs than asked for.
+    Raises ConfigError: no folder named; DataError: no such folder or file, a line without source,
+    target or features, one that is too long, fewer train pairs than asked for.
     """
     if not settings.path:
         named = argument("data", "PATH")
@@ -202,10 +193,7 @@ def read_sources(settings: Seq2SeqData, path: Path) -> Sources:
     """The sources of a file: columns as in training, of which the target's is not read.
 
     A line without tabs is a source as a whole, unless features belong to it. Empty lines are left
-    out.
-
-    Raises:
-      DataError: a line without source or features, or one that is too long.
+    out. Raises DataError: a line without source or features, or one that is too long.
     """
     columns = _columns(settings)
     lines, pairs = [], []

@@ -56,11 +56,7 @@ def numbered(split: Rows, number: int, pooled: bool = True) -> Rows:
 
 
 def refuse_foreign_vocabulary(number: int, pooled: bool) -> None:
-    """Raises ConfigError for a random split of a corpus with the vocabulary of the given one.
-
-    Args:
-      pooled: whether the corpus has the vocabulary of all parts.
-    """
+    """Raises ConfigError for a random split unless the vocabulary is of all parts (pooled)."""
     if number != GIVEN_SPLIT and not pooled:
         raise ConfigError(
             f"split {number}: this corpus has the vocabulary of the given split; random ones need "
@@ -142,9 +138,8 @@ class Fractions(NamedTuple):
 def stratified(groups: Groups, number: int) -> np.ndarray:
     """Parts [G] of split `number`: within each stratum as many groups a part as in the own split.
 
-    A stratum is the groups of a bucket with as many rows and items, so that parts keep their
-    numbers of rows in every bucket. Groups with the same labels are spread over the parts as
-    evenly as whole groups can be.
+    A stratum is the groups of a bucket with as many rows and items. Groups with the same labels
+    are spread over the parts as evenly as whole groups can be.
     """
     generator = np.random.default_rng(number)
     part = np.empty_like(groups.part)
@@ -167,9 +162,8 @@ def block(groups: Groups, number: int, fractions: Fractions) -> np.ndarray:
 
     As published (the notebook of FIESTA, `split_data`): of n items a start from 0 to n is drawn,
     the next int(.2 n) are test, going on at the first behind the last; of the rest, which begins
-    behind test, dev is drawn in the same way. Corrected: there a border may part the targets of
-    one text, here both ends of a block move on to the end of the text that they fall in; a text
-    that stands again later goes with its first place.
+    behind test, dev is drawn in the same way. Corrected: both ends of a block move on to the end
+    of the text that they fall in.
     """
     generator = np.random.default_rng(number)
     part = np.full(len(groups.part), _TRAIN)

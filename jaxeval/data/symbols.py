@@ -61,12 +61,11 @@ class Vocabularies(NamedTuple):
     """Of the given train pairs; in a source, features are numbered after all other symbols.
 
     Attributes:
-      source: equal to `target` where they are tied.
       features: absent where there are none; with specials of its own, so that an unknown feature
         is not an unknown letter.
     """
 
-    source: Vocabulary
+    source: Vocabulary  # equal to `target` where they are tied
     target: Vocabulary
     features: Vocabulary | None
 

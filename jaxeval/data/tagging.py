@@ -47,13 +47,6 @@ class Tagged(NamedTuple):
     """A corpus ready for training; a bucket holds forms [N, T], labels [N, T] and length [N].
 
     Attributes:
-      labels: those that can be predicted, then those that only other sentences have.
-      predicted: Y, how many can be predicted.
-      scheme: of the tags in the files; none: they are no entities.
-      alphabet: number of characters, padding and unknown among them.
-      pooled: whether the vocabulary is that of all sentences, as random splits need it.
-      fingerprint: of the sentences.
-      characters: those with a number of their own, in its order.
       positions: bucket b: [N_b] of its sentences among all, those of train, dev, test in turn.
     """
 
@@ -61,15 +54,15 @@ class Tagged(NamedTuple):
     given_split: splits.Rows
     table: word_table.WordTable
     min_count: int
-    labels: Sequence[str]
-    predicted: int
-    scheme: schemes.Scheme
+    labels: Sequence[str]  # those that can be predicted, then those that only other sentences have
+    predicted: int  # Y, how many can be predicted
+    scheme: schemes.Scheme  # of the tags in the files; none: they are no entities
     legality: schemes.Legality
-    alphabet: int
-    pooled: bool
-    fingerprint: str
+    alphabet: int  # number of characters, padding and unknown among them
+    pooled: bool  # whether the vocabulary is that of all sentences, as random splits need it
+    fingerprint: str  # of the sentences
     widths: Sequence[int]
-    characters: Sequence[str]
+    characters: Sequence[str]  # those with a number of their own, in its order
     findings: checks.Findings
     positions: Sequence[np.ndarray]
 
@@ -91,8 +84,7 @@ class Tagged(NamedTuple):
     def split(self, number: int) -> Split:
         """Split `number` (0: as given) with its tables, as of `WordTable.of_split`.
 
-        Raises:
-          ConfigError: a random split of a corpus with the vocabulary of the given one.
+        Raises ConfigError: a random split of a corpus with the vocabulary of the given one.
         """
         rows = splits.numbered(self.given_split, number, self.pooled)
         chosen = zip(self.corpus.buckets, rows["train"], strict=True)
@@ -103,9 +95,8 @@ class Tagged(NamedTuple):
 def build(settings: TaggingData, batch_size: int) -> Tagged:
     """Reads the sentences of `settings` and lays them out for batches of `batch_size`.
 
-    Raises:
-      DataError: what the readers raise; a train set with one tag, or that test repeats; vectors of
-        no word of train.
+    Raises DataError: what the readers raise; a train set with one tag, or that test repeats;
+    vectors of no word of train.
     """
     parts, of_files = read(settings)
     entities = of_files != "none"
@@ -174,25 +165,19 @@ def _lay_out(
     number = {form: k for k, form in enumerate(forms)}
     numbers = [[number[word] for word in sentence] for sentence in sentences]
     laid_out = buckets.lay_out({"forms": numbers}, batch, settings.max_widths)
-    for arrays in laid_out.columns:
+    for arrays in laid_out[2]:
         arrays["length"] = arrays.pop("forms_length")
     return laid_out
 
 
 @reading.settings
 class SavedVocabulary(word_table.SavedWords):
-    """What the numbers of a trained tagger stand for.
-
-    Attributes:
-      characters: those with a number of their own, in its order.
-      longest: W.
-      scheme: of the tags in the files that were trained on.
-    """
+    """What the numbers of a trained tagger stand for."""
 
     labels: tuple[str, ...]
-    characters: tuple[str, ...]
-    longest: Annotated[int, pydantic.Field(ge=1, le=2**16)]
-    scheme: schemes.Scheme
+    characters: tuple[str, ...]  # those with a number of their own, in its order
+    longest: Annotated[int, pydantic.Field(ge=1, le=2**16)]  # W
+    scheme: schemes.Scheme  # of the tags in the files that were trained on
 
 
 def encode(

@@ -57,10 +57,8 @@ class SentenceSource:
 def read(source: SentenceSource, scheme: schemes.Scheme) -> tuple[Parts, schemes.Scheme]:
     """The sentences of train, dev and test, entity tags converted to `scheme`; that of the files.
 
-    The latter is none where tags are no entities.
-
-    Raises:
-      DataError: what the readers raise; a tag that is not of the scheme.
+    The latter is none where tags are no entities. Raises DataError: what the readers raise; a tag
+    that is not of the scheme.
     """
     files: Mapping[str, str | Path] = {p: f"{source.path} ({p})" for p in splits.PARTS}
     if source.path is None:
@@ -102,14 +100,12 @@ def read_untagged(source: SentenceSource, path: Path, tags: Collection[str]) -> 
     """The sentences of a file in a format that a tagger was trained on.
 
     A `*.conllu` file is CoNLL-U, all others are columns: the words stand in `source.word_column`,
-    or in the only column; columns of tags need not be there, and are not read.
+    or in the only column; columns of tags need not be there, and are not read. Raises DataError:
+    no words, a line that the format does not allow, or running text: lines that differ in columns,
+    or a line of several columns as every sentence.
 
     Args:
       tags: of the files that the tagger was trained on; lines that all end in one are columns.
-
-    Raises:
-      DataError: no words, a line that the format does not allow, or running text: lines that
-        differ in columns, or a line of several columns as every sentence.
     """
     lines = list(text.iterate_lines(path))
     if source.is_conllu(path):

@@ -81,8 +81,7 @@ def raw_lines(path: str | Path) -> Iterator[bytes]:
 def blocks(path: str | Path) -> Iterator[list[bytes]]:
     """The lines of a file without their newlines, as many at a time as were read at once.
 
-    Raises:
-      DataError: no such file, damaged or too large, a line that does not end.
+    Raises DataError: no such file, damaged or too large, a line that does not end.
     """
     left, number = b"", 1
     for piece in _pieces(path):
@@ -128,8 +127,8 @@ def decode(raw: bytes, path: str | Path, number: int | None = None) -> str:
     """Bytes of a file as text; raises DataError where they are not UTF-8, or binary.
 
     Args:
-      number: of the line that they are, which then loses its end and a byte order mark; None:
-        they are several.
+      number: of the line that they are, which then loses its end and a byte order mark; None: they
+        are several.
     """
     if number == 1:
         raw = raw.removeprefix(_BOM)
@@ -149,8 +148,7 @@ def decode(raw: bytes, path: str | Path, number: int | None = None) -> str:
 def opened(path: str | Path) -> Iterator[io.BufferedIOBase]:
     """A stream of a file's bytes, decompressed.
 
-    Raises:
-      DataError: no such file, damaged, zip; also of what is read within the block.
+    Raises DataError: no such file, damaged, zip; also of what is read within the block.
     """
     file = Path(path)
     with _data_errors(path):
@@ -203,15 +201,13 @@ def parts(
 ) -> dict[str, Path]:
     """The file of each part: the one in a folder whose name fits the pattern of the part.
 
+    Raises DataError: no file or several of a part, or a part is lacking beside unread files.
+
     Args:
       path: folder, or file where one may stand alone.
       patterns: part -> pattern, or the absolute path of the file; None: no file.
       key: of a config that holds the patterns' keys, such as "data.source".
-      required: parts that must be there.
       alone: whether one file, or the only one of a folder, is train.
-
-    Raises:
-      DataError: no file or several of a part, or a part is lacking beside unread files.
     """
     folder = Path(path)
     if folder.is_file() and alone:

@@ -22,15 +22,8 @@ _TEXTS = ("text", "sentence", "document", "article")
 def sentences(name: str, tag_feature: str | None = None) -> dict[str, list[Sentence]]:
     """Train, dev and test sentences of `tfds:NAME` or of a prepared folder `tfds:/path`.
 
-    The set must have been prepared on this machine (nothing is downloaded here), in a format that
-    reads without TensorFlow (array_record).
-
-    Args:
-      name: such as "tfds:conll2003" or "tfds:/data/mine/1.0.0".
-      tag_feature: feature of the tags; None takes the first of ner, tags, upos, pos.
-
-    Raises:
-      DataError: unknown or not prepared, a part or feature that is not there.
+    The set must have been prepared on this machine, as array_record. `tag_feature`: None takes the
+    first of ner, tags, upos, pos. Raises DataError: not prepared, a part or feature not there.
     """
     builder, key = _open(name), "data.source.tag_feature"
     words = _feature(builder, _WORDS, "words", key, name)
@@ -50,12 +43,8 @@ def sentences(name: str, tag_feature: str | None = None) -> dict[str, list[Sente
 def texts(name: str, feature: str | None = None) -> dict[str, Iterator[bytes]]:
     """The examples of each part that a set has, each closed by a newline.
 
-    Args:
-      name: as of `sentences`.
-      feature: feature of the text; None takes the first of text, sentence, document, article.
-
-    Raises:
-      DataError: unknown or not prepared, no train, a feature that is not there or no text.
+    `feature`: None takes the first of text, sentence, document, article. Raises DataError: not
+    prepared, no train, a feature that is not there or no text.
     """
     import tensorflow_datasets as tfds
 

@@ -42,21 +42,14 @@ def read(
     """The vectors of a file, whose format is told by its content.
 
     Text: a word and its D numbers a line, separated by blanks. A first line of two whole numbers
-    is word2vec's header (words, D), and must be true. D is the header's, else the first line's.
-    Words may hold blanks (GloVe 840B): the last D fields are the numbers. word2vec binary: the
-    same header, then words and little-endian float32. The first of several equal words counts.
-
-    Memory: the table, at most a quarter more while it grows, its words, and a few megabytes.
+    is word2vec's header (words, D), and must be true. Words may hold blanks (GloVe 840B): the last
+    D fields are the numbers. word2vec binary: the same header, then words and little-endian
+    float32. The first of several equal words counts. Raises DataError: what is neither (file,
+    line), numbers beyond a million, vectors of more than 4,096 numbers or that are all 0, none.
 
     Args:
-      path: of the file.
       words: only these are read; None: all.
       unknown: name of the vector for unknown words, if the file holds one.
-
-    Raises:
-      DataError: a line of the wrong width or without numbers (file, line), nan, inf or numbers
-        beyond a million, vectors of more than 4,096 numbers or that are all 0, no vector at all,
-        fewer or more than the header says, the named unknown word not found.
     """
     into = _Collection(path, words, unknown)
     with text.opened(path) as stream:
@@ -205,11 +198,7 @@ def _line_by_line(lines: list[bytes], number: int, size: int, into: _Collection)
 
 
 def _is_binary(start: bytes) -> bool:
-    """Whether a file that begins so is word2vec's binary format rather than its text.
-
-    Both begin with a line of two whole numbers. Then D numbers follow a word: in text they are
-    printable and all in one line.
-    """
+    """Whether a file that begins so is word2vec's binary format rather than its text."""
     header, end, rest = start.partition(b"\n")
     sizes = _sizes(header)
     if not end or sizes is None or not sizes[1]:
@@ -222,10 +211,7 @@ def _is_binary(start: bytes) -> bool:
 
 
 def _read_binary(into: _Collection) -> int:
-    """Reads word2vec's binary format; returns D.
-
-    A header "V D", then V times a word, a blank and D little-endian float32, perhaps a newline.
-    """
+    """Reads a header "V D", then V times a word, a blank and D float32; returns D."""
     path = into.path
     with text.opened(path) as stream:
         sizes = _sizes(stream.readline(_LONGEST_HEADER))
@@ -285,8 +271,7 @@ def _sizes(line: bytes) -> tuple[int, int] | None:
 
 def _check_size(size: int, path: str | Path, line: int) -> None:
     if not 1 <= size <= _WIDEST:
-        message = f"vectors of {size} numbers; expected 1 to {_WIDEST}"
-        raise DataError(message, path, line)
+        raise DataError(f"vectors of {size} numbers; expected 1 to {_WIDEST}", path, line)
 
 
 def is_number(field: str | bytes) -> bool:

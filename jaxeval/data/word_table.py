@@ -117,10 +117,7 @@ class WordTable(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """Hash of the names and vectors read, in any order: 16 hexadecimal digits; "" without any.
-
-        Of the unknown word's vector too, where it was read.
-        """
+        """Hash of the names and vectors read, in any order: 16 hexadecimal digits; "" of none."""
         if not self.named:
             return ""
         hashed = hashlib.sha256()
@@ -135,23 +132,15 @@ class WordTable(NamedTuple):
         return {"row": self.row, "vectors": self.vectors, "pretrained": self.pretrained}
 
     def untrained(self, trained: bool) -> dict[str, np.ndarray]:
-        """What a model reads beside its parameters: vectors that it does not train.
-
-        Args:
-          trained: whether the vocabulary's vectors are parameters.
-        """
+        """What a model reads beside its parameters: vectors that it does not train."""
         outside = len(self.vectors) > self.vocabulary
         return {"vectors": self.vectors} if outside or not trained else {}
 
     def of_split(self, forms: Iterable[np.ndarray], min_count: int) -> dict[str, np.ndarray]:
         """Tables of a split: known and once, each [V] bool, and where members differ in table [].
 
-        A word is known if it has a pretrained vector or stands `min_count` times in train, and
-        once if it stands there once.
-
-        Args:
-          forms: of train, arrays of any shape.
-          min_count: of words without a vector.
+        A word is known if it has a pretrained vector or stands `min_count` times in train (`forms`
+        are arrays of any shape), and once if it stands there once.
         """
         tables = {} if self.number is None else {"table": np.int32(self.number)}
         seen = np.zeros(len(self.vectors), np.int64)
@@ -172,14 +161,11 @@ def build(
 ) -> tuple[list[str], WordTable, checks.Findings]:
     """Word forms of a corpus, padding first, their table, and how many have a vector.
 
-    The first R rows depend on the vocabulary and the file alone. Words without a pretrained vector
-    get a fixed random one; a model that trains its vectors draws them anew by seed.
+    Words without a pretrained vector get a fixed random one; a model that trains its vectors draws
+    them anew by seed. Raises DataError: the vectors cannot be read, or no word of train has one.
 
     Args:
       counts: part -> how often each word stands in it.
-
-    Raises:
-      DataError: the vectors cannot be read, or no word of train has one.
     """
     forms = ["", *sorted(set().union(*counts.values()))]
     vocabulary = set().union(*(counts[part] for part in PARTS_OF[settings.vocabulary]))
@@ -266,12 +252,8 @@ def _covered(
 def joined(of: Sequence[Any]) -> list[Any]:
     """Corpora that differ in their word tables alone, each with its own among those of all.
 
-    All tables get as many rows as the largest has, and stand one after the other in `shared`,
-    which is the same for all: row [J, F], vectors [J, V, D], pretrained [J, V]. A member's split
-    says which of them is its own. Rows that a table lacks are zeros that no word has.
-
-    Args:
-      of: NamedTuples with `corpus` and `table`; equal sentences and D.
+    All tables get as many rows as the largest has, and stand one after the other in `shared`: row
+    [J, F], vectors [J, V, D], pretrained [J, V]. A member's split says which is its own.
     """
     first = max(data.table.vocabulary for data in of)
     outside = max(len(data.table.vectors) - data.table.vocabulary for data in of)
@@ -286,10 +268,7 @@ def joined(of: Sequence[Any]) -> list[Any]:
 
 
 def _padded(table: WordTable, vocabulary: int, rows: int) -> WordTable:
-    """A table with more rows, zeros: `vocabulary` of the vocabulary, `rows` in all.
-
-    Rows beyond the vocabulary move up, so that those before it can be trained.
-    """
+    """A table with more rows, zeros; rows beyond the vocabulary move up."""
     old = np.arange(len(table.vectors), dtype=np.int32)
     old[table.vocabulary :] += vocabulary - table.vocabulary
     padded = np.zeros((rows, table.vectors.shape[1]), np.float32)

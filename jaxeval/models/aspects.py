@@ -11,10 +11,9 @@ import jax.numpy as jnp
 from flax import linen as nn
 
 from jaxeval.contracts import Array
-from jaxeval.models import recurrence, sentences, softmax
+from jaxeval.models import Module, Weights, recurrence, sentences, softmax
 from jaxeval.models.dropout import KeyedDropout
-from jaxeval.models.parameters import Initial, Module, Weights
-from jaxeval.models.sentences import Sentences, WordLSTM
+from jaxeval.models.sentences import Initial, Sentences, WordLSTM
 
 if TYPE_CHECKING:
     from jaxeval.models.sentiment import SentimentModel

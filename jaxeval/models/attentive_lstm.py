@@ -18,9 +18,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxeval.contracts import Array
-from jaxeval.models import cells, ragged, recurrence, softmax
+from jaxeval.models import Module, Weights, cells, ragged, recurrence, softmax
 from jaxeval.models.dropout import HashedDropout
-from jaxeval.models.parameters import Module, Weights
 from jaxeval.models.ragged import RaggedAxis
 from jaxeval.models.recurrence import Blocks, Tap
 from jaxeval.models.seq2seq import Live, Seq2SeqShape

@@ -20,8 +20,7 @@ from pydantic import Field
 
 from jaxeval.config import reading
 from jaxeval.contracts import Array, Tree
-from jaxeval.models import recurrence
-from jaxeval.models.parameters import Module, Weights
+from jaxeval.models import Module, Weights, recurrence
 from jaxeval.models.recurrence import Blocks, Tap
 
 Kind = Literal["lstm", "rhn", "nas"]
@@ -39,9 +38,7 @@ class LSTMVariant:
     peepholes: bool = Field(False, description="i sees c(t-1), o sees c(t), element-wise (Lample)")
     learned_start: bool = Field(False, description="h(0) and c(0) are parameters (Lample)")
     forget_bias: float = Field(1.0, description="initial bias of the forget gate")
-    gradient_clip: float | None = Field(
-        None, description="clip the gates' gradients inside the loop (LasagneNLP); absent: no"
-    )
+    gradient_clip: float | None = Field(None, description="of gates, in the loop (LasagneNLP)")
 
     @property
     def gates(self) -> int:

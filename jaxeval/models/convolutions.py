@@ -15,8 +15,8 @@ from pydantic import Field
 
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Array
+from jaxeval.models import Module
 from jaxeval.models.dropout import KeyedDropout
-from jaxeval.models.parameters import Module
 
 
 @reading.settings
@@ -28,9 +28,7 @@ class CharacterSettings:
     filters: fields.Size = Field(30, description="cnn: filters")
     width: fields.Size = Field(3, description="cnn: characters per window")
     activation: Literal["tanh", "linear"] = Field("tanh", description="cnn: after the maximum")
-    full_padding: bool = Field(
-        False, description="cnn: windows reach beyond both ends (LasagneNLP)"
-    )
+    full_padding: bool = Field(False, description="cnn: windows beyond both ends (LasagneNLP)")
     masked: bool = Field(True, description="cnn: padding takes no part in the maximum")
     units: fields.Size = Field(25, description="lstm: units per direction")
 

@@ -8,11 +8,12 @@ cut.
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from pydantic import Field
 
 from jaxeval.config import fields, markers
 from jaxeval.contracts import Array
@@ -22,6 +23,18 @@ _GOLDEN = np.uint32(0x9E3779B9)
 InputRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}input")]
 OutputRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}output")]
 StateRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}state")]
+InterLayerRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}inter_layer")]
+UpdateRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}update")]
+ProjectedRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}projected")]
+HiddenRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}hidden")]
+AttentionInputRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}attention_input")]
+AttentionRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}attention")]
+LayerInputRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}layer_input")]
+CharactersRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}characters")]
+Kind = Annotated[
+    Literal["none", "naive", "variational"],
+    Field(description="of sequences; variational: one mask for all words; naive: one each"),
+]
 
 
 def rate_name(site: str) -> str:

@@ -8,19 +8,18 @@ layers, projected down to E where E is not H, and the softmax has a bias.
 import bisect
 import functools
 from collections.abc import Mapping
-from typing import Annotated, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import jax.numpy as jnp
 from flax import linen as nn
 from pydantic import Field, model_validator
 
-from jaxeval.config import fields, markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Tree
 from jaxeval.errors import ConfigError
-from jaxeval.models import cells, dropout
+from jaxeval.models import Module, cells, dropout
 from jaxeval.models.cells import Cell, Masks
 from jaxeval.models.dropout import KeyedDropout
-from jaxeval.models.parameters import Module
 
 SITES = ("input", "inter_layer", "state", "update", "output", "projected")  # of dropout
 _BUDGET = 1_000_000
@@ -31,17 +30,11 @@ class LanguageDropout:
     """Dropout rates by site."""
 
     input: dropout.InputRate = Field(0.0, description="embedded input; fresh at each step")
-    inter_layer: Annotated[fields.Rate, markers.dropout("dropout_inter_layer")] = Field(
-        0.0, description="input of layers from the second, if any; fresh at each step"
-    )
+    inter_layer: dropout.InterLayerRate = Field(0.0, description="input of layers from the second")
     state: dropout.StateRate = Field(0.0, description="h(t-1); the same in a window (variational)")
-    update: Annotated[fields.Rate, markers.dropout("dropout_update")] = Field(
-        0.0, description="the candidate; the same in a window (Semeniuta)"
-    )
+    update: dropout.UpdateRate = Field(0.0, description="the candidate; variational (Semeniuta)")
     output: dropout.OutputRate = Field(0.0, description="the sum of all layers")
-    projected: Annotated[fields.Rate, markers.dropout("dropout_projected")] = Field(
-        0.0, description="after the projection down, where there is one"
-    )
+    projected: dropout.ProjectedRate = Field(0.0, description="after the projection down")
 
 
 @reading.settings
@@ -56,17 +49,11 @@ class LanguageModelSettings:
     depth: fields.Layers = Field(1, description="levels of the one rhn layer")
     hidden: fields.Size | None = Field(None, description="units; absent: by budget")
     embedding: fields.Size | None = Field(None, description="with hidden; absent: as hidden")
-    budget: fields.Count | None = Field(
-        None, description="most parameters; without hidden: a million"
-    )
-    ratio: float | None = Field(
-        None, gt=0, description="embedding / hidden, with budget; absent or above 1: 1"
-    )
+    budget: fields.Count | None = Field(None, description="most parameters; absent: a million")
+    ratio: float | None = Field(None, gt=0, description="with budget: E / H, at most 1")
     tied: bool = Field(True, description="input and output share the embedding")
     clip: float | None = Field(None, gt=0, description="of lstm's memory")
-    state_reset_probability: float = Field(
-        0.01, ge=0, lt=1, description="of a stream, that its state is zeroed before a window"
-    )
+    state_reset_probability: float = Field(0.01, ge=0, lt=1, description="of a stream, by window")
     dropout: LanguageDropout = LanguageDropout()
 
     @model_validator(mode="after")

@@ -12,7 +12,7 @@ holds
     split   known [V] bool (the word has a vector or stood in train)
 """
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 from flax import linen as nn
@@ -20,10 +20,9 @@ from pydantic import Field
 
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams
-from jaxeval.models import dropout, word_vectors
+from jaxeval.models import Module, dropout, word_vectors
 from jaxeval.models.dropout import KeyedDropout
-from jaxeval.models.parameters import Initial, Module
-from jaxeval.models.sentences import Sentences, WordLSTM
+from jaxeval.models.sentences import Initial, Sentences, WordLSTM
 
 
 @reading.settings
@@ -37,10 +36,7 @@ class PairWordSettings:
 class PairDropout:
     """Dropout; a site whose rate is 0 here draws no mask, the rates of the others are traced."""
 
-    kind: Literal["none", "naive", "variational"] = Field(
-        "variational",
-        description="of sequences; variational: one mask for all words; naive: a fresh one each",
-    )
+    kind: dropout.Kind = "variational"
     input: dropout.InputRate = Field(0.0, description="rate on word vectors")
     output: dropout.OutputRate = Field(0.0, description="rate on last states")
 

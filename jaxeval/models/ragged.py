@@ -16,8 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxeval.contracts import Array
-from jaxeval.models import dropout
-from jaxeval.models.parameters import Weights
+from jaxeval.models import Weights, dropout
 
 Bound = Array | float
 

@@ -1,4 +1,4 @@
-"""Sentences with their targets, and an LSTM over them.
+"""Sentences with their targets, an LSTM over them, and how weights of classifiers begin.
 
 Notation: T positions, B sentences, K targets of a sentence, R = B K rows, one a target (row
 b K + k), W words of the longest target, D size of a word vector, P of a position's, H hidden
@@ -8,14 +8,17 @@ Of an LSTM over words with a target beside each of them, [x(t); target], the ker
 are multiplied once a sentence, the others once a target: [T, R, 2 D] is never formed.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
 from jaxeval.contracts import Array
-from jaxeval.models import cells, recurrence
-from jaxeval.models.parameters import Initial, Module, Weights
+from jaxeval.models import Module, Weights, cells, recurrence
+
+InitialKind = Literal["keras", "torch", "uniform"]
+_SMALL = 0.01  # bound of an attention's vector
 
 
 class Sentences(NamedTuple):
@@ -99,6 +102,63 @@ def run(weights: Weights, gates: Array, valid: Array, reverse: bool = False) -> 
     """Hidden states [T, R, H] of an LSTM with the weights of `Initial.lstm`."""
     bias = jnp.sum(weights["biases"], axis=0)
     return cells.plain_states(gates, bias, weights["recurrent"], valid, reverse)
+
+
+class Initial(NamedTuple):
+    """How weights begin: as in Keras, as in PyTorch, or uniform within a scale (traced)."""
+
+    kind: InitialKind = "keras"
+    scale: Array | float = 0.0
+    zero_biases: bool = False  # of uniform
+
+    def linear(self, key: Array, inputs: int, outputs: int, biased: bool = True) -> Weights:
+        """Kernel [D, N] and, if biased, bias [N] of a linear layer of N outputs."""
+        kernel_key, bias_key = jax.random.split(key)
+        kernel = self._kernel(kernel_key, (inputs, outputs), inputs)
+        bias = {"bias": self._bias(bias_key, (outputs,), inputs)} if biased else {}
+        return {"kernel": kernel, **bias}
+
+    def lstm(self, key: Array, inputs: int, width: int) -> Weights:
+        """Kernel [D, 4 H], recurrent [H, 4 H] and biases [n, 4 H], which are added up.
+
+        Torch has two biases, and so twice the step of one; its bound is 1 / sqrt(H) for all.
+        """
+        first, second, third = jax.random.split(key, 3)
+        units = 4 * width
+        if self.kind == "keras":
+            bias = jnp.zeros((1, units)).at[:, 3 * width :].set(1.0)  # remembers at first
+            recurrent = nn.initializers.orthogonal()(second, (width, units))
+        else:
+            bias = self._bias(third, (2 if self.kind == "torch" else 1, units), width)
+            recurrent = self._uniform(second, (width, units), width)
+        kernel = self._kernel(first, (inputs, units), width)
+        return {"kernel": kernel, "recurrent": recurrent, "biases": bias}
+
+    def table(self, key: Array, rows: int, size: int) -> Array:
+        """Embeddings [rows, size], or a bilinear form: Glorot uniform, as in AllenNLP."""
+        uniform = self.kind == "uniform"
+        return self._uniform(key, (rows, size), 1) if uniform else _glorot(key, (rows, size))
+
+    def vector(self, key: Array, size: int) -> Array:
+        """A vector [size] of an attention, U(-.01, .01)."""
+        bound = self.scale if self.kind == "uniform" else _SMALL
+        return jax.random.uniform(key, (size,), minval=-bound, maxval=bound)
+
+    def _kernel(self, key: Array, shape: tuple[int, int], inputs: int) -> Array:
+        return _glorot(key, shape) if self.kind == "keras" else self._uniform(key, shape, inputs)
+
+    def _bias(self, key: Array, shape: tuple[int, ...], inputs: int) -> Array:
+        zero = self.kind == "keras" or self.zero_biases
+        return jnp.zeros(shape) if zero else self._uniform(key, shape, inputs)
+
+    def _uniform(self, key: Array, shape: tuple[int, ...], inputs: int) -> Array:
+        bound = self.scale if self.kind == "uniform" else inputs**-0.5
+        return jax.random.uniform(key, shape, minval=-bound, maxval=bound)
+
+
+def _glorot(key: Array, shape: tuple[int, int]) -> Array:
+    drawn: Array = nn.initializers.glorot_uniform()(key, shape)
+    return drawn
 
 
 class WordLSTM(Module):

@@ -19,10 +19,9 @@ from pydantic import Field, model_validator
 
 from jaxeval.config import fields, markers, reading
 from jaxeval.contracts import Array, Batch, Hparams
-from jaxeval.models import aspects, dropout, parameters, recurrence, sentences, word_vectors
+from jaxeval.models import Module, aspects, dropout, recurrence, sentences, word_vectors
 from jaxeval.models.dropout import KeyedDropout
-from jaxeval.models.parameters import Initial, Module
-from jaxeval.models.sentences import Sentences
+from jaxeval.models.sentences import Initial, Sentences
 
 Architecture = Literal["majority", "bag", "cnn", "lstm", "tdlstm", "tclstm", "atae", "ian"]
 TARGETED = frozenset({"tdlstm", "tclstm", "atae", "ian"})  # which read the target
@@ -40,14 +39,9 @@ class SentimentWordSettings:
 
     trained: bool = Field(True, description="train word vectors; false: as read")
     initialiser: Literal["uniform", "normal"] = Field(
-        "uniform",
-        description="words without a vector: U(+-sqrt(3/D)), or N(m, s) of all vectors read; "
-        "drawn with all weights where those are uniform",
+        "uniform", description="without a vector: U(+-sqrt(3/D)), or N(m, s) of all vectors read"
     )
-    target_table: bool = Field(
-        False,
-        description="trained vectors: the words of targets have a table of their own",
-    )
+    target_table: bool = Field(False, description="trained: a table of targets' words beside")
 
 
 @reading.settings
@@ -55,19 +49,14 @@ class TargetSettings:
     """What a model makes of a target and of its place."""
 
     include: bool = Field(True, description="tdlstm, tclstm: both sides hold the target")
-    encoder: Literal["mean", "lstm"] = Field(
-        "mean", description="atae: mean of its vectors, or an LSTM's last state"
-    )
+    encoder: Literal["mean", "lstm"] = Field("mean", description="atae: of vectors, or last state")
     position: Literal["none", "weighting", "embedding"] = Field(
-        "none",
-        description="atae, ian: states of words weigh 1 - distance / length, or words have a "
-        "vector of their distance",
+        "none", description="atae, ian: states weigh 1 - distance / length, or distances embedded"
     )
     position_size: fields.Size = Field(30, description="embedding: its size")
     max_distance: fields.Length = Field(100, description="embedding: the longest distance")
     inter_aspect: fields.Size | None = Field(
-        None,
-        description="units of an LSTM over a sentence's targets; needs data.rows = sentences",
+        None, description="units of an LSTM over a sentence's targets; needs data.rows = sentences"
     )
 
 
@@ -78,8 +67,7 @@ class AttentionSettings:
     target: bool = Field(True, description="its hidden layer reads the target too")
     bias: bool = Field(True, description="its hidden layer has a bias")
     projection: Literal["none", "linear", "tanh"] = Field(
-        "tanh",
-        description="after it: r alone, W r + V h_N, or the tanh of that (Wang et al. 2016)",
+        "tanh", description="after it: r alone, W r + V h_N, or the tanh of that"
     )
 
 
@@ -97,10 +85,8 @@ class ConvolutionSettings:
 class InitialSettings:
     """How weights begin."""
 
-    kind: parameters.Kind = Field(
-        "keras",
-        description="keras: Glorot, recurrent kernels orthogonal; torch: U(+-1/sqrt(inputs)), of "
-        "an LSTM U(+-1/sqrt(H)); uniform: U(+-scale)",
+    kind: sentences.InitialKind = Field(
+        "keras", description="Glorot and orthogonal; torch: U(+-1/sqrt(n)); uniform: U(+-scale)"
     )
     scale: Annotated[
         float,
@@ -128,20 +114,13 @@ class InitialSettings:
 class SentimentDropout:
     """Dropout; a site whose rate is 0 here draws no mask, the rates of the others are traced."""
 
-    kind: Literal["none", "naive", "variational"] = Field(
-        "variational",
-        description="of sequences; variational: one mask for all words; naive: a fresh one each",
-    )
+    kind: dropout.Kind = "variational"
     input: dropout.InputRate = Field(0.0, description="rate on word vectors")
-    hidden: Annotated[fields.Rate, markers.dropout("dropout_hidden")] = Field(
-        0.0, description="atae, ian: on LSTM states"
-    )
-    attention_input: Annotated[fields.Rate, markers.dropout("dropout_attention_input")] = Field(
+    hidden: dropout.HiddenRate = Field(0.0, description="atae, ian: rate on LSTM states")
+    attention_input: dropout.AttentionInputRate = Field(
         0.0, description="atae: rate on what only the attention reads, states and target"
     )
-    attention: Annotated[fields.Rate, markers.dropout("dropout_attention")] = Field(
-        0.0, description="atae: rate on the attention's hidden layer"
-    )
+    attention: dropout.AttentionRate = Field(0.0, description="atae: rate on its hidden layer")
     output: dropout.OutputRate = Field(0.0, description="rate on what the classifier reads")
 
 
@@ -155,9 +134,7 @@ class SentimentModel:
         "state; tdlstm, tclstm: Tang et al. 2016; atae: Wang et al. 2016; ian: Ma et al. 2017",
     )
     hidden: fields.Size = Field(100, description="H of every LSTM")
-    bag: tuple[fields.Size, ...] = Field(
-        (100,), max_length=8, description="widths of its ReLU layers"
-    )
+    bag: tuple[fields.Size, ...] = Field((100,), max_length=8, description="ReLU layers' widths")
     tanh_logits: bool = Field(False, description="logits are the tanh of a linear layer")
     words: SentimentWordSettings = Field(SentimentWordSettings(), description="word embeddings")
     target: TargetSettings = Field(TargetSettings(), description="the target")

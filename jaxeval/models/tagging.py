@@ -13,18 +13,17 @@ model are time-major, [T, B, ...], as the recurrence wants them. A batch holds
     split   known [V] bool (the word has a vector or stood in train), once [V] bool
 """
 
-from typing import Annotated, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from flax import linen as nn
 from pydantic import Field, model_validator
 
-from jaxeval.config import fields, markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams
-from jaxeval.models import cells, convolutions, crf, dropout, word_vectors
+from jaxeval.models import Module, cells, convolutions, crf, dropout, word_vectors
 from jaxeval.models.dropout import KeyedDropout
-from jaxeval.models.parameters import Module
 
 _GLOROT = nn.initializers.glorot_uniform()
 _CASING = 10  # size of a casing embedding
@@ -36,41 +35,23 @@ class TaggerWordSettings:
     """Word embeddings."""
 
     trained: bool = Field(True, description="train the word vectors; false keeps them as read")
-    unknown_rate: fields.Rate = Field(
-        0.0,
-        description="fraction of a training step's once-seen words replaced by UNKNOWN (Lample)",
-    )
+    unknown_rate: fields.Rate = Field(0.0, description="of once-seen words made UNKNOWN (Lample)")
 
 
 @reading.settings
 class TaggerDropout:
     """Dropout; a site whose rate is 0 here draws no mask, the rates of the others are traced."""
 
-    kind: Literal["none", "naive", "variational"] = Field(
-        "variational",
-        description="variational: one mask for all steps; naive: a fresh one each step",
-    )
+    kind: dropout.Kind = "variational"
     input: dropout.InputRate = Field(0.25, description="rate on the features of a word")
-    output: dropout.OutputRate = Field(
-        0.25, description="rate on the output of every BiLSTM layer, or of the window's layer"
-    )
-    layer_input: Annotated[fields.Rate, markers.dropout("dropout_layer_input")] = Field(
+    output: dropout.OutputRate = Field(0.25, description="rate on the output of every layer")
+    layer_input: dropout.LayerInputRate = Field(
         0.0, description="rate on the input of every BiLSTM layer, by direction (UKPLab)"
     )
-    state: dropout.StateRate = Field(
-        0.0, description="rate on h(t-1), Keras' recurrent_dropout; variational only"
-    )
-    characters: Annotated[fields.Rate, markers.dropout("dropout_characters")] = Field(
-        0.0, description="rate on the character vectors (LasagneNLP)"
-    )
-    per_gate: bool = Field(
-        False,
-        description="layer_input and state: a mask for each gate (Keras) instead of one",
-    )
-    inverted: bool = Field(
-        True,
-        description="scale by 1/(1-rate) in training; false: by 1-rate at test (Lample)",
-    )
+    state: dropout.StateRate = Field(0.0, description="rate on h(t-1); variational only (Keras)")
+    characters: dropout.CharactersRate = Field(0.0, description="rate on character vectors")
+    per_gate: bool = Field(False, description="layer_input, state: a mask for each gate (Keras)")
+    inverted: bool = Field(True, description="scale in training; false: at test (Lample)")
 
     @model_validator(mode="after")
     def _consistent(self) -> "TaggerDropout":
@@ -92,36 +73,23 @@ class TaggerSettings:
     """The tagger: the choices of Reimers & Gurevych (2017, section 4.2), and a window of words."""
 
     words: TaggerWordSettings = Field(TaggerWordSettings(), description="word embeddings")
-    characters: convolutions.CharacterSettings = Field(
-        convolutions.CharacterSettings(), description="character representation"
-    )
+    characters: convolutions.CharacterSettings = convolutions.CharacterSettings()
     casing: Literal["none", "one_hot", "embedding", "capitals"] = Field(
-        "none",
-        description="casing feature; embedding is trained; capitals: one of five patterns (Nayak "
-        "et al. 2016)",
+        "none", description="feature; capitals: one of five patterns (Nayak et al. 2016)"
     )
-    encoder: Literal["bilstm", "window"] = Field(
-        "bilstm", description="bilstm, or a perceptron over a window of words"
-    )
-    window: convolutions.WindowSettings = Field(
-        convolutions.WindowSettings(), description="window: its sizes"
-    )
+    encoder: Literal["bilstm", "window"] = Field("bilstm", description="layers, or a window")
+    window: convolutions.WindowSettings = convolutions.WindowSettings()
     layers: tuple[fields.Size, ...] = Field(
         (100,), min_length=1, max_length=3, description="bilstm: H by layer"
     )
     cell: cells.LSTMVariant = Field(cells.PLAIN, description="variant of the LSTM cell")
     dropout: TaggerDropout = Field(TaggerDropout(), description="dropout")
-    projection: fields.Size | None = Field(
-        None, description="tanh layer of this width before the classifier (Lample)"
-    )
+    projection: fields.Size | None = Field(None, description="width of a last tanh layer (Lample)")
     classifier: Literal["softmax", "crf"] = Field("crf", description="softmax or crf")
     transitions: Literal["learned", "from_input"] = Field(
-        "learned",
-        description="crf: one matrix, or one computed from each word (Ma & Hovy's code)",
+        "learned", description="crf: one matrix, or one computed from each word (Ma & Hovy's code)"
     )
-    mask_illegal: bool = Field(
-        False, description="crf: forbid moves that the tag scheme does not allow"
-    )
+    mask_illegal: bool = Field(False, description="crf: forbid moves against the tag scheme")
 
     @model_validator(mode="after")
     def _fits(self) -> "TaggerSettings":

@@ -19,9 +19,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxeval.contracts import Array, Tree
-from jaxeval.models import ragged
+from jaxeval.models import Module, Weights, ragged
 from jaxeval.models.dropout import HashedDropout
-from jaxeval.models.parameters import Module, Weights
 from jaxeval.models.ragged import RaggedAxis
 from jaxeval.models.seq2seq import Live, Seq2SeqShape
 

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxeval.contracts import Array, Batch
-from jaxeval.models.parameters import Module
+from jaxeval.models import Module
 
 Draw = Callable[[Array, tuple[int, ...]], Array]  # (key, consumed, and shape) -> vectors
 UNKNOWN = 1  # row of words that are not known

@@ -64,7 +64,6 @@ class Sensitivity(Result):
         notes = [f"{sweep.name}: {note}" for sweep in self.trials for note in sweep.notes]
         if len(self.groups or self.trials) > plots.MOST:
             notes.append(f"no figures: they tell at most {plots.MOST} sweeps or groups apart")
-        how = f"95 % {text.methods(self._intervals())}; not corrected for several looks"
         return Document(
             answer=[f"{self._answer(margin)}."],
             blocks=[_table(of, every, _METRICS), *_profiles(rows, ["rho"])],
@@ -72,7 +71,7 @@ class Sensitivity(Result):
             details=[*self._details(of, every, rows)],
             figures=self._figures,
             title=f"Sensitivity: {', '.join(name for name, *_ in rows)}",
-            signature=f"ROPE {margin} | {how} | {text.versions()}",
+            signature=f"ROPE {margin} | CIs not corrected for several looks | {text.versions()}",
             noun="sweep",
         )
 
@@ -90,15 +89,6 @@ class Sensitivity(Result):
             return [ranks, *([sweeps.best_systems(trials, groups, self.over)] if varied else [])]
         more = sweeps.marginals, functools.partial(sweeps.near_best, margin=self.sweeps[0].rope)
         return [sweeps.ranks(trials), *(draw(trials) for draw in more if varied)]
-
-    def _intervals(self) -> dict[str, list]:
-        """Kind -> those that are shown; of the first sweep: others differ in their seed alone."""
-        means = [of.means for of in self.groups] + [of.means for of in self.contrasts]
-        return {
-            "sweeps": [of.interval for of in self.sweeps[0].metrics.values()],
-            "differences": [gap.interval for gap in self.difference.values()],
-            "averages": [mean.interval for each in means for mean in each.values()],
-        }
 
     def _details(self, of: str, every: Sequence[_Row], rows: Sequence[_Row]) -> Iterator[Block]:
         paths = dict.fromkeys(path for *_, metrics in every for path in metrics)

@@ -38,7 +38,8 @@ class Cells:
         where, item = self.where[mine], self.item[mine]
         first, run, labels = self._runs(where)
         sample = np.zeros(len(mine), int) if rows.sample is None else rows.sample[where]
-        order = np.lexsort((sample, item, run))
+        alone = len(first) == len(mine)  # one answer a run: a sort by one key
+        order = np.argsort(run, kind="stable") if alone else np.lexsort((sample, item, run))
         cell = (run * self.items + item)[order]
         twice = np.flatnonzero((np.diff(cell) == 0) & (np.diff(sample[order]) == 0))
         if len(twice):

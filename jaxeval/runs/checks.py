@@ -121,7 +121,8 @@ def floats(values: Sequence[object]) -> np.ndarray:
         array = np.array(values, np.float64)
         kinds = {*map(type, values)}
         plain = array.ndim == 1 and not kinds & {bool, np.bool_}
-        if plain and not (str in kinds and any("_" in v for v in values if isinstance(v, str))):
+        texts = values if kinds == {str} else map(str, values) if str in kinds else ()
+        if plain and "_" not in "".join(map(str, texts)):
             return array
     except (TypeError, ValueError, OverflowError):
         pass

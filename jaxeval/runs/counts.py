@@ -15,12 +15,7 @@ _OF_CLASS = re.compile("gold_[0-9]+")
 
 
 class CountScoring(NamedTuple):
-    """How a metric follows from the counts of items, summed.
-
-    Attributes:
-      columns: names of the counts.
-      score: sums [..., columns] -> [...].
-    """
+    """How a metric follows from the counts of items, summed: their names, and the score."""
 
     columns: tuple[str, ...]
     score: Score
@@ -76,29 +71,19 @@ def of_items(counts: np.ndarray, score: Score) -> np.ndarray:
 
 def scoring(metric: str, names: Sequence[str]) -> CountScoring | None:
     """How a metric is computed from counts of these names; None: unknown."""
-    known = [*_SCORINGS.get(metric, ())]
+    known = _SCORINGS.get(metric, ())
     if metric == "macro_f1":
         classes = sum(bool(_OF_CLASS.fullmatch(name)) for name in names)
         kinds = ("right", "predicted", "gold")
         columns = tuple(f"{kind}_{k}" for k in range(classes) for kind in kinds)
-        known = [CountScoring(columns, macro_f1)] if classes else []
+        known = (CountScoring(columns, macro_f1),) if classes else ()
     return next((s for s in known if set(s.columns) <= set(names)), None)
 
 
 def _best_f1(counts: np.ndarray) -> np.ndarray:
     """The better F1 of two repairs, of counts [..., 5] (the rule `ukp`)."""
     gold = counts[..., 4:]
-    begun, dropped = counts[..., :2], counts[..., 2:4]
-    both = (f1(np.concatenate([c, gold], axis=-1)) for c in (begun, dropped))
-    return np.maximum(*both)
-
-
-def _bits(counts: np.ndarray) -> np.ndarray:
-    return ratio(counts) / math.log(2)
-
-
-def _perplexity(counts: np.ndarray) -> np.ndarray:
-    return np.exp(ratio(counts))
+    return np.maximum(*(f1(np.append(counts[..., k : k + 2], gold, axis=-1)) for k in (0, 2)))
 
 
 _SPANS = ("right_spans", "predicted_spans")
@@ -114,8 +99,8 @@ _SCORINGS = {
         CountScoring(("right", "items"), ratio),
         CountScoring(("right", "targets"), ratio),
     ),
-    "perplexity": (CountScoring(("nats", "tokens"), _perplexity),),
-    "bits": (CountScoring(("nats", "tokens"), _bits),),
+    "perplexity": (CountScoring(("nats", "tokens"), lambda counts: np.exp(ratio(counts))),),
+    "bits": (CountScoring(("nats", "tokens"), lambda counts: ratio(counts) / math.log(2)),),
 }
 
 

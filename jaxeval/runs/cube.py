@@ -24,18 +24,14 @@ _ByModel = Mapping[str, np.ndarray]  # places of a data set's rows
 
 @collector_paused()
 def scores(rows: Rows, layout: Layout) -> Scores:
-    """The cube of some rows.
+    """The cube of some rows; raises DataError for what cannot be compared as it is meant.
 
     Data sets are left out of which the models that have them have no metric in common.
-    Raises DataError: no such model or metric; several metrics; scores that are there twice, not
-    finite, or on two scales; items that differ between logs; failed runs as 0, where 0 is the
-    best.
     """
     warnings = [*rows.warnings]
     models = _models(rows, layout, warnings)
     absent: dict[str, tuple[str, ...]] = dict.fromkeys(models, ())
-    found: dict[directions.Key, _ByModel] = {}
-    without_metric = []
+    found, without_metric = dict[directions.Key, _ByModel](), list[str]()
     for name, by_model in _data_sets(rows, models):
         for model, where in by_model.items():
             if not np.any(rows.status[where] == Status.SCORED):
@@ -44,28 +40,25 @@ def scores(rows: Rows, layout: Layout) -> Scores:
         known = [metric for metric in every[0] if all(metric in of for of in every)]
         candidates = _meant(known, layout)
         lacking = [model for model, where in by_model.items() if not len(where)]
-        if len(candidates) == 1:
-            found[name, candidates[0]] = by_model
-        elif lacking:
+        if lacking and (rows.file or len(candidates) != 1):
             warnings.append(f"{rows.head(name)}no log of {listed(lacking)}; left out")
+        elif len(candidates) == 1:
+            found[name, candidates[0]] = by_model
         elif candidates:
             expected = f"expected {argument('metric')} with one of them"
             raise rows.error(name, f"several metrics ({listed(candidates)}); {expected}")
         else:
-            asked = f" {layout.metric.replace(',', ' or ')}" if layout.metric else ""
             has = f" (it has {listed(known)})" if known else ""
-            warnings.append(f"{rows.head(name)}no metric{asked} of all models{has}; left out")
-            if not asked or any(_meant(of, layout) for of in every):
+            named = f"no metric {layout.metric or ''}".strip()
+            warnings.append(f"{rows.head(name)}{named} of all models{has}; left out")
+            if not layout.metric or any(_meant(of, layout) for of in every):
                 without_metric.append(name)
     if not found:
         said = "; ".join(warnings[:4]) or "there is none"
         raise DataError(f"no metric that {listed(models)} all have: {said}", rows.place)
-    better = _directions(rows, layout, found)
-    data_sets = (
-        _data_set(rows, layout, key, of, better[key], warnings) for key, of in found.items()
-    )
+    data_sets = tuple(_of_keys(rows, layout, found, warnings))
     return Scores(
-        *(rows.source, tuple(models), tuple(data_sets), layout.missing),
+        *(rows.source, tuple(models), data_sets, layout.missing),
         warnings=tuple(warnings),
         absent=absent,
         without_metric=tuple(without_metric),
@@ -133,22 +126,23 @@ def _called(name: str, metrics: Collection[str]) -> list[str]:
     return [name] if name in metrics else [of for of in metrics if of.startswith(f"{name}/")]
 
 
-def _directions(
-    rows: Rows, layout: Layout, keys: Mapping[directions.Key, object]
-) -> dict[directions.Key, tuple[bool, Direction]]:
-    """Whether higher is better of each metric, and who says so."""
+def _of_keys(
+    rows: Rows, layout: Layout, keys: Mapping[directions.Key, _ByModel], warnings: list[str]
+) -> list[DataSetScores]:
+    """The scores of each data set and metric, and whether higher ones are better."""
     named: dict[directions.Key, bool | None] = dict.fromkeys(keys, rows.named)
     for name, metric in keys if rows.named is None else ():
         said = metrics.higher_is_better(metric.split("/")[0])
         named[name, metric] = metrics.higher_is_better(metric) if said is None else said
     asked, source = layout.higher_is_better, rows.source if rows.whole else None
-    known: dict[directions.Key, tuple[bool, Direction]] = {}
-    said_of = directions.of_metrics(rows.recorded, named, asked, rows.who, source)
-    for key, said in said_of.items():
+    better = directions.of_metrics(rows.recorded, named, asked, rows.who, source)
+    data_sets = []
+    for key, by_model in keys.items():
         recorded = key in rows.recorded or asked is not None
-        who: Direction = "assumed" if said is None else "recorded" if recorded else "named"
-        known[key] = said is not False, who
-    return known
+        who: Direction = "recorded" if recorded else "named"
+        direction = better[key] is not False, "assumed" if better[key] is None else who
+        data_sets.append(_data_set(rows, layout, key, by_model, direction, warnings))
+    return data_sets
 
 
 def _data_set(

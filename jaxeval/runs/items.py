@@ -47,8 +47,7 @@ def read(
     """The scores of all runs, and of the items of those that finished.
 
     A column status says which runs failed: such have no score, and need no answers.
-    Raises DataError: naming file, row and column; runs on other items, or on items of another
-    gold.
+    Raises DataError: naming file, row and column; runs on other items or golds.
 
     Args:
       models: only these.
@@ -76,10 +75,8 @@ def read(
         how = str(ended[k]) if failed[k] else "finished"
         statuses.setdefault(whole.model.named(k), Counter())[how] += 1
     found = dataclasses.replace(found, statuses=statuses)
-    slices = [_slices(data, path) for data in found.data_sets]
-    return Answers(
-        *(dataclasses.replace(found, data_sets=tuple(of)) for of in zip(*slices, strict=True))
-    )
+    slices = zip(*(_slices(data, path) for data in found.data_sets), strict=True)
+    return Answers(*(dataclasses.replace(found, data_sets=of) for of in slices))
 
 
 def _slices(data: DataSetScores, path: str | Path) -> tuple[DataSetScores, DataSetScores]:
@@ -179,7 +176,9 @@ def _samples(table: Columns) -> np.ndarray:
     """[N] which of a run's answers to an item each is."""
     cells = [1 if of in (None, "") else of for of in table["sample"]]
     sample = checks.floats(cells)
-    for k in np.flatnonzero(~((sample >= 0) & (sample < 1 << 31) & (sample % 1 == 0))).tolist():
+    for k in np.flatnonzero(
+        ~((sample >= 0) & (sample < 1 << 31) & (np.floor(sample) == sample))
+    ).tolist():
         found = f"row {table.rows[k]}, column sample: expected a whole number of an answer"
         raise DataError(f"{found}, found {cells[k]!r:.40}", table.source)
     return sample.astype(int)

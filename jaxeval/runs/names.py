@@ -62,14 +62,10 @@ def of_items(columns: Collection[str]) -> dict[str, str]:
     return {meant: meant if meant in columns else name for meant, name in found.items()}
 
 
-def is_fold(name: str) -> bool:
-    """Whether a name is that of the folds of a cross-validation."""
-    return role(name) == "split" and re.search("fold|cv", name, re.IGNORECASE) is not None
-
-
-def is_fold_value(value: str) -> bool:
-    """Whether a split is named as folds are: fold0, cv-1."""
-    return re.match("fold|cv", value, re.IGNORECASE) is not None
+def are_folds(name: str, values: Iterable[str]) -> bool:
+    """Whether splits are the folds of a cross-validation, by their column or all values (cv-1)."""
+    named = role(name) == "split" and re.search("fold|cv", name, re.IGNORECASE)
+    return bool(named) or all(re.match("fold|cv", value, re.IGNORECASE) for value in values)
 
 
 def is_run(name: str) -> bool:

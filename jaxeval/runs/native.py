@@ -75,11 +75,9 @@ def scores_of(everything: Sequence[MemberRow], source: str, layout: Layout) -> S
 
     Without models asked for, those whose members differ in seed or split; runs of other studies
     (sweeps, repeated runs, neighbourhoods) are left out, and a warning names them.
-
-    Raises:
-      RunError: no member has ended, or no experiment of the folder can be compared.
-      DataError: the experiments chosen have several metrics, there is no such model, or the
-        opposite of their direction is asked for.
+    Raises RunError: no member has ended, or no experiment of the folder can be compared.
+    DataError: the experiments chosen have several metrics, there is no such model, or the opposite
+    of their direction is asked for.
     """
     members = _chosen(everything, source, layout)
     kept = {row.experiment for row in members}
@@ -123,16 +121,7 @@ def _named(
     ids: Mapping[str, str],
     source: str,
 ) -> list[str]:
-    """The names of the models that are asked for, each once, where some are ids of experiments.
-
-    Args:
-      models: of each row.
-      ids: of experiments -> model.
-
-    Raises:
-      DataError: no such model (says which there are, with the ids of their experiments), or one
-        of repeated runs of its seeds.
-    """
+    """The names of the models that are asked for, each once, where some are ids of experiments."""
     if not layout.models:
         return []
     repeated = _repeated(layout, rows, models)

@@ -30,10 +30,11 @@ def coded(values: Sequence[object]) -> Coded:
 
     Control characters are escaped: names reach terminals, pages and figures.
     """
-    texts = values if {*map(type, values)} <= {str} else [str(value) for value in values]
+    texts = [*map(str, values)]
     places = {name: k for k, name in enumerate(dict.fromkeys(texts))}
     codes = np.fromiter(map(places.__getitem__, texts), np.int64, len(texts))
-    return Coded(tuple(printable(str(name)) for name in places), codes)
+    whole = "".join(places)
+    return Coded(tuple(places if printable(whole) == whole else map(printable, places)), codes)
 
 
 def constant(name: str, size: int) -> Coded:

@@ -30,14 +30,7 @@ def one_a_run(
       roles: role -> column, of those that are there.
       score: the column of scores, or the one that may be meant.
     """
-    for axis in AXES:
-        name = layout.columns.get(axis, "")
-        asked = argument("column", {axis: name})
-        if names.is_step(name) or names.is_time(name):
-            said = f"steps and times are no units; {_ways(table, name, score)}"
-            raise DataError(f"{asked}: {said}", table.source)
-        if names.role(name) == "item" and axis != "dataset":
-            raise DataError(f"{asked}: {_of_items(table)}", table.source)
+    _refuse_units(table, layout, score)
     picks = {role: name for role, name in layout.columns.items() if role in PICKS}
     if picks:
         rest = {role: name for role, name in layout.columns.items() if role not in PICKS}
@@ -62,6 +55,18 @@ def one_a_run(
             said = f"{_OF_RUN}; {_ways(table, name, score)}"
             raise DataError(f"column {name}: {said}", table.source)
     return table, layout, ()
+
+
+def _refuse_units(table: Columns, layout: Layout, score: str) -> None:
+    """Refuses steps, times and items in place of seeds, splits or data sets."""
+    for axis in AXES:
+        name = layout.columns.get(axis, "")
+        asked = argument("column", {axis: name})
+        if names.is_step(name) or names.is_time(name):
+            said = f"steps and times are no units; {_ways(table, name, score)}"
+            raise DataError(f"{asked}: {said}", table.source)
+        if names.role(name) == "item" and axis != "dataset":
+            raise DataError(f"{asked}: {_of_items(table)}", table.source)
 
 
 def refuse_history(table: Columns) -> None:

@@ -15,6 +15,7 @@ from jaxeval.runs.rows import Coded, Rows, coded, constant
 from jaxeval.runs.scores import Scores, Status
 
 
+@imported.collector_paused()
 def read(path: str, layout: Layout) -> Scores:
     """The scores in a file; see `imported.read` for the formats."""
     return of_program(imported.read(path), layout)
@@ -46,7 +47,7 @@ def of_columns(table: Columns, layout: Layout, who: str = "the table says") -> S
     checks.refuse(unexplained, layout.missing, table.source)
     known = finite & ~failed
     checks.refuse_sizes(score[known], numbers[known], table.source)
-    rows = _rows(tidy, layout, np.where(finite, score, np.nan), failed, who)
+    rows = _rows(tidy, layout, np.where(finite, score, np.nan), failed, numbers, who)
     if rows.labels:  # runs that have failed may have been tried again
         keys = normal.pairs(rows.model.codes, rows.dataset.codes)
         for of in rows.labels.values():
@@ -58,14 +59,13 @@ def of_columns(table: Columns, layout: Layout, who: str = "the table says") -> S
         of_models = {model: found.scores_of(model) for model in found.models}
         metrics.refuse_scales(of_models, found.metric, found.unit, table.source)
     split = rows.labels.get("split")
-    named = names.is_fold(layout.columns.get("split", ""))
     statuses, unfinished = _ended(rows.model, ended, finite)
     return dataclasses.replace(
         found,
         unusable=tuple(wrong.values()),
         statuses=statuses,
         warnings=(*found.warnings, *_unlike(found), *unfinished),
-        folds=named or (split is not None and all(map(names.is_fold_value, split.names))),
+        folds=split is not None and names.are_folds(layout.columns.get("split", ""), split.names),
     )
 
 
@@ -127,7 +127,14 @@ def _melted(table: Columns, layout: Layout) -> Columns:
     return Columns(table.source, values, [*table.rows] * len(columns))
 
 
-def _rows(tidy: Columns, layout: Layout, score: np.ndarray, failed: np.ndarray, who: str) -> Rows:
+def _rows(
+    tidy: Columns,
+    layout: Layout,
+    score: np.ndarray,
+    failed: np.ndarray,
+    numbers: np.ndarray,
+    who: str,
+) -> Rows:
     """A table in the normal form; every row is a run."""
     columns, size, source = tidy.values, len(score), tidy.source
     name = layout.columns.get("score")
@@ -141,7 +148,7 @@ def _rows(tidy: Columns, layout: Layout, score: np.ndarray, failed: np.ndarray, 
         run=np.arange(size),
         score=score,
         status=np.where(failed, Status.FAILED, Status.SCORED).astype(np.uint8),
-        number=np.asarray(tidy.rows, np.int64),
+        number=numbers,
         labels={axis: coded(columns[axis]) for axis in ("seed", "split") if axis in columns},
         dev=checks.floats(columns["dev"]) if "dev" in columns else None,
         recorded={} if said is None else dict.fromkeys(keys, said),
@@ -154,15 +161,11 @@ def _rows(tidy: Columns, layout: Layout, score: np.ndarray, failed: np.ndarray, 
 def _refuse_names(tidy: Columns, table: Columns, layout: Layout) -> None:
     """Refuses rows that do not say whose score they are, and models without a row."""
     models = tidy["model"]
-    for k, name in enumerate(models):
-        if name is None or name == "":
-            raise DataError(f"row {tidy.rows[k]}: the model has no name", table.source)
-    known = {str(name) for name in models}
-    for name in known:
-        try:
-            name.encode()
-        except UnicodeEncodeError:
-            raise DataError(f"model {name!a}: not valid Unicode", table.source) from None
+    for name in (None, ""):
+        if name in models:
+            row = tidy.rows[models.index(name)]
+            raise DataError(f"row {row}: the model has no name", table.source)
+    known = {*map(str, models)}
     absent = [name for name in layout.models if name not in known]
     if absent:
         every = dict.fromkeys(table.texts(layout.columns.get("model", "model")))
@@ -174,9 +177,10 @@ def _ended(
 ) -> tuple[dict[str, dict[str, int]], list[str]]:
     """Model -> how its runs ended -> how many; and warnings of scores of runs that did not end."""
     counts: dict[str, dict[str, int]] = {}
-    said = []
-    known = zip(model.codes.tolist(), map(str, ended or ()), finite.tolist(), strict=False)
-    every = Counter(known)
+    said = list[str]()
+    if ended is None:
+        return counts, said
+    every = Counter(zip(model.codes.tolist(), map(str, ended), finite.tolist(), strict=True))
     for code, status in sorted({(code, status) for code, status, _ in every}):
         name, scored = model.names[code], every[code, status, True]
         if status not in ("", "None"):

@@ -123,14 +123,21 @@ def paired_options(
             comparisons.append(_compare(group, compared, paired, higher, repeats))
     if comparisons:
         return _corrected(comparisons)
-    dividing = []  # columns that hardly share one between the values
+    raise DataError(_without_complete(table, option, compared, key, by))
+
+
+def _without_complete(
+    table: Table, option: str, compared: list, key: Sequence[str], by: Sequence[str]
+) -> str:
+    """Why no configuration has all values: columns that hardly share one between them."""
+    dividing, count = [], len(_column(table, option))
     for name in key:
-        shared = _complete(table, option, compared, [*by, name], range(len(scores)))
-        if sum(len(cell) for of_value in shared for cell in of_value) < len(scores) / 2:
+        shared = _complete(table, option, compared, [*by, name], range(count))
+        if sum(len(cell) for of_value in shared for cell in of_value) < count / 2:
             dividing.append(name)
     names = ",".join(dividing or key)
     hardly = f", as {_listed(dividing)} hardly take the same values with each" if dividing else ""
-    raise DataError(
+    return (
         f"{option}: no configuration has all of {_listed(compared)}{hardly}; leave columns that "
         "are measured, number the rows or depend on the option out of the key: "
         f"{argument('ignore', names)}, or {argument('key')} with the columns that are its part"

@@ -38,8 +38,7 @@ class RunScores:
     paired: _Two | None = None  # of units that both have, row by row; None without such
     by_pairs: bool = False  # the verdict rests on pairs, as a unit (split) moves both models
     unit: str = "run"  # what one score stands for: run, seed, split, data set
-    # all scores, and for each run that failed one that is worse than all of them, of which is said
-    # how often a model is better; None where none failed. The same of the units that both have
+    # with a score for each run that failed, worse than all others: how often a model is better
     counted: _Two | None = None
     counted_pairs: _Two | None = None
     by_ranks: bool = False  # location is tested by ranks, else by means

@@ -71,17 +71,12 @@ def study(
     items: Scores | None = None,
     progress: _Progress = lambda share: None,
 ) -> RunStudy:
-    """Describes and compares all models by the scores of their runs.
+    """Describes and compares all models by the scores of their runs, and of the items of these.
 
-    Args:
-      control: only pairs with this model.
-      items: the same runs item by item.
-      progress: is called now and then with the share that is done.
+    `control`: only pairs with this model. `progress` is told the share that is done.
     """
     rules, higher = rules or Rules(), scores.higher_is_better
     metrics.refuse_points("margin", rules.margin or 0.0, scores.stored_unit)
-    if control is not None and control not in scores.models:
-        raise DataError(f"no control {control!r}; it has {listed(scores.models)}", scores.source)
     units, copies = of_units.without_copies(of_units.samples(scores, unit))
     counted = of_units.with_failed(units, higher)
     chosen = _chosen(scores, units, counted, control, copies)
@@ -125,6 +120,8 @@ def _chosen(
     scores: Scores, units: Samples, counted: Samples, control: str | None, copies: Sequence[Copies]
 ) -> list[RunScores]:
     """The pairs that are compared, and how, by their numbers of scores."""
+    if control is not None and control not in scores.models:
+        raise DataError(f"no control {control!r}; it has {listed(scores.models)}", scores.source)
     every = [pair for pair in _pairs(units, counted) if control in (None, pair.a, pair.b)]
     if not every:
         raise DataError(_no_pairs(scores, units), scores.source)

@@ -97,7 +97,6 @@ def tune(
     backend.prepare()
     from jaxeval.tune import target as targets
     from jaxeval.tune import training
-    from jaxeval.tuning.search import End
 
     words, place = parameters.changed_keys(changes), None if data is None else str(data)
     target = targets.target(config, words, place, search, where)
@@ -105,8 +104,8 @@ def tune(
     if dry_run:
         return training.planned(target, search, trials, parallel, retrain)
     least = target.record.margin if margin is None else margin
-    end = End(trials, seconds)
-    return training.tune(target, search, end, Path(out), store, parallel, retrain, least, quiet)
+    limits, folder = (trials, seconds), Path(out)
+    return training.tune(target, search, limits, folder, store, parallel, retrain, least, quiet)
 
 
 @parameters.verb
@@ -182,16 +181,16 @@ def tune_command(
     running.refuse_unfit(evaluate, several or bool(retrain), halving, steps)
     if dry_run and isinstance(evaluate, running.Command):
         _, proposed = search.ask(History(), min(-(-parallel // search.seeds), trials))
-        lines = [shlex.join(evaluate.words(e.values, s)) for e in proposed for s in e.seeds]
+        lines = [shlex.join(evaluate.called(e.values, s)) for e in proposed for s in e.seeds]
         return "".join(f"{line}\n" for line in lines)
     asked = None if lower_is_better is None else not lower_is_better
     metric, direction, said = text.direction_of_field(json_field, asked)
     source = {kind: evaluate.name, "json_field": json_field, "steps": steps}
-    path, end = None if state is None else Path(state), searches.End(trials, seconds)
-    higher = direction is not False
-    with cli.resumable(), searches.opened(path, search, higher, source) as opened:
+    path, higher = None if state is None else Path(state), direction is not False
+    opening = searches.opened(path, search, higher, source, trials, seconds)
+    with cli.resumable(), opening as opened:
         _say(said, quiet)
-        runner = running.Runner(search, opened, evaluate, end, parallel, retries, steps)
+        runner = running.Runner(search, opened, evaluate, parallel, retries, steps)
         fresh = (_RETRAINED if retrain is None else retrain) if evaluate.seeded else 0
         return _run(runner, metric, margin, fresh, quiet)
 
@@ -217,22 +216,16 @@ def _run(
         _say(f"goes on from {state.known} with results", quiet)
     for evaluation, note in runner.run():
         last = tuning.ended(evaluation, "score", unit()) if evaluation.result else note
-        sofar = tuning.progress(state, runner.end.trials, "score", unit())
-        _say(f"{sofar} | {last}", quiet)
-    best = runner.search.best(state.history)
-    if best is None or not retrain:
-        return tuning.result(
-            runner.search, state, runner.end, "score", unit(), margin, None,
-            seeded=runner.evaluate.seeded,
-        )  # fmt: skip
-    for number, result in runner.again(best, retrain):
-        _say(f"best setting, fresh seed {number}: {result}", quiet)
-    every = [state.fresh_of(best)[seed] for seed in fresh_seeds(retrain)]
-    fresh = {"score": [result for result in every if isinstance(result, float)]}
-    failures = [result for result in every if isinstance(result, str)]
-    return tuning.result(
-        runner.search, state, runner.end, "score", unit(), margin, fresh, failures
-    )
+        _say(f"{tuning.progress(state, 'score', unit())} | {last}", quiet)
+    best, fresh, failures = runner.search.best(state.history), None, list[str]()
+    if best is not None and retrain:
+        for number, result in runner.again(best, retrain):
+            _say(f"best setting, fresh seed {number}: {result}", quiet)
+        every = [state.fresh_of(best)[seed] for seed in fresh_seeds(retrain)]
+        fresh = {"score": [result for result in every if isinstance(result, float)]}
+        failures = [result for result in every if isinstance(result, str)]
+    seeded, scale = runner.evaluate.seeded or fresh is not None, ("score", unit(), margin)
+    return tuning.result(runner.search, state, *scale, fresh, failures, seeded)
 
 
 def _say(line: str, quiet: bool) -> None:

@@ -6,14 +6,13 @@ from typing import NamedTuple
 
 from jaxeval import runs
 from jaxeval.config import reading
-from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError
 from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.padding import OpenProgram
 from jaxeval.studies.running import Progress
 from jaxeval.tune.target import Target
 from jaxeval.tuning.history import Evaluation, History, Result, Stopped
-from jaxeval.tuning.search import End, Search, State
+from jaxeval.tuning.search import Search, State
 
 
 class Scored(NamedTuple):
@@ -26,29 +25,27 @@ class Scored(NamedTuple):
 class Populations:
     """A search that feeds populations.
 
+    The history of its state says of each evaluation when it joined which population: the order in
+    which results were told and settings proposed.
+
     Attributes:
-      state: its history says of each evaluation when it joined which population: the order in
-        which results were told and settings proposed.
-      scores: number -> seed -> score, or why there is none, of evaluations that have not ended.
-      told: numbers of evaluations that ended since `news` was asked for.
-      number: of the population that is trained, from 0.
-      program: of that population; None: it has not begun.
+      parallel: settings at once.
+      number, program: of the population that is trained, from 0; None: it has not begun.
     """
 
     target: Target
     search: Search
     state: State
     store: runs.Store
-    stop: End
     parallel: int
-    scores: dict[int, dict[int, float | str]] = dataclasses.field(default_factory=dict)
-    told: list[int] = dataclasses.field(default_factory=list)
     number: int = 0
     program: OpenProgram | None = None
+    _scores: dict[int, dict[int, float | str]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        trainings = self.stop.trials * self.search.seeds
+        trainings = self.state.trials * self.search.seeds
         self.padded = self.target.padded(trainings, self.parallel * self.search.seeds)
+        self._known = {e.number for e in self.history.ended}
 
     @property
     def history(self) -> History:
@@ -63,11 +60,6 @@ class Populations:
     def name(self) -> str:
         """Of the population's checkpoints, with more for a padded one."""
         return f"{self.target.record.id}-{self.number}"
-
-    def member(self, entry: Entry) -> Member:
-        """What is trained for a trial of the population."""
-        assert self.program is not None
-        return self.program.member(entry)
 
     def lanes(self, cohort: Cohort) -> int | None:
         """Of a population: as many as the search may fill, so that later ones find its program.
@@ -143,7 +135,7 @@ class Populations:
         """Asks for as many settings as can be trained; those that join the population now."""
         joining = []
         while (free := self._free()) > 0:
-            self.history, proposed = self.search.ask(self.history, free, self.target.compiled)
+            self.history, proposed = self.search.ask(self.history, free)
             if not proposed:
                 break
             for evaluation in proposed:
@@ -158,7 +150,7 @@ class Populations:
         """Settings that can be proposed now."""
         running = len(self.history.pending)
         lanes = self.parallel - running if self.search.halving or not running else 0
-        return min(lanes, self.stop.left(self.state))
+        return min(lanes, self.state.left)
 
     def _begun(self, evaluation: Evaluation) -> list[Entry]:
         """What is trained for a new evaluation; [] where it has its result without."""
@@ -189,7 +181,7 @@ class Populations:
     def _score(self, number: int, seed: int, score: float | str) -> None:
         """Tells of an evaluation as soon as all of its seeds have ended."""
         evaluation = self.history.evaluations[number]
-        known = self.scores.setdefault(number, {})
+        known = self._scores.setdefault(number, {})
         known[seed] = score
         if evaluation.result is not None or len(known) < len(evaluation.seeds):
             return
@@ -203,7 +195,6 @@ class Populations:
 
     def _tell(self, number: int, result: Result) -> None:
         self.history = self.history.told(number, result)
-        self.told.append(number)
 
     def arrivals(self) -> Mapping[int, int]:
         """Seed -> epochs of the population after which its evaluation joined."""
@@ -241,7 +232,6 @@ class Populations:
                 reached[number] = progress.best, Stopped(progress.epoch, most)
         ended = [number for number, progress in each if progress.status is not None]
         self.history = self.search.halving.judged(self.history, reached, ended)
-        self.told += [n for n in reached if self.history.evaluations[n].result is not None]
 
     def _is_over(self, number: int, epoch: int) -> bool:
         """Whether a trial was stopped at its epoch: a resumed population repeats those before."""
@@ -257,6 +247,7 @@ class Populations:
         self._leave(left)
 
     def news(self) -> list[Scored]:
-        """What was told since the last time."""
-        told, self.told = [self.history.evaluations[number] for number in self.told], []
-        return [Scored(told)] if told else []
+        """What has ended since the last time."""
+        ended = [e for e in self.history.ended if e.number not in self._known]
+        self._known |= {e.number for e in ended}
+        return [Scored(ended)] if ended else []

@@ -19,18 +19,13 @@ from jaxeval.studies.padding import OpenProgram
 from jaxeval.tuning.history import Evaluation
 from jaxeval.tuning.search import Search
 
-_DRAWS = 16  # settings of which it is seen what is traced: that can depend on conditions
-
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """A config that is tuned.
+    """A config that is tuned: its source and changes before what a search sets.
 
     Attributes:
-      source, changes: of the config, before what a search sets.
       record: under which its evaluations are recorded.
-      compiled: hyperparameters whose values are compiled in: neither traced nor sizes that are
-        padded, in any of some draws.
     """
 
     source: reading.Source
@@ -40,7 +35,6 @@ class Target:
     record: runs.Experiment
     design: Mapping[str, Json]
     session: studies.Session
-    compiled: tuple[str, ...] = ()
 
     def config(self, values: Mapping[str, Any]) -> Any:
         """The config of a setting; ConfigError: the values are none."""
@@ -53,14 +47,6 @@ class Target:
         trials = proposers.evaluations(self.base.config, [config], [setting], self.design)
         return cohorts.entries(trials, self.session.loader)
 
-    def drawn(self, settings: Sequence[Mapping[str, Any]]) -> list[Entry]:
-        """Entries of one seed of each setting that is a config."""
-        found = []
-        for values in settings:
-            with contextlib.suppress(ConfigError):
-                found += self.entries(Evaluation(0, values, (1,)))
-        return found
-
     def refuse_too_large(self, entry: Entry) -> None:
         """Raises ConfigError as `memory.refuse_too_large`; traces a model only where it must."""
         own, shape = entry.prepared, padding.shape_of(entry.prepared)
@@ -68,28 +54,28 @@ class Target:
         if not (known and memory.fits(shape.parameters(), own.config.training, 1)):
             memory.refuse_too_large(own.problem, [prepared.member_of(own)])
 
-    def buckets(self, trainings: int, lanes: int) -> list[ShapeBucket]:
-        """The shapes that settings are padded to: those of which so many lanes fit into memory."""
+    def padded(self, trainings: int, lanes: int) -> list[OpenProgram]:
+        """The programs that settings are padded into, of which so many lanes fit into memory."""
         if self.base.kind.member_sizes is None:
             return []
-        config = self.base.config
-        ragged = {f"model.{key}" for key in markers.keys(config.model, markers.RAGGED)}
-        drawn, largest = map(self.drawn, buckets.settings(self.space, ragged))
+        config, model = self.base.config, self.base.config.model
+        ragged = markers.keys(model, markers.RAGGED)
+        samples = buckets.settings(self.space, {f"model.{key}" for key in ragged})
+        drawn, largest = ([e for e in map(self._drawn, of) if e is not None] for of in samples)
         sizes, machine = padding.bucket_sizes(self.base), sweeps.machine_of(self.base)
         chosen = buckets.choose(drawn, largest, sizes, machine, trainings)
-        return [b for b in chosen if memory.fits(b.shape.parameters(), config.training, lanes)]
-
-    def padded(self, trainings: int, lanes: int) -> list[OpenProgram]:
-        """The programs of `buckets`."""
-        each = self.buckets(trainings, lanes)
-        if not each:
-            return []
+        each = [b for b in chosen if memory.fits(b.shape.parameters(), config.training, lanes)]
         keys = {parameter.key for parameter in self.space.parameters}
-        ragged = markers.keys(self.base.config.model, markers.RAGGED)
-        sizes = [key for key in ragged if f"model.{key}" in keys]
-        rows, neutral = buckets.smallest_batch(self.space, each), self._neutral
-        loader = self.session.loader
-        return [padding.open_padded(*bucket, loader, neutral, sizes, rows) for bucket in each]
+        names = [key for key in ragged if f"model.{key}" in keys]
+        rows = buckets.smallest_batch(self.space, each)
+        loader, neutral = self.session.loader, self._neutral
+        return [padding.open_padded(*bucket, loader, neutral, names, rows) for bucket in each]
+
+    def _drawn(self, values: Mapping[str, Any]) -> Entry | None:
+        """What is trained for one seed of a setting; None: it is no config."""
+        with contextlib.suppress(ConfigError):
+            return self.entries(Evaluation(0, values, (1,)))[0]
+        return None
 
     @functools.cached_property
     def _neutral(self) -> dict[str, float]:
@@ -147,7 +133,7 @@ def target(
       ConfigError, DataError: the config or the space is wrong, or the data cannot be used.
     """
     base = studies.read(source, changes, data)
-    _refuse_unscored_rungs(base, search, where)
+    _refuse_unscored_rungs(base, search)
     for parameter in search.space.parameters:
         if parameter.key is not None:  # else every setting would be a failure
             reading.refuse_unknown(type(base), parameter.key, f"{where}: {parameter.name}")
@@ -158,29 +144,15 @@ def target(
     study = proposers.evaluations(base, [base], [({}, [1])], design)[0].study
     assert study is not None
     record = prepared.record_of(loaded.record, study)
-    found = Target(source, changes, search.space, loaded, record, design, session)
-    padded = loaded.kind.member_sizes is not None
-    changing = set(markers.keys(base, markers.RAGGED)) if padded else set()
-    for run in range(_DRAWS):
-        with contextlib.suppress(ConfigError):
-            config = found.config(spaces.draw(search.space, 0, run))
-            changing.update(number.key for number in markers.traced(config).values())
-    keyed = [parameter for parameter in search.space.parameters if parameter.key]
-    compiled = tuple(p.name for p in keyed if p.key not in changing)
-    return dataclasses.replace(found, compiled=compiled)
+    return Target(source, changes, search.space, loaded, record, design, session)
 
 
-def _refuse_unscored_rungs(base: Any, search: Search, where: str) -> None:
+def _refuse_unscored_rungs(base: Any, search: Search) -> None:
     """Raises ConfigError where a rung may be an epoch after which dev is not scored."""
     if search.halving is None:
         return
     every, key = base.training.evaluate_every, "training.evaluate_every"
-    if search.halving.first % every:
-        name, first = argument("min_epochs"), search.halving.first
-        raise ConfigError(f"{name}: expected a multiple of {key}, which is {every}, got {first}")
-    for parameter in search.space.parameters:
-        if parameter.key == key:
-            raise ConfigError(
-                f"{where}: {parameter.name}: expected no {key} with {argument('halving')}, whose "
-                "rungs are after epochs that score dev; fix it in the config"
-            )
+    first, name = search.halving.first, argument("min_epochs")
+    if first % every or any(parameter.key == key for parameter in search.space.parameters):
+        expected = f"expected a multiple of {key}, which is {every} in all settings, got {first}"
+        raise ConfigError(f"{name}: {expected}")

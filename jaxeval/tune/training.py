@@ -22,7 +22,7 @@ from jaxeval.tune.populations import Populations, Scored
 from jaxeval.tune.target import Target
 from jaxeval.tuning import search as searches
 from jaxeval.tuning.history import History, Setting
-from jaxeval.tuning.search import End, Search, State
+from jaxeval.tuning.search import Search, State
 
 _LEAST_AT_ONCE = 8  # settings of a batch, unless there are more devices
 
@@ -30,7 +30,7 @@ _LEAST_AT_ONCE = 8  # settings of a batch, unless there are more devices
 def tune(
     target: Target,
     search: Search,
-    end: End,
+    limits: tuple[int, float | None],
     folder: Path,
     store_url: str | None,
     parallel: int | None,
@@ -41,6 +41,7 @@ def tune(
     """Goes on with a search, and trains the best setting with fresh seeds.
 
     Args:
+      limits: trials and seconds, as of `State`.
       folder: the runs folder.
       store_url: of a database instead of the folder's.
       parallel: settings at once; None: 8, or as many as there are devices.
@@ -50,19 +51,19 @@ def tune(
     record, at_once = target.record, parallel or max(_LEAST_AT_ONCE, len(jax.devices()))
     path = folder / "tunings" / f"{record.id}.json"
     source = {"experiment": record.id}
-    with searches.opened(path, search, record.higher_is_better, source) as state:
+    with searches.opened(path, search, record.higher_is_better, source, *limits) as state:
 
-        def told(event: object, say: observe.Say) -> None:
+        def scored(event: object, say: observe.Say) -> None:
             if isinstance(event, Scored):
                 for evaluation in event.evaluations:
                     say(reports.ended(evaluation, record.metric, record.unit))
-                say(reports.progress(state, end.trials, record.metric, record.unit))
+                say(reports.progress(state, record.metric, record.unit))
 
         if state.known and not quiet:
             print(f"{path}: {text.counted(state.known, 'setting')} with results", file=sys.stderr)
         with runs.open_store(store_url or folder) as store:
-            happening = trained(target, search, state, store, folder, end, at_once)
-            observe.watch(happening, other=told, quiet=quiet)
+            steps = trained(target, search, state, store, folder, at_once)
+            observe.watch(steps, other=scored, quiet=quiet)
         best, fresh, failures, config = search.best(state.history), None, list[str](), None
         if best is not None:
             config = path.with_name(f"{path.stem}_best.toml")
@@ -71,16 +72,10 @@ def tune(
             fresh = {k: [x for x in of if x is not None] for k, of in parts.items()}
             lost = [row for row in rows if row.dev is None]
             failures = [f"{row.status}: {row.message}".removesuffix(": ") for row in lost]
+        scale = record.metric, record.unit, margin
+        again = (fresh if retrain else None), failures
         return reports.result(
-            search,
-            state,
-            end,
-            record.metric,
-            record.unit,
-            margin,
-            fresh if retrain else None,
-            failures,
-            config=None if config is None else str(config),
+            search, state, *scale, *again, config=None if config is None else str(config)
         )
 
 
@@ -90,7 +85,6 @@ def trained(
     state: State,
     store: runs.Store,
     folder: Path,
-    end: End,
     parallel: int,
 ) -> Generator[running.Event | Scored, None, None]:
     """Goes on with a search.
@@ -111,7 +105,7 @@ def trained(
     Raises:
       RunError: as `studies.run_cohorts`.
     """
-    populations = Populations(target, search, state, store, end, parallel)
+    populations = Populations(target, search, state, store, parallel)
     narrow = ""  # name of a population that does not fit into memory in all its lanes
     while (cohort := populations.begin()) is not None:
         lanes = 1 if cohort.name == narrow else populations.lanes(cohort)
@@ -128,7 +122,9 @@ def _train(
     populations: "Populations", cohort: Cohort, lanes: int | None, folder: Path
 ) -> Generator[running.Event | Scored, None, bool]:
     """Trains a population in so many lanes; whether it fitted into memory."""
-    feed = running.Feed(populations.arrivals(), populations.after_epoch, populations.member)
+    program = populations.program
+    assert program is not None
+    feed = running.Feed(populations.arrivals(), populations.after_epoch, program.member)
     session, store = populations.target.session, populations.store
     trained = running.run_cohorts([cohort], store, folder, session=session, lanes=lanes, feed=feed)
     try:
@@ -179,7 +175,7 @@ def planned(
     at_once = min(parallel or max(_LEAST_AT_ONCE, len(jax.devices())), trials)
     empty = History((), target.record.higher_is_better)
     failed, entries = list[str](), []
-    for evaluation in search.ask(empty, at_once, target.compiled)[1]:
+    for evaluation in search.ask(empty, at_once)[1]:
         try:
             each = target.entries(evaluation)
             target.refuse_too_large(each[0])

@@ -41,19 +41,12 @@ def log_improvement(u: np.ndarray) -> np.ndarray:
 
 
 class Pending(NamedTuple):
-    """Draws of the objective at settings whose values are not known.
-
-    Attributes:
-      points: p of them.
-      factor: [p, p] lower Cholesky factor of their posterior covariance.
-      normal: [p, S] standard normal.
-      best: [S] of each draw.
-    """
+    """Draws of the objective at p settings whose values are not known."""
 
     points: Prediction
-    factor: np.ndarray
-    normal: np.ndarray
-    best: np.ndarray
+    factor: np.ndarray  # [p, p] lower Cholesky factor of their posterior covariance
+    normal: np.ndarray  # [p, S] standard normal
+    best: np.ndarray  # [S] of each draw
 
 
 def fantasise(
@@ -82,13 +75,10 @@ def log_batch_improvement(model: Model, pending: Pending, features: np.ndarray) 
 
 
 def log_success(model: Model | None, features: np.ndarray) -> np.ndarray:
-    """log P(an evaluation succeeds) at features [m, D].
+    """log P(an evaluation succeeds) at features [m, D]; None: nothing has failed.
 
     Least-squares classification (Rasmussen & Williams 2006, section 6.5): regression on labels 1
     and -1, whose latent function crosses zero where half of the settings fail.
-
-    Args:
-      model: of the labels; None: nothing has failed.
     """
     if model is None:
         return np.zeros(len(features))
@@ -107,8 +97,7 @@ def knowledge_gradients(
 
     Args:
       features: [k, D] of settings that can be taken.
-      awaited: [k] scores of each that are awaited. They count as known, so that a setting is not
-        repeated while they run.
+      awaited: [k] scores of each that are awaited; they count as known.
       new: [m, D] of settings that can be taken once they have a score.
       seed: variance of a score.
 

@@ -10,7 +10,7 @@ import difflib
 import functools
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -121,54 +121,6 @@ def maximise(
         values = np.concatenate([population[1], acquisition(children)])
         population = _top(rows, values, taken)
     return population[0][0] if len(population[0]) else None
-
-
-def sharing(
-    space: Space,
-    acquisition: Acquisition,
-    best: np.ndarray,
-    running: np.ndarray,
-    compiled: Sequence[int],
-    taken: np.ndarray,
-    seed: list[int],
-) -> np.ndarray:
-    """The best setting, or one that is no worse and shares a running one's compiled program.
-
-    Its other hyperparameters are at first those of the best, then mutated a little.
-
-    Args:
-      best: [P] places.
-      running: [k, P].
-      compiled: columns of hyperparameters whose values are compiled in.
-    """
-    values = encoding.distinct(running[:, compiled])
-    if not len(values):
-        return best
-    random = np.random.default_rng(seed)
-    rows, scores = np.empty((0, len(best))), np.empty(0)
-    parents = np.repeat(best[None], len(values), axis=0)
-    for step in (None, *_STEPS[2:5]):
-        fresh = parents if step is None else mutate(space, parents, step, random)
-        fresh = _with(space, fresh, compiled, values)
-        fresh = fresh[~encoding.is_taken(fresh, taken)]
-        if len(fresh):
-            every = np.concatenate([rows, fresh])
-            rows, scores = _top(every, np.concatenate([scores, acquisition(fresh)]), taken)
-            parents = rows
-    return rows[0] if len(rows) and scores[0] >= acquisition(best[None])[0] else best
-
-
-def _with(
-    space: Space, rows: np.ndarray, compiled: Sequence[int], values: np.ndarray
-) -> np.ndarray:
-    """Rows [n, P] with each of some values [k, C] in columns; those that cannot have them not."""
-    every, unsnapped = np.repeat(rows, len(values), axis=0), np.tile(values, (len(rows), 1))
-    every[:, compiled] = unsnapped
-    middle = encoding.unconditional(space, np.full((1, rows.shape[1]), 0.5))
-    # whether a hyperparameter is active is for its conditions to say
-    snapped = encoding.snap(space, np.where(np.isnan(every), middle, every))
-    same = np.nan_to_num(snapped[:, compiled], nan=-1.0) == np.nan_to_num(unsnapped, nan=-1.0)
-    return encoding.distinct(snapped[same.all(axis=1)])
 
 
 def mutate(

@@ -7,7 +7,7 @@ settings gives what asking eight times for one gives.
 import collections
 import functools
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -26,28 +26,20 @@ _LEAST_ENDED = 4
 # settings that hyperparameters are fitted to, and that the posterior is conditioned on, at most
 _FITTED, _CONDITIONED = 120, 400
 _NEAR = 8  # best settings: their surroundings are searched, and improvement is over draws of them
-_FANTASIES, _SEARCH, _SHARING = range(3)  # streams of random numbers
+_FANTASIES, _SEARCH = range(2)  # streams of random numbers
 _REPEATED = 32  # settings of the best posterior means that are considered for one more seed
 
 
 class Fitted(NamedTuple):
-    """What a history says of a space.
+    """What a history says of a space."""
 
-    Attributes:
-      model, targets: of the scores; None before the first.
-      success: of failures; None before the first.
-      settings: those with scores, in the order of the model's data, which scores at rungs follow.
-      features, places: [n, D] and [n, P] theirs, without the budgets that the model knows.
-      budget: at which the next setting is to improve (`_supported`); 1: of whole trainings.
-    """
-
-    model: Model | None
-    success: Model | None
-    settings: tuple[Setting, ...]
-    features: np.ndarray
-    places: np.ndarray
+    model: Model | None  # of the scores; None before the first
+    success: Model | None  # of failures; None before the first
+    settings: tuple[Setting, ...]  # with scores, as in the model's data; scores at rungs follow
+    features: np.ndarray  # [n, D] theirs, without the budgets that the model knows
+    places: np.ndarray  # [n, P]
     targets: Targets | None
-    budget: float
+    budget: float  # at which the next setting is to improve; 1: of whole trainings
 
 
 def propose(
@@ -55,14 +47,11 @@ def propose(
     known: History,
     count: int,
     seed: int,
-    compiled: Collection[str] = (),
     fitted: Fitted | None = None,
 ) -> list[dict[str, Value]]:
     """So many next settings, each unlike all others and those of the history; or all there are.
 
     Args:
-      compiled: hyperparameters whose values are compiled in: of equally good settings, those that
-        have the values of a running one are proposed.
       fitted: to the history, where that is done.
     """
     first, early = len(known.evaluations), _initial(known, count)
@@ -74,16 +63,12 @@ def propose(
     each = history.settings(known)
     taken = encoding.places(space, [setting.values for setting in each])
     running = taken[[bool(s.running and not s.scores) for s in each]]
-    columns = [k for k, parameter in enumerate(space.parameters) if parameter.name in compiled]
     fitted = fitted or fit(space, known)  # proposals change what runs, not what is known
     for number in range(first + len(proposed), first + count):
         near, value = _acquisition(space, fitted, running, [seed, number, _FANTASIES])
         row = candidates.maximise(space, value, near, taken, [seed, number, _SEARCH])
         if row is None:
             break
-        if columns:
-            stream = [seed, number, _SHARING]
-            row = candidates.sharing(space, value, row, running, columns, taken, stream)
         taken, running = np.vstack([taken, row]), np.vstack([running, row])
         proposed += encoding.settings(space, row[None])
     return proposed
@@ -117,7 +102,7 @@ def _acquisition(
 
 
 def propose_adaptive(
-    space: Space, known: History, count: int, seed: int, compiled: Collection[str] = ()
+    space: Space, known: History, count: int, seed: int
 ) -> list[dict[str, Value]]:
     """The next settings: new ones, or old ones that are to be trained with one more seed.
 
@@ -127,7 +112,7 @@ def propose_adaptive(
     """
     fitted, proposed = fit(space, known), list[dict[str, Value]]()
     for _ in range(count):
-        new = propose(space, known, 1, seed, compiled, fitted)
+        new = propose(space, known, 1, seed, fitted)
         again = _further_seed(space, known, fitted, new)
         if again is None and not new:
             break
@@ -190,8 +175,7 @@ def fit(space: Space, known: History) -> Fitted:
 def _weights(places: np.ndarray) -> np.ndarray:
     """[n]: equal for branches, those of the same active hyperparameters, however often visited."""
     _, branch, sizes = np.unique(np.isnan(places), axis=0, return_inverse=True, return_counts=True)
-    weights: np.ndarray = 1.0 / sizes[branch.ravel()]
-    return weights
+    return np.asarray(1.0 / sizes[branch.ravel()])
 
 
 def _supported(space: Space, scored: tuple[Setting, ...], rungs: list[Rung]) -> float:

@@ -13,7 +13,7 @@ adds 1 to every covariance (Rasmussen & Williams 2006, section 2.7).
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, optimize
@@ -36,29 +36,20 @@ class Kernel(NamedTuple):
     a: np.ndarray
     b: np.ndarray
 
-    def vector(self) -> np.ndarray:
-        """[2 + G + 2 W] all numbers; `unpacked` takes it apart."""
-        return np.concatenate([[self.scale, self.noise], self.lengths, self.a, self.b])
-
 
 def unpacked(theta: np.ndarray, columns: Columns) -> Kernel:
-    """The kernel of a vector."""
+    """The kernel of a vector of all its numbers [2 + G + 2 W]."""
     lengths, warps = theta[2 : 2 + columns.groups], theta[2 + columns.groups :]
     return Kernel(float(theta[0]), float(theta[1]), lengths, *np.split(warps, 2))
 
 
 class Data(NamedTuple):
-    """What was observed: features [n, D] and targets [n], of which more is better.
-
-    Attributes:
-      variances: [n] known variance of each target, 0 where none is known.
-      shares: [n] of the fitted noise that each target has: 1 / k of a mean of k.
-    """
+    """What was observed: features [n, D], and of each its target, of which more is better."""
 
     features: np.ndarray
     targets: np.ndarray
-    variances: np.ndarray
-    shares: np.ndarray
+    variances: np.ndarray  # of the targets, where they are known, else 0
+    shares: np.ndarray  # of the fitted noise that each target has: 1 / k of a mean of k
 
     def noise(self, log_variance: float) -> np.ndarray:
         """[n] variance of each target's noise."""
@@ -66,18 +57,13 @@ class Data(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A process conditioned on data.
-
-    Attributes:
-      factor: lower Cholesky factor of the covariance of the targets.
-      weights: [n] its inverse times targets.
-    """
+    """A process conditioned on data."""
 
     kernel: Kernel
     columns: Columns
     data: Data
-    factor: np.ndarray
-    weights: np.ndarray
+    factor: np.ndarray  # lower Cholesky factor of the covariance of the targets
+    weights: np.ndarray  # [n] its inverse times targets
 
 
 class Prior(NamedTuple):
@@ -120,7 +106,7 @@ def negative_log_posterior(
     points = scaled(kernel, columns, data.features)
     squared = distance.cdist(points, points, "sqeuclidean")
     scale = math.exp(kernel.scale)
-    correlation, r = matern(squared), np.sqrt(5.0 * squared)
+    correlation, r = _matern(squared), np.sqrt(5.0 * squared)
     factor = _factor(scale * correlation, data.noise(kernel.noise))
     if factor is None:
         return 1e25, np.zeros_like(theta)
@@ -132,7 +118,7 @@ def negative_log_posterior(
     inner = inner + inner.T
     np.fill_diagonal(inner, diagonal)
     inner -= np.outer(weights, weights)  # value = .5 tr(inner dK)
-    by_squared = 0.5 * scale * inner * ((-5.0 / 6.0) * (1.0 + r) * np.exp(-r))  # of `matern`
+    by_squared = 0.5 * scale * inner * ((-5.0 / 6.0) * (1.0 + r) * np.exp(-r))  # of `_matern`
     gradient = np.empty_like(theta)
     gradient[0] = 0.5 * scale * np.sum(inner * correlation)
     gradient[1] = 0.5 * math.exp(kernel.noise) * (inner.diagonal() @ data.shares)
@@ -152,7 +138,6 @@ def _by_coordinates(
     rows = by_squared.sum(axis=1)
 
     def product(u: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """sum_ij M_ij (u_i - u_j)(v_i - v_j) of columns [n, K] each -> [K]."""
         return np.asarray(2.0 * (rows @ (u * v) - np.sum(u * (by_squared @ v), axis=0)))
 
     lengths = np.zeros(columns.groups)
@@ -170,7 +155,7 @@ def _by_coordinates(
     return np.concatenate([lengths, product(used, by_a * each), product(used, by_b * each)])
 
 
-def matern(squared: np.ndarray) -> np.ndarray:
+def _matern(squared: np.ndarray) -> np.ndarray:
     """Correlation at squared distances [...], in units of the length-scale."""
     r = np.sqrt(5.0 * squared)
     correlation = r / 3.0  # in place from here: new arrays cost as much as the sums
@@ -189,31 +174,9 @@ def scaled(kernel: Kernel, columns: Columns, features: np.ndarray) -> np.ndarray
     if len(kernel.a):
         warped = features.copy()
         x = np.clip(features[:, columns.warped], _EDGE, 1.0 - _EDGE)
-        warped[:, columns.warped] = -np.expm1(
-            np.exp(kernel.b) * np.log1p(-(x ** np.exp(kernel.a)))
-        )
+        rest = np.log1p(-(x ** np.exp(kernel.a)))
+        warped[:, columns.warped] = -np.expm1(np.exp(kernel.b) * rest)
     return warped / np.exp(kernel.lengths)[columns.group]
-
-
-def covariance(
-    kernel: Kernel, columns: Columns, left: np.ndarray, right: np.ndarray
-) -> np.ndarray:
-    """k of features [n, D] and [m, D], which are completed -> [n, m]."""
-    sides = [scaled(kernel, columns, columns.complete(side)) for side in (left, right)]
-    return np.exp(kernel.scale) * matern(distance.cdist(*sides, "sqeuclidean"))
-
-
-def _factor(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray | None:
-    """Cholesky factor with the constant mean, the noise and as much jitter as it takes."""
-    total = covariance + _MEAN_VARIANCE
-    diagonal = total.diagonal() + noise
-    for jitter in _JITTERS:
-        np.fill_diagonal(total, diagonal + jitter * diagonal.mean())
-        try:
-            return np.asarray(linalg.cholesky(total, lower=True, check_finite=False))
-        except linalg.LinAlgError:
-            continue
-    return None
 
 
 def fit(data: Data, columns: Columns) -> Model:
@@ -228,16 +191,9 @@ def fit(data: Data, columns: Columns) -> Model:
     starts = np.clip(priors.mean + 0.7 * priors.sd * draws, *priors.bounds.T)
     arguments = columns, data, priors
     likeliest = min(starts, key=lambda theta: negative_log_posterior(theta, *arguments)[0])
+    how: Any = {"method": "L-BFGS-B", "jac": True, "options": {"maxiter": 50}}
     ends = [
-        optimize.minimize(
-            negative_log_posterior,
-            start,
-            arguments,
-            method="L-BFGS-B",
-            jac=True,
-            bounds=priors.bounds,
-            options={"maxiter": 50},
-        )
+        optimize.minimize(negative_log_posterior, start, arguments, bounds=priors.bounds, **how)
         for start in (priors.mean, likeliest)
     ]
     best = min(ends, key=lambda end: end.fun).x
@@ -245,8 +201,8 @@ def fit(data: Data, columns: Columns) -> Model:
 
 
 def condition(kernel: Kernel, columns: Columns, data: Data) -> Model:
-    """The process with given hyperparameters, conditioned on data."""
-    inner = covariance(kernel, columns, data.features, data.features)
+    """The process with these hyperparameters, conditioned on data."""
+    inner = _covariance(kernel, columns, data.features, data.features)
     factor = _factor(inner, data.noise(kernel.noise))
     if factor is None:
         raise FloatingPointError("the covariance of the settings is not positive definite")
@@ -255,16 +211,12 @@ def condition(kernel: Kernel, columns: Columns, data: Data) -> Model:
 
 
 class Prediction(NamedTuple):
-    """The posterior of the noise-free objective at features [m, D], of whole trainings.
-
-    Attributes:
-      solved: [n, m] inverse factor times the covariance with the data, for joint posteriors.
-    """
+    """The posterior of the noise-free objective at features [m, D], of whole trainings."""
 
     features: np.ndarray
     mean: np.ndarray
     variance: np.ndarray
-    solved: np.ndarray
+    solved: np.ndarray  # [n, m] inverse factor times the covariance with the data
 
 
 def predict(model: Model, features: np.ndarray) -> Prediction:
@@ -285,15 +237,39 @@ def between(model: Model, left: Prediction, right: Prediction) -> np.ndarray:
 def joint(model: Model, points: Prediction) -> np.ndarray:
     """Lower Cholesky factor [m, m] of the posterior covariance of points."""
     inner = between(model, points, points)
-    for jitter in _JITTERS:
-        extra = jitter * (math.exp(model.kernel.scale) + _MEAN_VARIANCE)
-        try:
-            return np.asarray(linalg.cholesky(inner + extra * np.eye(len(inner)), lower=True))
-        except linalg.LinAlgError:
-            continue
-    raise FloatingPointError("the posterior covariance of the settings is not positive definite")
+    total = math.exp(model.kernel.scale) + _MEAN_VARIANCE
+    factor = _cholesky(inner, inner.diagonal(), total)
+    if factor is None:
+        raise FloatingPointError("the covariance of the settings is not positive definite")
+    return factor
 
 
 def prior_covariance(model: Model, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """[m, n] prior covariance, with that of the constant mean, of rows [m, D] and [n, D]."""
-    return covariance(model.kernel, model.columns, left, right) + _MEAN_VARIANCE
+    return _covariance(model.kernel, model.columns, left, right) + _MEAN_VARIANCE
+
+
+def _covariance(
+    kernel: Kernel, columns: Columns, left: np.ndarray, right: np.ndarray
+) -> np.ndarray:
+    sides = [scaled(kernel, columns, columns.complete(side)) for side in (left, right)]
+    return np.exp(kernel.scale) * _matern(distance.cdist(*sides, "sqeuclidean"))
+
+
+def _factor(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray | None:
+    """Cholesky factor with the constant mean, the noise and as much jitter as it takes."""
+    total = covariance + _MEAN_VARIANCE
+    diagonal = total.diagonal() + noise
+    return _cholesky(total, diagonal, diagonal.mean())
+
+
+def _cholesky(matrix: np.ndarray, diagonal: np.ndarray, scale: float) -> np.ndarray | None:
+    """The lower factor of a matrix with this diagonal and the least jitter that it takes."""
+    jittered = matrix.copy()
+    for jitter in _JITTERS:
+        np.fill_diagonal(jittered, diagonal + jitter * scale)
+        try:
+            return np.asarray(linalg.cholesky(jittered, lower=True, check_finite=False))
+        except linalg.LinAlgError:
+            continue
+    return None

@@ -18,20 +18,14 @@ from jaxeval.bandits.commands import EvaluationFailed, Report
 from jaxeval.errors import ConfigError, argument
 from jaxeval.space.space import Space
 from jaxeval.tuning.history import Evaluation, Result, Setting, Stopped, Values
-from jaxeval.tuning.search import End, Search, State, fresh_seeds
+from jaxeval.tuning.search import Search, State, fresh_seeds
 
-_PLACE = re.compile(r"\{([A-Za-z0-9_-]+)\}")
 _BESIDE = ("seed", "values")
 Job = tuple[int, int]  # number of the evaluation, seed
 
 
 class Function:
-    """Evaluates by a function of the values by name.
-
-    Attributes:
-      seeded: whether it has an argument `seed`; if not, all seeds of a setting are the same run.
-      reports: whether it has an argument `report`, of intermediate scores.
-    """
+    """Evaluates by a function of the values by name, and of `seed` and `report` if it has them."""
 
     def __init__(self, function: Callable[..., float]):
         names: Collection[str] = ()
@@ -48,18 +42,14 @@ class Function:
         return self._function(dict(values), **more)
 
 
-class Command:
+class Command(commands.Command):
     """Evaluates by a command.
 
     The value of each hyperparameter goes where {its_name} stands, {seed} is the seed and {values}
     all values as JSON. A word that names a hyperparameter which is inactive is left out.
 
-    Args:
-      template: such as "./train.sh --rate={rate} --seed={seed}".
-      field, limit: as of `commands.Command`.
-
     Raises:
-      ConfigError: it names what is not in the space, or nothing of it.
+      ConfigError: the template names what is not in the space, or nothing of it.
     """
 
     reports = True
@@ -68,12 +58,10 @@ class Command:
         self, template: str, space: Space, field: str | None = None, limit: float | None = None
     ):
         names = [parameter.name for parameter in space.parameters]
-        self._made = lambda: commands.Command(template, [*names, *_BESIDE], field, limit)
-        self._command = self._made()
-        for name in _BESIDE:
-            if name in names:
-                raise ConfigError(f"command: {{{name}}} is taken; name that hyperparameter else")
-        placeholders = _PLACE.findall(template)
+        super().__init__(template, [*names, *_BESIDE], field, limit)
+        placeholders = re.findall(r"\{([A-Za-z0-9_-]+)\}", template)
+        for name in {*_BESIDE} & {*names}:
+            raise ConfigError(f"command: {{{name}}} is taken; rename that hyperparameter")
         for name in placeholders:
             if name not in (*names, *_BESIDE):
                 near = difflib.get_close_matches(name, names, 1)
@@ -89,29 +77,23 @@ class Command:
 
     def __call__(self, values: Values, seed: int, report: Report | None = None) -> float:
         """The score; `report` hears of the lines {"step": 3, "score": 0.7} before it."""
-        return self._command.score(_texts(values, seed), report)
+        return self.score(self._texts(values, seed), report)
 
-    def stop(self) -> None:
-        """Ends all commands that are running."""
-        stopped, self._command = self._command, self._made()
-        stopped.stop()
-
-    def words(self, values: Values, seed: int) -> list[str]:
+    def called(self, values: Values, seed: int) -> list[str]:
         """What is run."""
-        return self._command.words(_texts(values, seed))
+        return self.words(self._texts(values, seed))
 
-
-def _texts(values: Values, seed: int) -> dict[str, str]:
-    """What stands for each place: true and false as in TOML and JSON; floats keep all digits."""
-    shown = {k: v if isinstance(v, str) else json.dumps(v) for k, v in values.items()}
-    plain = json.dumps(dict(values), ensure_ascii=False)
-    return {**shown, "seed": str(seed), "values": plain}
+    def _texts(self, values: Values, seed: int) -> dict[str, str]:
+        """What stands for each place: true and false as in JSON; floats keep all digits."""
+        shown = {k: v if isinstance(v, str) else json.dumps(v) for k, v in values.items()}
+        plain = json.dumps(dict(values), ensure_ascii=False)
+        return {**shown, "seed": str(seed), "values": plain}
 
 
 def refuse_unfit(
     evaluate: Function | Command, seeds: bool, halving: int | None, steps: int | None
 ) -> None:
-    """Raises ConfigError where something is evaluated in a way that it does not take.
+    """Raises ConfigError where something is to be evaluated in a way that it does not take.
 
     Args:
       seeds: whether with several of them.
@@ -120,13 +102,11 @@ def refuse_unfit(
     if (halving is None) != (steps is None):
         both = f"{argument('halving')}, {argument('steps')}"
         raise ConfigError(f"{both}: expected both or neither")
-    for name, wrong in (
-        ("seed", seeds and not evaluate.seeded),
-        ("report", halving is not None and not evaluate.reports),
-    ):
+    stopped = halving is not None and not evaluate.reports
+    for name, wrong in (("seed", seeds and not evaluate.seeded), ("report", stopped)):
         if wrong:
             what = f"{{{name}}}" if isinstance(evaluate, Command) else f"an argument {name}"
-            raise ConfigError(f"{evaluate.name}: expected {what}: it is to be told of it")
+            raise ConfigError(f"{evaluate.name}: expected {what}")
 
 
 class Runner:
@@ -143,12 +123,11 @@ class Runner:
         search: Search,
         state: State,
         evaluate: Function | Command,
-        end: End,
         workers: int = 1,
         retries: int = 0,
         steps: int | None = None,
     ):
-        self.search, self.state, self.evaluate, self.end = search, state, evaluate, end
+        self.search, self.state, self.evaluate = search, state, evaluate
         self._workers, self._retries, self._steps = workers, retries, steps
         self._lock = threading.Lock()  # of the state, which evaluations that report change too
         self._scores: dict[int, dict[int, float]] = {}  # of evaluations that run
@@ -165,7 +144,7 @@ class Runner:
             desk.waiting.extend(_jobs(state.history.pending))
             while True:
                 # as many settings as keep all workers busy
-                more = min(-(-desk.free // self.search.seeds), self.end.left(state))
+                more = min(-(-desk.free // self.search.seeds), state.left)
                 if more > 0:
                     with self._lock:
                         history, proposed = self.search.ask(state.history, more)
@@ -185,7 +164,7 @@ class Runner:
     ) -> str | None:
         """What went wrong with a job; None while other seeds are awaited, or all is known."""
         number, seed = job
-        state, evaluation = self.state, self.state.history.evaluations[job[0]]
+        state, evaluation = self.state, self.state.history.evaluations[number]
         if evaluation.result is not None:
             state.save(state.history)
             return "" if evaluation.result.stopped is not None else None
@@ -210,7 +189,7 @@ class Runner:
         return self.evaluate(values, seed, report)
 
     def _report(self, number: int, step: int, score: float) -> bool:
-        """Whether an evaluation is to stop; what does not report in time is not looked at."""
+        """Whether an evaluation is to stop."""
         with self._lock:
             at = Stopped(step, self._steps or step)
             return self.state.report(self.search.halving, number, at, score)
@@ -224,18 +203,19 @@ class Runner:
         known = self.state.fresh_of(setting)
         left = [seed for seed in fresh_seeds(count) if not isinstance(known.get(seed), float)]
 
-        def called(number: int, seed: int) -> float:
+        def called(seed: int) -> float:
             return self.evaluate(setting.values, seed)
 
-        called.stop = self.stop  # type: ignore[attr-defined]
-        with commands.working(called, self._workers, self._retries) as desk:
-            desk.waiting.extend((0, seed) for seed in left)
+        if isinstance(self.evaluate, Command):
+            self.evaluate.start()
+        with commands.working(called, self._workers, self._retries, self.stop) as desk:
+            desk.waiting.extend((seed,) for seed in left)
             while desk.busy:
-                for job, result in desk.next_results():
-                    if isinstance(result, float) or not desk.try_again(job):
-                        known[job[1]] = result if isinstance(result, float) else str(result)
+                for (seed,), result in desk.next_results():
+                    if isinstance(result, float) or not desk.try_again((seed,)):
+                        known[seed] = result if isinstance(result, float) else str(result)
                         self.state.save(self.state.history)
-                        yield job[1], known[job[1]]
+                        yield seed, known[seed]
 
 
 def _jobs(evaluations: list[Evaluation]) -> list[Job]:

@@ -5,15 +5,16 @@ import dataclasses
 import functools
 import math
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import threadpoolctl
 
 from jaxeval import state_file
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.files import Json
+from jaxeval.parameters import MOST
 from jaxeval.space import space as spaces
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
@@ -56,55 +57,40 @@ class Search:
 
     def to_dict(self) -> dict[str, Json]:
         """Plain data for JSON."""
-        plain: dict[str, Any] = {
-            "space": spaces.to_dict(self.space),
-            "method": self.method,
-            "seed": self.seed,
-            "seeds": self.seeds,
-            "adaptive": self.adaptive,
-        }
+        names = ("method", "seed", "seeds", "adaptive")
+        plain: dict[str, Any] = {"space": spaces.to_dict(self.space)}
+        plain |= {name: getattr(self, name) for name in names}
         if self.halving is not None:
             plain["halving"] = dataclasses.asdict(self.halving)
         return plain | ({"enqueued": [dict(of) for of in self.enqueued]} if self.enqueued else {})
 
-    def ask(
-        self, history: History, count: int, compiled: Collection[str] = ()
-    ) -> tuple[History, list[Evaluation]]:
+    def ask(self, history: History, count: int) -> tuple[History, list[Evaluation]]:
         """The history with so many new proposals, or all there are, which run from now on.
 
-        Each has seeds of its own: no two settings share their luck.
-
-        Args:
-          compiled: hyperparameters whose values are compiled in, as of `gp.propose`.
+        Each has seeds of its own: no two settings share their luck. Enqueued settings come first.
         """
         first = len(history.evaluations)
-        new = self._waiting(history)[:count]
+        waiting = {histories.identity(values): values for values in self.enqueued}
+        for evaluation in history.evaluations if waiting else ():
+            waiting.pop(histories.identity(evaluation.values), None)
+        new = [*waiting.values()][:count]
         for values in new:
             history = history.proposed(values, history.fresh_seeds(self.seeds))
-        left = count - len(new)
-        for values in self._propose(history, left, compiled) if left else ():
+        for values in self._propose(history, count - len(new)):
             history = history.proposed(values, history.fresh_seeds(self.seeds))
         return history, [*history.evaluations[first:]]
 
-    def _waiting(self, history: History) -> list[Values]:
-        """Enqueued settings that were not proposed yet, each once."""
-        each = {histories.identity(values): values for values in self.enqueued}
-        for evaluation in history.evaluations if each else ():
-            each.pop(histories.identity(evaluation.values), None)
-        return [*each.values()]
-
-    def _propose(
-        self, history: History, count: int, compiled: Collection[str]
-    ) -> list[dict[str, Value]]:
-        if self.method == "random":
-            return candidates.random(self.space, history, count, self.seed)
-        if self.method == "sobol":
-            return candidates.sobol(self.space, history, count, self.seed)
+    def _propose(self, history: History, count: int) -> list[dict[str, Value]]:
+        if not count:
+            return []
+        if self.method != "gp":
+            propose = candidates.random if self.method == "random" else candidates.sobol
+            return propose(self.space, history, count, self.seed)
         from jaxeval.tuning import gp  # scipy's optimisers take a while to load
 
-        propose = gp.propose_adaptive if self.adaptive else gp.propose
+        by_model = gp.propose_adaptive if self.adaptive else gp.propose
         with one_thread():
-            return propose(self.space, history, count, self.seed, compiled)
+            return by_model(self.space, history, count, self.seed)
 
     def best(self, history: History) -> Setting | None:
         """The setting of the best posterior mean, or mean; None before the first score."""
@@ -142,30 +128,40 @@ class State:
     """A search under way; proposals are on disk before they run.
 
     Attributes:
+      trials, limit: evaluations in all, and seconds of wall time after which none is proposed.
       file: None: nothing is kept.
       fresh: setting (`history.identity`) -> fresh seed -> its score, or why it failed.
       before: seconds that earlier processes worked on it.
       known: evaluations that had ended when this one began.
-      begun: when that was, by `time.monotonic`.
     """
 
     history: History
+    trials: int = MOST
+    limit: float | None = None
     file: state_file.StateFile | None = None
     fresh: dict[str, dict[int, float | str]] = dataclasses.field(default_factory=dict)
     before: float = 0.0
     known: int = 0
-    begun: float = dataclasses.field(default_factory=time.monotonic)
+    _begun: float = dataclasses.field(default_factory=time.monotonic)
     _best: dict[int, float] = dataclasses.field(default_factory=dict)
 
     @property
     def seconds(self) -> float:
         """Of wall time, of all processes."""
-        return self.before + time.monotonic() - self.begun
+        return self.before + time.monotonic() - self._begun
 
     @property
-    def pace(self) -> float:
-        """Seconds of this process for each evaluation."""
-        return (self.seconds - self.before) / max(1, len(self.history.ended) - self.known)
+    def left(self) -> int:
+        """Evaluations that may still be proposed."""
+        spent = self.limit is not None and self.seconds >= self.limit
+        return 0 if spent else self.trials - len(self.history.evaluations)
+
+    @property
+    def reason(self) -> str:
+        """Why a search has ended."""
+        if len(self.history.evaluations) >= self.trials:
+            return "all trials have ended"
+        return "the space has no more settings" if self.left else "the time is spent"
 
     def report(self, halving: Halving | None, number: int, at: Stopped, score: float) -> bool:
         """The score of an evaluation at a step; whether it has its result, and is to stop there.
@@ -196,57 +192,39 @@ class State:
 
 @contextlib.contextmanager
 def opened(
-    path: Path | None, search: Search, higher_is_better: bool, evaluator: Mapping[str, Json]
+    path: Path | None,
+    search: Search,
+    higher_is_better: bool,
+    evaluator: Mapping[str, Json],
+    trials: int,
+    limit: float | None = None,
 ) -> Iterator[State]:
-    """The search in a file, or a new one.
+    """The search in a file, or a new one; None: it is kept nowhere.
 
     Args:
-      path: None: it is kept nowhere.
       evaluator: what the scores come from, as plain data; another one cannot go on with them.
+      trials, limit: as of `State`.
 
     Raises:
       ConfigError, RunError: the file holds another search, or another process works on it.
     """
+    state = State(History((), higher_is_better), trials, limit)
     if path is None:
-        yield State(History((), higher_is_better))
+        yield state
         return
     directed = {**search.to_dict(), "higher_is_better": higher_is_better}
-    head = {"search": directed, "evaluator": dict(evaluator)}
-    with state_file.opened(path, "search", head) as file:
+    with state_file.opened(path, "search", {"search": directed, "evaluator": evaluator}) as file:
         tree: Any = file.read()
-        state = State(History((), higher_is_better), file)
+        state.file = file
         if tree is not None:
             with file.parsing():
-                seconds, seeds = float(tree.pop("seconds")), tree.pop("fresh")
+                state.before, seeds = float(tree.pop("seconds")), tree.pop("fresh")
                 state.fresh = {
                     str(s): {int(k): v for k, v in of.items()} for s, of in seeds.items()
                 }
-                state.history, state.before = History.from_dict(tree), seconds
+                state.history = History.from_dict(tree)
                 candidates.refuse_others(search.space, state.history)
                 state.known = len(state.history.ended)
                 if state.history.higher_is_better != higher_is_better:
                     raise DataError("the direction of its history is not that of its search")
         yield state
-
-
-class End(NamedTuple):
-    """When nothing more is proposed.
-
-    Attributes:
-      trials: evaluations in all.
-      seconds: of wall time, all calls together; None: any.
-    """
-
-    trials: int
-    seconds: float | None = None
-
-    def left(self, state: State) -> int:
-        """Evaluations that may still be proposed."""
-        spent = self.seconds is not None and state.seconds >= self.seconds
-        return 0 if spent else self.trials - len(state.history.evaluations)
-
-    def reason(self, state: State) -> str:
-        """Why a search has ended."""
-        if len(state.history.evaluations) >= self.trials:
-            return "all trials have ended"
-        return "the space has no more settings" if self.left(state) else "the time is spent"

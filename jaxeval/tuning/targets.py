@@ -19,26 +19,16 @@ _FAR = 1e100  # of a bad score's distance: it counts by rank
 
 
 class Targets(NamedTuple):
-    """What the process is fitted to, more is better.
+    """What the process is fitted to [n], more is better."""
 
-    Attributes:
-      values: [n], of mean 0 and standard deviation 1.
-      variances: [n] known variance of each value; zeros before enough settings have several seeds.
-      shares: [n] of the fitted noise: that of a mean over seeds, or of one where it is known.
-      seed: known variance over seeds of a good setting's scores; 0 while it is not known.
-      centre, unit: a good score is centre + unit times its value.
-      scores: [n] means over seeds, in the metric's unit.
-      bad: [n] which of them are known by rank.
-    """
-
-    values: np.ndarray
-    variances: np.ndarray
-    shares: np.ndarray
-    seed: float
-    centre: float
+    values: np.ndarray  # of mean 0 and standard deviation 1
+    variances: np.ndarray  # of each value; zeros before enough settings have several seeds
+    shares: np.ndarray  # of the fitted noise: that of a mean over seeds, or of one if it is known
+    seed: float  # variance over seeds of a good setting's scores; 0 while it is not known
+    centre: float  # a good score is centre + unit times its value
     unit: float
-    scores: np.ndarray
-    bad: np.ndarray
+    scores: np.ndarray  # means over seeds, in the metric's unit
+    bad: np.ndarray  # which of them are known by rank
 
     def in_metric(self, values: np.ndarray) -> np.ndarray:
         """Values as scores in the metric's unit.
@@ -53,12 +43,9 @@ class Targets(NamedTuple):
         return score
 
     def lowered(self, values: np.ndarray, margin: float) -> np.ndarray:
-        """The values whose scores are worse than those of these values by a margin.
+        """The values whose scores are worse by a margin, from 0, in the metric's unit.
 
         -inf where that is the worst of all scores or worse: no value is below it.
-
-        Args:
-          margin: in the metric's unit, from 0.
         """
         straight: np.ndarray = values - margin / abs(self.unit)
         places, scores = self._bad()

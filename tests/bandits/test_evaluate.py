@@ -10,7 +10,7 @@ import pytest
 
 from jaxeval import bandits
 from jaxeval.bandits import commands, evaluate
-from jaxeval.errors import ConfigError, DataError, RunError
+from jaxeval.errors import ConfigError, RunError
 
 TRUTH = {"a": 0.5, "b": 0.7}
 
@@ -36,13 +36,6 @@ def test_late_results_give_the_same_scores() -> None:
     for model in ("a", "b"):
         numbers = range(1, len(state.scores_of(model)) + 1)
         assert state.scores_of(model) == [_score(model, k) for k in numbers]
-
-
-def test_a_function_without_a_score_is_named() -> None:
-    """Dies if what returns nothing is a TypeError from within, or a text a score."""
-    for result in (None, "0.5"):
-        with pytest.raises(DataError, match=f"a: expected a score as a number, got {result!r}"):
-            _end(bandits.TopTwoThompson(), ["a", "b"], lambda model, number, of=result: of)
 
 
 def test_workers_work_at_once() -> None:
@@ -171,26 +164,6 @@ def test_no_model_left_is_an_error() -> None:
 
     with pytest.raises(RunError, match=r"every model .*bad: .*bad breaks; nan: .*nan breaks"):
         _end(bandits.TopTwoThompson(), ["bad", "nan"], broken)
-
-
-def test_words_of_places_without_a_value_are_left_out() -> None:
-    """Dies if a value is filled in twice, or text in other braces is lost."""
-    command = commands.Command("echo {a} --b={b} {other} x{a}{c}", ["a", "b", "c"])
-    assert command.words({"a": "{c}", "c": "1 2"}) == ["echo", "{c}", "{other}", "x{c}1 2"]
-
-
-def test_bad_commands_are_refused() -> None:
-    """Dies if a command that cannot run is tried model by model."""
-    with pytest.raises(ConfigError, match=r"expected \{model\}"):
-        evaluate.Command("train.sh")
-    with pytest.raises(ConfigError, match="cannot be split"):
-        evaluate.Command("train.sh '{model}")
-    with pytest.raises(ConfigError, match="no such program"):
-        evaluate.Command("/no/such/program {model}")
-    for template, items in (("echo {model} {items}", None), ("echo {model}", 60)):
-        with pytest.raises(ConfigError, match=r"expected \{items\} in it with"):
-            order = None if items is None else evaluate.blocks(items)
-            evaluate.Command(template, order=order)
 
 
 def test_blocks_are_a_random_order_of_all_items() -> None:

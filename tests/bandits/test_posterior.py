@@ -125,16 +125,6 @@ def test_too_few_scores_and_bad_numbers_are_refused() -> None:
         probability_of_best(np.array([np.nan, 0]), np.ones(2), np.full(2, 5))
 
 
-def test_constants_a_rounding_apart_are_equal() -> None:
-    """Dies if .7 and .1 * 7, which a program computes another way, are two means."""
-    points = np.array([0.7, 0.1 * 7])
-    assert points[0] != points[1]
-    share = probability_of_best(points, np.zeros(2), np.full(2, 12))
-    np.testing.assert_allclose(share, 0.5, atol=1e-7)
-    apart = probability_of_best(np.array([0.7, 0.7001]), np.zeros(2), np.full(2, 12))
-    np.testing.assert_allclose(apart, [0, 1], atol=1e-6)
-
-
 def test_a_mean_is_exact_of_equal_scores() -> None:
     """Dies if it is a sum over n; a sum of 10 copies of .7, over 10, is another than of 11."""
     copies = [np.full(n, 0.7) for n in range(1, 60)]

@@ -131,28 +131,6 @@ def test_models_that_went_by_their_place_in_the_list_are_undecided(order: tuple[
     assert answer is not None and (answer.best, answer.undecided) == (order[0], order)
 
 
-def test_a_tie_behind_the_winner_is_none_of_its() -> None:
-    """Dies if models that tie for the second place count as level with the first."""
-    answer = SequentialHalving(budget=8).answer(_halved([[0.5] * 3, [0.9] * 3, [0.5], [0.1]]))
-    assert answer is not None and (answer.best, answer.undecided) == ("m1", ())
-
-
-def test_halving_revives_nobody() -> None:
-    """Dies if a dropped model in a late round brings back one that left, or overspends."""
-    rule = SequentialHalving(budget=16)
-    state = rule.begin(["a", "b", "c", "d"])
-    for model in rule.ask(state):
-        state = state.tell(model, {"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}[model])
-    assert set(rule.ask(state)) == {"a", "b"}
-    state = state.tell("a", 0.9).exclude("a", "broken")
-    while models := rule.ask(state):
-        assert set(models) == {"b"}
-        for model in models:
-            state = state.tell(model, 0.8)
-    answer = rule.answer(state)
-    assert answer is not None and answer.best == "b" and state.evaluations <= 16
-
-
 def test_without_a_score_none_leads() -> None:
     """Dies if the first of no models is asked for."""
     for rule in (

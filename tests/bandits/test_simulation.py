@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxeval import bandits
-from jaxeval.bandits import Replay, simulate, trials
+from jaxeval.bandits import Replay, simulate
 from jaxeval.errors import DataError
 
 RECORD = {
@@ -74,18 +74,6 @@ def test_a_replay_ends_with_its_record() -> None:
         Replay({"a": [1, float("nan")]})
 
 
-def test_equal_models_with_five_scores_are_hardly_told_apart() -> None:
-    """Dies if few scores make confident: two equal models, five new scores each, 400 times.
-
-    A rule that keeps its word would be confident in 2 delta of them, an error to either side.
-    """
-    records = [dict(zip("ab", scores, strict=True)) for scores in NORMAL.reshape(400, 2, 5)]
-    for rule in (bandits.TopTwoThompson(), bandits.NonAdaptive(), bandits.BatchThompson()):
-        replays = [Replay(record, seed=k) for k, record in enumerate(records)]
-        answers = trials(rule, ["a", "b"], replays, range(400), [5, 5])
-        assert np.mean([answer.reason == "confident" for answer in answers]) <= 2 * rule.delta
-
-
 def test_the_truth_is_the_highest_mean() -> None:
     """Dies if correctness is judged in the wrong direction, or a rounding parts two models."""
     record = {"low": [0.1] * 5 + [0.11], "high": [0.9] * 5 + [0.91]}
@@ -118,20 +106,3 @@ def test_who_is_named_of_equal_models_is_said(
     apart = {"a": [0.4, 0.5, 0.6, 0.7] * 5, "b": [1.0, 0.9, 0.8, 0.7] * 5}
     _, answer = bandits.select(make(), Replay({name: apart[name] for name in order}))
     assert (answer.best, answer.undecided) == ("b", ())
-
-
-def test_a_constant_model_takes_no_more_evaluations_than_the_rule_asks_of_all() -> None:
-    """Dies if a deterministic baseline far behind is evaluated until ten scores are equal."""
-    draw = np.random.default_rng(3)
-    for constant, best, most in ((0.8, "a", 4), (0.9, "base", 10)):
-        record = {
-            name: draw.normal(m, 0.01, 60).tolist() for name, m in (("a", 0.84), ("b", 0.82))
-        }
-        record["base"] = [constant] * 60
-        spent = []
-        for seed in range(20):
-            rule = bandits.TopTwoThompson(seed=seed)
-            state, answer = bandits.select(rule, Replay(record, seed=seed))
-            assert answer.best == best and answer.reason == "confident"
-            spent.append(len(state.scores_of("base")))
-        assert max(spent) <= most and np.median(spent) <= most - 1

@@ -1,9 +1,7 @@
 """The state of a selection: what it refuses, and that its file loses nothing."""
 
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 from jaxeval.bandits import evaluate
@@ -38,20 +36,3 @@ def test_what_cannot_be_told_is_refused() -> None:
         state.tell("z", 0.5)
     with pytest.raises(DataError, match=r"^models: expected two or more"):
         states.begin(["a", "a"])
-
-
-@pytest.mark.parametrize(
-    "score",
-    ["0.5", b"0.5", None, "x", float("nan"), [1.0], np.array(["0.5"]), np.ones(2), 10**400],
-)
-def test_what_is_no_score_is_refused(score: Any) -> None:
-    """Dies if Python's own exception comes out, without the model's name."""
-    with pytest.raises(DataError, match="a: expected a finite score, found"):
-        states.begin(["a", "b"]).tell("a", score)
-
-
-@pytest.mark.parametrize("score", [0.5, np.float32(0.5), np.array(0.5), np.array([[0.5]])])
-@pytest.mark.filterwarnings("error")
-def test_an_array_of_one_is_a_score(score: Any) -> None:
-    """Dies if the score of a framework is refused, or numpy warns that it will be."""
-    assert states.begin(["a", "b"]).tell("a", score).scores_of("a") == [0.5]

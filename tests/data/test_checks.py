@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval.data import checks, pairs, sentiment, text
+from jaxeval.data import pairs, sentiment, text
 from jaxeval.data.pair_files import PairSource
 from jaxeval.data.sentiment_files import SentimentSource
 from jaxeval.errors import DataError
@@ -18,32 +18,6 @@ def test_values_are_exactly_those_of_their_columns(tmp_path: Path) -> None:
         (1, {"source": 'a "b', "target": " x ", "features": "N"}),
         (3, {"source": "c", "target": "d", "features": "V"}),
     ]
-
-
-@pytest.mark.parametrize(
-    ("first", "labels", "warned"),
-    [
-        ({"train": "t", "dev": "t"}, None, ["train: the first line, 't', is ", "dev: the first"]),
-        ({"train": "t\tl", "dev": "u\tl"}, None, []),
-        ({"train": "t\tl"}, None, []),
-        ({"train": "t\tl"}, {"train": ["l", "a", "b"]}, ["train: the first line, 't\\tl', is "]),
-        ({"train": "t\ta"}, {"train": ["a", "a", "b", "c"]}, []),
-        ({"train": "t\ta", "dev": "u\tb"}, {"train": ["a", "b", "c"], "dev": ["b", "a"]}, []),
-        ({"train": "t\ta"}, {"train": ["a", "b"]}, []),
-        (
-            {"train": "t\tl", "dev": "u\tm"},
-            {"train": ["l", "a", "b"], "dev": ["m", "a"]},
-            ["train: the first line, 't\\tl', is ", "dev: the first line, 'u\\tm', is "],
-        ),
-    ],
-)
-def test_first_lines_that_look_like_headers(
-    first: dict[str, str], labels: dict[str, list[str]] | None, warned: list[str]
-) -> None:
-    """Dies if a header is not told, a rare class that another part has is taken for one, or two
-    lines of two classes are."""
-    actual = checks.headers({part: line.split("\t") for part, line in first.items()}, labels)
-    assert [line[: len(begin)] for line, begin in zip(actual, warned, strict=True)] == warned
 
 
 @pytest.mark.parametrize("task", ["sentiment", "pairs"])

@@ -54,52 +54,6 @@ def test_units_are_numbered_among_the_live_ones() -> None:
 
 
 # rows and columns, padded, and as they are by themselves
-AXES = {
-    "plain": lambda: (
-        *(ragged.axis(9, 4.0), ragged.axis(7, 5.0)),
-        *(ragged.axis(4), ragged.axis(5)),
-    ),
-    "blocks": lambda: (
-        *(ragged.axis(9, 4.0, 2), ragged.axis(7, 3.0, 4)),
-        *(ragged.axis(4, None, 2), ragged.axis(12)),
-    ),
-    "joined": lambda: (
-        *(ragged.joined(ragged.axis(6, 2.0, 2), ragged.axis(5, 3.0)), ragged.axis(4, 1.0, 3)),
-        *(ragged.axis(7), ragged.axis(3)),
-    ),
-}
-
-
-def _drawn(rows: RaggedAxis, columns: RaggedAxis) -> list[jax.Array]:
-    """By every initialiser."""
-    return [
-        ragged.uniform(KEY, rows, columns, -2.0, 3.0),
-        ragged.normal(KEY, rows, columns, 0.7),
-        ragged.linear(KEY, rows, columns)["kernel"],
-        ragged.uniform(KEY, None, columns, -2.0, 3.0),
-        ragged.normal(KEY, None, columns),
-        ragged.linear(KEY, rows, columns)["bias"],
-    ]
-
-
-@pytest.mark.parametrize("name", AXES)
-def test_a_padded_draw_holds_the_unpadded_one(name: str) -> None:
-    """Dies if a value depends on the padded size, or on a unit's place instead of its number."""
-
-    @quick.jit
-    def both() -> tuple:
-        rows, columns, own_rows, own_columns = AXES[name]()
-        return (rows, columns), _drawn(rows, columns), _drawn(own_rows, own_columns)
-
-    axes, draws, own_draws = both()
-    for padded, own in zip(draws, own_draws, strict=True):
-        lines = [_live(axis) for axis in axes][2 - padded.ndim :]
-        actual = np.asarray(padded)[np.ix_(*lines)]
-        # a compiler may round a sum and a product of other sizes once or twice
-        np.testing.assert_allclose(actual, own, rtol=1e-6, atol=1e-6)
-        assert np.count_nonzero(padded) == own.size  # 0 at dead units, and at no other
-
-
 def test_distributions() -> None:
     """Dies if bounds, the standard deviation or the shape of a distribution is wrong."""
 

@@ -9,7 +9,6 @@ import pytest
 
 from jaxeval.config import reading
 from jaxeval.models import sentiment
-from jaxeval.models.parameters import Initial
 from jaxeval.models.sentiment import SITES, TARGETED, SentimentModel
 from tests import quick
 from tests.models import sentences
@@ -109,30 +108,6 @@ def test_a_variational_mask_is_the_same_at_all_words() -> None:
         dropped = quick.jit(model.apply)({"params": params}, batch, rates, jax.random.key(0))
         ratio = np.asarray(dropped / sentences.logits(choices, params, batch)).round(4)
         assert ({*ratio.ravel().tolist()} == {0.0, 2.0}) is same
-
-
-@pytest.mark.parametrize(("kind", "bound"), [("torch", 20**-0.5), ("uniform", 0.03), ("keras", 0)])
-def test_lstm_weights_begin_as_published(kind: Any, bound: float) -> None:
-    """Dies if a kernel's bound is another, torch's second bias is left out, the recurrent kernel
-    of Keras is not orthogonal, or its forget gate's bias is not 1."""
-
-    @quick.jit
-    def drawn(key: Any) -> tuple[Any, Any]:
-        initial = Initial(kind, jnp.float32(0.03))
-        return initial.lstm(key, 50, 20), initial.linear(key, 400, 7)
-
-    weights, layer = jax.device_get(drawn(jax.random.key(0)))
-    assert weights["biases"].shape == (2 if kind == "torch" else 1, 80)
-    if kind == "keras":
-        recurrent, bias = weights["recurrent"], weights["biases"][0]
-        np.testing.assert_allclose(recurrent @ recurrent.T, np.eye(20), atol=1e-5)
-        assert bias.tolist() == [0.0] * 60 + [1.0] * 20 and not np.any(layer["bias"])
-        return
-    for name in ("kernel", "recurrent", "biases"):
-        assert 0.9 * bound < np.abs(weights[name]).max() <= bound, name
-    edge = bound if kind == "uniform" else 400**-0.5
-    assert 0.9 * edge < np.abs(layer["kernel"]).max() <= edge
-    assert 0.5 * edge < np.abs(layer["bias"]).max() <= edge
 
 
 def test_a_table_of_targets_begins_as_that_of_texts_and_learns_apart() -> None:

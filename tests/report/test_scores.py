@@ -1,7 +1,5 @@
 """How scores are read: by the unit of their metric, with as many digits as their spread needs."""
 
-import math
-
 import pytest
 
 from jaxeval.report import scores
@@ -41,22 +39,6 @@ def test_scores_on_their_own() -> None:
     margins = [(0.01, "fraction"), (0.025, "error rate"), (0.05, "bits"), (3.0, "perplexity")]
     said = [scores.difference(margin, unit) for margin, unit in margins]
     assert said == ["1 point", "2.5 points", "0.05 bits", "3"]
-
-
-@pytest.mark.parametrize(
-    ("unit", "low", "high"),
-    [
-        ("fraction", 0.0, 1.0),
-        ("error rate", 0.0, math.inf),
-        ("bits", 0.0, math.inf),
-        ("perplexity", 1.0, math.inf),
-        ("nats", -math.inf, math.inf),
-        ("number", -math.inf, math.inf),
-    ],
-)
-def test_limits_of_scores(unit: str, low: float, high: float) -> None:
-    """Dies if a perplexity may be below 1, or a negative log-likelihood not below 0."""
-    assert scores.limits(unit) == (low, high)
 
 
 def test_rounding_of_sums_is_not_shown() -> None:

@@ -13,7 +13,7 @@ from jaxeval.report.tuning import Tuned
 from jaxeval.space import space as spaces
 from jaxeval.tuning import worth
 from jaxeval.tuning.history import History, Result, Stopped
-from jaxeval.tuning.search import End, Search, State
+from jaxeval.tuning.search import Search, State
 
 SPACE = spaces.from_dict(
     {
@@ -43,8 +43,8 @@ def _tuned(
         seeds = range(10 * e.number, 10 * e.number + max(1, len(result.scores)))
         history = history.changed(e.number, seeds=tuple(seeds)).told(e.number, result)
     again = None if fresh is None else {"dev": fresh, "test": fresh}
-    state, end = State(history), End(len(scores))
-    return tuning.result(search, state, end, "accuracy", unit, 0.0, again)
+    state = State(history, len(scores))
+    return tuning.result(search, state, "accuracy", unit, 0.0, again)
 
 
 def _answer(*arguments: Any, **more: Any) -> str:

@@ -1,6 +1,5 @@
 """Tables of predictions: scores against definitions, items in one order, what is refused."""
 
-import json
 import random
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ import pytest
 
 from jaxeval.errors import DataError
 from jaxeval.runs import items
-from jaxeval.runs.logs import finding
 from jaxeval.runs.scores import Scores
 from tests.runs.reading import by_model
 
@@ -147,25 +145,6 @@ def test_what_cannot_be_compared_is_one_line(tmp_path: Path, change: Any, messag
     change(rows)
     with pytest.raises(DataError, match=message):
         items.read(_write(tmp_path, rows))
-
-
-def test_a_table_of_answers_is_the_same_log(tmp_path: Path) -> None:
-    """Dies if a table of answers and a log of them give other scores, runs or items."""
-    draw = np.random.default_rng(5)
-    rows = ["model,seed,item,correct"]
-    for model in "AB":
-        right = draw.integers(2, size=(60, 4))
-        rows += [f"{model},{r},i{k},{right[k, r]:d}" for r in range(4) for k in range(60)]
-        lines = (
-            json.dumps({"item": f"i{k}", "correct": of}) for k, of in enumerate(right.tolist())
-        )
-        (tmp_path / f"{model}.jsonl").write_text("\n".join(lines))
-    (tmp_path / "items.csv").write_text("\n".join(rows))
-    (of_table,) = items.read(tmp_path / "items.csv").items.data_sets
-    (of_log,) = finding.read([str(tmp_path / f"{name}.jsonl") for name in "AB"]).data_sets
-    assert of_table.items == of_log.items
-    for model, of in of_log.models.items():
-        assert np.array_equal(of_table.models[model].scores, of.scores)
 
 
 def test_runs_that_failed_need_no_answers(tmp_path: Path) -> None:

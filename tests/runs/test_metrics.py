@@ -1,10 +1,8 @@
 """What the name of a metric says: its unit, and which scores are better."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from jaxeval import sources
@@ -13,73 +11,40 @@ from jaxeval.runs import metrics
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import finding
 from jaxeval.runs.scores import Scores
-from jaxeval.select import __main__ as select
-from tests import comparing
 from tests.runs.reading import read
 
 _GOOD = [0.10, 0.101, 0.102, 0.099, 0.098, 0.1005]
 _BAD = [0.20, 0.201, 0.202, 0.199, 0.198, 0.2005]
 
 
-@pytest.mark.parametrize(
-    ("metric", "unit", "higher"),
-    [
-        ("test_accuracy", None, True),
-        ("BLEU", None, True),
-        ("rougeL", None, True),
-        ("nll", None, False),
-        ("valid-ppl", None, False),
-        ("dev WER", None, False),
-        ("TER", None, False),
-        ("eval/loss", None, False),
-        ("word_perplexity", None, False),
-        ("bits_per_byte", None, False),
-        ("neg_log_likelihood", None, False),
-        ("neg_log_loss", None, None),
-        ("neg_mean_squared_error", None, None),
-        ("1-wer", None, None),
-        ("1 - test_wer", None, None),
-        ("one_minus_wer", None, None),
-        ("negated_loss", None, None),
-        ("inverted_ppl", None, None),
-        ("-loss", None, None),
-        ("valid/-loss", None, None),
-        ("no_loss", None, None),
-        ("neg_bits", None, None),
-        ("-nll_nats", None, None),
-        ("-score", "nats", None),
-        ("top-1 error", None, False),
-        ("top_1_accuracy", None, True),
-        ("zero_one_loss", None, False),
-        ("0-1_loss", None, False),
-        ("fold_1_loss", None, False),
-        ("one_shot_wer", None, False),
-        ("stage_1_nll", None, False),
-        ("no_dropout_loss", None, False),
-        ("points", None, None),
-        ("points", "fraction", None),
-        ("points", "perplexity", False),
-        ("test score", "nats", False),
-        ("log_likelihood", "nats", None),
-        ("mutual_information", "bits", None),
-        ("information gain", "bits", None),
-        ("perplexity_reduction", "perplexity", None),
-        ("elbo", "nats", None),
-        ("nll", "nats", False),
-        ("log_likelihood_bits_per_byte", None, None),
-        ("loglik_nats", None, None),
-        ("sum_logprobs_bits", None, None),
-        ("neg_log_likelihood_nats", None, False),
-        ("test_loss_bits", None, False),
-        ("enwik8_bpc", None, False),
-        (None, None, None),
-    ],
+HIGHER = "test_accuracy, BLEU, rougeL, top_1_accuracy"
+LOWER = (
+    "nll, valid-ppl, dev WER, TER, eval/loss, word_perplexity, bits_per_byte, enwik8_bpc, "
+    "neg_log_likelihood, top-1 error, zero_one_loss, 0-1_loss, fold_1_loss, one_shot_wer, "
+    "stage_1_nll, no_dropout_loss, neg_log_likelihood_nats, test_loss_bits"
 )
-def test_the_direction_of_well_known_metrics(
-    metric: str | None, unit: str | None, higher: bool | None
-) -> None:
+UNKNOWN = (
+    "neg_log_loss, neg_mean_squared_error, 1-wer, 1 - test_wer, one_minus_wer, negated_loss, "
+    "inverted_ppl, -loss, valid/-loss, no_loss, neg_bits, -nll_nats, points, sum_logprobs_bits, "
+    "log_likelihood_bits_per_byte, loglik_nats"
+)
+OF_UNITS = {  # unit -> whether it says that lower is better -> names
+    "nats": {True: "test score, nll", False: "-score, log_likelihood, elbo"},
+    "bits": {False: "mutual_information, information gain"},
+    "perplexity": {True: "points", False: "perplexity_reduction"},
+    "fraction": {False: "points"},
+}
+
+
+def test_the_direction_of_well_known_metrics() -> None:
     """Dies if a loss is a gain, or if what no one knows is guessed."""
-    assert metrics.higher_is_better(metric, unit) is higher
+    for names, higher in ((HIGHER, True), (LOWER, False), (UNKNOWN, None)):
+        for name in names.split(", "):
+            assert metrics.higher_is_better(name) is higher, name
+    for unit, of in OF_UNITS.items():
+        for lower, names in of.items():
+            for name in names.split(", "):
+                assert metrics.higher_is_better(name, unit) is (False if lower else None), name
 
 
 def _found(folder: Path, column: str, more: str = "", **layout: Any) -> Scores:
@@ -118,14 +83,6 @@ def test_who_says_what_is_better(
         turned = sources._directed(found, not higher)
         assert (turned.higher_is_better, turned.direction) == (not higher, "recorded")
         assert sources._directed(found, None).data_sets == found.data_sets
-
-
-@pytest.mark.parametrize("value", [0, "no", np.array([False])])
-def test_a_direction_is_true_or_false(tmp_path: Path, value: Any) -> None:
-    """Dies if 0 or a text is a direction, or numpy's False is none."""
-    with pytest.raises(DataError, match="higher_is_better: expected True or False, found"):
-        _found(tmp_path, "f1", higher_is_better=value)
-    assert _found(tmp_path, "f1", higher_is_better=np.False_).higher_is_better is False
 
 
 def test_a_recorded_direction_is_one_word(tmp_path: Path) -> None:
@@ -194,13 +151,3 @@ def test_differences_in_points_of_fractions() -> None:
             metrics.refuse_points("margin", 3, metrics.stored_unit(unit, stored))
     for unit, largest, margin in (("f1", 90.0, 3), ("points", 0.9, 3), ("f1", 0.9, 0.03)):
         metrics.refuse_points("margin", margin, metrics.stored_unit(unit, largest))
-
-
-def test_verbs_say_what_is_better(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if a verb takes the higher loss for the better one, or an assumption is not named."""
-    for column, said in (("wer", "lower is better"), ("points", "higher is better (assumed; --l")):
-        path = tmp_path / f"{column}.json"
-        path.write_text(json.dumps(_records(column, _GOOD, _BAD)))
-        assert f"{column}: {said}" in comparing.shown(capsys, path)
-        assert select.main(["table", str(path)]) == 0
-        assert f"{column}: {said}" in capsys.readouterr().out

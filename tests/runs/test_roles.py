@@ -6,9 +6,6 @@ import pytest
 
 from jaxeval import __main__ as command
 from jaxeval.errors import DataError
-from jaxeval.runs import names
-from jaxeval.select import __main__ as select
-from tests import comparing
 from tests.runs.reading import by_model, labels, read, written
 
 SCORES = (".81,.83", ".82,.84", ".80,.85", ".83,.86", ".82,.85", ".84,.87")
@@ -113,32 +110,6 @@ def test_one_column_of_models_and_one_of_numbers_need_no_names(
     assert table.warnings[-1].startswith("not read: lr, train_loss; where one holds data sets")
 
 
-def test_of_several_scores_the_advice_is_of_test_data(tmp_path: Path) -> None:
-    """Dies if a training loss, a time or a step is compared or advised, or one of two is taken."""
-    content = "model,seed,loss,val_loss,test_f1,_runtime\nA,1,3,.4,.5,9\nB,1,2,.4,.6,8\n"
-    with pytest.raises(DataError, match=r"no column score; the columns are .*score=test_f1$"):
-        read(tmp_path, content)
-    assert read(tmp_path, content, columns={"score": "test_f1"}).metric == "test_f1"
-    assert read(tmp_path, content.replace("test_f1", "step")).metric == "val_loss"
-
-
-def test_a_model_that_is_named_holds_scores_whatever_its_name(tmp_path: Path) -> None:
-    """Dies if a count named on the command line is refused or made an axis."""
-    table = read(tmp_path, _wide("fold", list("012345")), models=["fold", "bert"])
-    assert table.models == ("fold", "bert") and not table.labels
-    with pytest.raises(DataError, match="column 'run' looks like an index"):
-        read(tmp_path, "seed,run,bert,roberta\n1,9,.8,.9\n2,4,.7,.8\n3,6,.6,.8\n")
-
-
-def test_no_verb_compares_or_selects_a_fold(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if a verb reads tables past this check (select chose the fold in 50 of 50)."""
-    fold = written(tmp_path, _wide("fold", list("012345")))
-    found = comparing.json_of(capsys, fold)["models"]
-    assert [of["model"] for of in found] == ["bert", "roberta"]
-    assert select.main(["table", fold, "--budget", "40", "--json", "-"]) == 0
-    assert '"fold"' not in capsys.readouterr().out
-
-
 # epochs
 EPOCHS = ("1", "2", "3", "10")  # as text 10 would be before 2
 DEV = {"A": (0.1, 0.9, 0.2, 0.3), "B": (0.1, 0.2, 0.9, 0.3)}
@@ -153,19 +124,6 @@ def _history(dev: str = "val_acc") -> str:
         for k, (epoch, of) in enumerate(zip(EPOCHS, DEV[model], strict=True))
     ]
     return "\n".join([f"model,seed,epoch,{dev},test_acc,train_loss", *rows])
-
-
-@pytest.mark.parametrize(
-    ("words", "are"),
-    [
-        ("epoch Epochs _step global_step trainer/global_step iter tokens_seen batch_idx", True),
-        ("trained_tokens update checkpoint timesteps_total episode iteration", True),
-        ("batch_size seed fold lstm test_acc steps/s", False),
-    ],
-)
-def test_steps_are_known_by_name(words: str, are: bool) -> None:
-    """Dies if a name of the list in docs/compare.md is no step, or another is one."""
-    assert {names.is_step(name) for name in words.split()} == {are}
 
 
 def test_a_history_is_refused_with_the_two_ways_to_read_it(tmp_path: Path) -> None:

@@ -77,14 +77,6 @@ def test_charts_that_do_not_say_it_are_refused(
         tables.read(_chart(tmp_path, runs, metrics), Layout())
 
 
-def test_one_metric_of_a_chart_is_chosen(tmp_path: Path) -> None:
-    """Dies if the advice of the error does not work."""
-    path = _chart(tmp_path, ["a-seed1", "b-seed1"], ["train/loss", "val/acc"])
-    for metric in ("train/loss", "val/acc"):
-        assert tables.read(path, Layout(columns={"score": metric})).metric == metric
-        assert tables.read(path, Layout(metric=metric)).metric == metric
-
-
 def _runs_table(folder: Path, names: Sequence[str], config: Sequence[str]) -> str:
     path = folder / "runs.csv"
     with path.open("w", newline="") as file:
@@ -117,10 +109,3 @@ def test_a_table_of_runs_is_read_with_its_states(
         by_model(table) == {"lstm": [0.5], "cnn": [0.51, 0.53]} and labels(table, "seed") == seeds
     )
     assert table.statuses["lstm"] == {"crashed": 1, "finished": 1}
-
-
-def test_a_table_of_runs_without_models_names_the_column_that_is_needed(tmp_path: Path) -> None:
-    """Dies if names that W&B makes up are models."""
-    path = _runs_table(tmp_path, ["a-b-1", "c-d-2", "e-f-3", "g-h-4"], [])
-    with pytest.raises(DataError, match=r"neither model nor seed; .*--column model=NAME"):
-        tables.read(path, Layout())

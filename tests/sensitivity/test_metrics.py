@@ -183,12 +183,14 @@ def test_intervals_cover() -> None:
 
 
 def test_a_difference_of_sweeps_has_an_interval() -> None:
-    """Dies if the sign is lost, or equal sweeps are told apart."""
+    """Dies if the sign is lost, equal sweeps are told apart, or halves are not scaled up."""
     worse = SCORES * 0.8
     a, b = (analyze(s, {"x": RATE}, resamples=200, seed=k) for k, s in enumerate((SCORES, worse)))
     gap = difference(a, b)["mean"]
     assert gap.value == pytest.approx(a.values["mean"] - b.values["mean"])
     assert gap.interval is not None and 0 < gap.interval.low < gap.value < gap.interval.high
+    counts = np.unique(a.draws["by_hyperparameter.x.maxima"].round(6))  # of halves, to the whole
+    assert np.diff(counts).min() == pytest.approx(58 / 28, abs=1e-5)
     same = difference(a, analyze(SCORES, {"x": RATE}, resamples=200, seed=5))["mean"].interval
     assert same is not None and same.low < 0 < same.high
 

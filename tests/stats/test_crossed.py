@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from scipy import stats
 
 from jaxeval.stats import crossed
 from jaxeval.stats.crossed import Combination, MeanSquare, Term
@@ -43,39 +43,6 @@ def test_a_published_analysis() -> None:
     sds = [round(part.sd, 4) for part in study.components.values()]
     assert sds == [0.8467, 1.9316, 0.5499]
     assert (round(study.mean, 2), round(study.mean_se, 4)) == (22.97, 0.8086)
-
-
-@pytest.mark.parametrize("repeats", [1, 3])
-def test_components_are_reml(repeats: int) -> None:
-    """Dies if a component is biased: the residual likelihood, maximised by brute force."""
-    for table in _tables(20, (4, 3, repeats), (1.0, 0.6, 0.4, 0.3)):
-        parts = crossed.components(table).components
-        estimates = [part.sd**2 for part in parts.values()]
-        if min(estimates) > 0.2:  # REML is another estimate where one is 0
-            break
-    assert min(estimates) > 0.2
-    np.testing.assert_allclose(estimates, _reml(table, len(estimates)), rtol=2e-3)
-
-
-def _reml(table: np.ndarray, count: int) -> np.ndarray:
-    """The variances of the greatest residual likelihood (Patterson & Thompson 1971)."""
-    labels = np.array(list(np.ndindex(table.shape)))
-    split, seed = labels[:, 0, None], labels[:, 1, None]
-    same = [split == split.T, seed == seed.T, (split == split.T) & (seed == seed.T)]
-    parts = [*same, np.eye(len(labels))][:count] if table.shape[2] > 1 else same
-    y, ones = table.ravel(), np.ones(table.size)
-
-    def loss(logs: np.ndarray) -> float:
-        covariance = sum(v * part for v, part in zip(np.exp(logs), parts, strict=True))
-        inverse = np.linalg.inv(covariance)
-        rest = y - (ones @ inverse @ y) / (ones @ inverse @ ones)
-        logs_of = np.linalg.slogdet(covariance)[1] + math.log(ones @ inverse @ ones)
-        return float(logs_of + rest @ inverse @ rest)
-
-    options = {"xatol": 1e-7, "fatol": 1e-10, "maxiter": 20_000, "maxfev": 20_000}
-    done = optimize.minimize(loss, np.zeros(count), method="Nelder-Mead", options=options)
-    best: np.ndarray = np.exp(done.x)
-    return best
 
 
 def test_limits_where_they_are_exact() -> None:

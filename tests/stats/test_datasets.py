@@ -65,19 +65,6 @@ def test_friedman_corrects_for_ties() -> None:
         ranking.friedman(np.ones((3, 2)))
 
 
-def test_average_probability_of_improvement_golden() -> None:
-    """Dies if ties are not halves (rliable's toy case: 1/3)."""
-    x = [[1, 2, 1, 2], [2, 2, 1, 1]]
-    y = [[1, 2, 3], [1, 2, 3]]
-    estimate = datasets.average_probability_of_improvement(x, y)
-    assert estimate.estimate == pytest.approx(1 / 3)
-    assert estimate.interval.low <= 1 / 3 <= estimate.interval.high
-    equal = datasets.average_probability_of_improvement([[1, 1]], [[1, 1]])
-    assert equal.estimate == 0.5
-    with pytest.raises(DataError, match="1 of A, 2 of B"):
-        datasets.average_probability_of_improvement([[1]], [[1], [2]])
-
-
 def _iqm(runs: list[np.ndarray], resamples: int, seed: int = 0) -> Interval:
     return datasets.bootstrap(runs, datasets.interquartile_mean, 0.95, resamples, seed).interval
 

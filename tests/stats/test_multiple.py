@@ -101,25 +101,6 @@ def test_equalities_are_tested_closed(models: str, sets: int) -> None:
         np.testing.assert_allclose(found, expected[order])
 
 
-def test_groups_hold_what_was_not_told_apart() -> None:
-    """Dies if a group holds a pair that differs, a pair that does not differ shares no group, or a
-    group lies in another: against all subsets, of all ways in which four models can differ."""
-    models = ["a", "b", "c", "d"]
-    pairs = [frozenset(pair) for pair in itertools.combinations(models, 2)]
-    for flags in itertools.product([False, True], repeat=len(pairs)):
-        apart = {pair for pair, flag in zip(pairs, flags, strict=True) if flag}
-        tied = [
-            {*subset}
-            for size in range(1, 5)
-            for subset in itertools.combinations(models, size)
-            if not any(pair <= {*subset} for pair in apart)
-        ]
-        largest = [part for part in tied if not any(part < other for other in tied)]
-        groups = multiple.tie_groups(models, apart)
-        assert sorted(map(sorted, largest)) == sorted(map(sorted, groups))
-        assert groups[0][0] == "a" and len({*groups}) == len(groups)
-
-
 @given(st.integers(1, 9), st.sets(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=36))
 def test_tie_groups_cover_all_pairs(count: int, drawn: set[tuple[int, int]]) -> None:
     """Dies if two models share a group that differ, or none that do not; if one could be added."""

@@ -74,31 +74,6 @@ def test_questions_are_drawn_by_their_units() -> None:
         np.testing.assert_allclose(drawn, expected)
 
 
-def test_resamples_without_a_score() -> None:
-    """Dies if a resample that draws no question, or equal scores alone, counts as 0.
-
-    Of a hub and n others, which make n questions, a draw holds one where it holds the hub and
-    another: (1 - 1 / (n + 1))^(n + 1) + (n + 1)^-(n + 1) of them hold none.
-    """
-    first, second = np.zeros(8, int), np.arange(1, 9)
-    right = np.array([[True] * 7 + [False], [False] * 8])
-    draws = resampled.crossed_draws(right, first, second, np.zeros(9, int))
-    empty = np.isnan(draws)
-    assert empty.mean() == pytest.approx((8 / 9) ** 9 + 9**-9, abs=0.02)
-    assert (empty[:, 0] == empty[:, 1]).all()
-    why = resampled.interval(draws[:, 0], 0.95, "m").absent
-    share = 100 * empty[:, 0].mean()
-    assert why == f"{share:.0f} % of the resamples draw too few different items for a score"
-    pair = draws[:, 0], draws[:, 1]
-    effect, test = resampled.difference((7 / 8, 0), pair, 8, method="m")
-    assert effect.interval.absent and np.isnan(test.p_value) and test.direction == 0
-    some = np.where(np.arange(1000) < 40, np.nan, np.linspace(0.1, 1, 1000))
-    ends = np.quantile(some[40:], [0.025, 0.975])
-    np.testing.assert_allclose(resampled.interval(some, 0.95, "m")[:2], ends)
-    _, test = resampled.difference((0.5, 0), (some, 0 * some), 8, method="m")
-    assert test.p_value == pytest.approx(2 / 961) and test.direction == 1
-
-
 def test_intervals_of_questions_that_share_units() -> None:
     """Dies if questions are resampled as if they were independent: of 100 such intervals 32 hold.
 

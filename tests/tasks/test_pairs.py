@@ -1,23 +1,16 @@
 """The task pairs: the laws of a Task, what a model reads, training end to end."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
-from jaxeval import runs, studies
+from jaxeval import studies
 from jaxeval.contracts import Batch
-from jaxeval.data import generated_texts
-from jaxeval.errors import DataError
 from jaxeval.models import pairs as models
 from jaxeval.models.pairs import PairModel
-from jaxeval.predict import main as predict
 from jaxeval.studies import prepared as preparing
-from jaxeval.train import main as train
 from tests import conformance, quick
 from tests.models import sentences
 
@@ -82,57 +75,3 @@ def test_logits_are_those_computed_word_by_word() -> None:
         hidden = np.tanh(np.concatenate(states) @ layer["kernel"] + layer["bias"])
         expected = hidden @ last["kernel"] + last["bias"]
         np.testing.assert_allclose(values[pair], expected, rtol=2e-4, atol=2e-5)
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A runs folder with two saved models of the generated pairs."""
-    folder = tmp_path_factory.mktemp("pairs")
-    changes = ["model.hidden=16", "model.layer=16", "training.epochs=12", "training.patience=0"]
-    rate = "training.optimiser.hyperparameters.learning_rate=0.01"
-    saved = ["training.save_models=true", "--seeds", "2", "--out", str(folder)]
-    train([*SMALL, *changes, rate, *saved])
-    return folder
-
-
-@pytest.mark.parametrize("suffix", ["jsonl", "tsv"])
-def test_predictions_are_those_that_were_scored(
-    suffix: str, trained: Path, tmp_path: Path
-) -> None:
-    """Dies if sentences change places, a word gets another number than in training, a pair of
-    unknown words is refused, or pairs are mixed up."""
-    dev = generated_texts.pairs(137)["dev"]
-    texts = [(" ".join(pair.premise), " ".join(pair.hypothesis)) for pair in dev]
-    file, out = tmp_path / f"own.{suffix}", tmp_path / "out"
-    lines = [
-        json.dumps({"sentence1": first, "sentence2": second})
-        if suffix == "jsonl"
-        else f"{first}\t{second}\tunread"
-        for first, second in [*texts, ("quux", "Zwölf Boxkämpfer jagen ihn quer")]
-    ]
-    file.write_text("\n".join(lines) + "\n")
-    assert (
-        predict([str(trained), "--which", "all", "--input", str(file), "--output", str(out)]) == 0
-    )
-    *predictions, unknown = map(json.loads, out.read_text().splitlines())
-    assert [(line["premise"], line["hypothesis"]) for line in predictions] == texts
-    members = sorted(runs.load(trained), key=lambda row: (-(row.dev or 0), row.seed))
-    for number, row in enumerate(members):
-        right = [
-            line["label"][number] == pair.label
-            for line, pair in zip(predictions, dev, strict=True)
-        ]
-        assert np.mean(right) == pytest.approx(row.dev, abs=1e-9)
-    assert len(unknown["label"]) == 2 and all(1 / 3 < p <= 1 for p in unknown["probability"])
-
-
-def test_what_is_no_pair_is_refused(trained: Path, tmp_path: Path) -> None:
-    """Dies if a file without two sentences a line ends in a traceback."""
-    for name, content, message in (
-        ("a.tsv", "one sentence\n", "expected a column 2"),
-        ("a.jsonl", '{"sentence1": "one"}\n', "JSON object with the texts sentence1, sentence2"),
-        ("head.tsv", "sentence1\tsentence2\n", "no pair found"),
-    ):
-        (tmp_path / name).write_text(content)
-        with pytest.raises(DataError, match=message):
-            predict([str(trained), "--input", str(tmp_path / name)])

@@ -136,7 +136,7 @@ def _population(architecture: str) -> list[Trained]:
         for seed, (sizes, size) in enumerate(settings)
     ]
     program = _program(architecture, LARGE[architecture], 4, 4)
-    return _ran(lanes, program, members, [0, 1], [1, 0])
+    return _ran(lanes, program, members, [0, 1])
 
 
 @functools.cache
@@ -181,11 +181,3 @@ def test_a_member_writes_as_the_model_of_its_size(architecture: str) -> None:
     outputs = _population(architecture)[0].outputs
     np.testing.assert_array_equal(outputs[1], _unpadded(architecture).outputs)
     assert len(np.unique(outputs.reshape(-1, outputs.shape[-1]), axis=0)) > len(outputs)
-
-
-@BOTH
-def test_lanes_may_change_places(architecture: str) -> None:
-    """Dies if a member reads what is another's: each is in the place of the other once."""
-    together, turned = _population(architecture)
-    equal = functools.partial(np.testing.assert_allclose, rtol=1e-6, atol=1e-7)
-    jax.tree.map(lambda a, b: equal(a, b[::-1]), together, turned)

@@ -11,7 +11,7 @@ import pytest
 
 from jaxeval import runs, studies
 from jaxeval.contracts import Batch
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import ConfigError
 from jaxeval.predict import main as predict
 from jaxeval.studies import prepared as preparing
 from jaxeval.train import main as train
@@ -158,20 +158,3 @@ def test_predictions_are_those_that_were_scored(tdlstm: tuple[Path, list], corpu
     for line in lines:
         assert line["target"] == line["text"][slice(*line["span"])]
         assert all(0.33 < value <= 1 for value in line["probability"])
-
-
-def test_one_model_a_vote_and_words_never_seen(tdlstm: tuple[Path, list], tmp_path: Path) -> None:
-    """Dies if one model gives a list, unknown words are refused, or an option of others is not."""
-    folder, _ = tdlstm
-    file = tmp_path / "mine.jsonl"
-    file.write_text('{"text": "zyzzyva was xylograph but qat", "target": "qat"}\n')
-    (best,), (vote,) = _predicted(folder, file), _predicted(folder, file, "--which", "vote")
-    (both,) = _predicted(folder, file, "--which", "all")
-    assert best["span"] == [26, 29] and best["label"] == both["label"][0]
-    assert best["probability"] == both["probability"][0]
-    assert vote["label"] == both["label"][0] and isinstance(vote["probability"], float)
-    with pytest.raises(ConfigError, match="--n-best: not for sentiment models"):
-        predict([str(folder), "--input", str(file), "--n-best", "2"])
-    file.write_text('{"text": "no target here"}\n')
-    with pytest.raises(DataError, match="target"):
-        predict([str(folder), "--input", str(file)])

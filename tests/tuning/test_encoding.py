@@ -1,7 +1,5 @@
 """Settings as places and back; candidates: none twice, even, the best."""
 
-import itertools
-import tracemalloc
 import warnings
 from typing import Any
 
@@ -54,26 +52,11 @@ def test_snapped_is_a_setting_that_can_be_drawn(row: list[float]) -> None:
     np.testing.assert_array_equal(again, snapped)
 
 
-def test_numbers_are_ordered_by_size() -> None:
-    """Dies if choices of numbers keep the order of the file: 16, 32, 64 lie at 0, .5, 1."""
-    at = encoding.places(SPACE, [{"size": size} for size in (64, 16, 32)])[:, 2]
-    np.testing.assert_array_equal(at, [1.0, 0.0, 0.5])
-
-
 def test_inactive_values_change_nothing() -> None:
     """Dies if an inactive hyperparameter's place reaches the kernel."""
     rows = np.array([[0.5, 0.0, 0.5, 0, 0.1, 0.2, 1], [0.5, 0.0, 0.5, 0, 0.9, 0.7, 0]])
     first, second = encoding.features(SPACE, encoding.snap(SPACE, rows))
     np.testing.assert_array_equal(first, second)
-
-
-def test_choices_without_order_are_at_one_distance() -> None:
-    """Dies if categories are placed on a line, or if a choice is not scaled to distance 1."""
-    rows = encoding.places(SPACE, [{"kind": kind} for kind in ("none", "plateau", "warmup")])
-    columns = encoding.columns(SPACE).group == 3
-    points = encoding.features(SPACE, rows)[:, columns]
-    for left, right in itertools.combinations(points, 2):
-        assert np.linalg.norm(left - right) == pytest.approx(1.0)
 
 
 def test_everything_of_a_small_space() -> None:
@@ -85,20 +68,6 @@ def test_everything_of_a_small_space() -> None:
     # 3 sizes x (2 kinds x 8 units + warmup: 5 units + 3 units x (2 steps + 2 x 2 shapes))
     assert len(rows) == 3 * (16 + 5 + 3 * (2 + 4))
     assert encoding.everything(SPACE) is None
-
-
-def test_a_huge_grid_needs_no_memory() -> None:
-    """Dies if a grid is kept in memory: 8 GB of the places of these numbers."""
-    space = spaces.from_dict({"steps": {"integer": [1, 1_000_000_000]}})
-    drawn = [{"steps": steps} for steps in (1, 2, 500_000_000, 999_999_999, 1_000_000_000)]
-    tracemalloc.start()
-    rows = encoding.places(space, drawn)
-    assert encoding.settings(space, encoding.snap(space, rows)) == drawn
-    encoding.from_quantiles(space, np.array([[0.0], [0.999]]))
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 1_000_000
-    np.testing.assert_allclose(rows[:, 0], np.array([s["steps"] - 1 for s in drawn]) / (10**9 - 1))
 
 
 @pytest.mark.parametrize("high", [1, 7, 300, 100_000])
@@ -117,20 +86,6 @@ def test_whole_numbers_in_the_logarithm(high: int) -> None:
     assert encoding.settings(space, encoding.places(space, values)) == values
     rows = encoding.from_quantiles(space, np.stack([quantiles, quantiles], 1))
     assert [v["n"] for v in encoding.settings(space, rows)] == drawn.tolist()
-
-
-def test_all_settings_of_small_grids_are_enumerated() -> None:
-    """Dies if a value of a grid is missed, or written with rounding."""
-    tree = {"n": {"log_integer": [1, 30]}, "x": {"uniform": [0.1, 0.75], "step": 0.1}}
-    space = spaces.from_dict(tree)
-    assert spaces.to_dict(space) == tree
-    rows = encoding.everything(space)
-    assert rows is not None
-    found = {(v["n"], v["x"]) for v in encoding.settings(space, rows)}
-    steps = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
-    assert found == {*itertools.product(range(1, 31), steps)}
-    drawn = {spaces.draw(space, 1, run)["x"] for run in range(200)}
-    assert drawn == {*steps}
 
 
 CELLS = spaces.from_dict(
@@ -251,23 +206,3 @@ def test_maximising_finds_the_best_choices() -> None:
     none = np.empty((0, 8))
     best = candidates.maximise(space, value, none, none, [1])
     assert best is not None and value(best[None])[0] == pytest.approx(table.max())
-
-
-def test_a_running_program_is_shared_where_that_is_no_worse() -> None:
-    """Dies if anything is given up, less is taken than there is, or conditions break."""
-    best, other = encoding.places(
-        CELLS,
-        [{"rate": 0.01, "cell": "gru"}, {"rate": 0.05, "cell": "lstm", "layers": 4}],
-    )
-
-    def chosen(gain: float) -> dict[str, Any]:
-        def value(rows: np.ndarray) -> np.ndarray:
-            return gain * (rows[:, 1] == 0) - np.abs(rows[:, 0] - best[0])
-
-        row = candidates.sharing(CELLS, value, best, other[None], [1], other[None], [0])
-        return encoding.settings(CELLS, row[None])[0]
-
-    assert chosen(-0.1) == {"rate": pytest.approx(0.01), "cell": "gru"}
-    shared = chosen(0.0)
-    assert shared["cell"] == "lstm" and "layers" in shared
-    assert shared["rate"] == pytest.approx(0.01)

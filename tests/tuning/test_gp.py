@@ -88,26 +88,6 @@ def test_the_model_waits_for_results() -> None:
         assert sobol == (ended < 4 or ended + running < 8)
 
 
-RESULTS = {
-    "all failed": lambda values: Result(failure="diverged"),
-    "all equal": lambda values: Result((1.5,)),
-    "huge range": lambda values: Result((10 ** (values["layers"] * 75.0) * values["rate"],)),
-    "tiny range": lambda values: Result((1 + 1e-15 * values["layers"],)),
-    "many seeds": lambda values: Result((values["rate"], values["rate"] + 0.1, 0.0)),
-    "half failed": lambda values: (
-        Result(failure="out of memory") if values["layers"] > 2 else Result((values["rate"],))
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", RESULTS)
-@pytest.mark.parametrize("count", [1, 9])
-def test_results_of_any_kind(kind: str, count: int) -> None:
-    """Dies if a result without spread, without scores or of any size stops the tuner."""
-    history = _ended(SPACE, count, RESULTS[kind], higher=False)
-    _check(history, gp.propose(SPACE, history, 3 if count > 1 else 9, 0))
-
-
 def test_failures_are_avoided() -> None:
     """Dies if failures are dropped: the best scores border on what fails."""
     space = spaces.from_dict({"x": {"uniform": [0.0, 1.0]}, "y": {"uniform": [0.0, 1.0]}})
@@ -216,16 +196,6 @@ def test_seeds_go_where_they_decide() -> None:
     assert taken is not None and taken.values != best
 
 
-def test_a_space_without_new_settings_repeats() -> None:
-    """Dies if a space whose settings are all known gets no further seeds."""
-    space, history = spaces.from_dict({"n": {"integer": [1, 3]}}), History()
-    random = np.random.default_rng(0)
-    for k in range(9):
-        history = history.proposed({"n": k % 3 + 1}, (k,))
-        history = history.told(k, Result((float(random.normal()),)))
-    assert [[*values] for values in gp.propose_adaptive(space, history, 2, 0)] == [["n"]] * 2
-
-
 def test_the_process_knows_the_budget_of_a_score() -> None:
     """Against a process over one axis more; dies if budgets are lost, predictions are of trainings
     that were stopped, or scores at rungs are left out."""
@@ -242,10 +212,10 @@ def test_the_process_knows_the_budget_of_a_score() -> None:
     assert np.allclose(model.data.features[:, 2], [0, 0.5, 1, 0, 0.5, 1, 0, 0, 0, 0])
     new = np.array([[0.2, 0.5]])
     data = model.data.features
-    inner = process.covariance(model.kernel, model.columns, data, data) + 1.0
+    inner = process.prior_covariance(model, data, data)
     inner += math.exp(model.kernel.noise) * np.eye(10)
     at = np.column_stack([new, [1.0]])
-    cross = process.covariance(model.kernel, model.columns, at, data) + 1.0
+    cross = process.prior_covariance(model, at, data)
     mean = cross @ np.linalg.solve(inner, model.data.targets)
     assert process.predict(model, new).mean == pytest.approx(mean, abs=1e-6)
     taken = gp.best(PLANE, history)

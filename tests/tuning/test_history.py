@@ -38,13 +38,6 @@ def test_a_setting_has_the_scores_of_all_its_evaluations() -> None:
     assert [e.seeds for e in history.evaluations[:2]] == [(1, 2), (3, 4)]
 
 
-def test_true_is_another_value_than_one() -> None:
-    """Dies if settings are told apart by Python's equality, for which true is 1."""
-    history = History().proposed({"x": True}, [1])
-    history = history.proposed({"x": 1}, [2])
-    assert len(histories.settings(history)) == 2
-
-
 def test_the_best_setting_is_that_of_the_best_mean() -> None:
     """Dies if the direction is lost, one lucky seed wins, or what failed or stopped is taken."""
     results = (Result((5.0, 5.2)), Result((1.0, 9.0)), Result((4.0, 4.0)))

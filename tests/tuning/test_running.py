@@ -16,7 +16,7 @@ from jaxeval.space import space as spaces
 from jaxeval.tuning import search as searches
 from jaxeval.tuning.history import History, Result
 from jaxeval.tuning.running import Command, Function, Runner
-from jaxeval.tuning.search import End, Search, State
+from jaxeval.tuning.search import Search, State
 
 SPACE = spaces.from_dict({"x": {"uniform": [0.0, 1.0]}})
 SEARCH = Search(SPACE, "random", 1, seeds=2)
@@ -30,10 +30,12 @@ def _end(
     evaluate: Any = _score,
     history: History | None = None,
     search: Search = SEARCH,
-    end: End = End(6),  # noqa: B008
+    trials: int = 6,
+    limit: float | None = None,
     **more: Any,
 ) -> History:
-    runner = Runner(search, State(history or History()), Function(evaluate), end, **more)
+    state = State(history or History(), trials, limit)
+    runner = Runner(search, state, Function(evaluate), **more)
     for _ in runner.run():
         pass
     return runner.state.history
@@ -93,7 +95,7 @@ def test_proposals_are_saved_before_they_run() -> None:
             barrier.wait()  # passes only if four are here at once: two settings, two seeds each
         return _score(values, seed)
 
-    for _ in Runner(SEARCH, Saving(History()), Function(watched), End(5), 4).run():
+    for _ in Runner(SEARCH, Saving(History(), 5), Function(watched), 4).run():
         pass
     assert not unsaved and len(saved) == 10
 
@@ -102,11 +104,11 @@ def test_proposals_are_saved_before_they_run() -> None:
 def test_a_stopped_search_goes_on_as_if_nothing_had_happened(method: Any) -> None:
     """Dies if a search proposes again what still ran, or by more than what was told."""
     search = Search(SPACE, method, 3)
-    whole = _end(search=search, end=End(11))
+    whole = _end(search=search, trials=11)
     history = History()
     for stop in (3, 8, 9, 10, 99):
-        state = State(history)
-        for _ in Runner(search, state, Function(_score), End(11)).run():
+        state = State(history, 11)
+        for _ in Runner(search, state, Function(_score)).run():
             history = state.history
             if len(history.evaluations) == stop and history.pending:
                 break
@@ -116,13 +118,13 @@ def test_a_stopped_search_goes_on_as_if_nothing_had_happened(method: Any) -> Non
 def test_a_search_ends_with_its_time_or_its_space() -> None:
     """Dies if something is proposed after the end, what runs is lost, or no one says why."""
     few = Search(spaces.from_dict({"x": {"choices": [1, 2, 3]}}), "sobol")
-    assert len(_end(search=few, end=End(9)).ended) == 3
+    assert len(_end(search=few, trials=9).ended) == 3
     begun = History().proposed({"x": 0.5}, (1, 2))
-    late = _end(history=begun, end=End(9, seconds=1e-9))
+    late = _end(history=begun, trials=9, limit=1e-9)
     assert len(late.ended) == 1
-    assert End(9, 1e-9).reason(State(late)) == "the time is spent"
-    assert End(1).reason(State(late)) == "all trials have ended"
-    assert End(9).reason(State(late)) == "the space has no more settings"
+    assert State(late, 9, 1e-9).reason == "the time is spent"
+    assert State(late, 1).reason == "all trials have ended"
+    assert State(late, 9).reason == "the space has no more settings"
 
 
 def test_fresh_seeds_that_failed_run_again_in_a_later_call() -> None:
@@ -135,10 +137,10 @@ def test_fresh_seeds_that_failed_run_again_in_a_later_call() -> None:
             raise EvaluationFailed("a hiccup")
         return _score(values, seed)
 
-    state = State(_end(end=End(1)))
+    state = State(_end(trials=1))
     setting = SEARCH.best(state.history)
     assert setting is not None
-    runner = Runner(SEARCH, state, Function(unsure), End(1), retries=1)
+    runner = Runner(SEARCH, state, Function(unsure), retries=1)
     first, second = runner.again(setting, 2)
     assert first == (1_000_001, "a hiccup") and calls.count(1_000_001) == 2
     assert isinstance(second[1], float)
@@ -165,18 +167,11 @@ def test_a_command_gets_values_without_losing_digits() -> None:
     command = Command(
         "true --rate={rate} {cell} --peephole={peephole} -s {seed} '{\"a\": 1}'", CELLS
     )
-    assert command.words(VALUES, 7) == [
+    assert command.called(VALUES, 7) == [
         "true", "--rate=1.2345678901234568e-05", "lstm", "--peephole=true", "-s", "7", '{"a": 1}',
     ]  # fmt: skip
-    plain = Command("true {values}", CELLS).words(VALUES, 7)
+    plain = Command("true {values}", CELLS).called(VALUES, 7)
     assert json.loads(plain[1]) == VALUES
-
-
-def test_words_of_inactive_hyperparameters_are_left_out() -> None:
-    """Dies if a program is given an empty value, or the name in braces."""
-    command = Command("true --rate={rate} {cell} --peephole={peephole} {seed}", CELLS)
-    words = command.words({"rate": 0.5, "cell": "gru"}, 1)
-    assert words == ["true", "--rate=0.5", "gru", "1"]
 
 
 def test_no_shell_reads_the_values() -> None:
@@ -206,12 +201,6 @@ def test_bad_commands_are_refused(template: str, message: str) -> None:
         Command(template, CELLS)
 
 
-def test_names_that_stand_for_something_else_are_refused() -> None:
-    """Dies if a hyperparameter called seed is filled with the seed of an evaluation."""
-    with pytest.raises(ConfigError, match=r"seed.* is taken"):
-        Command("true {seed}", spaces.from_dict({"seed": {"integer": [1, 3]}}))
-
-
 TABLES = {"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 2]}}
 
 
@@ -230,16 +219,16 @@ def test_a_damaged_state_is_refused(
     """Dies if a search goes on with other settings, or ends with the worst."""
     search, path = Search(spaces.from_dict(TABLES)), tmp_path / "tuning.json"
     history = History().proposed({"x": 0.5, "y": 0.5}, [1]).told(0, Result((0.9,)))
-    with searches.opened(path, search, True, {}) as state:
+    with searches.opened(path, search, True, {}, 9) as state:
         state.save(history)
-    with searches.opened(path, search, True, {}) as state:
+    with searches.opened(path, search, True, {}, 9) as state:
         assert state.history == history and state.known == 1
     tree = json.loads(path.read_text())
     part = tree["state"] if field in tree["state"] else tree["state"]["evaluations"][0]
     part[field] = wrong
     path.write_text(json.dumps(tree))
     refused = pytest.raises(JaxevalError, match=f"not the state of a search .*{message}|{message}")
-    with refused, searches.opened(path, search, True, {}):
+    with refused, searches.opened(path, search, True, {}, 9):
         pass
 
 
@@ -248,11 +237,11 @@ def test_a_reordered_space_is_another_search(tmp_path: Path) -> None:
     processes work on it."""
     path, search = tmp_path / "tuning.json", Search(spaces.from_dict(TABLES))
     busy = pytest.raises(JaxevalError, match="another process works on this search")
-    with searches.opened(path, search, True, {}) as state:
+    with searches.opened(path, search, True, {}, 9) as state:
         state.save(History())
-        with busy, searches.opened(path, search, True, {}):
+        with busy, searches.opened(path, search, True, {}, 9):
             pass
     turned = Search(spaces.from_dict(dict(reversed(TABLES.items()))))
     refused = pytest.raises(JaxevalError, match="space in the order x, y, not y, x")
-    with refused, searches.opened(path, turned, True, {}):
+    with refused, searches.opened(path, turned, True, {}, 9):
         pass

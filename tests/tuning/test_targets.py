@@ -39,15 +39,6 @@ def test_one_diverged_perplexity_does_not_hide_the_rest() -> None:
     assert values.mean() == pytest.approx(0, abs=1e-12) and values.std() == pytest.approx(1)
 
 
-@pytest.mark.parametrize("bad", [1e14, 1e100, 1.7e308])
-def test_one_huge_score_leaves_the_good_ones_apart(bad: float) -> None:
-    """Dies if scores are divided by the largest of all: they would be equal to 12 digits."""
-    huge = targets.targets([(1.0,), (2.0,), (3.0,), (4.0,), (bad,)], False)
-    modest = targets.targets([(1.0,), (2.0,), (3.0,), (4.0,), (5.0,)], False)
-    np.testing.assert_allclose(huge.values, modest.values, rtol=1e-12)
-    assert huge.unit == pytest.approx(modest.unit) and huge.centre == pytest.approx(modest.centre)
-
-
 @pytest.mark.parametrize("higher", [True, False])
 def test_an_offset_changes_nothing(higher: bool) -> None:
     """Dies if the spread is compared with the scores and not with their rounding."""
@@ -69,13 +60,6 @@ def test_unit_and_centre_give_good_scores_back(scale: float, higher: bool) -> No
     good = [0, 2, 3] if higher else [4, 1, 2]
     raw = np.array([s[0] for s in scores])
     np.testing.assert_allclose(back[good], raw[good], rtol=1e-9)
-
-
-@pytest.mark.parametrize("scores", [[(2.0,)], [(2.0,)] * 5, [(0.0,)] * 3, [(-1e-320,), (0.0,)]])
-def test_equal_scores(scores: list[tuple[float, ...]]) -> None:
-    """Dies if a spread of 0 divides."""
-    of = targets.targets(scores, True)
-    assert np.isfinite(of.values).all() and np.isfinite(of.variances).all()
 
 
 def test_variances_of_means() -> None:

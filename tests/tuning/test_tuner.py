@@ -2,8 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -90,23 +88,6 @@ def test_results_that_are_neither_numbers_nor_words_are_refused(result: object) 
     assert tuner.history.evaluations[0].result is None
 
 
-def test_arrays_are_scores() -> None:
-    """Dies if numpy's arrays and scalars are refused, or reach the history as they are."""
-    tuner = tuning.Tuner(SPACE, seeds=2, method="random")
-    tuner.ask(2)
-    tuner.tell(np.int64(0), np.array([0.5, 0.25], np.float32))
-    tuner.tell(1, np.array([0.5, np.nan]))
-    assert tuner.history.evaluations[0].result == tuning.Result((0.5, 0.25))
-    assert tuner.history.evaluations[1].result == tuning.Result(failure="the score is nan")
-    json.dumps(tuner.history.to_dict())
-    single = tuning.Tuner(SPACE, method="random")
-    single.ask(3)
-    scores: list[Any] = [np.float32(0.5), np.array(0.5), np.array([0.5])]
-    for number, score in enumerate(scores):
-        single.tell(number, score)
-    assert [e.result for e in single.history.evaluations] == [tuning.Result((0.5,))] * 3
-
-
 def test_a_history_keeps_its_direction_and_space() -> None:
     """Dies if a minimised history is maximised, or one of another space is gone on from."""
     first = tuning.Tuner(NESTED, higher_is_better=False, method="random")
@@ -128,21 +109,6 @@ def test_a_history_keeps_its_direction_and_space() -> None:
     for other in others:
         with pytest.raises(DataError, match=r"history: evaluation \d+ is no setting of the space"):
             tuning.Tuner(other, history=first.history)
-
-
-def test_adaptive_seeds_go_to_old_settings_too() -> None:
-    """Dies if further seeds are not asked for, or share a seed with another evaluation."""
-    few = {"x": {"choices": [1, 2, 3, 4]}}
-    tuner = tuning.Tuner(few, adaptive=True)
-    for _ in range(4):
-        for trial in tuner.ask(3):
-            tuner.tell(trial.number, float(trial.values["x"]) + (trial.seeds[0] * 7 % 5) / 2)
-    assert len(tuner.history.evaluations) == 12
-    assert len({trial.seeds for trial in tuner.history.evaluations}) == 12
-    assert len(tuner.best().scores) > 1 and tuner.best().values["x"] in (3, 4)
-    for more in ({"method": "random"}, {"seeds": 2}):
-        with pytest.raises(ConfigError, match="adaptive seeds: expected method gp, and one seed"):
-            tuning.Tuner(few, adaptive=True, **more)  # type: ignore[arg-type]
 
 
 TREE: Any = {
@@ -248,10 +214,3 @@ def test_proposals_take_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
         tuning.Tuner(spaces.from_dict({"x": {"uniform": [0, 1]}})).ask(1)
         assert threads() == {2}
     assert seen == [{1}]
-
-
-def test_tuning_needs_no_jax() -> None:
-    """Dies if `jaxeval.tuning` is not there at its first use, or brings jax with it."""
-    code = "import sys, jaxeval; jaxeval.tuning.Tuner; print('jax' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"

@@ -24,7 +24,9 @@ def sentences(study: RunStudy, across: Across) -> Iterator[str]:
         test = ranking.iman_davenport
         ranks = zip(ranking.models, ranking.average_ranks, strict=True)
         tested = f"average ranks {_listed([f'{model} {rank:.2f}' for model, rank in ranks])}; "
-        tested += f"Iman-Davenport F {test.statistic:.2f}, p {text.p_value(test.p_value)}"
+        friedman = f"Friedman chi-squared {ranking.friedman.statistic:.2f}"
+        tested += f"{friedman}, p {text.p_value(ranking.friedman.p_value)}; Iman-Davenport F "
+        tested += f"{test.statistic:.2f}, p {text.p_value(test.p_value)} by permutation"
         enough = test.n[0] >= FEW_DATA_SETS
         differ = enough and test.p_value <= study.rules.alpha
         said = "the models differ" if differ else "no difference between the models was shown"
@@ -33,7 +35,6 @@ def sentences(study: RunStudy, across: Across) -> Iterator[str]:
             yield _of_control(across, differ, study.rules.alpha)
         elif differ:
             yield _by_nemenyi(ranking)
-        yield _tests(ranking, across)
     elif across.signed_rank is not None:
         yield f"{over} {_of_two(across, study)}."
     yield from _of_runs(across, study)
@@ -63,19 +64,6 @@ def _of_control(across: Across, differ: bool, alpha: float) -> str:
         shown.setdefault(side, []).append(f"{of.model} (p {text.p_value(of.p_adjusted)})")
     said = "; ".join(f"{side}: {_listed(of)}" for side, of in sorted(shown.items(), reverse=True))
     return f"Against the control {across.control}, {said} (z of average ranks, Holm)."
-
-
-def _tests(ranking: Ranking, across: Across) -> str:
-    """The tests behind the ranks."""
-    of = f"Friedman chi-squared {ranking.friedman.statistic:.3f}"
-    said = f"{of}, p {text.p_value(ranking.friedman.p_value)}; the F by permutation"
-    plain, f = ranking.without_ties
-    if abs(plain - ranking.friedman.statistic) > 1e-9:
-        said += f"; not corrected for ties: {plain:.3f} and {f:.3f}"
-    if across.against:
-        return f"{said}."
-    critical = f"critical difference {ranking.critical_difference:.3f} at {ranking.alpha:g}"
-    return f"{said}; Nemenyi's {critical}."
 
 
 def _of_two(across: Across, study: RunStudy) -> str:

@@ -1,7 +1,7 @@
 """Names, scales, numbers of units and signatures of comparisons."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -167,8 +167,11 @@ def families(study: ItemStudy) -> str:
 def signature(study: Study) -> str:
     """Everything that fixes the numbers: versions, rules, corrections, seeds."""
     rules, intervals = study.rules, f"{100 * study.rules.confidence:.3g} % "
+    differences: list[Interval | None] = [pair.interval for pair in study.pairs]
     if isinstance(study, ItemStudy):
-        intervals += text.methods(_of_items(study)) + "; of ranks by Holm's tests of all pairs"
+        means: list[Interval | None] = [of.interval for pair in study.pairs for of in pair.means]
+        intervals += text.methods({"means": means, "differences": differences})
+        intervals += "; of ranks by Holm's tests of all pairs"
         tests = f"level {rules.alpha:g}, {families(study)}"
         said = [tests, intervals, f"margin {rules.margin or 0:g}"]
     else:
@@ -178,36 +181,16 @@ def signature(study: Study) -> str:
             f"and over {of.further} secondary ones"
         )
         how = ["sd ddof 1, quartiles type 7", primary(study.primary), further]
-        intervals += text.methods(_of_runs(study))
+        means = [of.summary.mean_interval for of in study.models]
+        kinds: dict[str, Sequence[Interval | None]] = {"means": means, "differences": differences}
+        kinds["P(A better)"] = [pair.effects[_CHANCE].interval for pair in study.pairs]
+        if study.across and (found := study.across.aggregates):
+            typical = [effect.interval for effect in found.interquartile_mean.values()]
+            gaps = [effect.interval for effect in found.optimality_gap.values()]
+            chances = [effect.interval for effect in found.improvement.values()]
+            kinds |= {"interquartile means": typical, "optimality gaps": gaps}
+            kinds["P(A better) over data sets"] = chances
+        intervals += text.methods(kinds)
         said = [unit(study), *how, intervals, f"missing {study.scores.missing}"]
     drawn = f"resamples {rules.resamples}, seed {rules.seed}"
     return " | ".join([text.versions(), *said, drawn])
-
-
-def _of_items(study: ItemStudy) -> Mapping[str, Iterable[Interval | None]]:
-    """Kind -> all intervals that are shown."""
-    every = [of for pair in study.pairs for of in pair.over]
-    every += [pair.difference for pair in study.overall if pair.difference]
-    return {
-        "means": [mean.interval for pair in study.pairs for mean in pair.means],
-        "differences": [of.interval for of in every],
-        "tasks as a sample": [pair.as_sample.interval for pair in study.overall if pair.as_sample],
-    }
-
-
-def _of_runs(study: RunStudy) -> Mapping[str, Iterable[Interval | None]]:
-    named: dict[str, Iterable[Interval | None]] = {
-        "means": [of.summary.mean_interval for of in study.models],
-        "differences": [pair.interval for pair in study.pairs],
-        "P(A better)": [pair.effects[_CHANCE].interval for pair in study.pairs],
-    }
-    if study.across and (of := study.across.aggregates):
-        for name, effects in (
-            ("interquartile means", of.interquartile_mean),
-            ("optimality gaps", of.optimality_gap),
-            ("P(A better) over data sets", of.improvement),
-        ):
-            named[name] = [effect.interval for effect in effects.values()]
-    if study.items:
-        named["differences item by item"] = _of_items(study.items)["differences"]
-    return named

@@ -17,7 +17,7 @@ from jaxeval.tuning import history as histories
 from jaxeval.tuning import worth
 from jaxeval.tuning.history import Evaluation, History, Setting, Stopped
 from jaxeval.tuning.insight import Insight, Slice, Spread
-from jaxeval.tuning.search import End, Search, State
+from jaxeval.tuning.search import Search, State
 
 _MOST_SHOWN = 10  # settings of the table
 
@@ -222,7 +222,6 @@ def _alike(of: Slice) -> str:
 def result(
     search: Search,
     state: State,
-    end: End,
     metric: str,
     unit: str,
     margin: float,
@@ -253,7 +252,7 @@ def result(
     causes = [e.result.failure for e in history.ended if e.result and e.result.failure]
     return Tuned(
         best,
-        end.reason(state),
+        state.reason,
         len(history.ended),
         dict(collections.Counter(causes).most_common()),
         state.seconds,
@@ -295,11 +294,12 @@ def ended(evaluation: Evaluation, metric: str, unit: str) -> str:
     return f"setting {evaluation.number}: {said}; {shown}"
 
 
-def progress(state: State, trials: int, metric: str, unit: str) -> str:
+def progress(state: State, metric: str, unit: str) -> str:
     """How far a search is, the time that is left, and its best score so far, in a line."""
     count, ranked = len(state.history.ended), histories.ranked(state.history)
-    left = f", about {text.duration(state.pace * (trials - count))} left" if count < trials else ""
+    pace, left = (state.seconds - state.before) / max(1, count - state.known), state.trials - count
+    more = f", about {text.duration(pace * left)} left" if left > 0 else ""
     if not ranked:
-        return f"{count} of {trials}{left}; no score yet"
+        return f"{count} of {state.trials}{more}; no score yet"
     best = _score(ranked[0].scores, metric, unit)
-    return f"{count} of {trials}{left}; best {best} (setting {ranked[0].numbers[0]})"
+    return f"{count} of {state.trials}{more}; best {best} (setting {ranked[0].numbers[0]})"

@@ -41,6 +41,11 @@ def tree(path: Path) -> Json:
         return _parsed(stream, _MOST_BYTES, "", path)
 
 
+def members(tree: Json) -> Mapping[str, Json]:
+    """Those of a JSON object; none of what is no object."""
+    return tree if isinstance(tree, Mapping) else {}
+
+
 @contextlib.contextmanager
 def archive(path: Path) -> Iterator[zipfile.ZipFile]:
     """A zip archive; raises DataError where it is none, or cut short."""

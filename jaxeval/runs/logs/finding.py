@@ -1,6 +1,5 @@
 """Which files are logs, of which program, and the scores in all of them."""
 
-import dataclasses
 import fnmatch
 import itertools
 import re
@@ -60,28 +59,7 @@ def read(paths: Sequence[str], layout: Layout | None = None) -> Scores:
     count = len(collector.sources)
     more = [f"{len(paths) - 4} more"] if len(paths) > 4 else []
     named = ", ".join([*map(printable, paths[:4]), *more])
-    scores = cube.scores(collector.rows(f"{count} log{'s' if count > 1 else ''}: {named}"), layout)
-    warnings, data_sets = [*scores.warnings], []
-    for data in scores.data_sets:
-        lacking = [model for model in scores.models if model not in data.models]
-        if not lacking:
-            data_sets.append(data)
-            continue
-        head = f"task {data.name}: " if data.name else ""
-        warnings.append(f"{head}no log of {listed(lacking)}; left out")
-    if not data_sets:
-        said = "; ".join(warnings[:4])
-        raise DataError(f"no task and metric that {listed(scores.models)} all have: {said}")
-    return dataclasses.replace(scores, data_sets=tuple(data_sets), warnings=tuple(warnings))
-
-
-def files(paths: Sequence[str], any_lines: bool = False) -> list[Path]:
-    """The files that `read` reads of files and folders.
-
-    Args:
-      any_lines: whether all JSON lines in a folder are taken for predictions.
-    """
-    return [source.path for path in paths for source in _sources(path, any_lines)]
+    return cube.scores(collector.rows(f"{count} log{'s' if count > 1 else ''}: {named}"), layout)
 
 
 def _is_wanted(task: str, asked: Sequence[str]) -> bool:

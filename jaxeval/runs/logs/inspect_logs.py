@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from jaxeval.errors import DataError, parsing
+from jaxeval.errors import DataError, JaxevalError, parsing
 from jaxeval.files import Json
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import files, records
@@ -32,8 +32,10 @@ def read(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
     none.
     """
     path, (log, samples) = source.path, _log(source.path)
-    head = _of(log.get("eval"))
-    plain = {k: v for k, v in sorted(_of(head.get("task_args")).items()) if v is not None}
+    head = files.members(log.get("eval"))
+    plain = {
+        k: v for k, v in sorted(files.members(head.get("task_args")).items()) if v is not None
+    }
     words = [f"{k}={v}" for k, v in plain.items() if not isinstance(v, Mapping | list)]
     task = records.label(head.get("task"), "eval.task", path)
     base = Record(
@@ -47,9 +49,9 @@ def read(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
     if log.get("invalidated"):
         notes[f"{path.name}: marked as invalidated"] += 1
     for sample in samples:
-        yield from _sample(_of(sample), base, source, layout, notes)
+        yield from _sample(files.members(sample), base, source, layout, notes)
     records.note_lost(
-        len(samples), _of(log.get("results")).get("completed_samples"), source, notes
+        len(samples), files.members(log.get("results")).get("completed_samples"), source, notes
     )
 
 
@@ -57,7 +59,7 @@ def latest(sources: Sequence[Source], notes: Notes) -> list[Source]:
     """The logs without those of evaluations that were tried again: a later log has it all."""
     last: dict[tuple[str, ...], tuple[str, Source]] = {}
     for source in sources if len(sources) > 1 else ():
-        head = _of(_head(source.path))
+        head = files.members(_head(source.path))
         task_id = head.get("task_id") or source.path
         key = (source.model, str(head.get("model")), str(head.get("task")), str(task_id))
         entry = str(head.get("created")), source
@@ -72,16 +74,16 @@ def _head(path: Path) -> Json:
     """What a log says of its model and task."""
     if path.suffix == ".eval":
         return _log(path, samples=False)[0].get("eval")
-    whole = path.read_text(encoding="utf-8-sig", errors="replace")
-    found = re.search(r'"eval"\s*:\s*', whole)
-    with parsing("not valid JSON", path):
+    with parsing("not valid JSON", path, passing=(JaxevalError, MemoryError)):
+        whole = path.read_text(encoding="utf-8-sig", errors="replace")
+        found = re.search(r'"eval"\s*:\s*', whole)
         return json.JSONDecoder().raw_decode(whole, found.end())[0] if found else None
 
 
 def _log(path: Path, samples: bool = True) -> tuple[Mapping[str, Json], Sequence[Json]]:
     """What a log says of its run, and its samples, where they are asked for."""
     if path.suffix != ".eval":
-        log = _of(files.tree(path))
+        log = files.members(files.tree(path))
         of = log.get("samples")
         return log, of if isinstance(of, list) else []
     with files.archive(path) as zipped:
@@ -89,7 +91,7 @@ def _log(path: Path, samples: bool = True) -> tuple[Mapping[str, Json], Sequence
         head = _HEADER if _HEADER in names else _START
         if head not in names:
             raise DataError(f"no log of Inspect: neither {_HEADER} nor {_START} in it", path)
-        log = _of(files.archived(zipped, head, path))
+        log = files.members(files.archived(zipped, head, path))
         if head == _START:  # a run that goes on has a journal instead of head and summaries
             log = {**log, "status": "started"}
         if not samples:
@@ -100,7 +102,7 @@ def _log(path: Path, samples: bool = True) -> tuple[Mapping[str, Json], Sequence
         for part in parts:
             of = files.archived(zipped, part, path)
             for k, sample in enumerate(of if isinstance(of, list) else []):
-                key = str(_of(sample).get("id")), str(_of(sample).get("epoch"))
+                key = str(files.members(sample).get("id")), str(files.members(sample).get("epoch"))
                 last[key if parts is journal else (str(k), "")] = sample
         return log, [*last.values()]
 
@@ -128,13 +130,13 @@ def _sample(
         content=records.digest(sample.get("input")),
         prompt=records.digest(sample.get("target")),
     )
-    scores = _of(sample.get("scores"))
+    scores = files.members(sample.get("scores"))
     if not scores:
         if not (sample.get("error") or sample.get("limit")):
             notes[f"{source.path.name}: samples without scores count as failed"] += 1
         yield base._replace(status=Status.FAILED)
     for scorer, score in scores.items():
-        for name, part in _parts(scorer, _of(score).get("value")):
+        for name, part in _parts(scorer, files.members(score).get("value")):
             if isinstance(part, list):
                 notes[f"task {base.dataset}: {name} is a list, and is left out"] += 1
                 continue
@@ -161,8 +163,3 @@ def _number(value: Json) -> float:
     with contextlib.suppress(ValueError):
         return float(value) if known is None else known
     return math.nan
-
-
-def _of(tree: Json) -> Mapping[str, Json]:
-    """An object; empty for what is none."""
-    return tree if isinstance(tree, Mapping) else {}

@@ -28,16 +28,14 @@ _KEYS = {"dataset": "task", "seed": "run"}
 def table(path: Path, columns: Mapping[str, str], notes: Counter[str]) -> tuple[Columns, str]:
     """The columns, named by roles; and what `seed` is of a run: its "name", or "place" in a list.
 
-    Only what has a role is read into memory. A line without an answer, as a program writes of all
-    items together, is left out with a note.
+    Only what has a role is read into memory. A line without an answer is left out with a note.
     Raises DataError: naming the line, or a role that is none.
     """
     keys = {role: columns.get(role, _KEYS.get(role, role)) for role in (*_ROLES, *ANSWERS)}
-    for role in columns:
-        if role not in keys:
-            expected = ", ".join(_KEYS.get(role, role) for role in keys)
-            asked = argument("column", {role: columns[role]})
-            raise DataError(f"{asked}: of logs, expected one of {expected}", path)
+    if wrong := [role for role in columns if role not in keys]:
+        expected = ", ".join(_KEYS.get(role, role) for role in keys)
+        asked = argument("column", {wrong[0]: columns[wrong[0]]})
+        raise DataError(f"{asked}: of logs, expected one of {expected}", path)
     answer, lists, numbers = "", False, list[int]()
     values: dict[str, list[object]] = {role: [] for role in keys}
     for number, line in files.lines(path):
@@ -49,13 +47,12 @@ def table(path: Path, columns: Mapping[str, str], notes: Counter[str]) -> tuple[
         if keys[answer] not in line:
             notes[f"{path.name}: a line without {keys[answer]} is left out"] += 1
             continue
-        found = _line({role: line.get(key) for role, key in keys.items()}, keys, path, number)
-        if "cluster" in columns and not found["cluster"]:
-            said = f"item {found['item']}: no {keys['cluster']!r} to cluster it by"
-            raise DataError(f"{said}; its keys are {listed(line)}", path, number)
+        found = _line(line, keys, "cluster" in columns, path, number)
         given = found[answer]
         runs: Sequence[Json] = given if isinstance(given, list) else [given]
-        lists = lists or len(runs) != 1
+        if not runs:
+            raise DataError(f"{answer}: expected one or more runs, found none", path, number)
+        lists = lists or len(runs) > 1
         for place, value in enumerate(runs, 1):
             of: dict[str, Json] = {"seed": str(place)} if len(runs) > 1 else {}
             of[answer] = float(value) if answer == "score" and isinstance(value, bool) else value
@@ -64,22 +61,24 @@ def table(path: Path, columns: Mapping[str, str], notes: Counter[str]) -> tuple[
             for role, cell in (found | of).items():
                 values[role].append(cell)
             numbers.append(number)
-        if not runs:
-            raise DataError(f"{answer}: expected one or more runs, found none", path, number)
-    there = [role for role in _ROLES if any(values[role]) and (role != "gold")]
-    there += [answer, *(["gold"] if answer == "predicted" else [])]
-    whole = {role: values[role] for role in there}
+    golds = ("gold",) if answer == "predicted" else ()
+    there = [role for role in _ROLES if any(values[role]) and role != "gold"]
+    whole = {role: values[role] for role in (*there, answer, *golds)}
     return Columns(str(path), whole, numbers), "place" if lists else "name"
 
 
 def _line(
-    found: dict[str, Json], keys: Mapping[str, str], path: Path, number: int
+    line: Mapping[str, Json], keys: Mapping[str, str], clustered: bool, path: Path, number: int
 ) -> dict[str, Json]:
     """The values of a line by role: names as text, "" for none."""
+    found = {role: line.get(key) for role, key in keys.items()}
     for role in _NAMES:
         known = found[role] is not None and found[role] != ""
         found[role] = records.label(found[role], keys[role], path, number) if known else ""
     found["item"] = found["item"] or str(number)
+    if clustered and not found["cluster"]:
+        said = f"item {found['item']}: no {keys['cluster']!r} to cluster it by"
+        raise DataError(f"{said}; its keys are {listed(line)}", path, number)
     found["model"] = found["model"] or path.stem
     found["prompt"] = records.digest(found["prompt"]) if found["prompt"] else ""
     return found

@@ -40,9 +40,9 @@ def read_lm_eval(source: Source, layout: Layout, notes: Notes) -> Iterator[Recor
     path, named = source.path, SAMPLES.fullmatch(source.path.name)
     task, date = (named["task"], named["date"]) if named else (path.stem, None)
     beside = sorted(path.parent.glob(f"*_{date}.json")) if date else []
-    results = _of(files.tree(beside[0])) if beside else {}
-    directions = _of(_of(results.get("higher_is_better")).get(task))
-    made = (_of(results.get("config")).get(key) for key in _SETTINGS)
+    results = files.members(files.tree(beside[0])) if beside else {}
+    directions = files.members(files.members(results.get("higher_is_better")).get(task))
+    made = (files.members(results.get("config")).get(key) for key in _SETTINGS)
     base = Record(
         str(results.get("model_name") or path.parent.name),
         *(task, "", "", 0.0),
@@ -64,7 +64,7 @@ def read_lm_eval(source: Source, layout: Layout, notes: Notes) -> Iterator[Recor
             raise DataError(f"metrics: {expected}", path, number)
         for name in map(str, metrics):
             yield from _score(of_item, sample, name, directions.get(name), notes)
-    answered = _of(_of(results.get("n-samples")).get(task)).get("effective")
+    answered = files.members(files.members(results.get("n-samples")).get(task)).get("effective")
     records.note_lost(len(items), answered, source, notes)
 
 
@@ -92,11 +92,6 @@ def _joined(sample: Mapping[str, Json], *names: str) -> str:
     return "".join(values) if all(values) else ""
 
 
-def _of(tree: Json) -> Mapping[str, Json]:
-    """An object; empty for what is none."""
-    return tree if isinstance(tree, Mapping) else {}
-
-
 def read_helm(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
     """The scores of a run of HELM.
 
@@ -109,9 +104,9 @@ def read_helm(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
     if layout.cluster:
         raise DataError(f"HELM's {HELM} holds no data of items to cluster them by", path)
     spec = path.with_name("run_spec.json")
-    known = _of(files.tree(spec)) if spec.is_file() else {}
+    known = files.members(files.tree(spec)) if spec.is_file() else {}
     name, by_name = str(known.get("name") or path.parent.name), None
-    model = str(_of(known.get("adapter_spec")).get("model") or "")
+    model = str(files.members(known.get("adapter_spec")).get("model") or "")
     by_name = _OF_MODEL.search(name)
     model = model or (by_name["model"] if by_name else name)
     task = _OF_MODEL.sub("", name)
@@ -148,26 +143,15 @@ def _statistics(instance: Mapping[str, Json], path: Path) -> Iterator[tuple[str,
 
 
 def read_evals(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
-    """The scores of a log of openai/evals: JSON lines of a spec, events, and a final report.
+    """The scores of a log of openai/evals; raises DataError naming the line.
 
     Events of type match give accuracy, those of type metrics their numbers (evals/record.py);
-    several events of one kind in a sample are its several answers.
-    Raises DataError: naming the line.
+    several of one kind are several answers.
     """
     path, lines = source.path, files.lines(source.path)
-    spec = next(lines, (1, {}))[1].get("spec")
-    if not isinstance(spec, Mapping):
-        raise DataError('expected a first line {"spec": {...}}', path, 1)
-    models = spec.get("completion_fns")
-    model = ",".join(map(str, models)) if isinstance(models, list) else models
-    base = Record(
-        records.label(model, "completion_fns", path, 1),
-        records.label(spec.get("eval_name"), "eval_name", path, 1),
-        *("", "", math.nan),
-        run_id=str(spec.get("run_id") or ""),
-    )
-    finished, times, failed = False, Counter[tuple[str, str]](), dict[str, None]()
-    prompts: dict[str, str] = {}
+    base = _spec(next(lines, (1, {}))[1].get("spec"), path)
+    finished, times = False, Counter[tuple[str, str]]()
+    failed, prompts = dict[str, None](), dict[str, str]()
     for number, event in lines:
         finished = finished or "final_report" in event
         kind, data = event.get("type"), event.get("data")
@@ -178,25 +162,37 @@ def read_evals(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]
             prompts.setdefault(item, records.digest(data.get("prompt")))
         elif kind == "error":
             failed[item] = None
-        scores: Mapping[str, Json] = data if kind == "metrics" else {}
-        scores = {"accuracy": data.get("correct")} if kind == "match" else scores
-        for metric, value in scores.items():
+        scores = {"accuracy": data.get("correct")} if kind == "match" else data
+        for metric, value in scores.items() if kind in ("match", "metrics") else ():
             score = records.number(value)
             if score is None and kind == "metrics":
                 continue
             times[item, metric] += 1
-            known = score is not None and math.isfinite(score)
+            score = math.nan if score is None else score
             yield base._replace(
                 metric=metric,
                 item=item,
-                score=math.nan if score is None else score,
-                status=Status.SCORED if known else Status.UNSCORED,
+                score=score,
+                status=Status.SCORED if math.isfinite(score) else Status.UNSCORED,
                 sample=times[item, metric],
                 prompt=prompts.get(item, ""),
                 cluster=records.cluster_of(data, layout, source, item, number),
             )
     if not finished:
         notes[f"{path.name}: no final report: other samples may be missing"] += 1
-    scored = {item for item, _ in times}
-    for item in itertools.filterfalse(scored.__contains__, failed):
+    for item in itertools.filterfalse({item for item, _ in times}.__contains__, failed):
         yield base._replace(item=item, status=Status.FAILED)
+
+
+def _spec(spec: Json, path: Path) -> Record:
+    """What the first line says of all events."""
+    if not isinstance(spec, Mapping):
+        raise DataError('expected a first line {"spec": {...}}', path, 1)
+    models = spec.get("completion_fns")
+    model = ",".join(map(str, models)) if isinstance(models, list) else models
+    return Record(
+        records.label(model, "completion_fns", path, 1),
+        records.label(spec.get("eval_name"), "eval_name", path, 1),
+        *("", "", math.nan),
+        run_id=str(spec.get("run_id") or ""),
+    )

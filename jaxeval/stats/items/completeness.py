@@ -1,6 +1,6 @@
-"""What of the items is compared: runs that are no copies, items that all models answered.
+"""What is compared of the items: runs that are no copies, items that all models answered, tasks.
 
-And whether models answered enough of them for a verdict: what is not answered may be hard.
+What is not answered may be hard: of too many such items no verdict is given. T tasks, R runs.
 """
 
 import dataclasses
@@ -40,17 +40,19 @@ class DataSetCounts:
 
 def prepared(scores: Scores) -> tuple[list[DataSetScores], list[DataSetCounts]]:
     """The data sets without copies of runs and without items that a model has no score of."""
+    if len(scores.models) < 2:
+        named = "NAME=PATH names that of a file or folder of logs"
+        raise DataError(f"one model ({', '.join(scores.models)}); expected two or more: {named}")
     complete = [of for of in scores.data_sets if len(of.models) == len(scores.models)]
+    every = listed(scores.models)
     if not complete:
-        raise DataError(f"no data set that {listed(scores.models)} all have", scores.source)
+        raise DataError(f"no data set that {every} all have", scores.source)
     unique, copies, alike = without_copies(complete)
     found, counts = [], []
     for k, (before, whole) in enumerate(zip(complete, unique, strict=True)):
         data = _common(whole)
         if not data.items:
-            raise DataError(
-                f"{_of(data.name)}no item that {listed(scores.models)} all have a score of"
-            )
+            raise DataError(f"{_of(data.name)}no item that {every} all have a score of")
         _refuse_scales(data)
         found.append(data)
         counts.append(_counts(before, whole, data, copies[k], alike[k]))
@@ -104,8 +106,7 @@ def _counts(
 def _missing(scores: np.ndarray) -> float:
     """The share of a model's answers [I, R, K] to all items that have no score.
 
-    Of every run as many answers to an item are expected as more than 5 % of its items have; of a
-    run without any as many as of the others.
+    Of every run as many answers to an item are expected as more than 5 % of its items have.
     """
     answered, usual = np.sum(~np.isnan(scores), 2), []
     for of_run in answered.T:
@@ -176,9 +177,8 @@ def _refuse_scales(data: DataSetScores) -> None:
 
 def reasons(scores: Scores, counts: Sequence[DataSetCounts]) -> tuple[str, ...]:
     """Why nothing is said of the first model against the second, a sentence part each."""
-    first, *_ = scores.models
-    absent = scores.absent.get(first, ())
-    lines = [f"{first} has no scores on {name or 'a task'}" for name in absent]
+    absent = scores.absent.get(scores.models[0], ())
+    lines = [f"{scores.models[0]} has no scores on {name or 'a task'}" for name in absent]
     lines += [
         f"{name or 'a task'} is left out, since the models have different metrics of it"
         for name in scores.without_metric
@@ -204,8 +204,9 @@ def warnings(of: DataSetCounts) -> Iterator[str]:
             named = ", ".join(f"{item:.40}" for item in items[:3])
             more = " ..." if len(items) > 3 else ""
             lacking += [f"{model} lacks {len(items)} ({named}{more})"] if items else []
-        why = f": {'; '.join(lacking)}" if lacking else ""
-        yield f"{head}{of.left_out} items are left out{why}"
+        yield f"{head}{of.left_out} items are left out" + (
+            f": {'; '.join(lacking)}" if lacking else ""
+        )
     for what, counts in (("ended in an error", of.failed), ("have no score", of.unscored)):
         if said := ", ".join(f"{n} of {model}" for model, n in counts.items() if n):
             yield f"{head}answers that {what}: {said}"
@@ -221,7 +222,6 @@ def warnings(of: DataSetCounts) -> Iterator[str]:
 
 
 def _of(name: str) -> str:
-    """How a message on a data set begins."""
     return f"task {name}: " if name else ""
 
 
@@ -272,11 +272,7 @@ def _apart(tasks: Sequence[DataSetScores], model: str) -> bool:
 
 
 def aligned(tasks: Sequence[DataSetScores]) -> list[DataSetScores]:
-    """The same with a run of one name in one column of all tasks, as far as there is room.
-
-    Runs of other names share the columns that are left: what they add to each other's covariance
-    is 0 on average.
-    """
+    """The same with a run of one name in one column of all tasks, as far as there is room."""
     columns: dict[str, dict[str, int]] = {}  # model -> name of a run -> its column
     found = []
     for task in tasks:

@@ -1,7 +1,7 @@
 """Models compared item by item, on each data set (task) and over all of them.
 
-Two questions are told apart. The mean over these very tasks: its error is that of the items within
-tasks and of runs. The tasks as a sample of such tasks: its error is the spread between tasks.
+In the mean over these very tasks the error is that of items and runs; with tasks as a sample of
+such tasks it is the spread between them.
 """
 
 import dataclasses
@@ -75,9 +75,6 @@ def study(
     Raises DataError: one model; `over` runs where a model has one; no item that all models have.
     """
     rules = rules or Rules()
-    if len(scores.models) < 2:
-        named = "NAME=PATH names that of a file or folder of logs"
-        raise DataError(f"one model ({', '.join(scores.models)}); expected two or more: {named}")
     data_sets, counts = completeness.prepared(scores)
     for data in data_sets:
         metrics.refuse_points("margin", rules.margin or 0.0, data.stored_unit)
@@ -86,13 +83,11 @@ def study(
     not_averaged, why_own = completeness.not_averaged(tasks), completeness.why_own(tasks)
     tables = {task.name: _tables(task) for task in tasks}
     means = len(tasks) > 1 and not not_averaged
-    done, total = itertools.count(1), (1 + means) * math.comb(len(scores.models), 2) * len(tasks)
-    found = _on_data_sets(tasks, tables, over, rules, lambda: progress(next(done) / total))
+    found = _on_data_sets(tasks, tables, over, rules, progress)
     overall: list[Pair] = []
     if means:
         overall = _over_data_sets(tasks, tables, over, not why_own, rules)
         notes += (why_own,) if why_own and "runs" in over else ()
-    progress(1.0)
     incomplete = completeness.reasons(scores, counts)
     withheld = rules.complete and bool(incomplete)
     if withheld:
@@ -143,12 +138,12 @@ def _on_data_sets(
     tables: _Tables,
     over: _Over,
     rules: Rules,
-    step: Callable[[], None],
+    progress: Callable[[float], None],
 ) -> list[Pair]:
     """All pairs on each data set, with their means and tests."""
     each = [(task, *ab) for task in tasks for ab in itertools.combinations(task.models, 2)]
     means, found = _means(tasks, tables, rules), []
-    for task, a, b in each:
+    for done, (task, a, b) in enumerate(each, 1):
         both, clustered = (tables[task.name][a], tables[task.name][b]), task.clusters is not None
         every: list[_Over] = [("items",), ("runs",), FACTORS]
         if min(table.runs for table in both) == 1:
@@ -162,7 +157,7 @@ def _on_data_sets(
         tests = _tests(*both, clustered, rules) if len(each) <= _MOST_TESTED else {}
         of_both = means[task.name, a], means[task.name, b]
         found.append(dataclasses.replace(pair, over=of_all, tests=tests, means=of_both))
-        step()
+        progress(done / len(each))
     p_values = [
         {name: test.p_value for name, test in pair.tests.items()}
         | {" and ".join(of.over): float(of.p_value) for of in pair.over if of.p_value is not None}
@@ -191,10 +186,7 @@ def _means(
 
 
 def _tests(a: Table, b: Table, clustered: bool, rules: Rules) -> dict[str, HypothesisTest]:
-    """Of items alone: permutation and, of one run each of right and wrong answers, McNemar's.
-
-    They speak of other items and these runs: an item's score is the mean of its runs.
-    """
+    """Of items alone: permutation and, of one run each of right and wrong answers, McNemar's."""
     sums = a.groups.sums((a.means - b.means)[:, np.newaxis])[:, 0]
     flips = permutation.sign_flips(sums, permutations=rules.resamples, seed=rules.seed)
     tests = {"sign_flips": flips}
@@ -286,8 +278,7 @@ def _nothing_shown(pair: Pair) -> Pair:
 def decision(study: ItemStudy) -> Decision:
     """What is said of the first model against the second, on all data sets together.
 
-    Worse where it is on any, or on their mean; better where it is on their mean or, of data sets
-    that have none, on each; not shown otherwise.
+    Worse where it is on any, or on their mean; better where it is on their mean, else on each.
     """
     together, apart = (
         {

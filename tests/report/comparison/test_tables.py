@@ -64,3 +64,13 @@ def test_latex_and_markdown_hold_the_same_cells() -> None:
     assert rf"\textbf{{{cell.replace('±', '$' + chr(92) + 'pm$')}}}" in latex
     assert latex.startswith("\\begin{table}\n\\centering\n\\caption{Mean $\\pm$ sd of f1")
     assert f"**{cell}**" in markdown and "Bold: shown to be better" in markdown
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_a_row_of_two_models_has_the_better_one_first(higher: bool) -> None:
+    """Dies if names and numbers of a row are turned apart, or a worse model stands first."""
+    *_, pairs = tables.of_runs(_study({"a": [0.5], "b": [0.7], "c": [0.6]}, 10, higher))
+    signs = {row[:2]: row[2].startswith("-") for row in pairs.rows}
+    best = "bca" if higher else "acb"
+    assert signs == {(best[i], best[k]): not higher for i, k in ((0, 1), (0, 2), (1, 2))}
+    assert {row[4] for row in pairs.rows} == {"1.00 [0.80, 1.00]"}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import DataError
-from jaxeval.runs.logs import files, finding, records
+from jaxeval.runs.logs import files, finding
 from tests.runs.logs import writing
 
 SAMPLE = writing.inspect_sample(1, "C")
@@ -200,11 +200,3 @@ def test_memory_does_not_grow_with_what_is_not_kept(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert np.array_equal(table.known, np.arange(1500.0))
     assert peak < 6e6 < path.stat().st_size
-
-
-def test_scores_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dies if a table may grow without bound."""
-    monkeypatch.setattr(records, "_MOST", 2)
-    path = _lines(tmp_path / "a.jsonl", *(f'{{"score": {k}}}' for k in range(3)))
-    with pytest.raises(DataError, match="more than 2 scores"):
-        finding.read([str(path)])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import DataError
-from jaxeval.runs.scores import DataSetScores, Scores
+from jaxeval.runs.scores import DataSetScores
 from tests.runs.logs import writing
 from tests.runs.logs.test_readers import lines, read
 
@@ -195,29 +195,6 @@ def test_a_direction_is_of_its_metric(tmp_path: Path) -> None:
         read(tmp_path / "l", higher_is_better=False)
 
 
-def test_fractions_are_not_compared_with_percentages(tmp_path: Path) -> None:
-    """Dies if a model is a hundred times better for its unit, or if losses and error rates, which
-    may be above 1, are refused; or percentages of a model that is always wrong."""
-
-    def found(metric: str, a: float, b: float) -> Scores:
-        for name, top in (("a", a), ("b", b)):
-            of = [{"item": k, "metric": metric, "score": top * k / 3} for k in range(4)]
-            lines(tmp_path / f"{name}.jsonl", of)
-        return read(tmp_path)
-
-    with pytest.raises(
-        DataError, match=r"scores of b look like fractions .*, those of a like per"
-    ):
-        found("f1", 96.0, 0.8)
-    for metric, a, b in (
-        ("wer", 96.0, 0.8),
-        ("nll", 96.0, 0.8),
-        ("f1", 0.6, 0.005),
-        ("f1", 50, 0),
-    ):
-        assert found(metric, a, b).data_sets
-
-
 def _of_a(path: Path, items: range, **keys: Any) -> Path:
     return lines(
         path, [{"item": f"i{k}", "score": k % 3 / 2, "model": "a", **keys} for k in items]
@@ -237,18 +214,6 @@ def test_parts_of_a_run_are_one_run(tmp_path: Path) -> None:
         _of_a(second, range(3, 6))
         with pytest.raises(DataError, match="a run of a has no item in common with its other"):
             read(f"a={first}", f"a={second}")
-
-
-def test_scores_twice_name_their_log(tmp_path: Path) -> None:
-    """Dies if the file is not named, or another one is, or what has no name takes its place."""
-    of = [{"item": k, "task": task, "score": 1} for task in "st" for k in range(3)]
-    lines(tmp_path / "a.jsonl", of)
-    lines(tmp_path / "b.jsonl", [*of, of[4]])
-    for tasks in ((), ("t",)):
-        with pytest.raises(
-            DataError, match=r"b\.jsonl: a score is there twice: model b, task t, "
-        ):
-            read(tmp_path, tasks=tasks)
 
 
 def test_runs_with_names_stand_in_their_order(tmp_path: Path) -> None:

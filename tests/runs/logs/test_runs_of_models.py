@@ -5,13 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from jaxeval.runs.logs import finding
 from jaxeval.stats.items import study
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.rules import Rules
-from tests.runs.logs import writing
 
 LATER = "2026-04-01T00-00-00.1"
 Runs = Mapping[str, Sequence[float]]  # name -> scores of items
@@ -72,17 +70,6 @@ def test_other_runs_on_another_task_are_not_shared(tmp_path: Path) -> None:
     )
 
 
-def test_runs_that_are_all_right_are_no_copies(tmp_path: Path) -> None:
-    """Dies if runs without an error become one, and their model's mean another."""
-    draw = np.random.default_rng(1)
-    right = {str(k): [1.0] * 20 for k in range(3)} | {"3": [0.0, 1.0] * 10}
-    other = {str(k): draw.integers(2, size=20).astype(float).tolist() for k in range(4)}
-    _task(tmp_path, "t", {"a": right, "b": other}, named=False)
-    found = _studied(tmp_path)
-    assert found.data_sets[0].runs["a"] == 4
-    assert not any("copies" in line for line in found.warnings)
-
-
 def test_copies_are_told_task_by_task(tmp_path: Path) -> None:
     """Dies if a sampled task makes runs of copies on another one, or if copies on all tasks stay
     on one where all are right."""
@@ -101,55 +88,3 @@ def test_copies_are_told_task_by_task(tmp_path: Path) -> None:
     result = _studied(tmp_path / "sampled")
     assert "of a that have the same score as another on every item: 3 of 4;" in result.warnings[0]
     assert result.notes[0] == "Over items alone on all tasks, since a has one run on s."
-
-
-def test_copies_of_a_task_that_was_evaluated_again(tmp_path: Path) -> None:
-    """Dies if a second evaluation of one task alone gives a run, since another task lacks it."""
-    draw = np.random.default_rng(4)
-    for model in "ab":
-        for task, dates in {"s": (writing.DATE, LATER), "t": (writing.DATE,)}.items():
-            scores = {"none": draw.integers(2, size=20).astype(float).tolist()}
-            for date in dates:
-                writing.lm_eval(tmp_path, model, scores, task=task, date=date)
-    assert [of.copies["a"] for of in _studied(tmp_path).data_sets] == [1, 0]
-
-
-def test_runs_that_a_user_names_stay_where_they_differ(tmp_path: Path) -> None:
-    """Dies if a named run is dropped that equals another on one task, or nothing is said of it."""
-    same, other = [0.0, 1.0, 1.0], [1.0, 0.0, 0.0]
-    by_model = {"a": {"x": same, "y": same, "z": other}, "b": {"x": same, "y": other, "z": other}}
-    _task(tmp_path, "t", by_model)
-    found = _studied(tmp_path)
-    (of,) = found.data_sets
-    assert of.runs["a"] == 3 and of.alike["a"] == 1
-    said = found.warnings[0]
-    assert said.endswith(
-        "1 of 3; decoding that draws nothing gives copies, which are no runs of their own"
-    )
-
-
-@pytest.mark.parametrize("named", [True, False])
-def test_runs_that_never_differ_make_no_claim_on_others(tmp_path: Path, named: bool) -> None:
-    """Dies if copies say something of other runs for having a name, or a model's from
-    --log NAME=PATH."""
-    draw = np.random.default_rng(5)
-    for model in "ab":
-        for task in "st":
-            runs = dict.fromkeys("xy", draw.integers(2, size=20).astype(float).tolist())
-            _task(tmp_path / model, task, {"m": runs}, named)
-    found = _studied(f"a={tmp_path / 'a'}", f"b={tmp_path / 'b'}")
-    assert [of.copies for of in found.data_sets] == [{"a": 1, "b": 1}] * 2
-    assert found.overall[0].difference and found.overall[0].difference.over == ("items",)
-
-
-def test_a_task_of_one_run_that_changes_the_claim_is_said(tmp_path: Path) -> None:
-    """Dies if all tasks fall back to items, since one has a single run, without a word."""
-    draw = np.random.default_rng(3)
-    _task(tmp_path, "s", _of_networks("vwx", draw))
-    _task(tmp_path, "t", _of_networks("v", draw))
-    assert _studied(tmp_path).notes[0] == (
-        "Over items alone on all tasks, since a has one run on t."
-    )
-    one = tmp_path / "one"
-    _task(one, "t", _of_networks("v", draw))
-    assert _studied(one).notes == ()

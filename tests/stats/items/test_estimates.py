@@ -105,25 +105,6 @@ def test_missing_cells_are_what_least_squares_fits() -> None:
     assert estimate.sizes.missing == 5
 
 
-def test_items_without_a_score_are_left_out_and_counted() -> None:
-    """Dies if pairs are compared of which one is missing."""
-    a, b = _draw(15), _draw(16)
-    full = differences.difference(a[2:], b[2:])
-    a[0], b[1] = np.nan, np.nan
-    estimate = differences.difference(a, b)
-    assert (estimate.value, estimate.se) == pytest.approx((full.value, full.se))
-    assert (estimate.sizes.items, estimate.sizes.dropped, estimate.sizes.missing) == (38, 2, 0)
-
-
-def test_one_sided_p_value_against_a_margin() -> None:
-    """Dies if the margin is added: the t test of the differences less it."""
-    gaps = _draw(22, runs=1)[:, 0] + 0.4
-    estimate = differences.difference(gaps, np.zeros(40))
-    for margin in (-0.2, 0.0, 0.3):
-        expected = stats.ttest_1samp(gaps - margin, 0, alternative="greater").pvalue
-        assert estimate.p_above(margin) == pytest.approx(expected)
-
-
 @pytest.mark.parametrize(
     ("call", "words"),
     [

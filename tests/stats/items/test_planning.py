@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats.items import cells, differences, pilots, planning
-from jaxeval.stats.items.cells import Part, Parts, RunPart
+from jaxeval.stats.items import differences, pilots, planning
 
 SPREAD = pilots.Spread(0.1, 0.0004, 0.05, 0.2)
 
@@ -78,31 +77,6 @@ def test_power_is_what_the_test_has(runs: int, difference: float) -> None:
     power = planning.power(difference, spread, size)
     assert shown == pytest.approx(power, abs=0.05)
     assert power == pytest.approx(0.8, abs=0.005)
-
-
-def test_the_lattice_is_fine_enough() -> None:
-    """Dies if quantiles, or their number, err by more than .003: against 10^5 random draws."""
-    generator, (runs, df_items) = np.random.default_rng(2), (3, 24.0)
-    base, between, crossed = 1.0, 0.8, 0.1
-
-    def draw(df: float) -> np.ndarray:
-        return generator.chisquare(df, 100_000) / df
-
-    of_models = tuple(
-        RunPart(
-            Part(between / 2 * draw(2), np.asarray(2.0)),
-            Part(crossed / 2 * draw(2 * df_items), np.asarray(2 * df_items)),
-        )
-        for _ in range(2)
-    )
-    parts = Parts(Part(base * draw(df_items), np.asarray(df_items)), of_models)
-    part = cells.total(parts, ("items", "runs"))
-    true, critical = base + between - crossed, stats.t.isf(0.025, part.df)
-    for difference in (0.0, 2.0, 4.0):
-        normal = difference + np.sqrt(true) * generator.normal(size=100_000)
-        expected = np.mean(np.abs(normal) > critical * np.sqrt(part.variance))
-        power = planning.over_both(difference, base, between, crossed, df_items, runs, 0.05)
-        assert power == pytest.approx(expected, abs=0.004)
 
 
 def test_cheapest_is_found_by_trying_all() -> None:

@@ -90,6 +90,17 @@ def test_all_p_values_are_corrected_over_pairs_and_tasks() -> None:
     assert pairs[0].adjusted["items"] == pairs[0].p_adjusted
 
 
+def test_what_is_shown_rests_on_the_corrected_p_values() -> None:
+    """Dies if a pair is judged as if it were the only one of ten."""
+    draw = np.random.default_rng(6)
+    pairs = studied(
+        [task("", "x", {m: draw.normal(k / 9, 1, 80) for k, m in enumerate("abcde")})]
+    ).pairs
+    assert any(pair.p_value <= 0.05 < pair.p_adjusted for pair in pairs)
+    for pair in pairs:
+        assert pair.shown == (np.sign(pair.value) if pair.p_adjusted <= 0.05 else 0)
+
+
 def test_tests_of_items_are_scipys_and_of_whole_clusters() -> None:
     """Dies if items of a cluster are exchanged one by one (four clusters have 16 exchanges), or
     McNemar's test is left out of single runs, or made of means."""

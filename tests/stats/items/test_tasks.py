@@ -137,40 +137,6 @@ def test_what_cannot_be_averaged_is_said() -> None:
         _mean([first, fewer], BOTH)
 
 
-def test_rank_intervals_hold_all_ranks_at_once() -> None:
-    """Dies if equal models get ranks of their own: 60 studies of three equal models and a better
-    one, whose true ranks are 1 and 2 to 4."""
-    generator, held = np.random.default_rng(1), 0
-    for _ in range(60):
-        tasks = [
-            task(
-                str(t),
-                "accuracy",
-                {
-                    f"m{k}": (generator.random((80, 1)) < 0.5 + 0.3 * (k == 0)).astype(float)
-                    for k in range(4)
-                },
-            )
-            for t in range(2)
-        ]
-        board = studied(tasks, over=("items",), resamples=1).board
-        assert board is not None
-        ends = {row.model: (row.low, row.high) for row in board.rows}
-        held += ends["m0"][0] == 1 and all(ends[f"m{k}"][1] == 4 for k in (1, 2, 3))
-    assert held >= 54
-
-
-def test_ranks_of_models_far_apart_are_sure_and_of_losses_turned() -> None:
-    """Dies if the interval is wider than the ranks can be told, or losses rank as gains."""
-    tasks = _tasks(gap=3.0)
-    for of in (tasks, [dataclasses.replace(t, higher_is_better=False) for t in tasks]):
-        board = studied(of).board
-        assert board is not None
-        assert [(r.rank, r.low, r.high) for r in board.rows] == [(k, k, k) for k in range(1, 5)]
-        assert [row.groups for row in board.rows] == [(1,), (2,), (3,), (4,)]
-    assert [row.model for row in board.rows] == ["m0", "m1", "m2", "m3"]
-
-
 def test_ranks_are_open_where_nothing_is_shown() -> None:
     """Dies if a difference whose error is not known, or that its own test does not show, sets
     models apart: constant gaps, and two answers, one model right and the other wrong in both."""
