@@ -1,10 +1,10 @@
 """Are our TD-LSTM, IAN and AE those of a published study? Scores of runs trained here beside the
 released ones of the same models (apmoore1/tdsa_comparisons, 8 runs each).
 
-Reads the table of released predictions that docs/released_predictions.md makes, and runs folders
-of moore2021/{tdlstm,ian,ae} (docs/fiesta.md). For every data set, model and metric: mean and sd of
-ours and theirs, ours minus theirs with its 95 % interval (Welch) and Brunner-Munzel's p corrected
-over all lines (Holm), as `compare` has them. One JSON line each.
+Reads the table of released predictions (results/released_predictions.md) and runs folders of
+moore2021/{tdlstm,ian,ae} (results/sentiment.md). For every data set, model and metric: mean and
+sd of ours and theirs, ours minus theirs with its 95 % interval (Welch) and Brunner-Munzel's p
+corrected over all lines (Holm), as `compare` has them. One JSON line each.
 
     python benchmarks/beside_released.py laptop=laptop_runs --items test.csv
 """

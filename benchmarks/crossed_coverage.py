@@ -1,8 +1,8 @@
 """Do the intervals of `noise --by split,seed` hold the truth as often as they say?
 
 Simulates normal scores of every seed on every split with the functions that the verb calls, prints
-the table of docs/noise.md (coverage of 95 % intervals), then one JSON line. The ratio is that of
-misses to 5 % at its worst; seconds on one core.
+the table of results/tests_and_intervals.md (coverage of 95 % intervals), then one JSON line. The
+ratio is that of misses to 5 % at its worst; seconds on one core.
 
     python benchmarks/crossed_coverage.py --experiments 20000
 """

@@ -1,7 +1,7 @@
 """Do the tests keep their level, the intervals their confidence and the plans their power?
 
 Simulates each with the functions that `compare` and `sensitivity` call and prints the tables of
-docs/compare.md and docs/sensitivity.md, then one JSON line. The ratio is that of the type I error
+results/tests_and_intervals.md, then one JSON line. The ratio is that of the type I error
 rate of Brunner-Munzel's test to its level, at its worst; a minute on one idle core.
 
     python benchmarks/interval_coverage.py --experiments 2000

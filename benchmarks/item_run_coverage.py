@@ -3,7 +3,7 @@
 Simulates right and wrong answers: of run r to item i right with probability Phi(m + a_i + b_r), a
 and b normal (sd 1.5 and .1), m so that the mean is p; of two models half of a is common. Ours are
 the functions that `stats.items` calls; beside them, on the same draws, what is common elsewhere.
-Prints the tables of docs/items_and_runs_measured.md, then one JSON line.
+Prints the tables of results/items_and_runs.md, then one JSON line.
 
     python benchmarks/item_run_coverage.py --experiments 2000
 """

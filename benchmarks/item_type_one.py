@@ -1,6 +1,6 @@
 """How often do tests find a difference between two groups of runs of one and the same model?
 
-Reads the table that docs/released_predictions.md makes of the predictions of 17 models, 8 runs
+Reads the table that results/released_predictions.md makes of the predictions of 17 models, 8 runs
 each, on two test sets (apmoore1/tdsa_comparisons). A model and two groups of 1, 2 or 4 of its runs
 are drawn 2,000 times; a test that speaks of models must find them different in 5 % at most. Or the
 same of runs of our own, whose outcomes were kept (Reimers & Gurevych 2017, table 2). Of F1 an item

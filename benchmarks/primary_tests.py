@@ -1,4 +1,4 @@
-"""The primary tests of `compare`, design by design: tables of docs/compare.md.
+"""The primary tests of `compare`, design by design: tables of results/tests_and_intervals.md.
 
 How often a family of comparisons has a false verdict at level .05, by the test and correction
 that `run_plans.by_ranks` and `pairs.correction` choose, for normal, skewed, lognormal scores,

@@ -1,8 +1,8 @@
 """Where do tests over the items of one run and tests over runs disagree? Released predictions of
 17 models of target-dependent sentiment, 8 runs each, on two test sets (apmoore1/tdsa_comparisons).
 
-Reads the table that docs/released_predictions.md makes of them. Over runs: Brunner-Munzel on the
-8 + 8 accuracies, as in the verdict of `compare`. Over items: McNemar on a run of each. Prints the
+Reads the table of results/released_predictions.md. Over runs: Brunner-Munzel on the 8 + 8
+accuracies, as in the verdict of `compare`. Over items: McNemar on a run of each. Prints the
 counts of all pairs of models by data set, uncorrected at .05 on both sides, then one JSON line.
 
     python benchmarks/released_predictions.py --items test.csv

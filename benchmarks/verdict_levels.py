@@ -1,6 +1,7 @@
-"""Where the verdict's tests reject too often, and what they see: tables of docs/compare.md.
+"""Where the verdict's tests reject too often, and what they see.
 
-Brunner-Munzel at corrected levels where a small sample is the wider one; tests of spread on pairs
+The tables of results/tests_and_intervals.md: Brunner-Munzel at corrected
+levels where a small sample is the wider one; tests of spread on pairs
 that share a split, and on pairs that share little; looks repeated while seeds are added; random
 splits of one corpus that overlap; cross-validations; almost stochastic order. Equal models, so
 that every rejection is false, unless a ratio of sds is named. One JSON line follows; a minute and

@@ -1,7 +1,7 @@
 """The embedded corpus: sentences with entities from a stochastic grammar, drawn from a seed.
 
 It ships with jaxeval so that everything runs without a download, and it is made hard in the ways
-that real entity recognition is (docs/generated_corpus.md):
+that real entity recognition is (docs/data.md):
 
 * ambiguous words: many ordinary words (mark, bill, rose ...) are also names; context decides;
 * unseen names: names are built from syllables; dev and test draw most of theirs from a lexicon of

@@ -1,4 +1,4 @@
-"""A search space: what is drawn for each run of a random sweep. docs/sweeps.md describes the file.
+"""A search space: what is drawn for each run of a random sweep. docs/search.md describes the file.
 
 A run's values depend on nothing but the sweep's seed, the run's number, and each hyperparameter's
 own name and distribution: a longer sweep begins with the runs of a shorter one, and a further

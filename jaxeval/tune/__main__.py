@@ -52,7 +52,7 @@ def tune(
     which to propose next. Failures are results. In the end the best setting is trained again with
     fresh seeds, which says what its score is worth. Proposals are on disk before they run: the
     same command goes on where it was stopped, and with more --trials where it ended.
-    docs/tuning.md says more. A command of any framework is tuned by
+    docs/search.md says more. A command of any framework is tuned by
 
     Args:
       config: TOML file or shipped name; absent: the embedded default.

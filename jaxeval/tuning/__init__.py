@@ -32,7 +32,7 @@ class Tuner:
         print(tuner.best().values)
 
     Args:
-      space: a file (docs/sweeps.md), its tables, or a Space.
+      space: a file (docs/search.md), its tables, or a Space.
       method, seed, seeds, adaptive: as of `search.Search`.
       halving, steps: evaluations report a score at each of so many steps, and at each rung (steps
         1, halving, halving^2 ...) only the best one of `halving` goes on; see `report`.

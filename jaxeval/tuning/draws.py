@@ -36,7 +36,7 @@ def models(model: Model, data: Data, count: int, seed: list[int]) -> list[Model]
     """So many processes, with hyperparameters from their posterior given some data.
 
     Their prior is normal in the logarithms around the modes that `process.fit` knows. Draws under
-    the log-normal of BoTorch that has these modes are too sure (docs/tuning_method.md).
+    the log-normal of BoTorch that has these modes are too sure (docs/method.md).
 
     Args:
       model: at the posterior mode, where the chain begins. Draws are conditioned on its data.

@@ -21,7 +21,7 @@ from jaxeval.tuning.targets import Targets
 
 INITIAL = 8  # proposals by Sobol points before the first by the model
 # results that it needs: with fewer it proposes corners of the space, where all is unknown, and
-# finds nothing better there than random search (docs/tuning_method.md)
+# finds nothing better there than random search (docs/method.md)
 _LEAST_ENDED = 4
 # settings that hyperparameters are fitted to, and that the posterior is conditioned on, at most
 _FITTED, _CONDITIONED = 120, 400

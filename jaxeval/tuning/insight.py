@@ -2,7 +2,7 @@
 
 All of it is averaged over draws of the process's hyperparameters (Snoek et al. 2012, section 3.2).
 Those of the posterior mode alone are taken for known, and what is said is then too sure: see
-docs/tuning_method.md.
+docs/method.md.
 """
 
 import math
@@ -217,7 +217,7 @@ def importance(space: Space, fitted: Fitted, seed: int = 0) -> list[Importance]:
     forest): first-order by itself, total with all its interactions. Each draw of the posterior has
     indices of its own (Marrel et al. 2009; Le Gratiet et al. 2014). Their spread is no confidence
     interval: the process expects interactions, and of few scores total indices come out too high
-    (docs/tuning_method.md).
+    (docs/method.md).
     """
     assert fitted.model is not None
     data = gp.fitted_to(fitted.model.data)

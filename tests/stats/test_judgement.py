@@ -160,7 +160,7 @@ def test_a_task_without_errors_has_no_reduction() -> None:
     ],
 )
 def test_documented_means(mode: str, reduced: list[float], better: set[tuple[str, str]]) -> None:
-    """Dies if the tables of docs/judging_vectors.md are not those of the scores."""
+    """Dies if the tables of benchmarks/results/vectors.md are not those of the scores."""
     scores: dict[str, dict[str, list[float]]] = {}
     path = Path(__file__).parents[2] / "benchmarks/results/vectors_judged.csv"
     for row in csv.DictReader(path.read_text().splitlines()):
