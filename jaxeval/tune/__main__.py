@@ -86,7 +86,7 @@ def tune(
     """
     if callable(config):
         raise ConfigError(
-            "config: of a function of Python: jaxeval.tune_function(function, space)"
+            "config: a function of Python is tuned by jaxeval.tune_command(function, space=...)"
         )
     from jaxeval import backend
     from jaxeval.runs import metrics
