@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import fcntl
+import functools
 import json
 import math
 import os
@@ -20,6 +21,7 @@ from jaxeval.errors import RunError
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 _TEMPORARY = ".jaxeval."  # no part of the name: a name as long as names may be has to fit
+_SECONDS_LEFT = 10.0  # since a temporary file was last written
 
 
 @contextlib.contextmanager
@@ -43,7 +45,9 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
                 yield stream
             return
         target.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(target.parent)
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=_TEMPORARY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)  # until it is closed: `_sweep` leaves it
         with os.fdopen(descriptor, mode, encoding=encoding) as stream:
             yield stream
             stream.flush()
@@ -60,6 +64,18 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
         if temporary is not None:
             with contextlib.suppress(OSError):  # gone where all went well
                 os.unlink(temporary)
+
+
+@functools.cache
+def _sweep(folder: Path) -> None:
+    """Deletes what killed processes left of files that they wrote, once a process and folder."""
+    with contextlib.suppress(OSError):
+        for entry in [*os.scandir(folder)]:
+            if entry.name.startswith(_TEMPORARY) and entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(OSError), open(entry.path, "rb") as stream:
+                    if time.time() - entry.stat().st_mtime > _SECONDS_LEFT:
+                        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody writes it
+                        os.unlink(entry.path)
 
 
 def _straight(path: Path, found: os.stat_result) -> int | None:

@@ -1,8 +1,9 @@
 """What is odd about a corpus: parts that repeat one another, labels that train lacks."""
 
 import types
+import unicodedata
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -115,3 +116,47 @@ def unseen(symbols: Mapping[str, Counter[str]]) -> tuple[dict[str, Json], list[s
             f"({times / total:.2%}): {', '.join(most)}{', ...' * (len(lacking) > _EXAMPLES)}"
         )
     return facts, lines
+
+
+def several_labels(items: Mapping[str, Sequence[tuple[Hashable, str, str]]]) -> list[str]:
+    """Warnings about equal items with different labels.
+
+    Args:
+      items: part -> of each item what it is known by, what it is called, and its label.
+    """
+    warnings = []
+    for part, of_part in items.items():
+        labels: dict[Hashable, set[str]] = {}
+        names = dict[Hashable, str]()
+        for key, name, label in of_part:
+            labels.setdefault(key, set()).add(label)
+            names.setdefault(key, name)
+        apart = [key for key, found in labels.items() if len(found) > 1]
+        if apart:
+            example = f"{names[apart[0]][:_SHOWN]!r} ({', '.join(sorted(labels[apart[0]]))})"
+            warnings.append(f"{part}: {len(apart)} with several labels, such as {example}")
+    return warnings
+
+
+def normalisation(texts: Mapping[str, Iterable[str]]) -> list[str]:
+    """A warning where texts are in different Unicode normalisation forms, within parts or not.
+
+    Args:
+      texts: part -> its texts. Those that are the same in NFC and NFD tell nothing.
+    """
+    counts: dict[str, Counter[str]] = {"NFC": Counter(), "NFD": Counter()}
+    for part, of_part in texts.items():
+        for text in of_part:
+            forms = [form for form in ("NFC", "NFD") if unicodedata.is_normalized(form, text)]
+            if len(forms) == 1:
+                counts[forms[0]][part] += 1
+    if not all(counts.values()):
+        return []
+    shown = " and ".join(
+        f"{form} ({', '.join(f'{part} {n}' for part, n in of_form.items())})"
+        for form, of_form in counts.items()
+    )
+    return [
+        f"texts are in {shown}: equal letters are different symbols; bring all files into one "
+        "Unicode normalisation form (uconv -x any-nfc)"
+    ]

@@ -190,6 +190,13 @@ def _findings(
     each = {p: [(s.words, t) for s in of for t in s.targets] for p, of in parts.items()}
     where = settings.source.path or "generated corpus"
     warnings = checks.repeats(each, where, "targets" if targeted else "texts")
+    named = {
+        p: [
+            ((words, t[:2]), " ".join(words[t.start : t.end] or words), t.label) for words, t in of
+        ]
+        for p, of in each.items()
+    }
+    warnings += checks.several_labels(named)
     return checks.Findings(facts, [], warnings)
 
 

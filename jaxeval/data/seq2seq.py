@@ -136,6 +136,8 @@ def _findings(settings: Seq2SeqData, parts: Parts) -> checks.Findings:
             )
         facts[side], lines = checks.unseen(counts)
         remarks += [f"symbols of {side}: {line}" for line in lines]
+        texts = {p: {"".join(getattr(pair, side)) for pair in of} for p, of in parts.items()}
+        warnings += [f"{side}: {line}" for line in checks.normalisation(texts)]
     return checks.Findings({"unseen_symbols": facts}, remarks, warnings)
 
 

@@ -175,7 +175,8 @@ def build(
         read = _read(settings, settings.vectors, names)
         findings = _covered(counts, read.index, settings.vectors)
     table = _table(settings, forms, vocabulary, read)
-    return forms, table, findings or checks.Findings()
+    odd = checks.Findings(warnings=checks.normalisation(counts))
+    return forms, table, findings.joined(odd) if findings else odd
 
 
 def _read(settings: WordSettings, path: str, names: Container[str]) -> vectors.Vectors:

@@ -133,6 +133,19 @@ def test_what_is_refused(
         hand_sentiment.build(tmp_path / "c", {**hand_sentiment.HAND, **parts}, **changes)
 
 
+def test_contradictions_and_mixed_forms_are_told(tmp_path: Path) -> None:
+    """Dies if one target has two labels, or one file two Unicode forms, without a word of it."""
+    composed, apart = "caf\u00e9", "cafe\u0301"
+    train = [*hand_sentiment.HAND["train"], ("the good bar", "bar", "neg")]
+    train += [(f"a {form} here", form, "pos") for form in (composed, apart)]
+    found = hand_sentiment.build(tmp_path, {**hand_sentiment.HAND, "train": train})
+    said = "\n".join(found.findings.warnings)
+    assert "train: 1 with several labels, such as 'bar' (neg, pos)" in said
+    assert "texts are in NFC (train 1) and NFD (train 1): equal letters are" in said
+    plain = hand_sentiment.build(tmp_path / "p").findings.warnings
+    assert not [line for line in plain if "several labels" in line or "NFC" in line]
+
+
 @pytest.mark.skipif("JAXEVAL_DATA" not in os.environ, reason="JAXEVAL_DATA names no data folder")
 @pytest.mark.parametrize(
     ("folder", "name", "counts"),
