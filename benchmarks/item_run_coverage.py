@@ -118,9 +118,9 @@ def _of_mean(
     generator: np.random.Generator, count: int, items: int, runs: int, right: float
 ) -> Held:
     draw = _draw(generator, OF_ITEM * generator.normal(size=(count, items)), runs, right)
-    cells = draw.answers
-    share, of_item = cells.mean((1, 2)), cells.mean(-1)
-    ours = _binary(cells, _alone(items))
+    answers = draw.answers
+    share, of_item = answers.mean((1, 2)), answers.mean(-1)
+    ours = _binary(answers, _alone(items))
     normal = common_intervals.normal(share, of_item.var(-1, ddof=1) / items)
     every = np.full(count, float(items * runs))
     return {
@@ -131,10 +131,10 @@ def _of_mean(
             proportions.limits(share, every, CONFIDENCE, "beta"), draw.items
         ),
         "runs: ours": _held(ours["runs"], draw.runs),
-        "t of run means": _held(common_intervals.t_of_runs(cells), draw.runs),
+        "t of run means": _held(common_intervals.t_of_runs(answers), draw.runs),
         "both: ours": _held(ours["both"], right),
         "CLT over items": _held(normal if runs > 1 else None, right),
-        "CLT over runs": _held(common_intervals.normal_of_runs(cells), right),
+        "CLT over runs": _held(common_intervals.normal_of_runs(answers), right),
     }
 
 
@@ -173,8 +173,8 @@ def _of_clusters(
     own = generator.normal(size=(count, int(sizes.sum())))
     items = np.sqrt(OF_CLUSTER) * of_cluster + np.sqrt(1 - OF_CLUSTER) * own
     draw = _draw(generator, OF_ITEM * items, runs, right)
-    cells, share = draw.answers, draw.answers.mean((1, 2))
-    ours, of_item = _binary(cells, groups), cells.mean(-1)
+    share, of_item = draw.answers.mean((1, 2)), draw.answers.mean(-1)
+    ours = _binary(draw.answers, groups)
     part = cells.items_part(of_item, groups)
     sums = groups.sums((of_item - share[:, np.newaxis])[..., np.newaxis])[..., 0]
     equal = cells.Part(
@@ -204,16 +204,16 @@ def _alone(items: int) -> Groups:
     return Groups(np.arange(items), np.arange(items), np.ones(items, int))
 
 
-def _binary(cells: np.ndarray, groups: Groups) -> dict[str, Limits | None]:
+def _binary(answers: np.ndarray, groups: Groups) -> dict[str, Limits | None]:
     """Our limits of the mean; None over runs where there is one."""
-    items, runs = cells.shape[1:]
+    items, runs = answers.shape[1:]
     sizes = estimates.Sizes(items, 0, len(groups.sizes), (runs,), 1, 0)
-    parts = _parts([cells], cells.mean(-1), groups)
+    parts = _parts([answers], answers.mean(-1), groups)
     limits: dict[str, Limits | None] = {}
     for name, over in (("items", ("items",)), ("runs", ("runs",)), ("both", BOTH)):
         limits[name] = None
         if runs > 1 or name == "items":
-            share = cells.mean((1, 2))
+            share = answers.mean((1, 2))
             limits[name] = estimates.binary_limits(share, parts, sizes, over, CONFIDENCE)
     return limits
 
@@ -229,7 +229,7 @@ def _difference(a: np.ndarray, b: np.ndarray, over: tuple[str, ...]) -> Limits |
 
 
 def _parts(tables: list[np.ndarray], means: np.ndarray, groups: Groups) -> Parts:
-    runs = tuple(cells.run_part(cells, groups) for cells in tables if cells.shape[-1] > 1)
+    runs = tuple(cells.run_part(of, groups) for of in tables if of.shape[-1] > 1)
     return Parts(cells.items_part(means, groups), runs)
 
 

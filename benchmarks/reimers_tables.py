@@ -18,6 +18,7 @@ The classifier table is not met exactly by any filter we know of; it is near (wi
 """
 
 import argparse
+import math
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,7 +30,7 @@ import scipy
 
 from jaxeval.runs import imported
 from jaxeval.stats import configurations
-from jaxeval.stats.configurations import OptionComparison
+from jaxeval.stats.configurations import Option, OptionComparison
 
 SETS = {
     "wsj_pos_500.pkl": "POS",
@@ -112,9 +113,12 @@ def _key(table: Table, *tied: str) -> list[str]:
 
 def _compare(table: Table, option: str, *tied: str, **how: Any) -> list[OptionComparison]:
     key = _key(table, option, *tied)
-    return configurations.paired_options(
-        table, option, "Test_F1", by=["Dataset"], key=key, ddof=0, **how
-    )
+    return configurations.paired_options(table, option, "Test_F1", by=["Dataset"], key=key, **how)
+
+
+def _sd(of: Option, n: int) -> float:
+    """The paper divides by n, not by n - 1."""
+    return (of.sd or 0.0) * math.sqrt((n - 1) / n)
 
 
 def _batches(table: Table, check: Checked) -> None:
@@ -127,7 +131,7 @@ def _batches(table: Table, check: Checked) -> None:
             continue
         rows = {
             "wins, %": [round(100 * o.wins, 1) for o in group.options],
-            "sd": [round(o.sd, 4) for o in group.options],
+            "sd": [round(_sd(o, group.n), 4) for o in group.options],
             "to the winner, points": [
                 round(100 * (o.median_difference or 0.0), 2) for o in group.options
             ],

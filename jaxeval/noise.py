@@ -164,14 +164,15 @@ def _cells(
     """
     for axis in ("split", "seed"):
         if axis not in scores.labels:
-            named = f"name it with --column {axis}=NAME, every seed on every split"
+            asked = argument("column", {axis: "NAME"})
+            named = f"name it with {asked}, every seed on every split"
             raise DataError(f"no column {axis}; {named}", scores.source)
     if len(scores.data_sets) > 1:
         said = f"{len(scores.data_sets)} data sets; {argument('column', {'dataset': 'NAME'})}"
         raise DataError(f"{said}: expected one", scores.source)
     if model is None and len(scores.models) > 1:
         listed = ", ".join(scores.models)
-        raise DataError(f"expected --model with one of {listed}", scores.source)
+        raise DataError(f"expected {argument('model')} with one of {listed}", scores.source)
 
     def by_cell(name: str) -> dict[tuple[str, str], float]:
         of = scores.data_sets[0].models[name]

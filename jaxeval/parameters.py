@@ -74,13 +74,14 @@ class Numbers:
             if not isinstance(value, Iterable):
                 return int(Number(1, MOST).check(value, int))
             bounds = Number(self.least, SEED_LIMIT - 1)
-            numbers = list(dict.fromkeys(int(bounds.check(item, int)) for item in value))
-            if numbers and not isinstance(value, str):
+            numbers = [int(bounds.check(item, int)) for item in value]
+            if numbers and not isinstance(value, str) and len({*numbers}) == len(numbers):
                 return numbers
         except (ValueError, TypeError):
             pass
         raise ValueError(
-            f"a whole number from 1 to {MOST}, or a list of several from {self.least} below 2^32"
+            f"a whole number from 1 to {MOST}, or a list of different ones from {self.least} "
+            "below 2^32"
         )
 
 

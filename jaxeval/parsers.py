@@ -4,7 +4,6 @@ import argparse
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from jaxeval import cli, errors, outputs, parameters
@@ -194,7 +193,7 @@ def _reader(of: Parameter) -> Callable[[str], object]:
 def _value(of: Parameter, text: str) -> object:
     """A word as a number where one is expected; what is no number stays text, for `check`."""
     if isinstance(of.bounds, parameters.Numbers):
-        parts = [part.strip() for part in text.split(",") if part.strip()]
+        parts = [part.strip() for part in text.removesuffix(",").split(",")]
         whole = [int(part) if _is_whole(part) else -1 for part in parts]
         return whole[0] if len(whole) == 1 and "," not in text else whole
     if of.kind is int:
@@ -272,9 +271,11 @@ def _pairs(of: Parameter, words: Sequence[str]) -> dict[str, str]:
 
 def _refuse_outputs(json: str | None, save: Sequence[str], args: Mapping[str, object]) -> None:
     """Refuses outputs that cannot be written or would replace an input, before any work."""
-    from jaxeval.report.result import ENDINGS
+    from jaxeval.report.result import ending
 
-    saved = [path for path in save if Path(path).suffix in ENDINGS]
+    if json == "":
+        raise ConfigError("--json: expected a path, or - for stdout, got an empty text")
+    saved = [path for path in save if ending(path)]
     folders = [path for path in save if path not in saved]
     reads = [
         word

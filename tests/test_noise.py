@@ -150,3 +150,11 @@ def test_a_table_that_is_no_design(tmp_path: Path, head: str, rows: list[str], e
     """Dies if models or data sets are mixed, or an axis is made up."""
     with pytest.raises(DataError, match=error):
         verb._cells(read(tmp_path, "\n".join([head, *rows])))
+
+
+def test_python_is_told_of_parameters(tmp_path: Path) -> None:
+    """Dies if a message of Python names a flag."""
+    table = tmp_path / "a.csv"
+    table.write_text("model,seed,f1\na,1,.5\na,2,.6\n")
+    with pytest.raises(DataError, match=r"name it with column=\{'split': 'NAME'\}"):
+        jaxeval.noise_table(table)

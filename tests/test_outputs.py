@@ -72,7 +72,7 @@ READ = [
 ]
 KEPT = [
     "report R --json R/runs.sqlite",
-    "report R --save R/runs.sqlite-wal",
+    "report R --json R/runs.sqlite-wal",
     "runs export R --to R/checkpoints/members.csv",
     "runs list R --json R/sweeps/id.json",
     "predict R --input t.csv --output R/models/id/seed3.json",

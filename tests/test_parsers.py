@@ -114,6 +114,7 @@ def test_defaults_are_those_of_the_function(tmp_path: Path) -> None:
     [
         ("--seeds 0", {"seeds": 0}, "a whole number from 1 to 1000000"),
         ("--seeds 3,x", {"seeds": [3, "x"]}, "a whole number from 1 to 1000000"),
+        ("--seeds 1,,2", {"seeds": [1, 1]}, "a whole number from 1 to 1000000"),
         ("--trials 1.5", {"trials": 1.5}, "a whole number from 1 to 1000000"),
         ("--trials 10000000", {"trials": 10**7}, "a whole number from 1 to 1000000"),
         ("--alpha 1", {"alpha": 1}, "a number between 0 and 1"),
@@ -184,6 +185,25 @@ def test_results_are_printed_and_saved(tmp_path: Path, capsys: pytest.CaptureFix
     assert "All of it." in capsys.readouterr().out
     parsers.main("search", COMMANDS, ["--json", "-"])
     assert json.loads(capsys.readouterr().out)["arguments"]["seeds"] == 8
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--save", "x.docx"], r"--save x.docx: expected .json, .html, .md, .tex, or a folder"),
+        (["--save", ""], "--save: expected a path, got an empty text"),
+        (["--json", ""], "--json: expected a path, or - for stdout, got an empty text"),
+        (["--save", "figures"], "--save figures: there are no figures; expected .json"),
+    ],
+)
+def test_what_cannot_be_saved_is_told(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if another kind of file becomes a folder, or nothing is written without a word."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=said):
+        parsers.main("search", COMMANDS, words)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_an_input_is_not_replaced(tmp_path: Path) -> None:

@@ -161,4 +161,4 @@ def test_random_splits(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert scores("--splits", "2,")["median"] == members[1].test
     with pytest.raises(SystemExit) as refused:
         train.main(_words(tmp_path, "--splits", "0,2"))
-    assert refused.value.code == 2 and "a list of several from 1" in capsys.readouterr().err
+    assert refused.value.code == 2 and "a list of different ones from 1" in capsys.readouterr().err

@@ -15,6 +15,21 @@ if TYPE_CHECKING:
 ENDINGS = (".json", ".html", ".md", ".tex")
 
 
+def ending(path: str | Path) -> str:
+    """How a result is written there: one of `ENDINGS`, or "" for a folder of figures.
+
+    Raises:
+      ConfigError: no path, or a file of another kind.
+    """
+    if not str(path):
+        raise ConfigError(f"{errors.argument('save')}: expected a path, got an empty text")
+    suffix = Path(path).suffix
+    if suffix in ENDINGS or not suffix or Path(path).is_dir():
+        return suffix if suffix in ENDINGS and not Path(path).is_dir() else ""
+    expected = f"{', '.join(ENDINGS)}, or a folder for figures, whose name has no ending"
+    raise ConfigError(f"{errors.argument('save', str(path))}: expected {expected}")
+
+
 class Result:
     """The parent of what verbs return, frozen dataclasses whose fields are the numbers."""
 
@@ -45,25 +60,30 @@ class Result:
         """Writes the result; the ending of the path says how.
 
         Args:
-          path: .json, .html (a page), .md or .tex (tables to paste); anything else is a folder,
-            which gets all figures as SVG, PDF and PNG.
+          path: .json, .html (a page), .md or .tex (tables to paste); or a folder, which gets all
+            figures as SVG, PDF and PNG.
 
         Returns:
           The files.
 
         Raises:
+          ConfigError: a path of another kind; a folder, and there are no figures.
           RunError: a file cannot be written.
         """
         from jaxeval.report import figures, render
 
-        path = Path(path)
-        if path.suffix == ".json":
+        kind, path = ending(path), Path(path)
+        if kind == ".json":
             files.write_json(str(path), self.to_dict())
-        elif path.suffix in ENDINGS:
+        elif kind:
             written = {".html": render.to_page, ".md": render.to_markdown, ".tex": render.to_latex}
-            files.write_text(path, written[path.suffix](self.document()))
+            files.write_text(path, written[kind](self.document()))
         else:
-            return figures.save_all(self.document().figures(), path)
+            drawn = [*self.document().figures()]
+            if not drawn:
+                of = errors.argument("save", str(path))
+                raise ConfigError(f"{of}: there are no figures; expected {', '.join(ENDINGS)}")
+            return figures.save_all(drawn, path)
         return [path]
 
     def print(self, details: bool = False) -> None:

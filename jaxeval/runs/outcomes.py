@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxeval.errors import argument
 from jaxeval.runs import counts as counted
 from jaxeval.runs import native, records, store
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.records import MemberRow, Outcomes
 from jaxeval.runs.scores import DataSetScores, ModelScores, Scores, Status
 
-_KEEP = "train --outputs keeps them (with --again, of members that have ended)"
 # what the truth alone says of an item: equal where items are the same
 _OF_TRUTH = re.compile("words|gold_spans|tokens|items|symbols|targets|gold_[0-9]+")
 
@@ -49,7 +49,9 @@ def scores(location: str, of: Scores, layout: Layout) -> Scores:
                 if len(same) > 1:
                     data_sets.append(_data_set(data, same, part))
     if unkept:
-        notes = [f"No tests on single items: {', '.join(unkept)} without outcomes; {_KEEP}."]
+        keeping, again = argument("outputs", True), argument("again", True)
+        keep = f"train with {keeping} keeps them (with {again}, of members that have ended)"
+        notes = [f"No tests on single items: {', '.join(unkept)} without outcomes; {keep}."]
         data_sets = []
     return Scores(of.source, of.models, tuple(data_sets), notes=tuple(notes), ids=of.ids)
 

@@ -217,6 +217,9 @@ def open_existing(location: str | Path) -> Store:
 
 def _opened(location: str | Path, write: bool) -> Store:
     if database.is_url(location):
+        absent = None if write else database.file_of(str(location))
+        if absent is not None and not absent.is_file():  # reading would make it
+            raise RunError(f"{database.shown(location)}: no such file")
         store = Store(database.connect(str(location)), database.shown(location))
     else:
         file = Path(location) / FILE if Path(location).is_dir() else Path(location)

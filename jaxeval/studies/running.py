@@ -250,7 +250,8 @@ def refuse_impossible(
         if again and not (outputs or cohort.config.training.save_models):
             raise ConfigError(
                 f"{argument('again', True)} goes with training.save_models=true: it trains again "
-                "what ended without a saved model (or, of train --outputs, without outcomes)"
+                "what ended without a saved model (of train with "
+                f"{argument('outputs', True)}: without outcomes)"
             )
         memory.refuse_too_large(cohort.problem, cohort.members, lanes)
 

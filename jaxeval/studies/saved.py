@@ -196,18 +196,20 @@ def on_file(models: Models, file: str) -> Models:
     folder = prepared.at(reading.to_dict(trained.config), trained.kind.data_key)
     if folder is None or not Path(folder).is_dir():
         raise ConfigError(
-            "--input: expected models trained on the files of a folder; name it with --data DIR"
+            f"{argument('input')}: expected models trained on the files of a folder; name it "
+            f"with {argument('data', 'DIR')}"
         )
     if any(who.split for who in models.members):
         raise ConfigError(
-            "--input: expected models trained on the given split, not on random ones"
+            f"{argument('input')}: expected models trained on the given split, not on random ones"
         )
     change = f"{table}.test={json.dumps(str(Path(file).absolute()), ensure_ascii=False)}"
     config = reading.read(type(trained.config), trained.config, [change])
     other = prepared.prepare(config)
     if other.source.vocabulary(0) != trained.source.vocabulary(0):
         raise ConfigError(
-            "--input: the vocabulary of these models depends on their test part; train with a "
+            f"{argument('input')}: the vocabulary of these models depends on their test part; "
+            "train with a "
             "test part and the vocabulary of train, or tag the file with `jaxeval predict`"
         )
     return models._replace(prepared=other)
