@@ -1,4 +1,4 @@
-"""What differs between two recordings of golden_commands.py that golden_list.py does not allow."""
+"""What differs between two recordings, beyond what golden_rules.py allows."""
 
 import difflib
 import fnmatch
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from golden_list import ADDED, CHANGED, DROPPED_FIGURES, RENAMED
+from golden_rules import ADDED, CHANGED, DROPPED_FIGURES, RENAMED
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d*\.?\d+(?:e[+-]?\d+)?")
 _PAPER = r"_(tex|md|xml)$"  # files with captions
@@ -145,6 +145,16 @@ def _kind(path: str, old: Any, new: Any) -> str:
     return kind
 
 
+def _numbers(recorded: dict[str, dict]) -> tuple[int, int]:
+    """How many numbers were recorded, but in texts, and how many of them are compared."""
+    count = compared = 0
+    for name, of in recorded.items():
+        leaves = dict(flat({kind: of[kind] for kind in ("json", "figures", "files") if of[kind]}))
+        count += sum(isinstance(leaf, int | float) for leaf in leaves.values())
+        compared += sum(isinstance(leaf, int | float) for leaf in renamed(leaves, name).values())
+    return count, compared
+
+
 def check(before: dict, after: Iterator[tuple[str, dict]], text: bool, whole: bool) -> int:
     """Prints what differs; how much of it counts.
 
@@ -180,6 +190,8 @@ def check(before: dict, after: Iterator[tuple[str, dict]], text: bool, whole: bo
     for name in sorted(left):
         print(f"{name}: recorded, and no command any more")
     failed += len(left)
+    numbers, compared = _numbers(before)
+    print(f"{numbers} numbers recorded, of which {numbers - compared} are dropped on purpose")
     told = ", ".join(f"{count} {kind}" for kind, count in total.items())
     print(f"{failed} differences; told apart: {told}")
     return failed

@@ -27,7 +27,7 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 EVERY = 4  # lines of Georgian's train part, of which a short training has one
 HEAD = 300_000  # bytes of enwik8 that a short training has
@@ -122,10 +122,10 @@ def search(task: Task, args: argparse.Namespace, line: dict[str, object]) -> dic
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     tree = json.loads(result.read_text())
     return {
-        "best_so_far": [value and round(value, 5) for value in tree["best_so_far"]],
+        "best_so_far": [value and round(value, 5) for value in _best_so_far(tree)],
         "retrained": [round(value, 5) for value in tree["retrained"]["scores"]["dev"]],
         "retrained_mean": round(statistics.fmean(tree["retrained"]["scores"]["dev"]), 5),
-        "optimism": tree["retrained"]["optimism"]["value"],
+        "optimism": tree["retrained"]["optimism"],
         "failures": sum(tree["failures"].values()),
         "values": tree["best"]["values"],
         "wall_seconds": round(tree["seconds"], 1),
@@ -133,6 +133,17 @@ def search(task: Task, args: argparse.Namespace, line: dict[str, object]) -> dic
             after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1
         ),
     }
+
+
+def _best_so_far(tree: dict[str, Any]) -> list[float | None]:
+    """The best mean score up to each setting, in the order of proposal."""
+    better, best = max if tree["higher_is_better"] else min, list[float]()
+    so_far: list[float | None] = []
+    for evaluation in tree["evaluations"]:
+        if scores := evaluation["result"]["scores"]:
+            best.append(statistics.fmean(scores))
+        so_far.append(better(best, default=None))
+    return so_far
 
 
 def _part(data: Path, work: Path) -> Path:

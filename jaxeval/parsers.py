@@ -17,6 +17,7 @@ Verb = Callable[..., object]
 Commands = Mapping[str, Verb]  # "" or the name of a subcommand -> its function
 _WITHOUT_RESULT = ("None", "int", "str")  # what a function returns that has nothing to save
 _RUNS = ("out", "store", "runs")  # parameters that name places of runs
+_METAVARS: dict[type, str] = {int: "N", float: "X"}
 
 
 def start(name: str, commands: Commands) -> None:
@@ -92,16 +93,13 @@ def described(function: Callable[..., object]) -> Described:
             section = line[:-1]
         parts.setdefault(section, []).append(line)
     named: dict[str, str] = {}
-    name = ""
+    names: list[str] = []
     for line in parts.get("Args", [])[1:]:
         if line.startswith("  ") and not line.startswith("    ") and ":" in line:
-            name, _, about = line.strip().partition(":")
-            named |= dict.fromkeys(
-                (of.strip().lstrip("*") for of in name.split(",")), about.strip()
-            )
-        elif line.strip():
-            for of in name.split(","):
-                named[of.strip().lstrip("*")] += f" {line.strip()}"
+            before, _, line = line.partition(":")
+            names = [of.strip().lstrip("*") for of in before.split(",")]
+        for name in names if line.strip() else ():
+            named[name] = f"{named.get(name, '')} {line.strip()}".strip()
     examples = "\n".join(parts.get("Examples", [])[1:]).strip("\n")
     return Described("\n".join(parts[""]).strip(), named, examples)
 
@@ -165,16 +163,11 @@ def _among_words(of: Parameter) -> bool:
     return of.kind is parameters._ChangesOf and not of.positional
 
 
-_METAVARS: dict[type, str] = {int: "N", float: "X"}
-
-
 def _default(of: Parameter) -> str:
-    plain = isinstance(of.default, int | float | str) and not isinstance(of.default, bool)
-    return (
-        f" ({of.default:g})"
-        if plain and isinstance(of.default, float)
-        else (f" ({of.default})" if plain and of.default != "" else "")
-    )
+    if isinstance(of.default, bool) or not isinstance(of.default, int | float | str):
+        return ""
+    shown = f"{of.default:g}" if isinstance(of.default, float) else str(of.default)
+    return f" ({shown})" if shown else ""
 
 
 def _reader(of: Parameter) -> Callable[[str], object]:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+import jaxeval
+
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 
 
@@ -49,3 +51,19 @@ def test_what_is_recorded_says_its_space(script: Any) -> None:
     assert len(set(keys)) == len(keys) >= 15
     spaces = {Path(space).stem for task in script.TASKS.values() for space in task.spaces}
     assert {line["space"] for line in lines} <= spaces
+
+
+def test_what_a_search_writes_is_read(script: Any) -> None:
+    """Dies if the numbers of a search have other names than the benchmark reads."""
+    space = {"rate": {"uniform": [0.0, 1.0]}}
+    search = jaxeval.tune_command(
+        lambda values: values["rate"],
+        space=space,
+        trials=4,
+        method="random",
+        state=None,
+        quiet=True,
+    )
+    so_far = script._best_so_far(json.loads(json.dumps(search.to_dict())))
+    rates = [evaluation.values["rate"] for evaluation in search.evaluations]
+    assert so_far == [max(rates[: k + 1]) for k in range(4)]

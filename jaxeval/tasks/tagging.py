@@ -3,15 +3,6 @@
 Notation: T positions, B sentences, Y labels. The loss of a CRF is the negative log-likelihood of a
 sentence, averaged over sentences (not divided by their lengths, as in UKPLab's and Lample's
 code); that of a softmax is the cross-entropy averaged over words.
-
-A span is right if its first word, last word and type are those of a gold span. What is a span in
-an *invalid* label sequence is the rule's matter:
-
-conlleval  a word inside an entity that does not continue one of the same type begins a new span
-           (the CoNLL script); on IOBES seqeval's default mode, as conlleval.pl knows no S-.
-strict     only spans that the scheme allows count: B I* (BIO), S or B I* E (IOBES).
-ukp        as UKPLab/emnlp2017-bilstm-cnn-crf scores: IOBES is read as BIO (S as B, E as I), then
-           the better F1 of two repairs, invalid I- to B- or to O.
 """
 
 import functools
@@ -22,7 +13,6 @@ from typing import Any, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from pydantic import Field
 
 from jaxeval.config import fields, reading
@@ -35,13 +25,9 @@ from jaxeval.models import crf
 from jaxeval.models import tagging as models
 from jaxeval.models.tagging import TaggerLogits, TaggerSettings
 from jaxeval.population.settings import Training
-from jaxeval.tasks import kind
+from jaxeval.tasks import kind, spans
 from jaxeval.tasks.kind import Options, SavedModel
 
-Rule = Literal["conlleval", "strict", "ukp"]
-OUTSIDE, BEGIN, INSIDE, END, SINGLE = range(5)
-_PREFIXES = {"O": OUTSIDE, "B": BEGIN, "I": INSIDE, "E": END, "S": SINGLE}
-_AS_BIO = np.array([OUTSIDE, BEGIN, INSIDE, INSIDE, BEGIN], np.int32)
 _WORDS = "features/words"  # the word table among the parameters
 
 
@@ -52,7 +38,7 @@ class Scoring:
     metric: Literal["auto", "f1", "accuracy"] = Field(
         "auto", description="read by early stopping; auto: f1 of entities, else accuracy"
     )
-    rule: Rule = Field(
+    rule: spans.Rule = Field(
         "conlleval", description="what counts as an entity where labels are invalid"
     )
 
@@ -132,7 +118,7 @@ def _metric(scoring: Scoring, entities: bool) -> Metric:
 
 
 def count(
-    outputs: Array, batch: Batch, names: Sequence[str] | None, rule: Rule
+    outputs: Array, batch: Batch, names: Sequence[str] | None, rule: spans.Rule
 ) -> dict[str, Array]:
     """Additive counts of words, and of spans where the tags, so named, are of entities."""
     gold, length = batch.rows["labels"], batch.rows["length"]
@@ -141,13 +127,13 @@ def count(
     counts = {"words": _words(batch), "right_words": jnp.sum(right * batch.weight)}
     if names is None:
         return counts
-    return counts | count_spans(gold, outputs, valid, batch.weight, names, rule)
+    return counts | spans.count(gold, outputs, valid, batch.weight, names, rule)
 
 
 def score(counts: Mapping[str, float]) -> dict[str, float]:
     """Accuracy, and where spans are counted their precision, recall and F1."""
     accuracy = {"accuracy": counts["right_words"] / max(counts["words"], 1.0)}
-    return accuracy | f1(counts) if "gold_spans" in counts else accuracy
+    return accuracy | spans.f1(counts) if "gold_spans" in counts else accuracy
 
 
 def _words(batch: Batch) -> Array:
@@ -182,74 +168,6 @@ def _by_sentence(of_crf: Callable, logits: TaggerLogits, *rows: Array) -> Array:
     in_axes = (1, axes, *[0] * len(rows))
     values: Array = jax.vmap(of_crf, in_axes=in_axes)(logits.emissions, potentials, *rows)
     return values
-
-
-def _spans(prefixes: np.ndarray, kinds: np.ndarray, labels: Array, valid: Array) -> tuple:
-    """The spans of label sequences [B, T] as conlleval reads them; not `valid` counts as O.
-
-    By the position of the first word, each [B, T]: whether one starts; whether that is one which
-    the scheme allows; its last word's position and its type.
-    """
-    prefix = jnp.where(valid, jnp.asarray(prefixes)[labels], OUTSIDE)
-    kind = jnp.where(valid, jnp.asarray(kinds)[labels], -1)
-    outside = jnp.full_like(prefix[:, :1], OUTSIDE)
-    before = jnp.concatenate([outside, prefix[:, :-1]], axis=1)
-    kind_before = jnp.concatenate([outside - 1, kind[:, :-1]], axis=1)
-    after = jnp.concatenate([prefix[:, 1:], outside], axis=1)
-    kind_after = jnp.concatenate([kind[:, 1:], outside - 1], axis=1)
-
-    def separates(left: Array, right: Array) -> Array:
-        """Whether a span cannot reach from one prefix to the next, types apart."""
-        closed = (left == OUTSIDE) | (left == END) | (left == SINGLE)
-        return closed | (right == OUTSIDE) | (right == BEGIN) | (right == SINGLE)
-
-    starts = (prefix != OUTSIDE) & (separates(before, prefix) | (kind_before != kind))
-    ends = (prefix != OUTSIDE) & (separates(prefix, after) | (kind_after != kind))
-    position = jnp.arange(labels.shape[1], dtype=jnp.int32)[None]
-    last = lax.cummin(jnp.where(ends, position, labels.shape[1]), axis=1, reverse=True)
-    whole = prefix == BEGIN
-    if np.isin(prefixes, (END, SINGLE)).any():
-        closing = jnp.take_along_axis(prefix, jnp.minimum(last, labels.shape[1] - 1), axis=1)
-        whole = (prefix == SINGLE) | ((prefix == BEGIN) & (closing == END))
-    return starts, starts & whole, last, kind
-
-
-def count_spans(
-    gold: Array, predicted: Array, valid: Array, weight: Array, names: Sequence[str], rule: Rule
-) -> dict[str, Array]:
-    """Additive counts of a batch: gold_spans, predicted_spans and right_spans.
-
-    For `ukp` the last two also as `..._dropped`, with invalid I- repaired to O instead of B-.
-    Gold and predicted are [B, T] int32 labels of such names (O, B-PER ...), `valid` [B, T] is
-    false and `weight` [B] 0 at padding.
-    """
-    types = sorted({name[2:] for name in names if name != "O"})
-    prefixes = np.array([_PREFIXES[name[0]] for name in names], np.int32)
-    prefixes = _AS_BIO[prefixes] if rule == "ukp" else prefixes
-    kinds = np.array([-1 if n == "O" else types.index(n[2:]) for n in names], np.int32)
-    truth, guess = (_spans(prefixes, kinds, labels, valid) for labels in (gold, predicted))
-
-    def total(flags: Array) -> Array:
-        return jnp.sum(jnp.sum(flags, axis=1) * weight)
-
-    same, strict = (truth[2] == guess[2]) & (truth[3] == guess[3]), int(rule == "strict")
-    counts = {"gold_spans": total(truth[strict])}
-    for name, which in (("", strict), ("_dropped", 1))[: 2 if rule == "ukp" else 1]:
-        counts[f"predicted_spans{name}"] = total(guess[which])
-        counts[f"right_spans{name}"] = total(truth[strict] & guess[which] & same)
-    return counts
-
-
-def f1(counts: Mapping[str, float]) -> dict[str, float]:
-    """Precision, recall and F1 in [0, 1]; undefined ones are 0 (conlleval), as F1 then is."""
-    gold, found = counts["gold_spans"], []
-    for name in ("", "_dropped"):
-        if f"right_spans{name}" in counts:
-            predicted, right = counts[f"predicted_spans{name}"], counts[f"right_spans{name}"]
-            values = (right, predicted), (right, gold), (2 * right, gold + predicted)
-            each = [part / whole if whole else 0.0 for part, whole in values]
-            found.append(dict(zip(("precision", "recall", "f1"), each, strict=True)))
-    return max(found, key=lambda scores: scores["f1"])
 
 
 def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterator[str]:

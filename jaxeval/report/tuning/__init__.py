@@ -1,9 +1,7 @@
-"""A search for the best setting: its numbers, what is said of them, its progress."""
+"""A search for the best setting: its numbers, and what is said of them."""
 
 import collections
 import dataclasses
-import json
-import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
 from jaxeval.errors import RunError
@@ -11,11 +9,12 @@ from jaxeval.files import Json
 from jaxeval.report import folding, scores, text
 from jaxeval.report.document import Document, Figure, Table
 from jaxeval.report.result import Result
+from jaxeval.report.tuning.progress import after, score_of, value_of
 from jaxeval.space.distributions import Value
 from jaxeval.stats.results import Interval
 from jaxeval.tuning import history as histories
 from jaxeval.tuning import worth
-from jaxeval.tuning.history import Evaluation, History, Setting, Stopped
+from jaxeval.tuning.history import Evaluation, History, Setting
 from jaxeval.tuning.insight import Insight, Slice, Spread
 from jaxeval.tuning.search import Search, State
 
@@ -94,7 +93,7 @@ class Tuned(Result):
         if self.best is None:
             return f"No setting has a score ({self.reason})."
         by = "posterior mean" if self.search["method"] == "gp" else "mean"
-        seen = _score(self.best.scores, self.metric, self.unit) + after(self.best.stopped)
+        seen = score_of(self.best.scores, self.metric, self.unit) + after(self.best.stopped)
         spent = text.counted(self.trials, "evaluation" if self.search["adaptive"] else "setting")
         return (
             f"Take setting {self.best.numbers[0]}, the best {by} of {spent}: {seen} in the "
@@ -144,7 +143,7 @@ class Tuned(Result):
                 f"{of.numbers[0]}{after(of.stopped)}",
                 str(len(of.scores)),
                 self._shown(of.mean),
-                *(_value(of.values.get(name, "-")) for name in names),
+                *(value_of(of.values.get(name, "-")) for name in names),
             ]
             for of in shown
         ]
@@ -152,12 +151,13 @@ class Tuned(Result):
         yield Table(["setting", "seeds", label, *names], rows, words=0)
         if len(ranked) > _MOST_SHOWN:
             yield f"the best {_MOST_SHOWN} of {len(ranked)} settings"
-        head, rows = ["hyperparameter", "value"], [[n, _value(v)] for n, v in best.values.items()]
+        head = ["hyperparameter", "value"]
+        rows = [[name, value_of(of)] for name, of in best.values.items()]
         if self.posterior is not None:
             head += ["not told apart from it", "importance (model)"]
             total = {of.name: f"{of.total:.2f}" for of in self.posterior.importance}
             each = self.posterior.slices
-            rows = [[of.name, _value(of.value), _alike(of), total[of.name]] for of in each]
+            rows = [[of.name, value_of(of.value), _alike(of), total[of.name]] for of in each]
         yield Table(head, rows, words=3)
 
     def _losses(self) -> Iterator[str]:
@@ -215,8 +215,8 @@ def _alike(of: Slice) -> str:
         if len(of.alike) == len(of.values):
             return "the whole range"
         several = len(of.alike) > 1
-        return f"{_value(of.alike[0])} to {_value(of.alike[-1])}" if several else "none other"
-    return ", ".join(_value(other) for other in of.alike if other != of.value) or "none other"
+        return f"{value_of(of.alike[0])} to {value_of(of.alike[-1])}" if several else "none other"
+    return ", ".join(value_of(other) for other in of.alike if other != of.value) or "none other"
 
 
 def result(
@@ -268,38 +268,3 @@ def result(
         text.versions(),
         config,
     )
-
-
-def after(stopped: Stopped | None) -> str:
-    """How short a training was that halving stopped; "" of a whole one."""
-    return "" if stopped is None else f" after {stopped.epochs} of {stopped.of} steps"
-
-
-def _value(of: Json) -> str:
-    """Of a hyperparameter, floats to four digits."""
-    return f"{of:.4g}" if isinstance(of, float) else of if isinstance(of, str) else json.dumps(of)
-
-
-def _score(sample: Sequence[float], metric: str, unit: str) -> str:
-    said = f"{scores.label(metric, unit)} {scores.shown(statistics.fmean(sample), unit)}"
-    return said + (f" (mean of {len(sample)} seeds)" if len(sample) > 1 else "")
-
-
-def ended(evaluation: Evaluation, metric: str, unit: str) -> str:
-    """What came of an evaluation that has ended, in a line."""
-    result = evaluation.result
-    assert result is not None
-    said = result.failure or _score(result.scores, metric, unit) + after(result.stopped)
-    shown = ", ".join(f"{name} {_value(of)}" for name, of in evaluation.values.items())
-    return f"setting {evaluation.number}: {said}; {shown}"
-
-
-def progress(state: State, metric: str, unit: str) -> str:
-    """How far a search is, the time that is left, and its best score so far, in a line."""
-    count, ranked = len(state.history.ended), histories.ranked(state.history)
-    pace, left = (state.seconds - state.before) / max(1, count - state.known), state.trials - count
-    more = f", about {text.duration(pace * left)} left" if left > 0 else ""
-    if not ranked:
-        return f"{count} of {state.trials}{more}; no score yet"
-    best = _score(ranked[0].scores, metric, unit)
-    return f"{count} of {state.trials}{more}; best {best} (setting {ranked[0].numbers[0]})"
