@@ -1,17 +1,16 @@
-"""Proposals and what is said of them: against the posterior itself, force and simulation."""
+"""Proposals: against the posterior itself, force and simulation."""
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from jaxeval.space import space as spaces
-from jaxeval.space.space import Space
-from jaxeval.tuning import acquisition, candidates, draws, encoding, gp, insight, process, targets
+from jaxeval.tuning import acquisition, candidates, encoding, gp, process
 from jaxeval.tuning import history as histories
 from jaxeval.tuning.history import Halving, History, Result, Stopped
 from jaxeval.tuning.process import Data
+from tests.tuning.searches import PLANE, ended, quadratic
 
 SPACE = spaces.from_dict(
     {
@@ -28,19 +27,6 @@ def _score(values: dict) -> float:
     return -((math.log10(values["rate"]) + 2) ** 2) - 0.1 * (values["layers"] - 3) ** 2 - missed
 
 
-def _ended(
-    space: Space, count: int, result: Callable[[dict], Result], higher: bool = True
-) -> History:
-    """A history of random settings; `result` maps a setting to a Result."""
-    history = History((), higher)
-    for run in range(count):
-        values = spaces.draw(space, 5, run)
-        outcome = result(values)
-        history = history.proposed(values, range(max(1, len(outcome.scores))))
-        history = history.told(run, outcome)
-    return history
-
-
 def _scored(values: dict) -> Result:
     return Result((_score(values),))
 
@@ -54,7 +40,7 @@ def _check(history: History, proposed: list[dict]) -> None:
 
 def test_better_than_random() -> None:
     """Dies if proposals ignore the results: of 4 rounds of 4 after 12 draws the best is near."""
-    history = _ended(SPACE, 12, _scored)
+    history = ended(SPACE, 12, _scored)
     for _ in range(4):
         for values in gp.propose(SPACE, history, 4, 0):
             history = history.proposed(values, (0,))
@@ -67,7 +53,7 @@ def test_better_than_random() -> None:
 
 def test_batch_is_what_single_requests_give() -> None:
     """Dies if a proposal depends on the batch it is asked for in, or ignores what runs."""
-    history = _ended(SPACE, 10, _scored)
+    history = ended(SPACE, 10, _scored)
     batch = gp.propose(SPACE, history, 4, 3)
     _check(history, batch)
     assert gp.propose(SPACE, history, 4, 3) == batch
@@ -80,12 +66,12 @@ def test_batch_is_what_single_requests_give() -> None:
 def test_the_model_waits_for_results() -> None:
     """Dies if the model proposes with fewer than four results, when it asks for corners of the
     space, or Sobol points go on after them: what counts has ended, however much runs."""
-    for ended, running in ((0, 9), (1, 7), (3, 9), (4, 4), (4, 3)):
-        history = _ended(SPACE, ended, _scored)
+    for count, running in ((0, 9), (1, 7), (3, 9), (4, 4), (4, 3)):
+        history = ended(SPACE, count, _scored)
         for values in candidates.sobol(SPACE, history, running, 3):
             history = history.proposed(values, (0,))
         sobol = gp.propose(SPACE, history, 1, 3) == candidates.sobol(SPACE, history, 1, 3)
-        assert sobol == (ended < 4 or ended + running < 8)
+        assert sobol == (count < 4 or count + running < 8)
 
 
 def test_failures_are_avoided() -> None:
@@ -96,7 +82,7 @@ def test_failures_are_avoided() -> None:
         fails = values["x"] > 0.5
         return Result(failure="out of memory") if fails else Result((values["x"],))
 
-    history = _ended(space, 24, result)
+    history = ended(space, 24, result)
     for k in range(24, 40, 4):
         for values in gp.propose(space, history, 4, 0):
             history = history.proposed(values, (0,))
@@ -109,7 +95,7 @@ def test_failures_are_avoided() -> None:
     points = np.array([[0.1, 0.5], [0.9, 0.5]])
     probability = np.exp(acquisition.log_success(gp.fit(space, history).success, points))
     assert probability[0] > 0.6 and probability[1] < 0.1
-    assert gp.fit(SPACE, _ended(SPACE, 5, _scored)).success is None
+    assert gp.fit(SPACE, ended(SPACE, 5, _scored)).success is None
 
 
 def test_small_spaces_end() -> None:
@@ -130,14 +116,14 @@ def test_small_spaces_end() -> None:
             history = history.told(len(history.evaluations) - 1, score)
     assert len(every) == len(set(every)) == 6
     only = spaces.from_dict({"c": {"choices": ["a"]}})
-    assert gp.propose(only, _ended(only, 1, lambda values: Result((1.0,))), 2, 0) == []
+    assert gp.propose(only, ended(only, 1, lambda values: Result((1.0,))), 2, 0) == []
 
 
 def test_more_settings_than_are_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if the part that a long history is reduced to lacks the best, or is unordered."""
     monkeypatch.setattr(gp, "_FITTED", 12)
     monkeypatch.setattr(gp, "_CONDITIONED", 16)
-    history = _ended(SPACE, 30, _scored)
+    history = ended(SPACE, 30, _scored)
     fitted = gp.fit(SPACE, history)
     assert fitted.model is not None and len(fitted.model.data.targets) == 16
     assert fitted.targets is not None
@@ -161,23 +147,10 @@ def test_what_is_taken_of_many_peaks_is_near_the_best_score() -> None:
     assert np.argmax(rugged) in gp.ranked(fitted)[:3]
 
 
-PLANE = spaces.from_dict({"x": {"uniform": [0.0, 1.0]}, "y": {"uniform": [0.0, 1.0]}})
-
-
-def _quadratic(count: int, noise: float) -> History:
-    random = np.random.default_rng(2)
-
-    def result(values: dict) -> Result:
-        score = 60 + 40 * (values["x"] - 0.4) ** 2 + 5 * values["y"] + noise * random.normal()
-        return Result((float(score),))
-
-    return _ended(PLANE, count, result, higher=False)
-
-
 def test_seeds_go_where_they_decide() -> None:
     """Dies if noise does not call for seeds, a quiet objective is repeated, what runs does not
     count, or a setting that failed is repeated or taken."""
-    quiet, noisy = _quadratic(30, 0.0), _quadratic(30, 6.0)
+    quiet, noisy = quadratic(30, 0.0), quadratic(30, 6.0)
     known = [evaluation.values for evaluation in quiet.evaluations]
     assert gp.propose_adaptive(PLANE, quiet, 1, 0)[0] not in known
     new, fitted = [{"x": 0.05, "y": 0.95}], gp.fit(PLANE, noisy)
@@ -241,163 +214,3 @@ def test_the_next_setting_improves_where_enough_trainings_have_been() -> None:
     assert len(fitted.model.data.targets) == 12 + 4 + 0 + 1  # of the third rung no budget is known
     able = gp.ranked(fitted, fitted.budget)
     assert len(able) == 4
-
-
-def _plateau(count: int) -> History:
-    """Scores from .45 to .95, more than half of them within .01 of the best."""
-    random = np.random.default_rng(1)
-
-    def result(values: dict) -> Result:
-        noise = 0.001 * random.normal()
-        return Result((0.95 - 0.5 * max(0.0, 0.5 - values["x"]) + noise,))
-
-    return _ended(PLANE, count, result)
-
-
-@pytest.mark.parametrize("margin", [0.0, 0.03])
-def test_worse_by_a_margin_is_compared_in_the_metric(margin: float) -> None:
-    """Dies if a margin is compared with targets, where bad scores are ranks: drawn by brute force.
-
-    Of a good and of a bad setting as the one that others are compared with.
-    """
-    fitted = gp.fit(PLANE, _plateau(30))
-    assert fitted.model is not None and fitted.targets is not None
-    drawn, random = draws.models(fitted.model, fitted.model.data, 8, [0]), np.random.default_rng(0)
-    order = gp.ranked(fitted)
-    for own in (order[0], order[20]):
-        points = fitted.features[[own, *order[4::4]]]
-        gaps = []
-        for model in drawn:
-            prediction = process.predict(model, points)
-            factor = process.joint(model, prediction)
-            values = prediction.mean[:, None] + factor @ random.normal(size=(len(points), 4000))
-            scores = np.array([fitted.targets.in_metric(row) for row in values])
-            gaps.append(scores[0] - scores[1:] > margin)
-        expected = np.mean(gaps, axis=(0, 2))
-        worse = insight.worse(fitted, drawn, points[1:], points[:1], margin)
-        np.testing.assert_allclose(worse, expected, atol=0.02)
-
-
-def test_moments_are_those_of_a_mixture() -> None:
-    """Dies if the means of processes that differ do not widen the spread: drawn by brute force."""
-    fitted = gp.fit(PLANE, _quadratic(12, 2.0))
-    assert fitted.model is not None
-    drawn, points = draws.models(fitted.model, fitted.model.data, 8, [0]), fitted.features[:3]
-    random = np.random.default_rng(0)
-    predictions = [process.predict(model, points) for model in drawn]
-    values = np.concatenate(
-        [p.mean + np.sqrt(p.variance) * random.normal(size=(20_000, 3)) for p in predictions]
-    )
-    mean, sd = insight.moments(drawn, points)
-    np.testing.assert_allclose(mean, values.mean(axis=0), atol=0.03)
-    np.testing.assert_allclose(sd, values.std(axis=0), rtol=0.02)
-
-
-MIXED = spaces.from_dict(
-    {
-        "rate": {"log_uniform": [1e-4, 1.0]},
-        "layers": {"integer": [1, 4]},
-        "cell": {"choices": ["lstm", "gru"]},
-        "idle": {"uniform": [0.0, 1.0]},
-        "peephole": {"uniform": [0.0, 1.0], "when": {"cell": ["lstm"]}},
-    }
-)
-
-
-def _loss(values: dict) -> float:
-    """The hyperparameter `idle` does nothing."""
-    branch = 0.4 if values["cell"] == "gru" else (values["peephole"] - 0.3) ** 2
-    return (math.log10(values["rate"]) + 2) ** 2 + 0.3 * values["layers"] + branch
-
-
-@pytest.fixture(scope="module")
-def searched() -> History:
-    """60 Sobol points, which are even: what they say of the space is nearly all."""
-    history = History((), higher_is_better=False)
-    for number, values in enumerate(candidates.sobol(MIXED, history, 60, 0)):
-        history = history.proposed(values, [number])
-        history = history.told(number, Result((_loss(values),)))
-    return history
-
-
-def test_importance_is_that_of_the_objective_as_it_is_warped(searched: History) -> None:
-    """Dies if hyperparameters, direction, conditions or the warp are lost.
-
-    The truth is by force: the same warp on the true objective of a large sample.
-    """
-    fitted = gp.fit(MIXED, searched)
-    rows = {of.name: of for of in insight.importance(MIXED, fitted)}
-    known = -np.array([_loss(dict(e.values)) for e in searched.evaluations])
-    warped = targets.half_rank(known, gp._weights(fitted.places))
-    order = np.argsort(known)
-
-    def truth(quantiles: np.ndarray) -> np.ndarray:
-        settings = encoding.settings(MIXED, encoding.from_quantiles(MIXED, quantiles))
-        values = -np.array([_loss(values) for values in settings])
-        return np.interp(values, known[order], warped[order])[:, None]
-
-    first, total = insight.sobol_indices(truth, 5, [2])
-    for k, parameter in enumerate(MIXED.parameters):
-        assert rows[parameter.name].first == pytest.approx(first[k, 0], abs=0.08)
-        assert rows[parameter.name].total == pytest.approx(total[k, 0], abs=0.12)
-    assert (
-        next(iter(rows)) == "rate" and min(rows.values(), key=lambda of: of.total).name == "idle"
-    )
-    spread = rows["rate"].total_spread
-    assert 0 <= spread.low < spread.high <= 1
-
-
-def test_indices_of_ishigami_are_the_analytic_ones() -> None:
-    """Dies if first-order and total indices are confused, or columns are mixed up.
-
-    (Saltelli et al. 2008, section 4.8, with 7 and .1.)
-    """
-
-    def functions(q: np.ndarray) -> np.ndarray:
-        a, b, c = (2 * math.pi * q - math.pi).T
-        ishigami = np.sin(a) + 7 * np.sin(b) ** 2 + 0.1 * c**4 * np.sin(a)
-        return np.column_stack([ishigami, q[:, 0] + 2 * q[:, 2], 0 * q[:, 0]])
-
-    first, total = insight.sobol_indices(functions, 3, [0], exponent=13)
-    assert first[:, 0] == pytest.approx((0.3139, 0.4424, 0.0), abs=0.01)
-    assert total[:, 0] == pytest.approx((0.5576, 0.4424, 0.2437), abs=0.01)
-    assert first[:, 1] == pytest.approx([0.2, 0, 0.8], abs=0.01)
-    assert not first[:, 2].any() and not total[:, 2].any()  # constant
-
-
-def test_slices_follow_the_objective(searched: History) -> None:
-    """Dies if another hyperparameter is varied, the direction or unit is lost, a place is not
-    turned into its value, or a range that is not told apart lacks the value itself."""
-    best = gp.best(MIXED, searched)
-    assert best is not None and best.values["cell"] == "lstm"
-    said = insight.insight(MIXED, searched, best, margin=0.05, limits=(0.0, 2.5))
-    assert said is not None and not said.noise_known and best.numbers[0] in said.alike
-    by_name = {of.name: of for of in said.slices}
-    assert [*by_name] == ["rate", "layers", "cell", "idle", "peephole"]
-    assert by_name["layers"].values == [1, 2, 3, 4] and by_name["cell"].values == ["lstm", "gru"]
-    for name, of in by_name.items():
-        expected = [_loss({**best.values, name: value}) for value in of.values]
-        near = [value < 1.0 for value in expected]
-        assert np.quantile(np.abs(of.median - expected)[near], 0.9) < 0.1
-        assert (of.low <= of.median).all() and (of.median <= of.high).all()
-        assert of.low.min() >= 0 and of.high.max() <= 2.5
-        own = best.values[name]
-        if isinstance(own, str):
-            assert own in of.alike
-        else:
-            assert min(of.alike) <= own * (1 + 1e-9) and own <= max(of.alike) * (1 + 1e-9)
-    assert len(by_name["idle"].alike) > 30 and len(by_name["rate"].alike) < 30
-    assert insight.insight(MIXED, History(), best) is None
-
-
-def test_noise_is_known_from_seeds_of_good_settings() -> None:
-    """Dies if one seed a setting, or seeds of bad settings alone, tell the noise."""
-    for scores, known in (
-        ([(1.0, 1.1, 1.2), (2.0, 2.2, 2.1), (0.0,)], True),
-        ([(1.0, 1.1, 1.2), (2.0, 2.2), (0.0,)], False),
-        ([(1.0,), (2.0,), (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)], False),
-    ):
-        several = iter(scores)
-        history = _ended(PLANE, 3, lambda values, s=several: Result(next(s)))
-        said = insight.insight(PLANE, history, histories.ranked(history)[0])
-        assert said is not None and said.noise_known is known

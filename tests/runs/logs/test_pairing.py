@@ -10,7 +10,7 @@ import pytest
 from jaxeval.errors import DataError
 from jaxeval.runs.scores import DataSetScores
 from tests.runs.logs import writing
-from tests.runs.logs.test_readers import lines, read
+from tests.runs.logs.reading import lines, read
 
 NAN = float("nan")
 POINTS = {"points": True}  # no fractions

@@ -1,47 +1,17 @@
 """Readers of evaluation logs: every format against what was written into it."""
 
 import json
-import sys
-import zipfile
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from jaxeval.errors import DataError
-from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import finding
-from jaxeval.runs.scores import Scores, Status
-from tests.runs.logs import writing
+from tests.runs.logs import reading, writing
+from tests.runs.logs.reading import Row, lines, read, rows
 
-Row = tuple[Any, ...]
 LATER = "2026-04-01T00-00-00.1"
-
-
-def read(*paths: Path | str, **layout: Any) -> Scores:
-    """The scores of logs."""
-    return finding.read([*map(str, paths)], Layout(**layout))
-
-
-def rows(scores: Scores) -> list[Row]:
-    """Model, task, metric, item, cluster, run, answer, status and score of each answer, sorted."""
-    found = []
-    for data in scores.data_sets:
-        for model, of in data.models.items():
-            for i, r, k in np.argwhere(of.status != Status.ABSENT).tolist():
-                cluster = "" if data.clusters is None else data.clusters[i]
-                said = Status(of.status[i, r, k]).name.lower()
-                where = (model, data.name, data.metric, data.items[i], cluster, r, k)
-                found.append((*where, said, of.scores[i, r, k].item()))
-    return sorted(found, key=repr)
-
-
-def lines(path: Path, of: Sequence[Mapping]) -> Path:
-    """A file of JSON lines."""
-    path.write_text("".join(json.dumps(line) + "\n" for line in of))
-    return path
 
 
 def test_lm_evaluation_harness(tmp_path: Path) -> None:
@@ -118,125 +88,6 @@ def test_networks_of_one_name_are_told(tmp_path: Path, first: Any, second: Any, 
     told = [line for line in read(tmp_path).warnings if "in their settings" in line]
     assert len(told) == (said is not None) and all(said in line for line in told)
     assert not read(f"ours={tmp_path}").warnings
-
-
-SAMPLES = [
-    writing.inspect_sample(1, "C"),
-    writing.inspect_sample(2, "P", epoch=1),
-    writing.inspect_sample(2, "I", epoch=2),
-    writing.inspect_sample("x", True),
-    writing.inspect_sample(4, float("nan")),
-    writing.inspect_sample(5, None, scores=None, error="timed out"),
-]
-EXPECTED = [
-    ("openai/a", "popularity", "match", "1", "p1", 0, 0, "scored", 1.0),
-    ("openai/a", "popularity", "match", "2", "p2", 0, 0, "scored", 0.5),
-    ("openai/a", "popularity", "match", "2", "p2", 0, 1, "scored", 0.0),
-    ("openai/a", "popularity", "match", "4", "p4", 0, 0, "unscored", float("nan")),
-    ("openai/a", "popularity", "match", "5", "p5", 0, 0, "failed", float("nan")),
-    ("openai/a", "popularity", "match", "x", "px", 0, 0, "scored", 1.0),
-]
-
-
-@pytest.mark.parametrize("ending", ["json", "eval"])
-def test_inspect(tmp_path: Path, ending: str) -> None:
-    """Dies if a value is not counted as Inspect counts it, if an epoch is lost, or if a sample
-    that ended in an error has a score or goes uncounted."""
-    write = writing.inspect_eval if ending == "eval" else writing.inspect_json
-    path = write(tmp_path / f"log.{ending}", writing.inspect_head(), SAMPLES)
-    table = read(path, cluster="passage")
-    assert repr(rows(table)) == repr(EXPECTED) and not table.warnings
-    parts = writing.inspect_sample(3, {"f1": 0.25, "exact": "yes", "all": [1, 2]})
-    write(path, writing.inspect_head(), [parts])
-    assert [read(path, metric=f"match/{m}").known.tolist() for m in ("f1", "exact")] == [
-        [0.25],
-        [1],
-    ]
-    assert read(path, metric="match/f1").warnings == (
-        "task popularity: match/all is a list, and is left out",
-    )
-
-
-def test_inspect_that_goes_on_or_was_tried_again(tmp_path: Path) -> None:
-    """Dies if a running log is refused, or counts an answer that a later one replaced (parts of
-    the journal are ordered by number); or if a log that eval-retry has replaced is a run."""
-    parts = {10: [writing.inspect_sample(1, "C")], 9: [writing.inspect_sample(1, "I")]}
-    members = {f"_journal/summaries/{k}.json": json.dumps(part) for k, part in parts.items()}
-    start = {"version": 2, "eval": writing.inspect_head(task_args={"cot": False}), "plan": {}}
-    path = tmp_path / "a.eval"
-    table = read(writing.zipped(path, {"_journal/start.json": json.dumps(start)} | members))
-    assert (table.data_sets[0].name, table.known.tolist()) == ("popularity (cot=False)", [1.0])
-    assert table.warnings == ("a.eval: status started: other samples may be missing",)
-    folder = tmp_path / "again"
-    folder.mkdir()
-    late = writing.inspect_head(created="2026-03-02T10:00:00+00:00")
-    writing.inspect_json(folder / "a.json", late, [writing.inspect_sample(1, "C")])
-    first = writing.inspect_head()
-    writing.inspect_json(folder / "b.json", first, [writing.inspect_sample(1, "I")], "error")
-    table = read(folder)
-    assert table.known.tolist() == [1.0]
-    assert table.warnings == ("a log of an evaluation that was tried again is left out",)
-
-
-def test_random_ids_of_messages_are_no_content(tmp_path: Path) -> None:
-    """Dies if Inspect's ids of messages, drawn anew in each log, make two items of one."""
-    for model, question in (("a", "q"), ("b", "q"), ("b", "other")):
-        message = {"id": f"drawn for {model}", "role": "user", "content": question}
-        sample = writing.inspect_sample(1, "C", input=[message])
-        writing.inspect_json(tmp_path / f"{model}.json", writing.inspect_head(model), [sample])
-        if (model, question) == ("b", "q"):
-            assert read(tmp_path).data_sets[0].items == ("1",)
-    with pytest.raises(DataError, match="1 of 1 items are not the same"):
-        read(tmp_path)
-
-
-@pytest.mark.parametrize("extra", ["zstandard", ""])
-def test_inspect_compressed_by_zstd(
-    tmp_path: Path, extra: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a member of several zstd frames is cut short, or if nothing says what to install."""
-    if sys.version_info >= (3, 14):
-        pytest.skip("Python's zipfile reads zstd")
-    stored = writing.inspect_eval(tmp_path / "s.eval", writing.inspect_head(), SAMPLES[:3], 0)
-    if not extra:
-        path = _method_93(stored, lambda raw: raw)
-        monkeypatch.setitem(sys.modules, "zstandard", None)
-        with pytest.raises(DataError, match=r"by zstd; pip install 'jaxeval\[zstd\]'"):
-            read(path)
-        return
-    zstandard = pytest.importorskip("zstandard")
-
-    def frames(raw: bytes) -> bytes:
-        half = len(raw) // 2
-        compress = zstandard.ZstdCompressor().compress
-        return compress(raw[:half]) + compress(raw[half:])
-
-    assert rows(read(_method_93(stored, frames), cluster="passage")) == EXPECTED[:3]
-
-
-def _method_93(stored: Path, compress: Any) -> Path:
-    """An archive whose members are compressed by another program."""
-    path = stored.with_suffix(".93.eval")
-    with zipfile.ZipFile(stored) as source, zipfile.ZipFile(path, "w") as archive:
-        sizes = {}
-        for info in source.infolist():
-            raw = source.read(info)
-            sizes[info.filename] = len(raw)
-            archive.writestr(info.filename, compress(raw))
-    raw = bytearray(path.read_bytes())
-    for signature, method, size, name in ((b"PK\x03\x04", 8, 22, 30), (b"PK\x01\x02", 10, 24, 46)):
-        at = raw.find(signature)
-        while at >= 0:
-            length = int.from_bytes(raw[at + name - 4 : at + name - 2], "little")
-            if signature == b"PK\x01\x02":
-                length = int.from_bytes(raw[at + 28 : at + 30], "little")
-            member = raw[at + name : at + name + length].decode(errors="replace")
-            if member in sizes:
-                raw[at + method : at + method + 2] = (93).to_bytes(2, "little")
-                raw[at + size : at + size + 4] = sizes[member].to_bytes(4, "little")
-            at = raw.find(signature, at + 4)
-    path.write_bytes(bytes(raw))
-    return path
 
 
 def test_helm(tmp_path: Path) -> None:
@@ -370,7 +221,7 @@ def test_folders_are_searched(tmp_path: Path) -> None:
     """Dies if a format in a folder is passed over, or a file that is no log is read as one."""
     writing.lm_eval(tmp_path, "a", {"none": [1.0]})
     writing.helm(tmp_path / "suite", "b", {("id1", 0): 1.0}, "boolq:")
-    writing.inspect_eval(tmp_path / "c.eval", writing.inspect_head("c"), SAMPLES[:1])
+    writing.inspect_eval(tmp_path / "c.eval", writing.inspect_head("c"), reading.SAMPLES[:1])
     writing.evals(tmp_path / "d.jsonl", "d", [("1", "match", {"correct": True})])
     (tmp_path / "e.jsonl").write_text('{"item": 1, "correct": true}\n')
     (tmp_path / "notes.jsonl").write_text('{"remark": "none of ours"}\n')

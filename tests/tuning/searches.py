@@ -1,0 +1,34 @@
+"""Searches that tests of the tuner share."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from jaxeval.space import space as spaces
+from jaxeval.space.space import Space
+from jaxeval.tuning.history import History, Result
+
+PLANE = spaces.from_dict({"x": {"uniform": [0.0, 1.0]}, "y": {"uniform": [0.0, 1.0]}})
+
+
+def ended(
+    space: Space, count: int, result: Callable[[dict], Result], higher: bool = True
+) -> History:
+    """A history of random settings; `result` maps a setting to a Result."""
+    history = History((), higher)
+    for run in range(count):
+        values = spaces.draw(space, 5, run)
+        outcome = result(values)
+        history = history.proposed(values, range(max(1, len(outcome.scores))))
+        history = history.told(run, outcome)
+    return history
+
+
+def quadratic(count: int, noise: float) -> History:
+    random = np.random.default_rng(2)
+
+    def result(values: dict) -> Result:
+        score = 60 + 40 * (values["x"] - 0.4) ** 2 + 5 * values["y"] + noise * random.normal()
+        return Result((float(score),))
+
+    return ended(PLANE, count, result, higher=False)

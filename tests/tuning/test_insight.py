@@ -1,0 +1,172 @@
+"""What is said of a search: against force, mixtures, analytic indices."""
+
+import math
+
+import numpy as np
+import pytest
+
+from jaxeval.space import space as spaces
+from jaxeval.tuning import candidates, draws, encoding, gp, insight, process, targets
+from jaxeval.tuning import history as histories
+from jaxeval.tuning.history import History, Result
+from tests.tuning.searches import PLANE, ended, quadratic
+
+
+def _plateau(count: int) -> History:
+    """Scores from .45 to .95, more than half of them within .01 of the best."""
+    random = np.random.default_rng(1)
+
+    def result(values: dict) -> Result:
+        noise = 0.001 * random.normal()
+        return Result((0.95 - 0.5 * max(0.0, 0.5 - values["x"]) + noise,))
+
+    return ended(PLANE, count, result)
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.03])
+def test_worse_by_a_margin_is_compared_in_the_metric(margin: float) -> None:
+    """Dies if a margin is compared with targets, where bad scores are ranks: drawn by brute force.
+
+    Of a good and of a bad setting as the one that others are compared with.
+    """
+    fitted = gp.fit(PLANE, _plateau(30))
+    assert fitted.model is not None and fitted.targets is not None
+    drawn, random = draws.models(fitted.model, fitted.model.data, 8, [0]), np.random.default_rng(0)
+    order = gp.ranked(fitted)
+    for own in (order[0], order[20]):
+        points = fitted.features[[own, *order[4::4]]]
+        gaps = []
+        for model in drawn:
+            prediction = process.predict(model, points)
+            factor = process.joint(model, prediction)
+            values = prediction.mean[:, None] + factor @ random.normal(size=(len(points), 4000))
+            scores = np.array([fitted.targets.in_metric(row) for row in values])
+            gaps.append(scores[0] - scores[1:] > margin)
+        expected = np.mean(gaps, axis=(0, 2))
+        worse = insight.worse(fitted, drawn, points[1:], points[:1], margin)
+        np.testing.assert_allclose(worse, expected, atol=0.02)
+
+
+def test_moments_are_those_of_a_mixture() -> None:
+    """Dies if the means of processes that differ do not widen the spread: drawn by brute force."""
+    fitted = gp.fit(PLANE, quadratic(12, 2.0))
+    assert fitted.model is not None
+    drawn, points = draws.models(fitted.model, fitted.model.data, 8, [0]), fitted.features[:3]
+    random = np.random.default_rng(0)
+    predictions = [process.predict(model, points) for model in drawn]
+    values = np.concatenate(
+        [p.mean + np.sqrt(p.variance) * random.normal(size=(20_000, 3)) for p in predictions]
+    )
+    mean, sd = insight.moments(drawn, points)
+    np.testing.assert_allclose(mean, values.mean(axis=0), atol=0.03)
+    np.testing.assert_allclose(sd, values.std(axis=0), rtol=0.02)
+
+
+MIXED = spaces.from_dict(
+    {
+        "rate": {"log_uniform": [1e-4, 1.0]},
+        "layers": {"integer": [1, 4]},
+        "cell": {"choices": ["lstm", "gru"]},
+        "idle": {"uniform": [0.0, 1.0]},
+        "peephole": {"uniform": [0.0, 1.0], "when": {"cell": ["lstm"]}},
+    }
+)
+
+
+def _loss(values: dict) -> float:
+    """The hyperparameter `idle` does nothing."""
+    branch = 0.4 if values["cell"] == "gru" else (values["peephole"] - 0.3) ** 2
+    return (math.log10(values["rate"]) + 2) ** 2 + 0.3 * values["layers"] + branch
+
+
+@pytest.fixture(scope="module")
+def searched() -> History:
+    """60 Sobol points, which are even: what they say of the space is nearly all."""
+    history = History((), higher_is_better=False)
+    for number, values in enumerate(candidates.sobol(MIXED, history, 60, 0)):
+        history = history.proposed(values, [number])
+        history = history.told(number, Result((_loss(values),)))
+    return history
+
+
+def test_importance_is_that_of_the_objective_as_it_is_warped(searched: History) -> None:
+    """Dies if hyperparameters, direction, conditions or the warp are lost.
+
+    The truth is by force: the same warp on the true objective of a large sample.
+    """
+    fitted = gp.fit(MIXED, searched)
+    rows = {of.name: of for of in insight.importance(MIXED, fitted)}
+    known = -np.array([_loss(dict(e.values)) for e in searched.evaluations])
+    warped = targets.half_rank(known, gp._weights(fitted.places))
+    order = np.argsort(known)
+
+    def truth(quantiles: np.ndarray) -> np.ndarray:
+        settings = encoding.settings(MIXED, encoding.from_quantiles(MIXED, quantiles))
+        values = -np.array([_loss(values) for values in settings])
+        return np.interp(values, known[order], warped[order])[:, None]
+
+    first, total = insight.sobol_indices(truth, 5, [2])
+    for k, parameter in enumerate(MIXED.parameters):
+        assert rows[parameter.name].first == pytest.approx(first[k, 0], abs=0.08)
+        assert rows[parameter.name].total == pytest.approx(total[k, 0], abs=0.12)
+    assert (
+        next(iter(rows)) == "rate" and min(rows.values(), key=lambda of: of.total).name == "idle"
+    )
+    spread = rows["rate"].total_spread
+    assert 0 <= spread.low < spread.high <= 1
+
+
+def test_indices_of_ishigami_are_the_analytic_ones() -> None:
+    """Dies if first-order and total indices are confused, or columns are mixed up.
+
+    (Saltelli et al. 2008, section 4.8, with 7 and .1.)
+    """
+
+    def functions(q: np.ndarray) -> np.ndarray:
+        a, b, c = (2 * math.pi * q - math.pi).T
+        ishigami = np.sin(a) + 7 * np.sin(b) ** 2 + 0.1 * c**4 * np.sin(a)
+        return np.column_stack([ishigami, q[:, 0] + 2 * q[:, 2], 0 * q[:, 0]])
+
+    first, total = insight.sobol_indices(functions, 3, [0], exponent=13)
+    assert first[:, 0] == pytest.approx((0.3139, 0.4424, 0.0), abs=0.01)
+    assert total[:, 0] == pytest.approx((0.5576, 0.4424, 0.2437), abs=0.01)
+    assert first[:, 1] == pytest.approx([0.2, 0, 0.8], abs=0.01)
+    assert not first[:, 2].any() and not total[:, 2].any()  # constant
+
+
+def test_slices_follow_the_objective(searched: History) -> None:
+    """Dies if another hyperparameter is varied, the direction or unit is lost, a place is not
+    turned into its value, or a range that is not told apart lacks the value itself."""
+    best = gp.best(MIXED, searched)
+    assert best is not None and best.values["cell"] == "lstm"
+    said = insight.insight(MIXED, searched, best, margin=0.05, limits=(0.0, 2.5))
+    assert said is not None and not said.noise_known and best.numbers[0] in said.alike
+    by_name = {of.name: of for of in said.slices}
+    assert [*by_name] == ["rate", "layers", "cell", "idle", "peephole"]
+    assert by_name["layers"].values == [1, 2, 3, 4] and by_name["cell"].values == ["lstm", "gru"]
+    for name, of in by_name.items():
+        expected = [_loss({**best.values, name: value}) for value in of.values]
+        near = [value < 1.0 for value in expected]
+        assert np.quantile(np.abs(of.median - expected)[near], 0.9) < 0.1
+        assert (of.low <= of.median).all() and (of.median <= of.high).all()
+        assert of.low.min() >= 0 and of.high.max() <= 2.5
+        own = best.values[name]
+        if isinstance(own, str):
+            assert own in of.alike
+        else:
+            assert min(of.alike) <= own * (1 + 1e-9) and own <= max(of.alike) * (1 + 1e-9)
+    assert len(by_name["idle"].alike) > 30 and len(by_name["rate"].alike) < 30
+    assert insight.insight(MIXED, History(), best) is None
+
+
+def test_noise_is_known_from_seeds_of_good_settings() -> None:
+    """Dies if one seed a setting, or seeds of bad settings alone, tell the noise."""
+    for scores, known in (
+        ([(1.0, 1.1, 1.2), (2.0, 2.2, 2.1), (0.0,)], True),
+        ([(1.0, 1.1, 1.2), (2.0, 2.2), (0.0,)], False),
+        ([(1.0,), (2.0,), (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)], False),
+    ):
+        several = iter(scores)
+        history = ended(PLANE, 3, lambda values, s=several: Result(next(s)))
+        said = insight.insight(PLANE, history, histories.ranked(history)[0])
+        assert said is not None and said.noise_known is known
