@@ -65,13 +65,8 @@ def of_function(
             _add(parser, parameter, docs.arguments.get(parameter.name, ""))
     if _has_result(function):
         parser.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
-        parser.add_argument(
-            "--save",
-            action="append",
-            default=[],
-            metavar="PATH",
-            help=".html page, .md or .tex tables, .json; else a folder for figures; repeatable",
-        )
+        kinds = ".html page, .md or .tex tables, .json; else a folder for figures; repeatable"
+        parser.add_argument("--save", action="append", default=[], metavar="PATH", help=kinds)
         parser.add_argument("--details", action="store_true", help="print all that was computed")
     return parser
 
