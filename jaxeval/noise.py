@@ -1,5 +1,6 @@
 """`python -m jaxeval.noise`: how much of the spread is the split's, the seed's, the machine's."""
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -95,7 +96,8 @@ def noise(
             table = nested.balanced(
                 [row.split for row in rows], [row.seed for row in rows], scores
             )
-            parts[part] = _studied(table, precision or first.margin)
+            limits = metrics.bounds(first.metric, table.scores, first.unit)
+            parts[part] = _studied(table, precision or first.margin, limits)
             continue
         by_seed = [
             [s for s, row in zip(scores, rows, strict=True) if row.seed == k] for k in numbers
@@ -139,6 +141,8 @@ def noise_table(
     if minus is not None and model in (None, minus):
         asked = argument("minus", minus)
         raise ConfigError(f"{asked}: expected another model in {argument('model')} beside it")
+    import numpy as np
+
     from jaxeval import sources
     from jaxeval.report.noise import Noise
     from jaxeval.runs import metrics
@@ -149,7 +153,12 @@ def noise_table(
     scores, _ = sources.scores([source, *named], layout)
     metrics.refuse_points("precision", precision or 0.0, scores.stored_unit)
     table = nested.balanced(*_cells(scores, model, minus))
-    parts = {"score": _studied(table, precision)}
+    models = scores.data_sets[0].models.values()
+    every = np.concatenate([of.scores[0, of.finished, 0] for of in models])
+    limits = metrics.bounds(scores.metric, every, scores.stored_unit)
+    if limits is not None and minus is not None:
+        limits = limits[0] - limits[1], limits[1] - limits[0]
+    parts = {"score": _studied(table, precision, limits)}
     metric = f"{scores.metric or 'score'} of {' - '.join(named or scores.models[:1])}"
     return Noise(metric, scores.stored_unit, parts, scores.warnings)
 
@@ -186,14 +195,19 @@ def _cells(
     return [split for split, _ in cells], [seed for _, seed in cells], found
 
 
-def _studied(table: "nested.Balanced", precision: float | None) -> "Study":
-    """The components, and a plan where a precision is known."""
+def _studied(
+    table: "nested.Balanced", precision: float | None, limits: tuple[float, float] | None
+) -> "Study":
+    """The components, and a plan where a precision is known; `limits` of what a mean can be."""
     from jaxeval.report.noise import Study
     from jaxeval.stats import crossed, nested
+    from jaxeval.stats.results import within
 
     of = crossed.components(table.scores)
     varies = of.total.sd > 0  # equal scores say nothing of what others would be
     plan = nested.plan(of, precision) if precision and varies else None
+    if limits is not None:
+        of = dataclasses.replace(of, mean_interval=within(of.mean_interval, *limits))
     return Study(of, table.dropped, plan)
 
 

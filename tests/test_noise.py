@@ -158,3 +158,16 @@ def test_python_is_told_of_parameters(tmp_path: Path) -> None:
     table.write_text("model,seed,f1\na,1,.5\na,2,.6\n")
     with pytest.raises(DataError, match=r"name it with column=\{'split': 'NAME'\}"):
         jaxeval.noise_table(table)
+
+
+def test_a_mean_lies_where_scores_can(tmp_path: Path) -> None:
+    """Dies if the interval of a mean F1, or of a difference of two, reaches beyond its range."""
+    table = tmp_path / "a.csv"
+    cells = [(m, k, n) for m in "ab" for k in (1, 2) for n in (1, 2)]
+    near = {"a": 0.02, "b": 0.9}
+    lines = [f"{m},{k},{n},{near[m] + 0.05 * (m + str(k + n) == 'a2')}" for m, k, n in cells]
+    table.write_text("\n".join(["model,split,seed,f1", *lines]))
+    alone = jaxeval.noise_table(table, model="a", precision=0.05)
+    assert alone.parts["score"].components.mean_interval.low == 0.0
+    both = jaxeval.noise_table(table, model="a", minus="b")
+    assert both.parts["score"].components.mean_interval.low == -1.0

@@ -3,12 +3,14 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from jaxeval.report import scores, text
 from jaxeval.report.document import Block, Document, Table
 from jaxeval.report.result import Result
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import nested
-from jaxeval.stats.crossed import Crossed
+from jaxeval.stats.crossed import Crossed, t_quantile
 from jaxeval.stats.nested import MOST, TrainingDesign, TrainingPlan
 from jaxeval.stats.results import Interval
 
@@ -173,7 +175,8 @@ def _designs(plan: TrainingPlan, scale: ScoreFormat) -> Table:
 def _advice(of: Crossed, plan: TrainingPlan, metric: str, scale: ScoreFormat) -> str:
     """What to train, in sentences."""
     within = scores.difference(plan.precision, scale.unit)
-    half = of.mean_interval.high - of.mean
+    quantile = t_quantile(np.array(of.mean_df), of.mean_interval.confidence)
+    half = of.mean_se * float(quantile)
     enough = ""
     if half <= plan.precision:
         runs = of.splits * of.seeds * of.repeats
