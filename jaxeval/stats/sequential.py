@@ -1,0 +1,252 @@
+"""Comparisons that stay valid however often one looks: e-processes and confidence sequences.
+
+A fixed-n p-value is wrong as soon as somebody looks, adds seeds and looks again. An e-process is
+nonnegative, and its expectation under the null hypothesis is at most 1 at any stopping time. By
+Ville's inequality it ever reaches 1 / alpha with probability alpha at most. All e-values here are
+natural logarithms.
+"""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy import special, stats
+
+FIRST_LOOK = 3
+"""Scores of each model before the first look: with two, a spread that is 0 by chance decides."""
+
+PRIOR_VARIANCE = 2.0
+"""Variance g of the normal prior of the effect, in variances of one score."""
+
+Alternative = Literal["two-sided", "greater", "less"]
+
+
+class Looks(NamedTuple):
+    """The t statistic at each look, [L] each; NaN where scores do not vary yet."""
+
+    scores: np.ndarray
+    """Scores of each model (pairs, if paired) that the look has seen."""
+    estimate: np.ndarray
+    error: np.ndarray
+    df: np.ndarray
+    effective: np.ndarray
+    """Effective size n: the variance of the estimate is that of one score divided by n."""
+
+
+def looks(a: np.ndarray, b: np.ndarray | None = None) -> Looks:
+    """Returns the estimate A - B and its error after each score, from the third on.
+
+    Args:
+        a: [n] scores in the order in which they came, or differences within pairs.
+        b: [m] scores of the other model; None: `a` holds differences. After k looks, the first k
+            scores of each model have been seen, or all where there are fewer.
+    """
+    if b is None:
+        count = np.arange(FIRST_LOOK, len(a) + 1)
+        mean, squares = _running(a, count)
+        return _looks(count, mean, squares, count - 1.0, count.astype(float))
+    count = np.arange(FIRST_LOOK, max(len(a), len(b)) + 1)
+    n, m = np.minimum(count, len(a)), np.minimum(count, len(b))
+    (mean_a, squares_a), (mean_b, squares_b) = _running(a, n), _running(b, m)
+    return _looks(count, mean_a - mean_b, squares_a + squares_b, n + m - 2.0, n * m / (n + m))
+
+
+def _running(x: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means and sums of squared deviations [L] of the first scores; exactly 0 of equal ones."""
+    x = np.asarray(x, np.float64)
+    shifted = x - x[0]
+    mean = np.cumsum(shifted)[count - 1] / count
+    squares = np.cumsum(shifted**2)[count - 1] - count * mean**2
+    varies = np.logical_or.accumulate(shifted != 0)[count - 1]
+    return x[0] + mean, np.where(varies, np.maximum(squares, 0), 0)
+
+
+def _looks(
+    count: np.ndarray,
+    estimate: np.ndarray,
+    squares: np.ndarray,
+    df: np.ndarray,
+    effective: np.ndarray,
+) -> Looks:
+    variance = np.where(squares > 0, squares / df / effective, np.nan)
+    return Looks(count, estimate, np.sqrt(variance), df, effective)
+
+
+def log_e_t(
+    t: np.ndarray | float,
+    df: np.ndarray | float,
+    effective: np.ndarray | float,
+    *,
+    g: float = PRIOR_VARIANCE,
+    alternative: Alternative = "two-sided",
+) -> np.ndarray:
+    """Returns log e of the t statistic against equal means of normal scores.
+
+    The effect in standard deviations has the prior N(0, g), for a one-sided alternative cut at 0;
+    the standard deviation has the right Haar prior (Rouder et al. 2009; Wang & Ramdas 2024,
+    "Anytime-valid t-tests"; Grunwald, de Heide & Koolen 2024). A one-sided e-value increases with
+    t, so that it is one of the whole null hypothesis "at most" (or "at least").
+    """
+    t, df, effective = (np.asarray(x, np.float64) for x in (t, df, effective))
+    shrunk = 1 + effective * g
+    log_e = -0.5 * np.log(shrunk) + 0.5 * (df + 1) * (
+        np.log1p(t**2 / df) - np.log1p(t**2 / (df * shrunk))
+    )
+    if alternative == "two-sided":
+        return log_e
+    # Twice the posterior probability of the side: the posterior of the mean is a t of df + 1.
+    side = t if alternative == "greater" else -t
+    standardised = side * np.sqrt((1 - 1 / shrunk) * (df + 1) / (df + t**2 / shrunk))
+    return log_e + np.log(2) + stats.t.logcdf(standardised, df + 1)
+
+
+def e_process(
+    seen: Looks,
+    *,
+    null: float = 0.0,
+    g: float = PRIOR_VARIANCE,
+    alternative: Alternative = "two-sided",
+) -> np.ndarray:
+    """Returns log e [L] at each look, of the hypothesis that the difference is `null`.
+
+    A look at scores that do not vary yet has log e = 0: it says nothing.
+    """
+    t = (seen.estimate - null) / seen.error
+    log_e = log_e_t(np.nan_to_num(t), seen.df, seen.effective, g=g, alternative=alternative)
+    return np.where(np.isnan(t), 0.0, log_e)
+
+
+def confidence_sequence(
+    seen: Looks, *, alpha: float = 0.05, g: float = PRIOR_VARIANCE
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns both ends [L] of intervals that all hold the difference with probability 1 - alpha.
+
+    An interval holds the differences that the two-sided e-process has not rejected yet: those of
+    its look, within those of the looks before.
+    """
+    shrunk = 1 + seen.effective * g
+    ratio = np.exp((2 * np.log(1 / alpha) + np.log(shrunk)) / (seen.df + 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.sqrt(seen.df * (ratio - 1) / (1 - ratio / shrunk))
+    half = np.where(ratio < shrunk, t, np.inf) * seen.error
+    half = np.where(np.isnan(half), np.inf, half)
+    low = np.maximum.accumulate(seen.estimate - half)
+    return low, np.minimum.accumulate(seen.estimate + half)
+
+
+def log_e_wins(
+    wins: np.ndarray | int, n: np.ndarray | int, alternative: Alternative = "two-sided"
+) -> np.ndarray:
+    """Returns log e of `wins` of `n` untied pairs against one half, whatever the distribution.
+
+    The share of wins has a uniform prior on 0 to 1, for a one-sided alternative on its half.
+    """
+    wins, n = np.asarray(wins, np.float64), np.asarray(n, np.float64)
+    log_e = n * np.log(2) + special.betaln(wins + 1, n - wins + 1)
+    if alternative == "two-sided":
+        return log_e
+    lost, won = (n - wins, wins) if alternative == "greater" else (wins, n - wins)
+    return log_e + np.log(2) + np.log(special.betainc(lost + 1, won + 1, 0.5))
+
+
+def betting_interval(
+    x: np.ndarray, *, alpha: float = 0.05, grid: int = 1000
+) -> tuple[float, float]:
+    """Returns a confidence interval of the mean of scores in [0, 1] that holds at any time.
+
+    Hedged capital with predictable plug-in bets (Waudby-Smith & Ramdas 2024, section 4.3), means
+    on a grid; the interval is that after the last score, within those before it.
+
+    Args:
+        x: [n] independent scores in the order in which they came.
+    """
+    x = np.asarray(x, np.float64)
+    count = np.arange(1, len(x) + 1)
+    mean = (0.5 + np.cumsum(x)) / (count + 1)
+    variance = (0.25 + np.cumsum((x - mean) ** 2)) / (count + 1)
+    before = np.concatenate([[0.25], variance[:-1]])
+    bets = np.sqrt(2 * np.log(2 / alpha) / (before * count * np.log(count + 1)))
+    candidates = (np.arange(grid) + 0.5) / grid
+    up, down = np.zeros(grid), np.zeros(grid)
+    peak = np.full(grid, -np.inf)
+    for score, bet in zip(x, bets, strict=True):
+        up += np.log1p(np.minimum(bet, 0.5 / candidates) * (score - candidates))
+        down += np.log1p(-np.minimum(bet, 0.5 / (1 - candidates)) * (score - candidates))
+        peak = np.maximum(peak, np.maximum(up, down) - np.log(2))
+    kept = candidates[peak < np.log(1 / alpha)]
+    if not len(kept):
+        return float("nan"), float("nan")
+    return max(0.0, float(kept[0] - 0.5 / grid)), min(1.0, float(kept[-1] + 0.5 / grid))
+
+
+def merged(log_e: np.ndarray) -> float:
+    """Returns log of the mean of e-values: an e-value under any dependence (Vovk & Wang 2021)."""
+    return float(special.logsumexp(log_e) - np.log(len(log_e)))
+
+
+def level(alpha: float, k: int, kept: int, rule: Literal["e-lond", "spending"]) -> float:
+    """Returns the level of the k-th comparison (from 1) after `kept` rejections.
+
+    "spending" bounds the probability of any false rejection by alpha, "e-lond" the expected share
+    of false ones among all, under any dependence of e-values (Xu & Ramdas 2024).
+    """
+    share = 6 / (np.pi * k) ** 2
+    return alpha * share * (kept + 1 if rule == "e-lond" else 1)
+
+
+class Settled(NamedTuple):
+    """What may be said of A and B after the last look, however often one has looked."""
+
+    verdict: Literal["better", "worse", "equal", "undecided"]
+    looks: int
+    decided: int | None
+    """Scores of each model at the look that decided."""
+    difference: float
+    interval: tuple[float, float]
+    p_value: float
+    """Anytime p-value of equal means: the least 1 / e of all looks."""
+    log_e: dict[str, float]
+    """Largest log e of "better", "worse", "not better", "not worse" by more than the margin."""
+
+
+def settle(
+    a: np.ndarray,
+    b: np.ndarray | None = None,
+    *,
+    margin: float = 0.0,
+    alpha: float = 0.05,
+    g: float = PRIOR_VARIANCE,
+) -> Settled:
+    """Decides whether A is better or worse than B by more than the margin, or equal within it.
+
+    Each one-sided claim has the level alpha / 2, so that with probability 1 - alpha no wrong claim
+    is ever made. "equal" needs both "not better" and "not worse" and a margin above 0.
+
+    Args:
+        a, b: scores as of `looks`, of which higher is better.
+    """
+    seen = looks(a, b)
+    claims = {
+        "better": e_process(seen, null=margin, g=g, alternative="greater"),
+        "worse": e_process(seen, null=-margin, g=g, alternative="less"),
+        "not better": e_process(seen, null=margin, g=g, alternative="less"),
+        "not worse": e_process(seen, null=-margin, g=g, alternative="greater"),
+    }
+    peaks = {claim: np.maximum.accumulate(log_e) for claim, log_e in claims.items()}
+    needed = np.log(2 / alpha)
+    shown = {claim: peak >= needed for claim, peak in peaks.items()}
+    shown["equal"] = shown["not better"] & shown["not worse"] if margin else np.zeros(0, bool)
+    verdicts = {
+        v: int(np.argmax(shown[v])) for v in ("better", "worse", "equal") if shown[v].any()
+    }
+    first = min(verdicts, key=lambda v: verdicts[v], default="undecided")
+    low, high = confidence_sequence(seen, alpha=alpha, g=g)
+    two_sided = e_process(seen, g=g)
+    return Settled(
+        first,  # type: ignore[arg-type]
+        looks=len(seen.scores),
+        decided=int(seen.scores[verdicts[first]]) if verdicts else None,
+        difference=float(seen.estimate[-1]),
+        interval=(float(low[-1]), float(high[-1])),
+        p_value=float(np.exp(-max(0.0, two_sided.max()))),
+        log_e={claim: float(peak[-1]) for claim, peak in peaks.items()},
+    )

@@ -1,0 +1,125 @@
+"""Anytime-valid comparisons against quadrature, root finding and simulated error rates."""
+
+import numpy as np
+import pytest
+from scipy import integrate, optimize, stats
+
+from jaxeval.stats import sequential
+
+GOLDEN = [
+    (3, 3, 2.0, 1.0, 0.4335419939),
+    (5, 5, 3.0, 1.0, 1.5113813153),
+    (8, 8, 2.5, 0.5, 1.1784782639),
+    (10, 12, -4.0, 1.0, 4.0125095915),
+    (20, 20, 1.0, 1.0, -0.7390206558),
+]
+
+
+@pytest.mark.parametrize("n, m, t, g, log_e", GOLDEN)
+def test_log_e_t_equals_published_values(n, m, t, g, log_e):
+    assert sequential.log_e_t(t, n + m - 2, n * m / (n + m), g=g) == pytest.approx(log_e, abs=1e-9)
+
+
+@pytest.mark.parametrize("n, m, t, g, log_e", GOLDEN)
+@pytest.mark.parametrize("alternative, ends", [("greater", (0, 30)), ("less", (-30, 0))])
+def test_one_sided_log_e_t_equals_quadrature_over_the_prior(n, m, t, g, log_e, alternative, ends):
+    df, effective = n + m - 2, n * m / (n + m)
+
+    def weighted(effect):
+        ratio = stats.nct.pdf(t, df, effect * effective**0.5) / stats.t.pdf(t, df)
+        return 2 * stats.norm.pdf(effect, 0, g**0.5) * ratio
+
+    expected = np.log(integrate.quad(weighted, *ends, limit=400)[0])
+    found = sequential.log_e_t(t, df, effective, g=g, alternative=alternative)
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_log_e_wins_equals_quadrature(alternative):
+    low, high, density = {
+        "two-sided": (0, 1, 1), "greater": (0.5, 1, 2), "less": (0, 0.5, 2)
+    }[alternative]  # fmt: skip
+    for wins, n in [(8, 8), (7, 10), (2, 9), (0, 1)]:
+        ratio = integrate.quad(lambda p: density * p**wins * (1 - p) ** (n - wins), low, high)[0]  # noqa: B023
+        found = sequential.log_e_wins(wins, n, alternative)
+        assert found == pytest.approx(np.log(ratio * 2**n), abs=1e-9)
+    assert np.exp(sequential.log_e_wins(8, 8)) == pytest.approx(28.4, abs=0.05)
+
+
+def test_looks_equal_scipy():
+    draw = np.random.default_rng(1)
+    a, b = draw.normal(size=9) + 100, draw.normal(size=6)
+    seen = sequential.looks(a, b)
+    for k, t, df in zip(seen.scores, seen.estimate / seen.error, seen.df, strict=True):
+        found = stats.ttest_ind(a[:k], b[:k])
+        assert (t, df) == (pytest.approx(found.statistic), found.df)
+    pairs = sequential.looks(a[:6] - b)
+    assert pairs.estimate[-1] / pairs.error[-1] == pytest.approx(
+        stats.ttest_rel(a[:6], b).statistic
+    )
+
+
+def test_confidence_sequence_holds_what_is_not_rejected():
+    draw = np.random.default_rng(2)
+    seen = sequential.looks(draw.normal(1, size=12), draw.normal(size=12))
+    low, high = sequential.confidence_sequence(seen, alpha=0.1)
+    alone = sequential.Looks(*(values[-1:] for values in seen))
+    (end,) = sequential.confidence_sequence(alone, alpha=0.1)[1]
+    reached = optimize.brentq(
+        lambda d: sequential.e_process(alone, null=d)[0] - np.log(10), alone.estimate[0], 50
+    )
+    assert end == pytest.approx(reached)
+    assert (np.diff(low) >= 0).all() and (np.diff(high) <= 0).all()
+
+
+def test_equal_scores_decide_nothing():
+    found = sequential.settle(np.full(9, 0.9), np.full(9, 0.8))
+    assert found.verdict == "undecided" and found.p_value == 1
+    assert found.interval == (-np.inf, np.inf)
+
+
+def test_a_and_b_mirror():
+    draw = np.random.default_rng(3)
+    a, b = draw.normal(2, size=15), draw.normal(size=15)
+    one, other = sequential.settle(a, b, margin=0.1), sequential.settle(b, a, margin=0.1)
+    assert (one.verdict, other.verdict) == ("better", "worse")
+    assert one.decided == other.decided
+    assert one.interval == (-other.interval[1], -other.interval[0])
+    assert one.log_e["better"] == other.log_e["worse"]
+
+
+@pytest.mark.parametrize(
+    "shift, margin, wrong",
+    [(0, 0, {"better", "worse"}), (0.5, 0.5, {"better", "worse"}), (1, 0.5, {"equal", "worse"})],
+)
+def test_wrong_verdicts_are_rare_however_often_one_looks(shift, margin, wrong):
+    draw = np.random.default_rng(4)
+    found = [
+        sequential.settle(draw.normal(shift, size=40), draw.normal(size=40), margin=margin)
+        for _ in range(500)
+    ]
+    assert sum(each.verdict in wrong for each in found) <= 0.05 * 500
+    covered = [each.interval[0] <= shift <= each.interval[1] for each in found]
+    assert np.mean(covered) >= 0.95
+
+
+def test_settle_says_equal_and_better():
+    draw = np.random.default_rng(5)
+    a, b = draw.normal(size=60), draw.normal(size=60)
+    assert sequential.settle(a, b, margin=1.5).verdict == "equal"
+    assert sequential.settle(a + 4, b, margin=1.5).verdict == "better"
+    assert sequential.settle(a, b).verdict == "undecided"
+
+
+def test_betting_interval_covers():
+    draw = np.random.default_rng(6)
+    ends = [sequential.betting_interval(draw.beta(2, 5, size=150)) for _ in range(200)]
+    assert np.mean([low <= 2 / 7 <= high for low, high in ends]) >= 0.95
+    assert np.mean([high - low for low, high in ends]) < 0.1
+
+
+def test_levels_of_a_sequence_sum_to_alpha():
+    spent = sum(sequential.level(0.05, k, 0, "spending") for k in range(1, 20_000))
+    assert spent == pytest.approx(0.05, rel=1e-3)
+    assert sequential.level(0.05, 3, 2, "e-lond") == 3 * sequential.level(0.05, 3, 2, "spending")
+    assert sequential.merged(np.log([1.0, 3.0])) == pytest.approx(np.log(2))
