@@ -21,43 +21,47 @@ Alternative = Literal["two-sided", "greater", "less"]
 
 
 class Looks(NamedTuple):
-    """The t statistic at each look, [L] each; NaN where scores do not vary yet."""
+    """What the t statistic is made of, at each look; `error` is NaN where no score varies yet."""
 
     scores: np.ndarray
-    """Scores of each model (pairs, if paired) that the look has seen."""
+    """[L] scores of each model (pairs, if paired) that the look has seen."""
     estimate: np.ndarray
+    """[..., L]"""
     error: np.ndarray
+    """[..., L]"""
     df: np.ndarray
+    """[L]"""
     effective: np.ndarray
-    """Effective size n: the variance of the estimate is that of one score divided by n."""
+    """[L] effective size n: the variance of the estimate is that of one score divided by n."""
 
 
 def looks(a: np.ndarray, b: np.ndarray | None = None) -> Looks:
     """Returns the estimate A - B and its error after each score, from the third on.
 
     Args:
-        a: [n] scores in the order in which they came, or differences within pairs.
-        b: [m] scores of the other model; None: `a` holds differences. After k looks, the first k
-            scores of each model have been seen, or all where there are fewer.
+        a: [..., n] scores in the order in which they came, or differences within pairs.
+        b: [..., m] scores of the other model; None: `a` holds differences. The look at k scores
+            sees the first k of each model, or all where there are fewer.
     """
+    a = np.asarray(a, np.float64)
     if b is None:
-        count = np.arange(FIRST_LOOK, len(a) + 1)
+        count = np.arange(FIRST_LOOK, a.shape[-1] + 1)
         mean, squares = _running(a, count)
         return _looks(count, mean, squares, count - 1.0, count.astype(float))
-    count = np.arange(FIRST_LOOK, max(len(a), len(b)) + 1)
-    n, m = np.minimum(count, len(a)), np.minimum(count, len(b))
+    b = np.asarray(b, np.float64)
+    count = np.arange(FIRST_LOOK, max(a.shape[-1], b.shape[-1]) + 1)
+    n, m = np.minimum(count, a.shape[-1]), np.minimum(count, b.shape[-1])
     (mean_a, squares_a), (mean_b, squares_b) = _running(a, n), _running(b, m)
     return _looks(count, mean_a - mean_b, squares_a + squares_b, n + m - 2.0, n * m / (n + m))
 
 
 def _running(x: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means and sums of squared deviations [L] of the first scores; exactly 0 of equal ones."""
-    x = np.asarray(x, np.float64)
-    shifted = x - x[0]
-    mean = np.cumsum(shifted)[count - 1] / count
-    squares = np.cumsum(shifted**2)[count - 1] - count * mean**2
-    varies = np.logical_or.accumulate(shifted != 0)[count - 1]
-    return x[0] + mean, np.where(varies, np.maximum(squares, 0), 0)
+    """Means and sums of squared deviations [..., L] of the first scores; 0 of equal ones."""
+    shifted = x - x[..., :1]
+    mean = np.cumsum(shifted, axis=-1)[..., count - 1] / count
+    squares = np.cumsum(shifted**2, axis=-1)[..., count - 1] - count * mean**2
+    varies = np.logical_or.accumulate(shifted != 0, axis=-1)[..., count - 1]
+    return x[..., :1] + mean, np.where(varies, np.maximum(squares, 0), 0)
 
 
 def _looks(
@@ -67,7 +71,7 @@ def _looks(
     df: np.ndarray,
     effective: np.ndarray,
 ) -> Looks:
-    variance = np.where(squares > 0, squares / df / effective, np.nan)
+    variance = np.where(squares > 0, squares, np.nan) / df / effective
     return Looks(count, estimate, np.sqrt(variance), df, effective)
 
 
@@ -106,7 +110,7 @@ def e_process(
     g: float = PRIOR_VARIANCE,
     alternative: Alternative = "two-sided",
 ) -> np.ndarray:
-    """Returns log e [L] at each look, of the hypothesis that the difference is `null`.
+    """Returns log e [..., L] at each look, of the hypothesis that the difference is `null`.
 
     A look at scores that do not vary yet has log e = 0: it says nothing.
     """
@@ -118,7 +122,7 @@ def e_process(
 def confidence_sequence(
     seen: Looks, *, alpha: float = 0.05, g: float = PRIOR_VARIANCE
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns both ends [L] of intervals that all hold the difference with probability 1 - alpha.
+    """Returns both ends [..., L] of intervals that all hold the difference (1 - alpha).
 
     An interval holds the differences that the two-sided e-process has not rejected yet: those of
     its look, within those of the looks before.
@@ -129,8 +133,8 @@ def confidence_sequence(
         t = np.sqrt(seen.df * (ratio - 1) / (1 - ratio / shrunk))
     half = np.where(ratio < shrunk, t, np.inf) * seen.error
     half = np.where(np.isnan(half), np.inf, half)
-    low = np.maximum.accumulate(seen.estimate - half)
-    return low, np.minimum.accumulate(seen.estimate + half)
+    low = np.maximum.accumulate(seen.estimate - half, axis=-1)
+    return low, np.minimum.accumulate(seen.estimate + half, axis=-1)
 
 
 def log_e_wins(
