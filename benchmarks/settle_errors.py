@@ -46,7 +46,7 @@ KINDS = (
 
 
 def decided(log_e: np.ndarray, level: float) -> np.ndarray:
-    """[repetitions] first look, from 0, at which e reached 1 / level; the number of looks if none."""
+    """[repetitions] first look, from 0, with e >= 1 / level; the number of looks if none."""
     hit = log_e >= np.log(1 / level)
     return np.where(hit.any(-1), hit.argmax(-1), log_e.shape[-1])
 
@@ -78,12 +78,12 @@ def type_one(repetitions: int) -> None:
         low, high = sequential.confidence_sequence(seen, alpha=ALPHA)
         stop = draw.integers(low.shape[-1], size=repetitions)
         rows = np.arange(repetitions)
-        cover = ((low[rows, stop] <= 0) & (0 <= high[rows, stop])).mean()
+        cover = ((low[rows, stop] <= 0) & (high[rows, stop] >= 0)).mean()
         print(f"| {kind} |", " | ".join(cells), f"| {naive:.2f} | {cover:.3f} |")
     print(
         f"\n{repetitions} repetitions, alpha {ALPHA}; standard error of .05: "
-        f"{np.sqrt(0.05 * 0.95 / repetitions):.4f}. Cover: share of confidence sequences (two samples,\n"
-        f"g = {sequential.PRIOR_VARIANCE:g}) that hold 0 at a random look.\n"
+        f"{np.sqrt(0.05 * 0.95 / repetitions):.4f}. Cover: share of confidence\n"
+        f"sequences (two samples, g = {sequential.PRIOR_VARIANCE:g}) that hold 0 at a random look.\n"
     )
 
 
