@@ -19,19 +19,11 @@ Coverage = Mapping[str, Mapping[str, float]]  # part -> fraction of tokens, of t
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class JudgedVectors(Result):
-    """Files of vectors judged by tasks.
-
-    Attributes:
-      files: short name -> path.
-      metrics: task -> metric.
-      coverage: file, task -> part -> fraction of its tokens, and types, with a vector.
-      modes: a judgement a mode.
-      trainings: what became of each.
-    """
+    """Files of vectors (short name -> path) judged by tasks (task -> metric)."""
 
     files: Mapping[str, str]
     metrics: Mapping[str, str]
-    coverage: Mapping[tuple[str, str], Coverage]
+    coverage: Mapping[tuple[str, str], Coverage]  # of a file on a task
     modes: Sequence[Judgement]
     trainings: Sequence[Mapping[str, object]]
 
@@ -134,11 +126,7 @@ def _details(mode: Judgement) -> Iterator[Block]:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class JudgePlan(Result):
-    """What would be trained to judge files of vectors.
-
-    Attributes:
-      programs: of each compiled program task, mode, files, members and bytes of word tables.
-    """
+    """What would be trained to judge files of vectors: the compiled programs."""
 
     files: Mapping[str, str]
     programs: Sequence[Mapping[str, object]]

@@ -34,17 +34,11 @@ _PROFILE = {"rho": "rho, distance and loss", "maxima": "maxima", "mean_change": 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Sensitivity(Result):
-    """What sweeps say of their hyperparameters; docs/sensitivity_and_noise.md has the numbers.
-
-    Attributes:
-      difference: of two sweeps, path of a metric -> the first minus the second.
-      over: the label that groups are averaged over.
-      trials: the sweeps as they were read.
-    """
+    """What sweeps say of their hyperparameters; docs/sensitivity_and_noise.md has the numbers."""
 
     sweeps: Sequence[Analysis]
-    difference: Mapping[str, Estimate]
-    over: str
+    difference: Mapping[str, Estimate]  # of two sweeps, by the path of a metric
+    over: str  # the label that groups are averaged over
     groups: Sequence[Group]
     contrasts: Sequence[Contrast]
     trials: Sequence[Sweep] = dataclasses.field(repr=False)
@@ -111,7 +105,9 @@ class Sensitivity(Result):
             said = self._of_two(shares, margin, unfit)
         elif len(self.sweeps) == 1:
             (of,) = self.sweeps
-            near = f"{_percent(of.metrics[_SHARE])} of the runs of {of.name} come within {margin}"
+            near = (
+                f"{_cell(of.metrics[_SHARE], True)} of the runs of {of.name} come within {margin}"
+            )
             said = f"{near} of the best, {of.metrics['max'].value:.2f}"
         else:
             ends = (shares.index(min(shares)), shares.index(max(shares)))
@@ -160,7 +156,7 @@ class Sensitivity(Result):
     def _of_groups(self, margin: str, unfit: str) -> str:
         """Which differences of groups were shown, by paired t tests corrected by Holm."""
         if not self.contrasts:
-            of = [f"{_percent(g.means[_SHARE])} of {g.name}" for g in self.groups]
+            of = [f"{_cell(g.means[_SHARE], True)} of {g.name}" for g in self.groups]
             none = "; no two groups were compared" if len(of) > 1 else ""
             return f"Runs within {margin} of their sweep's best, averaged: {'; '.join(of)}{none}"
         ps = corrected(self.contrasts)
@@ -205,20 +201,13 @@ def _profiles(rows: Sequence[_Row], keys: Sequence[str]) -> Iterator[Block]:
         yield Table(head, cells)
 
 
-def _cell(of: Estimate | Mean | None) -> str:
-    """A value with its interval; a mean with its sd."""
+def _cell(of: Estimate | Mean | None, percent: bool = False) -> str:
+    """A value with its interval; a mean with its sd, in a sentence with % instead."""
     if of is None:
         return "-"
     value = of.mean if isinstance(of, Mean) else of.value
-    said = f"{value:.2f}"
-    if isinstance(of, Mean) and of.sd is not None:
-        said += f" ({of.sd:.2f})"
-    return f"{said} {text.bounds(of.interval)}".rstrip()
-
-
-def _percent(of: Estimate | Mean) -> str:
-    value = of.mean if isinstance(of, Mean) else of.value
-    return f"{value:.2f} % {text.bounds(of.interval)}".rstrip()
+    sd = f" ({of.sd:.2f})" if isinstance(of, Mean) and of.sd is not None and not percent else ""
+    return f"{value:.2f}{' %' if percent else sd} {text.bounds(of.interval)}".rstrip()
 
 
 def corrected(contrasts: Sequence[Contrast]) -> list[float]:

@@ -21,25 +21,15 @@ _SHARES = ("right", "of covered", "of all")
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class VectorScores(Result):
-    """Files of vectors on sets of pairs of words, or of analogy questions.
+    """Files of vectors on sets of pairs of words, or of analogy questions."""
 
-    Attributes:
-      files: short name -> path.
-      zero_vectors: file -> words read whose vector is 0, which counts as none.
-      lower_case: whether words are taken in lower case.
-      resamples, seed: of the bootstraps.
-      results: one a set and method.
-      unknown: of similarity, which rule intervals and differences follow; None of analogies.
-      headers: lines of sets of pairs that were taken as headers.
-    """
-
-    files: Mapping[str, str]
-    zero_vectors: Mapping[str, int]
+    files: Mapping[str, str]  # short name -> path
+    zero_vectors: Mapping[str, int]  # words read whose vector is 0, which counts as none
     lower_case: bool
     resamples: int
     seed: int
-    results: Sequence[Scored[Any]]
-    unknown: Unknown | None = None
+    results: Sequence[Scored[Any]]  # one a set and method
+    unknown: Unknown | None = None  # the rule of intervals and differences; None of analogies
     headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def document(self) -> Document:

@@ -23,35 +23,25 @@ _MOST_SHOWN = 10  # settings of the table
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Tuned(Result):
-    """The outcome of a search; scores as they are stored.
+    """The outcome of a search; scores as they are stored."""
 
-    Attributes:
-      best: the setting that is taken; None: none has a score.
-      trials: evaluations that ended, of which some failed: failures.
-      seeded: whether what is evaluated is told its seed; if not, it cannot be trained again.
-      noise, noise_df: standard deviation of one seed's score about its setting, and its degrees of
-        freedom; None: no setting has two different scores.
-      posterior: of method gp.
-      config: file with the config of the best setting, of a search over one.
-    """
-
-    best: Setting | None
+    best: Setting | None  # None: no setting has a score
     reason: str
-    trials: int
+    trials: int  # evaluations that ended, failures among them
     failures: Mapping[str, int]
     seconds: float
     metric: str
     unit: str
     higher_is_better: bool
-    seeded: bool
-    noise: float | None
+    seeded: bool  # otherwise nothing can be trained again
+    noise: float | None  # sd of one seed's score about its setting; None: no two scores differ
     noise_df: int
     retrained: worth.Retrained | None
-    posterior: Insight | None
+    posterior: Insight | None  # of method gp
     evaluations: Sequence[Evaluation]
     search: Mapping[str, Json]
     signature: str
-    config: str | None = None
+    config: str | None = None  # file with the config of the best setting
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
