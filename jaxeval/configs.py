@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from jaxeval import parameters, parsers
 from jaxeval.config import toml
-from jaxeval.report.document import Block, Document, Heading, Table
-from jaxeval.report.result import Result
+from jaxeval.report.document import Block, Document, Heading, Result, Table
 
 if TYPE_CHECKING:
     from jaxeval.config.listing import Key

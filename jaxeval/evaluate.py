@@ -11,8 +11,7 @@ from jaxeval import backend, parameters, parsers
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.parameters import Changes, Count, NonNegative, Quiet, Seeds
-from jaxeval.report.document import Document
-from jaxeval.report.result import Result
+from jaxeval.report.document import Document, Result
 
 if TYPE_CHECKING:
     from jaxeval.config import reading
@@ -31,9 +30,9 @@ class Evaluation(Result):
 
     def document(self) -> Document:
         """A line a condition, and how it differs from the first, seed by seed."""
-        from jaxeval.report.runs import conditions
+        from jaxeval.report import runs as report
 
-        return conditions.document(self.scores)
+        return report.conditions_document(self.scores)
 
     def to_dict(self) -> Any:
         """The rows: a table of scores that `compare` reads."""
@@ -107,7 +106,7 @@ def evaluate(
     ways = list(dict.fromkeys(map(int, rows))), heat, search, list(dict.fromkeys(mean)), samples
     backend.prepare()
     from jaxeval import studies
-    from jaxeval.report.runs import conditions
+    from jaxeval.report import runs as report
     from jaxeval.studies import cohorts, proposers, saved
 
     words = parameters.changed_keys(changes)
@@ -133,7 +132,7 @@ def evaluate(
         scores = saved.scores(models, condition, part)
         scored += _rows(models, scores, described, str(input or part))
         if not quiet:
-            print(conditions.line(scored, described), file=sys.stderr, flush=True)
+            print(report.condition_line(scored, described), file=sys.stderr, flush=True)
     return Evaluation(scored)
 
 

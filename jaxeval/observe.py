@@ -12,8 +12,8 @@ from typing import NoReturn
 
 from jaxeval import runs, studies
 from jaxeval.report import render
+from jaxeval.report.plans import SweepPlan
 from jaxeval.report.runs import progress
-from jaxeval.report.sweep_plan import SweepPlan
 from jaxeval.studies import cohorts, running, sweeps
 from jaxeval.studies.prepared import Trial
 

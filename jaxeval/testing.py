@@ -69,10 +69,10 @@ def assert_better(
     if studies.decision(study).outcome == "better":
         return
     said = [answers.outcome(study), *words.directions(study), *study.warnings, *study.notes]
-    said += [line for pair in study.overall for line in claims.overall(pair, study)]
+    said += [line for pair in study.overall for line in claims.about_tasks(pair, study)]
     for pair in study.pairs:
         title = f"{words.title(pair)}: " if len(study.pairs) > 1 else ""
-        said += [title + line for line in claims.of_items(pair, study)]
+        said += [title + line for line in claims.about_items(pair, study)]
         said += pair.difference.warnings if pair.difference else ()
     raise AssertionError("\n".join(said))
 

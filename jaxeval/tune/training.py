@@ -14,8 +14,8 @@ from jaxeval.config import listing
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.report import text
 from jaxeval.report import tuning as reports
-from jaxeval.report.sweep_plan import SweepPlan
-from jaxeval.report.tuning import Tuned, progress
+from jaxeval.report.plans import SweepPlan
+from jaxeval.report.tuning import Tuned
 from jaxeval.studies import memory, proposers, running
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.tune.populations import Populations, Scored
@@ -56,8 +56,8 @@ def tune(
         def scored(event: object, say: observe.Say) -> None:
             if isinstance(event, Scored):
                 for evaluation in event.evaluations:
-                    say(progress.ended(evaluation, record.metric, record.unit))
-                say(progress.so_far(state, record.metric, record.unit))
+                    say(reports.evaluation_line(evaluation, record.metric, record.unit))
+                say(reports.progress_line(state, record.metric, record.unit))
 
         if state.known and not quiet:
             print(f"{path}: {text.counted(state.known, 'setting')} with results", file=sys.stderr)

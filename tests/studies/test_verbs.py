@@ -13,7 +13,7 @@ from jaxeval import runs
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.evaluate import Evaluation
 from jaxeval.evaluate import main as evaluate
-from jaxeval.report.runs import conditions
+from jaxeval.report import runs as report
 from jaxeval.studies import saved
 from jaxeval.tasks.language_evaluation import Averaging
 
@@ -116,8 +116,8 @@ def test_what_diverges_is_left_out_and_said(capsys: pytest.CaptureFixture) -> No
         ["fast", "1", "1.5", "-", "1.5", "1.5", "-0.5", "-"],  # the sd of one is none
         ["wild", "0"],
     ]
-    assert conditions.line(rows, "fast") == "fast: bits 1.5, sd -"
-    assert conditions.line(rows, "wild") == "wild: all 3 diverged"
+    assert report.condition_line(rows, "fast") == "fast: bits 1.5, sd -"
+    assert report.condition_line(rows, "wild") == "wild: all 3 diverged"
 
 
 def test_variants_are_trained_and_compared(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

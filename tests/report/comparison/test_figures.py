@@ -40,7 +40,7 @@ def test_many_models_and_data_sets_stay_readable(models: int, data_sets: int) ->
     """Dies if a figure grows without end, or a model is in none."""
     control = "model 0" if models == 30 else None  # fewer pairs to test
     names = [f"model {m}" for m in range(models)]
-    drawn = figures.of_runs(_study(names, data_sets, 0.005, 0.02, control=control))
+    drawn = figures.runs_figures(_study(names, data_sets, 0.005, 0.02, control=control))
     assert all(max(_inches(figure)) <= 16 for figure in drawn)
     for kind in ("violins", "ecdf"):
         alike = [figure for figure in drawn if figure.name.startswith(kind)]
@@ -61,7 +61,7 @@ def test_interval_of_a_control(control: str | None, width: float | None) -> None
         for k, scores in enumerate(DEMSAR)
     }
     whole = study.study(cubes.runs(cells), RULES, control=control)
-    figure = next(f for f in figures.of_runs(whole) if f.name == "critical_difference")
+    figure = next(f for f in figures.runs_figures(whole) if f.name == "critical_difference")
     lines = [line for line in figure.drawing.axes[0].lines if line.get_gid() == "control"]
     if width is None:
         assert lines == [] and "joined by a bar" in figure.caption
@@ -82,7 +82,7 @@ def long_names() -> RunStudy:
 
 def test_long_names_are_within_their_figures(long_names: RunStudy) -> None:
     """Dies if a name is cut off, or violins are pressed together by their names."""
-    for figure in figures.of_runs(long_names):
+    for figure in figures.runs_figures(long_names):
         drawing = figure.drawing
         drawing.draw_without_rendering()
         box = drawing.get_tightbbox()
@@ -98,7 +98,7 @@ def test_long_names_are_within_their_figures(long_names: RunStudy) -> None:
 
 def test_figures_say_that_lower_is_better(long_names: RunStudy) -> None:
     """Dies if the profile of the worst model is the highest, or an axis does not say it."""
-    drawn = {figure.name: figure for figure in figures.of_runs(long_names)}
+    drawn = {figure.name: figure for figure in figures.runs_figures(long_names)}
     sides = {"violins": "get_ylabel", "ecdf": "get_xlabel", "profiles": "get_xlabel"}
     for name, side in sides.items():
         panel = drawn[name].drawing.axes[0]

@@ -10,9 +10,10 @@ import pytest
 import jaxeval
 from jaxeval import runs
 from jaxeval.report import __main__ as verb
-from jaxeval.report import figures as files
-from jaxeval.report.runs import document, summary
-from jaxeval.report.sweep_plan import SweepPlan
+from jaxeval.report import plots as files
+from jaxeval.report import runs as document
+from jaxeval.report.plans import SweepPlan
+from jaxeval.report.runs import summary
 from jaxeval.runs.records import MemberRow
 from jaxeval.studies import costs
 from tests.report.runs import test_report
@@ -26,7 +27,7 @@ def _rows(folder: Path, name: str) -> list[MemberRow]:
 def test_summary_of_a_sweep(tmp_path: Path) -> None:
     """Dies if the best run's setting is another's, or the runs as good as it are miscounted."""
     rows = _rows(fabricated.fill(tmp_path), "transformer")
-    described = summary.of_members(rows)
+    described = summary.summarize(rows)
     dev = [row.dev for row in rows if row.dev is not None]
     top = next(row for row in rows if row.dev == max(dev))
     assert described.sweep is not None and described.sweep.setting == json.loads(top.hparams)
