@@ -71,7 +71,7 @@ def sweep(
         config,
         parameters.changed_keys(changes),
         None if data is None else str(data),
-        *spaces.of(space),
+        *spaces.load(space),
         seed=seed,
         count=trials,
         folder=Path(out),
