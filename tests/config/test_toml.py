@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import configs, studies
+from jaxeval import studies
 from jaxeval.config import listing, reading, toml
 from jaxeval.errors import ConfigError
 from jaxeval.space import space
+from tests.verbs import configs
 
 ROOT = Path(__file__).parents[2]
 NAME = "reimers2017/wnut17_ner"
@@ -67,15 +68,15 @@ def test_an_installed_wheel_has_its_own(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_the_verb_lists_and_prints(capsys: pytest.CaptureFixture) -> None:
     """Dies if a file is missing in the list, or printed otherwise than it is."""
-    assert configs.main([]) == 0
+    assert configs([]) == 0
     shown = capsys.readouterr().out
     assert {line.split()[0] for line in shown.splitlines() if "/" in line} >= {
         *toml.shipped_names()
     }
     (line,) = [line for line in shown.splitlines() if line.startswith("melis2018/ablations/small")]
     assert "--variants" in line and "Table 4" in line
-    assert configs.main([NAME]) == 0
+    assert configs([NAME]) == 0
     assert capsys.readouterr().out == (ROOT / "configs" / f"{NAME}.toml").read_text()
-    assert configs.main(["--json", "-"]) == 0
+    assert configs(["--json", "-"]) == 0
     entries = json.loads(capsys.readouterr().out)["configs"]
     assert [entry["name"] for entry in entries] == [*toml.shipped_names()]
