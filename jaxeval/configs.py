@@ -10,7 +10,7 @@ from jaxeval.report.document import Block, Document, Heading, Table
 from jaxeval.report.result import Result
 
 if TYPE_CHECKING:
-    from jaxeval.config.listing import Key
+    from jaxeval.config.fields import Key
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,10 +96,10 @@ def keys(task: str = "tagging") -> Keys:
     from jaxeval import backend
 
     backend.prepare()
-    from jaxeval.config import listing
+    from jaxeval.config import fields
     from jaxeval.tasks import registry
 
-    return Keys(task, tuple(listing.keys(registry.kind(task).Config)))
+    return Keys(task, tuple(fields.describe(registry.kind(task).Config)))
 
 
 COMMANDS: parsers.Commands = {"": configs, "keys": keys}

@@ -161,7 +161,7 @@ def _experiment(
 
 def _refuse_others(asked: Mapping[str, object], config: Any) -> None:
     """Raises ConfigError where an option would be passed over: of another task or evaluation."""
-    from jaxeval.config import markers
+    from jaxeval.config import fields
 
     goes_with = {"samples": "mean", "dynamic_rate": "dynamic"}
     for name, value in asked.items():
@@ -172,7 +172,7 @@ def _refuse_others(asked: Mapping[str, object], config: Any) -> None:
             raise ConfigError(f"{argument(name)}: {said}")
         if name in goes_with and not asked[goes_with[name]]:
             raise ConfigError(f"{argument(name)}: goes with {argument(goes_with[name])}")
-    if asked["mean"] and not markers.active(config.model):
+    if asked["mean"] and not fields.active(config.model):
         raise ConfigError(
             f"{argument('mean')}: the config has no dropout, so there are no masks to average over"
         )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import numpy as np
 
 from jaxeval import parameters, parsers
-from jaxeval.config import markers
-from jaxeval.config.markers import Range
+from jaxeval.config import fields
+from jaxeval.config.fields import Range
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.parameters import Changes, Count, Natural, NonNegative, Number, Quiet
 from jaxeval.report import plots, scores, text
@@ -166,7 +166,7 @@ def neighbourhood(
 
     place = None if data is None else str(data)
     whole = studies.read(config, parameters.changed_keys(changes), place)
-    active = {name: h for name, h in markers.traced(whole).items() if h.active}
+    active = {name: h for name, h in fields.traced(whole).items() if h.active}
     # every draw depends on those before it: of language models, sites stand among the others
     prefix = "dropout_" if whole.task == "language" else ""
     traced = {name: active[name] for name in sorted(active, key=lambda n: n.removeprefix(prefix))}
@@ -185,7 +185,7 @@ def neighbourhood(
 
 
 def ranges_of(
-    traced: Mapping[str, markers.Hyperparameter], asked: Mapping[str, str]
+    traced: Mapping[str, fields.Hyperparameter], asked: Mapping[str, str]
 ) -> dict[str, Range]:
     """The range of each hyperparameter that is varied: LOW:HIGH[:log] as asked, or its default.
 

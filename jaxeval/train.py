@@ -103,12 +103,12 @@ def train(
 
 
 def _plan(trials: list) -> Plan:
-    from jaxeval.config import listing
+    from jaxeval.config import reading
     from jaxeval.studies import cohorts, memory, prepared, running
 
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
     running.refuse_impossible([cohort])
-    return Plan(memory.describe(cohort), listing.to_toml(cohort.config))
+    return Plan(memory.describe(cohort), reading.to_toml(cohort.config))
 
 
 COMMANDS: parsers.Commands = {"": train}

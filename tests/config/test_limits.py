@@ -33,7 +33,6 @@ REFUSED = {
         "training.patience=null",
         "training.patience: cannot be absent; expected a whole number",
     ),
-    "a number of more than 32 bits": ("training.optimiser.clip_at=1e39", "clip_at: expected"),
 }
 
 

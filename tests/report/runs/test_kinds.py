@@ -137,7 +137,7 @@ def test_repeated_runs_are_no_model(folder: Path) -> None:
     with pytest.raises(DataError, match="no model 'x'; has ") as raised:
         native.scores(str(folder), Layout(models=["x"]))
     assert "bag (bag)" in str(raised.value) and "(repeated)" not in str(raised.value)
-    with pytest.raises(DataError, match=r"'repe' has repeated runs: python -m jaxeval\.noise"):
+    with pytest.raises(DataError, match=r"'repe' has repeated runs: jaxeval noise"):
         native.scores(str(folder), Layout(models=["bag", "repe"]))
 
 
