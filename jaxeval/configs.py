@@ -1,7 +1,6 @@
-"""`python -m jaxeval.configs`: the configs that come with jaxeval, and what a config may hold."""
+"""`jaxeval configs`: the configs that come with jaxeval, and what a config may hold."""
 
 import dataclasses
-import functools
 import tomllib
 from typing import TYPE_CHECKING
 
@@ -64,9 +63,9 @@ def configs(name: str | None = None) -> "Configs | str":
       name: print this one; absent: list all.
 
     Examples:
-      python -m jaxeval.configs
-      python -m jaxeval.configs reimers2017/wnut17_ner > mine.toml
-      python -m jaxeval.train reimers2017/wnut17_ner --data DIR
+      jaxeval configs
+      jaxeval configs reimers2017/wnut17_ner > mine.toml
+      jaxeval train reimers2017/wnut17_ner --data DIR
 
     Raises:
       ConfigError: no such config; says which is near.
@@ -104,7 +103,3 @@ def keys(task: str = "tagging") -> Keys:
 
 
 COMMANDS: parsers.Commands = {"": configs, "keys": keys}
-main = functools.partial(parsers.main, "configs", COMMANDS)
-
-if __name__ == "__main__":
-    parsers.start("configs", COMMANDS)

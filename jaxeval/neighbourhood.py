@@ -1,4 +1,4 @@
-"""`python -m jaxeval.neighbourhood`: random settings near a config's, as one population."""
+"""`jaxeval neighbourhood`: random settings near a config's, as one population."""
 
 import dataclasses
 import math
@@ -149,8 +149,8 @@ def neighbourhood(
       quiet: without progress.
 
     Examples:
-      python -m jaxeval.neighbourhood CONFIG --data DIR --settings 64 --save figures
-      python -m jaxeval.neighbourhood CONFIG --width 0.15 --range learning_rate=0.001:0.01:log
+      jaxeval neighbourhood CONFIG --data DIR --settings 64 --save figures
+      jaxeval neighbourhood CONFIG --width 0.15 --range learning_rate=0.001:0.01:log
 
     Raises:
       ConfigError, DataError, RunError: of the config, the ranges, the data.
@@ -292,6 +292,3 @@ def _trends(settings: Sequence[Mapping[str, float]], values: np.ndarray) -> list
 
 
 COMMANDS: parsers.Commands = {"": neighbourhood}
-
-if __name__ == "__main__":
-    parsers.start("neighbourhood", COMMANDS)

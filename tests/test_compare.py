@@ -192,7 +192,7 @@ def test_names_may_look_like_anything(tmp_path: Path, capsys: pytest.CaptureFixt
     path.write_text("--json,a$x_{$[/b]\n" + scores)
     shown = comparing.shown(capsys, path, "--save", tmp_path / "f", "--", "--json", "a$x_{$[/b]")
     assert "between --json and a$x_{$[/b] was" in shown
-    code = [sys.executable, "-m", "jaxeval.compare", str(tmp_path / "x.csv"), "A", "B"]
+    code = [sys.executable, "-m", "jaxeval", "compare", str(tmp_path / "x.csv"), "A", "B"]
     ended = subprocess.run(code, capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert ended.stderr.startswith("error: ") and ended.stderr.count("\n") == 1
