@@ -71,7 +71,9 @@ def assert_better(
     said = [answers.outcome(study), *words.directions(study), *study.warnings, *study.notes]
     said += [line for pair in study.overall for line in claims.about_tasks(pair, study)]
     for pair in study.pairs:
-        title = f"{words.title(pair)}: " if len(study.pairs) > 1 else ""
+        title = (
+            f"{pair.a} against {pair.b}{words.on(pair.data_set)}: " if len(study.pairs) > 1 else ""
+        )
         said += [title + line for line in claims.about_items(pair, study)]
         said += pair.difference.warnings if pair.difference else ()
     raise AssertionError("\n".join(said))

@@ -74,7 +74,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: jaxeval.compare(A, B, correction="holms"),  # type: ignore[arg-type]
         "correction: expected one of",
     ),
-    "figure": (lambda: compare(A, B).plot("pie"), "expected one of violins, ecdf"),
+    "figure": (lambda: compare(A, B).plot("pie"), "expected one of violins"),
     "folder": (lambda: jaxeval.load("nowhere"), "no runs here"),
     "file": (lambda: jaxeval.read_scores("nowhere.csv"), "nowhere.csv"),
     "no table": (

@@ -52,32 +52,18 @@ Block = Table | Heading | str  # str: a line
 
 
 class Document(NamedTuple):
-    """The presentation of a result, in reading order.
+    """The presentation of a result, in reading order."""
 
-    Attributes:
-      answer: sentences that answer the question of the verb.
-      blocks: tables and lines shown by default.
-      notes: warnings and remarks, folded by kind when printed. A note that begins with
-        "task NAME:" or "NAME:" is about that task or that `noun`.
-      details: tables and lines shown with --details.
-      paper: tables for LaTeX and Markdown; if empty, those of `blocks`.
-      figures: draws the figures.
-      title: the title of the page.
-      signature: one line with method, settings and versions.
-      noun: what a note without "task" is about.
-      last: lines printed at the end: the exit code, what to do next.
-    """
-
-    answer: Sequence[str]
-    blocks: Sequence[Block] = ()
-    notes: Sequence[str] = ()
-    details: Sequence[Block] = ()
-    paper: Sequence[Table] = ()
-    figures: Callable[[], Sequence[Figure]] = tuple
+    answer: Sequence[str]  # sentences that answer the question of the verb
+    blocks: Sequence[Block] = ()  # shown by default
+    notes: Sequence[str] = ()  # warnings and remarks, folded by kind when printed
+    details: Sequence[Block] = ()  # shown with --details
+    paper: Sequence[Table] = ()  # for LaTeX and Markdown; if empty, the tables of `blocks`
+    figures: Callable[[], Sequence[Figure]] = tuple  # draws them
     title: str = "jaxeval"
-    signature: str = ""
-    noun: str = "file"
-    last: Sequence[str] = ()
+    signature: str = ""  # method, settings and versions in one line
+    noun: str = "file"  # what a note "NAME: ..." is about
+    last: Sequence[str] = ()  # printed at the end: the exit code, what to do next
 
 
 def save_suffix(path: str | Path) -> str:
@@ -111,11 +97,7 @@ class Result:
         return to_json_object(self)
 
     def plot(self, name: str = "") -> "Drawing":
-        """Returns the figure with this name, or the first figure.
-
-        Raises:
-          ConfigError: there is no such figure.
-        """
+        """Returns the figure with this name, or the first one; ConfigError if there is none."""
         drawn = {figure.name: figure.drawing for figure in self.document().figures()}
         name = name or next(iter(drawn), "")
         if name not in drawn:
@@ -124,14 +106,11 @@ class Result:
         return drawn[name]
 
     def save(self, path: str | Path) -> list[Path]:
-        """Writes the result in the format that the suffix of the path names.
+        """Writes the result, and returns the paths of the written files.
 
         Args:
           path: .json, .html (a page), .md or .tex (tables to paste); or a folder, which gets all
             figures as SVG, PDF and PNG.
-
-        Returns:
-          The paths of the written files.
 
         Raises:
           ConfigError: the suffix is unknown, or a folder is given and there are no figures.

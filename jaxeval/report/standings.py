@@ -5,25 +5,11 @@ claims are those of the tests.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from jaxeval.report import text
 
 Signs = Mapping[tuple[str, str], Mapping[str, int]]  # (A, B) -> cell -> sign
 _MOST_NAMED = 5  # models in a sentence
-
-
-class Record(NamedTuple):
-    """The cells where one model was shown to be better than another, worse, or neither."""
-
-    better: list[str]
-    worse: list[str]
-    level: list[str]
-
-    @property
-    def cells(self) -> int:
-        """The number of cells where the two were compared."""
-        return sum(map(len, self))
 
 
 def signs(outcomes: Iterable[tuple[str, str, str, int]]) -> Signs:
@@ -34,25 +20,22 @@ def signs(outcomes: Iterable[tuple[str, str, str, int]]) -> Signs:
     return grouped
 
 
-def record(shown: Signs, a: str, b: str) -> Record:
-    """Returns the record of A against B."""
-    cells = Record([], [], [])
-    for pair, side in (((a, b), 1), ((b, a), -1)):
-        for cell, sign in shown.get(pair, {}).items():
-            cells[{1: 0, -1: 1, 0: 2}[side * sign]].append(cell)
-    return cells
+def _record(shown: Signs, a: str, b: str) -> tuple[int, int, int]:
+    """Returns the numbers of cells where A was better than B, worse, or neither was shown."""
+    found = [*shown.get((a, b), {}).values(), *(-s for s in shown.get((b, a), {}).values())]
+    return found.count(1), found.count(-1), found.count(0)
 
 
 def leader(order: Sequence[str], shown: Signs) -> str:
-    """Returns the model that is worse nowhere and has most wins; `order` has the best mean first.
+    """Returns the model that is worse nowhere and wins most; `order` has the best mean first.
 
     If all are worse somewhere, wins less losses decide.
     """
 
     def key(model: str) -> tuple[bool, int, int]:
-        records = [record(shown, model, other) for other in order if other != model]
-        losses = sum(len(each.worse) for each in records)
-        wins = sum(len(each.better) for each in records) if _cells(shown) > 1 else 0
+        records = [_record(shown, model, other) for other in order if other != model]
+        losses = sum(worse for _, worse, _ in records)
+        wins = sum(better for better, *_ in records) if _cells(shown) > 1 else 0
         return losses > 0, losses - wins, order.index(model)
 
     return min(order, key=key)
@@ -75,35 +58,34 @@ def sentence(order: Sequence[str], shown: Signs, noun: str = "data set", where: 
         on = {1: where, 2: f" on either {noun}"}.get(cells, f" on any of the {cells} {noun}s")
         return f"No difference between {_named(order) if len(order) == 2 else who} was shown{on}"
     best = leader(order, shown)
-    of = {m: record(shown, best, m) for m in order if m != best}
-    if all(each.cells and len(each.better) == each.cells for each in of.values()):
-        most = max(of.values(), key=lambda each: each.cells)
-        than = f"better than {_named([*of])}{_counted(most.better, most, noun)}"
-        is_best = f"{best} is {than}" if len(of) == 1 else f"{best} is best"
-        return f"{is_best}{where}" + ("" if len(of) == 1 else f": it is {than}")
+    of = {m: _record(shown, best, m) for m in order if m != best}
+    if all(any(each) and each[0] == sum(each) for each in of.values()):
+        than = f"better than {_named([*of])}{_on(0, max(of.values(), key=sum), noun)}"
+        return (
+            f"{best} is {than}{where}" if len(of) == 1 else f"{best} is best{where}: it is {than}"
+        )
     if _cells(shown) > 1:
         return _over_cells(best, of, noun)
-    if any(each.worse for each in of.values()):
+    if any(worse for _, worse, _ in of.values()):
         return f"No model is best{where}: each is worse than another one"
-    worse = [model for model, each in of.items() if each.better]
-    level = [model for model, each in of.items() if each.level]
-    apart = [model for model, each in of.items() if not each.cells]
+    better, _, level = ([m for m, each in of.items() if each[side]] for side in range(3))
+    apart = [model for model, each in of.items() if not any(each)]
     parts = [f"{best} {'scores best' if best == order[0] else 'leads'}{where}"]
     parts += [f"{_named(level)} cannot be told from it"] if level else []
-    rest = f"the {len(worse)} others" if level and len(worse) > _MOST_NAMED else _named(worse)
-    parts += [f"{rest} {_is(worse)} worse"] if worse else []
+    rest = f"the {len(better)} others" if level and len(better) > _MOST_NAMED else _named(better)
+    parts += [f"{rest} {_is(better)} worse"] if better else []
     parts += [f"{_named(apart)} {_is(apart)} not compared with it"] if apart else []
     return "; ".join(parts)
 
 
-def _over_cells(best: str, of: Mapping[str, Record], noun: str) -> str:
+def _over_cells(best: str, of: Mapping[str, tuple[int, int, int]], noun: str) -> str:
     """Names the models by the number of cells where the leader is better, then worse."""
     sides = []
     for side in (0, 1):
         groups: dict[str, list[str]] = {}
-        for model, each in sorted(of.items(), key=lambda item: -len(item[1][side])):
+        for model, each in sorted(of.items(), key=lambda item: -item[1][side]):
             if each[side]:
-                groups.setdefault(_counted(each[side], each, noun), []).append(model)
+                groups.setdefault(_on(side, each, noun), []).append(model)
         than = [f"than {_named(models)}{where}" for where, models in groups.items()]
         sides.append(text.listed(than) if than else "")
     better, worse = sides
@@ -116,21 +98,22 @@ def _over_cells(best: str, of: Mapping[str, Record], noun: str) -> str:
 
 def against(control: str, order: Sequence[str], shown: Signs, noun: str = "data set") -> str:
     """States what was shown of all models against the control; without a full stop."""
-    of = {model: record(shown, model, control) for model in order if model != control}
+    of = {model: _record(shown, model, control) for model in order if model != control}
     parts = []
     for side, word in enumerate(("better", "worse")):
-        named = [m + _counted(each[side], each, noun) for m, each in of.items() if each[side]]
+        named = [model + _on(side, each, noun) for model, each in of.items() if each[side]]
         parts += [f"{word}: {_named(named)}"] if named else []
-    level = [model for model, each in of.items() if not (each.better or each.worse)]
+    level = [model for model, each in of.items() if not any(each[:2])]
     parts += [f"no difference was shown: {_named(level)}"] if level else []
     return f"Against {control}, {'; '.join(parts)}"
 
 
-def _counted(cells: Sequence[str], of: Record, noun: str) -> str:
+def _on(side: int, record: tuple[int, int, int], noun: str) -> str:
     """Returns " on 2 of 3 tasks", or "" for a single cell."""
-    if len(cells) < of.cells:
-        return f" on {len(cells)} of {of.cells} {noun}s"
-    return {1: "", 2: f" on both {noun}s"}.get(of.cells, f" on all {of.cells} {noun}s")
+    count, cells = record[side], sum(record)
+    if count < cells:
+        return f" on {count} of {cells} {noun}s"
+    return {1: "", 2: f" on both {noun}s"}.get(cells, f" on all {cells} {noun}s")
 
 
 def _is(names: Sequence[str]) -> str:

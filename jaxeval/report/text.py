@@ -117,46 +117,29 @@ def versions() -> str:
     return " | ".join([f"jaxeval {VERSION}", *libraries, f"python {platform.python_version()}"])
 
 
-def merge_alike(counts: Mapping[str, int]) -> list[tuple[int, str]]:
-    """Merges lines that differ only in numbers; returns (count, line), most frequent first."""
-    kinds: dict[str, list[str]] = {}
-    for line in counts:
-        kinds.setdefault(_NUMBER.sub("#", line), []).append(line)
-    groups = [(sum(map(counts.__getitem__, kind)), _first(kind)) for kind in kinds.values()]
-    return sorted(groups, key=lambda group: -group[0])
-
-
 def fold(notes: Iterable[str], noun: str = "file", details: bool = False) -> list[str]:
     """Merges notes of one kind, for instance to "3 sweeps (a, b, c): not read: name".
 
-    Notes are of one kind if they differ only in numbers or in text in brackets.
-
-    Args:
-      notes: one line each; "task NAME: ..." is about a task, "NAME: ..." about a `noun`.
-      details: return all notes unchanged.
+    Notes are of one kind if they differ only in numbers or in text in brackets. A note
+    "task NAME: ..." is about a task, "NAME: ..." about a `noun`. With details, all are returned.
     """
     if details:
         return [*notes]
-    kinds: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    kinds: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
     for note in notes:
         found = _SUBJECT.fullmatch(note)
         task, subject, message = found.groups() if found else (None, "", note)
-        kind = _ASIDE.sub("", _NUMBER.sub("#", message))
-        kinds.setdefault(("task" if task else noun, kind), []).append((subject, message))
-    lines = [_merge(kind, what) for (what, _), kind in kinds.items()]
-    more = len(lines) - _MOST_NOTES
-    return lines if more <= 1 else [*lines[:_MOST_NOTES], f"{more} more notes: --details"]
-
-
-def _merge(notes: list[tuple[str, str]], noun: str) -> str:
-    subjects, messages = ([*dict.fromkeys(filter(None, c))] for c in zip(*notes, strict=True))
-    bare = {_ASIDE.sub("", line) for line in messages}
-    message = bare.pop() if len(messages) > 1 == len(bare) else _first(messages)
-    if len(subjects) < 2:
-        return "".join(f"{subject}: " for subject in subjects) + message
-    more = " ..." if len(subjects) > _MOST_SUBJECTS else ""
-    return f"{len(subjects)} {noun}s ({', '.join(subjects[:_MOST_SUBJECTS])}{more}): {message}"
-
-
-def _first(lines: list[str]) -> str:
-    return lines[0] + (" (numbers differ)" if lines[1:] else "")
+        kind = "task" if task else noun, _ASIDE.sub("", _NUMBER.sub("#", message))
+        subjects, messages = kinds.setdefault(kind, ([], []))
+        subjects += [subject] if subject and subject not in subjects else []
+        messages += [message] if message not in messages else []
+    lines = []
+    for (what, _), (subjects, messages) in kinds.items():
+        bare = {_ASIDE.sub("", message) for message in messages}
+        message = messages[0] + (" (numbers differ)" if messages[1:] else "")
+        message = bare.pop() if len(messages) > 1 == len(bare) else message
+        more = " ..." if len(subjects) > _MOST_SUBJECTS else ""
+        many = f"{len(subjects)} {what}s ({', '.join(subjects[:_MOST_SUBJECTS])}{more}): "
+        lines.append((many if subjects[1:] else f"{subjects[0]}: " if subjects else "") + message)
+    rest = len(lines) - _MOST_NOTES
+    return lines if rest <= 1 else [*lines[:_MOST_NOTES], f"{rest} more notes: --details"]

@@ -16,7 +16,3 @@ def test_notes_are_folded_by_kind_and_none_is_lost() -> None:
     assert text.fold(notes, "sweep", details=True) == notes
     many = text.fold([f"{'x' * k}" for k in range(1, 12)])
     assert len(many) == 9 and many[-1] == "3 more notes: --details"
-    assert text.merge_alike({"at 3": 1, "at 4": 2, "no": 1}) == [
-        (3, "at 3 (numbers differ)"),
-        (1, "no"),
-    ]

@@ -48,7 +48,7 @@ def _runs_details(study: RunStudy) -> Iterator[Block]:
     yield from (f"{model}: {text.statuses(counts)}" for model, counts in ended)
     yield tables.models(study)
     for pair in study.pairs:
-        yield Heading(words.title(pair))
+        yield Heading(f"{pair.a} against {pair.b}{words.on(pair.data_set)}")
         yield from claims.about_runs(pair, study)
         yield tables.tests(pair)
     if study.single is not None and (study.single.pairs or study.single.notes):
@@ -102,10 +102,10 @@ def _items_details(study: ItemStudy) -> Iterator[Block]:
     yield tables.sizes(study)
     yield tables.differences(study)
     for pair in study.overall:
-        yield Heading(words.title(pair))
+        yield Heading(f"{pair.a} against {pair.b}{words.on(pair.data_set)}")
         yield from claims.about_tasks(pair, study)
     for pair in study.pairs:
-        yield Heading(words.title(pair))
+        yield Heading(f"{pair.a} against {pair.b}{words.on(pair.data_set)}")
         yield from claims.about_items(pair, study)
         if pair.tests and pair.p_adjusted == pair.p_adjusted:  # not NaN
             tests = "; ".join(

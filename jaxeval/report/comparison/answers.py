@@ -1,8 +1,7 @@
 """The answer of a comparison; directions are those of the corrected primary tests."""
 
+import statistics
 from collections.abc import Mapping, Sequence
-
-import numpy as np
 
 from jaxeval.report import scores, standings, text
 from jaxeval.report.comparison import claims, words
@@ -85,16 +84,16 @@ def outcome(study: ItemStudy) -> str:
     if study.rules.margin:
         beyond = scores.difference(study.rules.margin, words.score_format(study).unit)
         margin = f" by more than {beyond}"
-    line = f"{a} is {decision.outcome} than {b}{margin}"
-    if decision.outcome == "not shown":
-        line = f"{a} was not shown to be better or worse than {b}{margin}"
+    shown = decision.outcome != "not shown"
+    line = f"is {decision.outcome}" if shown else "was not shown to be better or worse"
+    line = f"{a} {line} than {b}{margin}"
     if study.withheld:
         return f"{line}, since {claims.WITHHELD}"
     if len(study.data_sets) == 1:
         return line
     parts = ["in the mean over tasks"] if None in decision.on else []
-    named = [name for name in decision.on if name is not None]
-    return f"{line} {text.listed([*parts, *([f'on {_few(named)}'] if named else [])])}"
+    named = _few([name for name in decision.on if name is not None])
+    return f"{line} {text.listed([*parts, *([f'on {named}'] if named else [])])}"
 
 
 def signs(pairs: Sequence[Pair]) -> standings.Signs:
@@ -108,15 +107,12 @@ def order(study: RunStudy) -> list[str]:
     """Returns the compared models, best mean rank over data sets first."""
     compared = {name for pair in study.pairs for name in pair.names}
     sign = -1 if study.scores.higher_is_better else 1
-    cells: dict[str, dict[str, float]] = {}
-    for of in study.models:
-        if of.model in compared:
-            cells.setdefault(of.data_set, {})[of.model] = sign * of.summary.mean
-    ranks: dict[str, list[float]] = {}
-    for cell in cells.values():
-        for model, mean in cell.items():
-            ranks.setdefault(model, []).append(sum(other < mean for other in cell.values()))
-    return sorted(ranks, key=lambda model: float(np.mean(ranks[model])))
+    known = [(of, sign * of.summary.mean) for of in study.models if of.model in compared]
+    ranks: dict[str, list[int]] = {}
+    for of, mean in known:
+        rank = sum(o.data_set == of.data_set and m < mean for o, m in known)
+        ranks.setdefault(of.model, []).append(rank)
+    return sorted(ranks, key=lambda model: statistics.fmean(ranks[model]))
 
 
 def control(study: RunStudy) -> str | None:
@@ -128,7 +124,7 @@ def control(study: RunStudy) -> str | None:
 
 def _best_of_runs(study: RunStudy, scale: ScoreFormat) -> str:
     pairs, found, models = study.pairs, signs(study.pairs), order(study)
-    if not any(_can_show(pair, study.rules.alpha) for pair in pairs):
+    if not any(pair.shown or _could_show(pair, study.rules.alpha) for pair in pairs):
         return _too_few(study, models)
     unseen = claims.detectable(pairs, study.rules, scale)
     if len(pairs) == 1:
@@ -143,11 +139,10 @@ def _best_of_runs(study: RunStudy, scale: ScoreFormat) -> str:
     return f"{best}."
 
 
-def _can_show(pair: Pair, alpha: float) -> bool:
-    """True if the models were told apart, or could have been."""
+def _could_show(pair: Pair, alpha: float) -> bool:
     runs, plan = pair.scores, pair.plan
     assert runs is not None and plan is not None
-    return bool(pair.shown) or (runs.units >= runs.fewest and plan.least_p <= alpha)
+    return runs.units >= runs.fewest and plan.least_p <= alpha
 
 
 def _too_few(study: RunStudy, models: Sequence[str]) -> str:
@@ -207,27 +202,25 @@ def failures(
     if failed is None:
         return []
     every = {model: failed.of(model) for model in dict.fromkeys(m for m, _ in failed.counts)}
-    parts = []
-    for model, counts in every.items():
+    whole, parts = [model for model in every if not every[model].failed], []
+    named = [model for model in every if every[model].failed]
+    for model in [*named, *(whole if len(whole) == 1 else [])]:
+        counts = every[model]
         ended = {s: n for s, n in statuses.get(model, {}).items() if is_failed(s)}
         how = f" ({text.statuses(ended)})" if ended else ""
         many = text.counted(counts.runs, noun)
-        parts += [f"{counts.failed} of {many} of {model} failed{how}"] if counts.failed else []
-    rest = [model for model, counts in every.items() if not counts.failed]
-    parts += [f"none of {every[model].runs} of {model}" for model in rest if len(rest) == 1]
-    return ["; ".join([", ".join(parts), *([rule] if rule else []), _fisher(failed, alpha)])]
-
-
-def _fisher(failed: Failures, alpha: float) -> str:
+        end = f" failed{how}" if counts.failed else ""
+        parts.append(f"{counts.failed or 'none'} of {many} of {model}{end}")
     shown = [test for test in failed.tests if test.p_adjusted <= alpha]
     ends = [test.p_adjusted for test in shown or failed.tests]
     p = text.p_value(max(ends) if shown else min(ends, default=1.0))
     if len(ends) > 1:
         p = p.replace("=", "at most" if shown else "at least")
     corrected = "p" if len(failed.tests) == 1 else "corrected p"
-    named = []
+    pairs = []
     for test in shown:
         more, less = (test.a, test.b) if test.higher > 0 else (test.b, test.a)
-        named.append(f"{more} fails more often than {less}{on(test.data_set)}")
-    line = _few(named) or "no difference of the failure rates was shown"
-    return f"{line} ({corrected} {p}, Fisher's exact test)."
+        pairs.append(f"{more} fails more often than {less}{on(test.data_set)}")
+    line = _few(pairs) or "no difference of the failure rates was shown"
+    tested = f"{line} ({corrected} {p}, Fisher's exact test)."
+    return ["; ".join([", ".join(parts), *([rule] if rule else []), tested])]

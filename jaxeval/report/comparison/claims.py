@@ -11,7 +11,7 @@ from jaxeval.stats import describe, run_plans
 from jaxeval.stats.items.leaderboard import POWER, Board
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.pairs import Pair
-from jaxeval.stats.results import Interval
+from jaxeval.stats.results import Effect
 from jaxeval.stats.rules import Rules
 from jaxeval.stats.single_models import SinglePair
 from jaxeval.stats.study import RunStudy
@@ -44,7 +44,13 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
         if pair.shown:
             higher, lower = pair.names if pair.shown > 0 else pair.names[::-1]
             return f"{disagree(TESTS[pair.primary], higher, lower, pair.against)}: {measured}."
-        though = _though(pair, study.rules) if pair.excludes_zero else ""
+        though = ""
+        if pair.excludes_zero:  # the interval is not corrected
+            before = f" (p {text.p_value(pair.p_value)} before the correction)"
+            means = " of the means" if runs and runs.by_ranks else ""
+            corrected = pair.p_value <= study.rules.alpha
+            though = f", though the CI{'' if corrected else means} excludes 0"
+            though += before if corrected else ""
         return f"No difference between {a} and {b} was shown{where}: {measured}{though}{unseen}."
     better, worse = pair.names if pair.better > 0 else pair.names[::-1]
     gap = pair if pair.shown > 0 else words.swapped(pair)
@@ -53,24 +59,14 @@ def verdict(pair: Pair, study: Study, where: str = "", unseen: str = "") -> str:
     return f"{better} is better than {worse}{where}: {size}, {tested}."
 
 
-def _though(pair: Pair, rules: Rules) -> str:
-    """Explains an uncorrected interval that excludes 0 although no difference was shown."""
-    if pair.p_value <= rules.alpha:
-        p = text.p_value(pair.p_value)
-        return f", though the CI excludes 0 (p {p} before the correction)"
-    means = " of the means" if pair.scores and pair.scores.by_ranks else ""
-    return f", though the CI{means} excludes 0"
-
-
 def _test(pair: Pair) -> str:
     if pair.difference is None:
         return f"{TESTS[pair.primary]}, {words.sizes([pair])}"
-    sizes = pair.difference.sizes
-    within = f" in {text.counted(sizes.clusters, 'cluster')}"
-    within = within if sizes.clusters < sizes.items else ""
+    sizes, items = pair.difference.sizes, text.counted(pair.difference.sizes.items, "item")
+    if sizes.clusters < sizes.items:
+        items += f" in {text.counted(sizes.clusters, 'cluster')}"
     each = f"{text.ranging(sizes.runs)} run{'' if max(sizes.runs) == 1 else 's'} each"
-    items = text.counted(sizes.items, "item")
-    return f"over {OVER[pair.difference.over]}; {items}{within}, {each}"
+    return f"over {OVER[pair.difference.over]}; {items}, {each}"
 
 
 def disagree(test: str, higher: str, lower: str, others: Sequence[str]) -> str:
@@ -115,21 +111,21 @@ def span(low: float, high: float, scale: ScoreFormat) -> str:
 
 def chance(pair: Pair) -> str:
     """States how often a run of the better model, or else of A, is better."""
-    runs, won = pair.scores, pair.effects[CHANCE]
+    runs = pair.scores
     if runs is None or runs.units < runs.fewest:
         return ""
-    if won.estimate < 0.5:
-        pair = words.swapped(pair)
-        won = pair.effects[CHANCE]
+    pair = pair if pair.effects[CHANCE].estimate >= 0.5 else words.swapped(pair)
+    won = pair.effects[CHANCE]
     who = f"A {runs.unit} of {pair.a} is better than one of {pair.b}"
     who = f"{pair.a} is better on a {runs.unit}" if runs.by_pairs else who
     worst = "; failed runs count as the worst" if runs.counted else ""
-    return f"{who} with probability {won.estimate:.2f}{confidence(won.interval)}{worst}."
+    return f"{who} with probability {probability(won)}{worst}."
 
 
-def confidence(interval: Interval) -> str:
-    """Formats the interval of a probability, or "" if there is none."""
-    return "" if interval.absent else f", {text.confidence(interval)} {text.bounds(interval)}"
+def probability(effect: Effect) -> str:
+    """Formats a probability with its interval, if it has one."""
+    interval = f", {text.confidence(effect.interval)} {text.bounds(effect.interval)}"
+    return f"{effect.estimate:.2f}{'' if effect.interval.absent else interval}"
 
 
 def about_runs(pair: Pair, study: RunStudy) -> Iterator[str]:
@@ -156,15 +152,10 @@ def _spread(pair: Pair, scale: ScoreFormat) -> str:
     measured = f"sd {scale(sds[0])} ({pair.a}) and {scale(sds[1])} ({pair.b}); {p}"
     if not pair.wider:
         return f"No difference in spread was shown: {measured}."
-    wider, other = pair.names if pair.wider > 0 else pair.names[::-1]
-    if pair.wider * (sds[0] - sds[1]) >= 0:
-        return f"The spread differs, {wider}'s is wider: {measured}."
-    by = "mean absolute deviation from the median"
-    by = "rank correlation of sums and differences of pairs" if runs.by_pairs else by
-    return (
-        f"Measures of spread disagree: {wider}'s is wider by the {by}, but {other}'s by the sd, "
-        f"which a few outliers decide: {measured}."
-    )
+    wider = pair.names[pair.wider < 0]
+    otherwise = ", though not by the sd, which a few outliers decide"
+    though = "" if pair.wider * (sds[0] - sds[1]) >= 0 else otherwise
+    return f"The spread differs, {wider}'s is wider{though}: {measured}."
 
 
 def _needed(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:

@@ -44,13 +44,11 @@ def _nemenyi(ranking: Ranking) -> str:
     critical = ranking.critical_difference
     how = f"Nemenyi's test, critical difference {critical:.2f} at {ranking.alpha:g}"
     ranks = dict(zip(ranking.models, ranking.average_ranks, strict=True))
-    better = []
-    for a in ranking.models:
-        worse = [b for b in ranking.models if ranks[b] - ranks[a] > critical]
-        better += [f"{a} over {_few(worse)}"] if worse else []
-    if not better:
-        return f"Which ones differ was not shown ({how})."
-    return f"Ranked better: {'; '.join(better)} ({how})."
+    over = {a: [b for b in ranks if ranks[b] - ranks[a] > critical] for a in ranks}
+    better = "; ".join(f"{a} over {_few(worse)}" for a, worse in over.items() if worse)
+    return (
+        f"Ranked better: {better} ({how})." if better else f"Which differ was not shown ({how})."
+    )
 
 
 def _against_control(across: Across, differ: bool, alpha: float) -> str:
@@ -58,11 +56,10 @@ def _against_control(across: Across, differ: bool, alpha: float) -> str:
         return f"So no difference from the control {across.control} was shown."
     shown: dict[str, list[str]] = {}
     for of in across.against:
-        side = "better" if of.z > 0 else "worse"
-        side = f"ranked {side}" if of.p_adjusted <= alpha else "no significant difference"
+        side = f"ranked {'better' if of.z > 0 else 'worse'}"
+        side = side if of.p_adjusted <= alpha else "no significant difference"
         shown.setdefault(side, []).append(f"{of.model} (p {text.p_value(of.p_adjusted)})")
-    sides = sorted(shown.items(), reverse=True)
-    named = "; ".join(f"{side}: {_few(models)}" for side, models in sides)
+    named = "; ".join(f"{side}: {_few(models)}" for side, models in shown.items())
     return f"Against the control {across.control}, {named} (z of average ranks, Holm)."
 
 
@@ -94,7 +91,7 @@ def _aggregates(across: Across, study: RunStudy) -> Iterator[str]:
         return
     if len(found.improvement) == 1:
         (((a, b), won),) = found.improvement.items()
-        chance = f"{won.estimate:.2f}{claims.confidence(won.interval)}"
+        chance = claims.probability(won)
         yield f"{begin} a run of {a} is better than one of {b} with probability {chance}."
     elif not across.one_scale:
         yield f"{begin} scores are on different scales: see P(row better)."
@@ -119,32 +116,26 @@ def _few(named: Sequence[str]) -> str:
 def tables(study: RunStudy, across: Across) -> Iterator[Table]:
     """Yields a row for each model, best first, and P(row better than column)."""
     found, ranking, scale = across.aggregates, across.ranking, words.score_format(study)
-    order, level = (
-        list(across.means) if ranking is None else list(ranking.models),
-        words.level(study),
-    )
-    columns: dict[str, dict[str, str]] = {}
+    order = list(across.means) if ranking is None else list(ranking.models)
+    level, columns = words.level(study), dict[str, dict[str, str]]()
     if ranking is not None:
         ranks = zip(order, ranking.average_ranks, strict=True)
         columns["average rank"] = {model: f"{rank:.3f}" for model, rank in ranks}
     if across.against:
         columns["z"] = {one.model: f"{one.z:.3f}" for one in across.against}
-        columns["p"] = {one.model: text.p_cell(one.p_value) for one in across.against}
         columns["p (Holm)"] = {one.model: text.p_cell(one.p_adjusted) for one in across.against}
     columns["mean"] = {m: scale(float(values.mean())) for m, values in across.means.items()}
-    if found is not None:
-        columns[f"interquartile mean [{level}]"] = {
-            model: f"{scale(mean.estimate)} {scale.interval(mean.interval)}"
-            for model, mean in found.interquartile_mean.items()
-        }
+    for model, mean in found.interquartile_mean.items() if found else ():
+        column = columns.setdefault(f"interquartile mean [{level}]", {})
+        column[model] = f"{scale(mean.estimate)} {scale.interval(mean.interval)}"
     rows = [(m, *(column.get(m, "-") for column in columns.values())) for m in order]
     yield Table((f"{len(across.data_sets)} data sets", *columns), rows)
     if found is not None and 2 < len(order) <= _MOST_NAMED:
         cells = {}
         for (a, b), won in found.improvement.items():
-            ab = won.interval
-            ba = ab._replace(low=1 - ab.high, high=1 - ab.low)
-            cells[a, b] = f"{won.estimate:.2f} {text.bounds(ab)}"
-            cells[b, a] = f"{1 - won.estimate:.2f} {text.bounds(ba)}"
+            low, high = won.interval[:2]
+            turned = won.interval._replace(low=1 - high, high=1 - low)
+            cells[a, b] = f"{won.estimate:.2f} {text.bounds(won.interval)}"
+            cells[b, a] = f"{1 - won.estimate:.2f} {text.bounds(turned)}"
         head = (f"P(row better) [{level}]", *order)
         yield Table(head, [(a, *(cells.get((a, b), "") for b in order)) for a in order])

@@ -1,7 +1,7 @@
-"""Figures of a comparison: violins, distribution functions, average ranks, leaderboards."""
+"""Figures of a comparison: violins, average ranks, leaderboards."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,118 +35,65 @@ _RANK_LETTERS = 40  # of a line of a name
 _RANK_LETTER = 0.09  # inches
 _MOST_TICKS = 15
 
-# draws the scores of models into a panel; yields rows of the figure's data
-_Draw = Callable[["Axes", Mapping[str, np.ndarray]], Iterable[tuple]]
-
 
 def runs_figures(study: RunStudy) -> list[Figure]:
-    """Returns violins, distribution functions, and average ranks over several data sets."""
-    drawn = [*_violins(study), *_distribution_functions(study)]
+    """Returns violins, and average ranks over several data sets."""
+    drawn = [*_violins(study)]
     if study.across is not None and study.across.ranking is not None:
         drawn.append(_rank_diagram(study.across, study.rules.alpha))
     return drawn
 
 
-def _label(study: RunStudy) -> str:
-    lower = "" if study.scores.higher_is_better else " (lower is better)"
-    metric = study.scores.metric or "score"
-    return literal(words.score_format(study).label(metric) + lower)
-
-
-def _pages(
-    study: RunStudy, most: int, size: tuple[float, float], side: str, draw: _Draw
-) -> Iterator[tuple[str, "Drawing", list[tuple]]]:
-    """Yields (suffix of the name, drawing, rows): panels of data sets with at most `most` models.
-
-    The panels of one data set share the limits of the x or y axis, `side`.
-    """
+def _violins(study: RunStudy) -> Iterator[Figure]:
+    """Draws panels of data sets with at most ten models each, a figure for at most twelve."""
     panels = [
         (data_set, models)
         for data_set, cell in study.samples.by_data_set.items()
-        for models in plots.chunks([m for m in study.scores.models if m in cell], most)
+        for models in plots.chunks([m for m in study.scores.models if m in cell], _MOST_VIOLINS)
     ]
-    factor, columns = words.score_format(study).factor, max(1, min(3, int(_WIDEST / size[0])))
+    widest = max(len(models) for _, models in panels)
+    slot = float(np.clip(max(map(len, study.scores.models)) / _LETTERS_PER_INCH, *_SLOTS))
+    width = max(3.3, slot * widest)
+    letters = int(_LETTERS_PER_INCH * (width - _BESIDE) / (widest + 0.2))
+    names = {model: plots.wrapped(model, letters) for model in study.scores.models}
+    size = width, 3.8 + _LINE * (plots.most_lines([*names.values()]) - 1)
+    columns = max(1, min(3, int(_WIDEST / width)))
+    caption = (
+        f"Each mark is a score ({words.replication(study)}). Bar: quartiles; white line: median; "
+        "outline: Gaussian kernel density (Scott's rule)."
+    )
     for page, part in enumerate(plots.chunks(panels, columns * _MOST_ROWS), 1):
         drawing, all_axes = plots.grid(len(part), columns, size)
         rows, by_data_set = list[tuple](), dict[str, list["Axes"]]()
         for axes, (data_set, models) in zip(all_axes, part, strict=True):
             axes.set_title(plots.wrapped(data_set, _TITLE), fontsize=10)
-            cell = study.samples.by_data_set[data_set]
-            drawn = draw(axes, {model: cell[model].scores * factor for model in models})
-            rows += [(data_set, *row) for row in drawn]
+            rows += _violin_panel(axes, study, data_set, {m: names[m] for m in models})
+            axes.set_xlim(-0.6, widest - 0.4)  # as many slots as the fullest panel has models
             by_data_set.setdefault(data_set, []).append(axes)
         for alike in by_data_set.values():
-            plots.same_limits(alike, side)
-        yield f"_{page}" if page > 1 else "", drawing, rows
+            plots.same_limits(alike)
+        head, suffix = ("data set", "model", "n", "median"), f"_{page}" if page > 1 else ""
+        yield Figure(f"violins{suffix}", "Distribution of scores", caption, drawing, head, rows)
 
 
-def _thinned(scores: np.ndarray) -> np.ndarray:
-    """Returns at most a few hundred evenly spaced order statistics."""
-    if len(scores) <= _MOST_POINTS:
-        return scores
-    return np.quantile(scores, (np.arange(_MOST_POINTS) + 0.5) / _MOST_POINTS)
-
-
-def _violins(study: RunStudy) -> Iterator[Figure]:
-    scale, order = words.score_format(study), {m: k for k, m in enumerate(study.scores.models)}
-    widest = max(
-        len(models)
-        for cell in study.samples.by_data_set.values()
-        for models in plots.chunks([*cell], _MOST_VIOLINS)
-    )
-    slot = float(np.clip(max(map(len, order)) / _LETTERS_PER_INCH, *_SLOTS))
-    width = max(3.3, slot * widest)
-    letters = int(_LETTERS_PER_INCH * (width - _BESIDE) / (widest + 0.2))
-    names = {model: plots.wrapped(model, letters) for model in order}
-
-    def draw(axes: "Axes", values: Mapping[str, np.ndarray]) -> Iterator[tuple]:
-        for x, (model, of) in enumerate(values.items()):
-            k = order[model]
-            plots.violin(axes, x, _thinned(of), plots.colour(k), plots.marker(k))
-            yield model, len(of), scale(float(np.median(of)))
-        ticks = [f"{names[model]}\n(n = {len(of)})" for model, of in values.items()]
-        axes.set_xticks(range(len(ticks)), ticks, fontsize=8)
-        plots.ruled(axes)
-        axes.set_xlim(-0.6, widest - 0.4)  # as many slots as the fullest panel has models
-        axes.set_ylabel(_label(study))
-
-    size = width, 3.8 + _LINE * (plots.most_lines([*names.values()]) - 1)
-    title, columns = "Distribution of scores", ("data set", "model", "n", "median")
-    caption = (
-        f"Each mark is a score ({words.replication(study)}). Bar: quartiles; white line: median; "
-        "outline: Gaussian kernel density (Scott's rule)."
-    )
-    for suffix, drawing, rows in _pages(study, _MOST_VIOLINS, size, "y", draw):
-        yield Figure(f"violins{suffix}", title, caption, drawing, columns, rows)
-
-
-def _distribution_functions(study: RunStudy) -> Iterator[Figure]:
-    order = {model: k for k, model in enumerate(study.scores.models)}
-    several = any(len(cell) > plots.MOST for cell in study.samples.by_data_set.values())
-
-    def draw(axes: "Axes", values: Mapping[str, np.ndarray]) -> Iterator[tuple]:
-        for model, of in values.items():
-            steps = np.sort(_thinned(of))
-            share = np.arange(len(steps) + 1) / len(steps)
-            axes.step([steps[0], *steps], share, where="post", **plots.line_style(order[model]))
-            yield model, len(of)
-        axes.set(xlabel=_label(study), ylabel="share at or below")
-        if several:
-            handles = plots.lines({model: order[model] for model in values})
-            style: Any = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
-            axes.legend(handles=handles, frameon=False, fontsize=8, **style)
-
-    better = "higher" if study.scores.higher_is_better else "higher, and so worse,"
-    title, columns = "Empirical distribution functions", ("data set", "model", "n")
-    caption = (
-        f"A curve further right is a {better} distribution; the Kolmogorov-Smirnov statistic "
-        "is the largest vertical gap of two curves."
-    )
-    size = (6.0 if several else 4.2, 3.6)
-    for suffix, drawing, rows in _pages(study, plots.MOST, size, "x", draw):
-        if not several:
-            plots.legend(drawing, plots.lines(order))
-        yield Figure(f"ecdf{suffix}", title, caption, drawing, columns, rows)
+def _violin_panel(
+    axes: "Axes", study: RunStudy, data_set: str, names: Mapping[str, str]
+) -> list[tuple]:
+    scale, cell, rows, ticks = words.score_format(study), study.samples.by_data_set, [], []
+    for x, model in enumerate(names):
+        k, of = study.scores.models.index(model), cell[data_set][model].scores * scale.factor
+        drawn = of
+        if len(of) > _MOST_POINTS:  # evenly spaced order statistics
+            drawn = np.quantile(of, (np.arange(_MOST_POINTS) + 0.5) / _MOST_POINTS)
+        plots.violin(axes, x, drawn, plots.colour(k), plots.marker(k))
+        median = scale(float(np.median(of)) / scale.factor)
+        rows.append((data_set, model, len(of), median))
+        ticks.append(f"{names[model]}\n(n = {len(of)})")
+    axes.set_xticks(range(len(ticks)), ticks, fontsize=8)
+    plots.ruled(axes)
+    lower = "" if study.scores.higher_is_better else " (lower is better)"
+    axes.set_ylabel(literal(scale.label(study.scores.metric or "score") + lower))
+    return rows
 
 
 def items_figures(study: ItemStudy) -> list[Figure]:

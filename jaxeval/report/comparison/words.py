@@ -51,11 +51,6 @@ def on(data_set: str | None) -> str:
     return f" on {data_set}" if data_set else ""
 
 
-def title(pair: Pair) -> str:
-    """Names the models of a pair and the data set."""
-    return f"{pair.a} against {pair.b}{on(pair.data_set)}"
-
-
 def swapped(pair: Pair) -> Pair:
     """Returns the comparison of B with A: location changes its sign, spread does not."""
     effects, by_margin = dict(pair.effects), pair.by_margin

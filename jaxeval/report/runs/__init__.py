@@ -46,12 +46,7 @@ def experiments_document(
     figures: Callable[[], Sequence[Figure]] = tuple,
     last: Sequence[str] = (),
 ) -> Document:
-    """Returns the document of experiments, given as members and summaries.
-
-    Args:
-      location: the folder or database that they are recorded in.
-      last: lines printed at the end.
-    """
+    """Returns the document of experiments, given as members and summaries."""
     tables = [block for each in summaries for block in _blocks(each)]
     few = len(summaries) <= _MOST_TABLES
     details: list[Block] = [] if few else tables
@@ -203,13 +198,13 @@ def conditions_document(rows: Sequence[Mapping[str, Any]]) -> Document:
     for name, by_seed in by_condition.items():
         finite = _finite(by_seed.values())
         cells.append([name, str(len(finite))])
-        if len(finite) < len(by_seed):
-            lost = len(by_seed) - len(finite)
+        if lost := len(by_seed) - len(finite):
             notes.append(f"{name}: {lost} of {len(by_seed)} diverged and are left out")
+        gaps = _finite(by_seed[k] - first[k] for k in by_seed)
         if finite:
             d = describe.summarize(finite)
             cells[-1] += [scores.shown(value, unit) for value in (d.mean, d.sd, d.min, d.max)]
-        if by_seed is not first and (gaps := _finite(by_seed[k] - first[k] for k in by_seed)):
+        if by_seed is not first and gaps:
             gap = describe.summarize(gaps)
             mean = ("+" if gap.mean >= 0 else "") + scores.shown(gap.mean, unit)
             cells[-1] += [mean, scores.shown(gap.sd, unit)]

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 Groups = Sequence[Sequence[MemberRow]]  # the members of each experiment
 
-_DEV, _TEST = plots.COLOURS[:2]
-_PARTS = {"dev": (-0.2, _DEV, "o"), "test": (0.2, _TEST, "^")}  # shift, colour, marker
+_DEV = plots.colour(0)
+_SHIFTS = {"dev": -0.2, "test": 0.2}  # of a violin from its experiment's place
 
 
 def draw(groups: Groups, points: Sequence[CurveRow]) -> list[Figure]:
@@ -64,36 +64,27 @@ def _draw_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -
 
 def violins(groups: Groups) -> Figure:
     """Draws dev and test scores of experiments with one metric, a panel for each data set."""
-    from matplotlib.lines import Line2D
-
-    label = scores.label(groups[0][0].metric, groups[0][0].unit)
+    metric, unit = groups[0][0].metric, groups[0][0].unit
     names = experiments.dataset_names([members[0] for members in groups])
-    by_dataset = [
-        (names[key] if len(names) > 1 else "", [m for m in groups if m[0].data_hash == key])
-        for key in names
-    ]
-    widest = max(len(part) for _, part in by_dataset)
+    panels = [[m for m in groups if m[0].data_hash == key] for key in names]
+    widest = max(map(len, panels))
     inches = max(2.2 * widest, 4.5), 4.2
-    drawing, axes = plots.grid(len(by_dataset), max(1, 6 // widest), inches)
+    drawing, axes = plots.grid(len(panels), max(1, 6 // widest), inches)
     rows: list[tuple[object, ...]] = []
-    for panel, (name, part) in zip(axes, by_dataset, strict=True):
-        shown = _draw_violins(panel, part)
-        rows += [(*row, name) if name else row for row in shown]
-        panel.set_ylabel(label)
-        panel.set_title(plots.literal(name), fontsize=10)
-    handles = [
-        Line2D([], [], linestyle="", marker=marker, color=colour, label=part)
-        for part, (_, colour, marker) in _PARTS.items()
-    ]
-    plots.legend(drawing, handles)
+    for panel, name, part in zip(axes, names.values(), panels, strict=True):
+        title = [name] if len(names) > 1 else []
+        rows += [(*row, *title) for row in _draw_violins(panel, part)]
+        panel.set_ylabel(scores.label(metric, unit))
+        panel.set_title(plots.literal("".join(title)), fontsize=10)
+    plots.legend(drawing, plots.marks([*_SHIFTS]))
     several = " Scores on different data sets are not comparable." if len(names) > 1 else ""
+    label = scores.label(metric, unit)
     return Figure(
-        f"distributions_{groups[0][0].metric}",
-        f"Distribution of {groups[0][0].metric} over members",
-        "Each mark is a member (seed or split) at the epoch that is scored. Wide bar: "
-        "first to third quartile; white line: median. Where there are at least three different "
-        "scores, a Gaussian kernel density (Scott's rule) is drawn around them, cut at the lowest "
-        f"and highest score.{several}",
+        f"distributions_{metric}",
+        f"Distribution of {metric} over members",
+        "Each mark is a member (seed or split) at the scored epoch. Wide bar: first to third "
+        "quartile; white line: median. Outline: Gaussian kernel density (Scott's rule) of at "
+        f"least three different scores, cut at the lowest and highest score.{several}",
         drawing,
         ("experiment", "part", "seed", "split", label, *(("data set",) if several else ())),
         rows,
@@ -105,16 +96,14 @@ def _draw_violins(panel: "Axes", groups: Groups) -> list[tuple[str, str, int, in
     rows, ticks = [], []
     for number, members in enumerate(groups):
         counts = []
-        for part, (shift, colour, marker) in _PARTS.items():
+        for k, (part, shift) in enumerate(_SHIFTS.items()):
             scored = [row for row in members if getattr(row, part) is not None]
-            counts.append(len(scored))
             values = np.array([getattr(row, part) for row in scored], float)
             values *= scores.factor(members[0].unit)
-            rows += [
-                (row.name, part, row.seed, row.split, f"{value:.3f}")
-                for row, value in zip(scored, values, strict=True)
-            ]
-            plots.violin(panel, number + shift, values, colour, marker)
+            counts.append(len(scored))
+            both = zip(scored, values, strict=True)
+            rows += [(row.name, part, row.seed, row.split, f"{value:.3f}") for row, value in both]
+            plots.violin(panel, number + shift, values, plots.colour(k), plots.marker(k))
         n = " and ".join(map(str, dict.fromkeys(counts)))
         ticks.append(f"{plots.wrapped(members[0].name, 24)}\n(n = {n})")
     plots.ruled(panel)

@@ -66,10 +66,12 @@ class Tuned(Result):
         spent = f"{text.duration(self.seconds)}, {self.reason}"
         return Document(
             (self._answer(),),
-            (*(() if self.best is None else self._tables(self.best)), *self._losses()),
+            () if self.best is None else [*self._tables(self.best)],
+            [*self._losses()],
             details=[*self._details()],
             figures=self._figures,
             title="Search",
+            noun="setting",
             signature=f"{by}, {spent} | {self.signature}",
             last=() if self.config is None else (f"its config: {self.config}",),
         )
@@ -148,14 +150,16 @@ class Tuned(Result):
         yield Table(head, rows, words=3)
 
     def _losses(self) -> Iterator[str]:
-        yield from (f"{n} failed: {cause}" for n, cause in text.merge_alike(self.failures))
+        for e in self.evaluations:
+            if e.result and e.result.failure:
+                yield f"{e.number}: {e.result.failure}"
         stopped = sum(bool(e.result and e.result.stopped) for e in self.evaluations)
         if stopped:
             taken = "" if self.best and self.best.stopped else ", and cannot be taken"
             yield f"{text.counted(stopped, 'setting')} stopped early by halving{taken}"
-        again = collections.Counter(self.retrained.failures if self.retrained else ())
-        for count, cause in text.merge_alike(again):
-            yield f"{text.counted(count, 'fresh seed')} failed: {cause}"
+        if self.retrained and (again := self.retrained.failures):
+            causes = "; ".join(dict.fromkeys(again))
+            yield f"{text.counted(len(again), 'fresh seed')} failed: {causes}"
 
     def _details(self) -> Iterator[Block]:
         if self.noise is not None:

@@ -137,7 +137,7 @@ def test_failed_runs_are_in_the_answer() -> None:
     """Dies if five failures in ten leave the sentence as it was, or are not counted."""
     said = answers.about_runs(_runs({"a": 0.5, "b": 0.6}, n=10, failed={"b": 5}))
     assert said[0].startswith("Of the runs that finished, b is better than a: ")
-    assert "5 of 10 runs of b failed (5 diverged), none of 10 of a; " in said[-1]
+    assert "5 of 10 runs of b failed (5 diverged), none of 10 runs of a; " in said[-1]
     assert "b fails more often than a (p = .033, Fisher's exact test)." in said[-1]
     assert "probability 0.50" in said[1] and said[1].endswith("; failed runs count as the worst.")
     whole = answers.about_runs(_runs({"a": 0.5, "b": 0.6}, n=10))
@@ -232,5 +232,5 @@ def test_designs_margins_and_missing_answers_of_items() -> None:
         assert second.startswith(said)
     withheld = dataclasses.replace(never, withheld=True)
     assert answers.about_items(withheld) == [
-        "Nothing is said of a and b, since too many answers or tasks are missing."
+        "a and b are not compared, since too many answers or tasks are missing."
     ]

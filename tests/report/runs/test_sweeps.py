@@ -82,7 +82,7 @@ def test_report_of_a_folder_with_sweeps(
     folder = fabricated.fill(test_report.fill(tmp_path / "r", ["alpha"]))
     assert report([str(folder), "--save", str(tmp_path / "p.html")]) == 0
     drawn = {figure.name: figure for figure in jaxeval.load(folder).document().figures()}
-    panels = ("ranks", "near_best", "marginals", "dev_test", "curves")
+    panels = ("ranks", "marginals", "dev_test", "curves")
     assert drawn.keys() == {
         "distributions_f1",
         "ranks_accuracy",
@@ -93,7 +93,7 @@ def test_report_of_a_folder_with_sweeps(
     assert printed.count(": a random sweep\n") == 2
     assert printed.count("members: 2 diverged, 22 early stopped; each") == 2
     assert "Sweeps: score by rank" in html and "a random sweep" in html
-    assert html.count("<svg") == 2 + 2 + 5 + 5
+    assert html.count("<svg") == 2 + 2 + 4 + 4
     assert {row[0] for row in drawn["distributions_f1"].rows} == {"alpha"}
     swept = {row[0] for row in drawn["ranks_accuracy"].rows}
     assert swept == {"attentive_lstm, sweep", "transformer, sweep"}
