@@ -54,7 +54,7 @@ def sweep(
     from jaxeval.space import space as spaces
     from jaxeval.studies import sweeps
 
-    known, where = spaces.of(space)
+    known, where = spaces.load(space)
     drawn = sweeps.draw(
         config, [*changes], data, known, where, seed=seed, count=trials, folder=Path(out)
     )
