@@ -67,7 +67,8 @@ class Target:
         keys = {parameter.key for parameter in self.space.parameters}
         names = [key for key in ragged if f"model.{key}" in keys]
         rows, loader = buckets.smallest_batch(self.space, each), self.session.loader
-        return [padding.open_padded(*bucket, loader, self._neutral, names, rows) for bucket in each]
+        neutral = self._neutral
+        return [padding.open_padded(*bucket, loader, neutral, names, rows) for bucket in each]
 
     def _drawn(self, values: Mapping[str, Any]) -> Entry | None:
         with contextlib.suppress(ConfigError):
