@@ -116,7 +116,7 @@ def _compared(
     control: str | None = None,
 ) -> Comparison | ItemComparison:
     """By the scores of runs; over items alone where a model has a single run."""
-    from jaxeval.runs import experiments
+    from jaxeval.runs import records
     from jaxeval.stats import study
 
     alone = _single(scores)
@@ -129,7 +129,7 @@ def _compared(
             )
         return _over_items(scores, items, alone, rules)
     if control is not None:  # an id may name it, as it names the models of our own runs
-        control = experiments.model_of(scores.ids, scores.models, control) or control
+        control = records.find_model(scores.ids, scores.models, control) or control
     shown = _progress()
     found = study.study(scores, rules, unit, control=control, items=items, progress=shown)
     return Comparison(found)

@@ -7,8 +7,8 @@ from importlib import metadata
 
 from jaxeval.errors import argument
 from jaxeval.runs import metrics
-from jaxeval.runs.checks import Unusable
 from jaxeval.runs.layout import Missing
+from jaxeval.runs.rows import Unusable
 from jaxeval.stats.results import Interval
 from jaxeval.version import VERSION
 

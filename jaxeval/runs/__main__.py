@@ -1,4 +1,4 @@
-"""`python -m jaxeval.runs`: lists and exports what a runs folder holds."""
+"""`python -m jaxeval.runs`: lists and exports the members of a runs folder."""
 
 import csv
 import dataclasses
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Listing(Result):
+class _Listing(Result):
     """The experiments of a runs folder."""
 
     experiments: "tuple[ExperimentSummary, ...]"
 
     def document(self) -> Document:
-        """A row an experiment."""
+        """Returns a table with a row an experiment."""
         from jaxeval.report.runs import document
 
         count = len(self.experiments)
@@ -33,7 +33,7 @@ class Listing(Result):
 
 
 @parameters.verb
-def list_experiments(runs: str | Path) -> Listing:
+def list_experiments(runs: str | Path) -> _Listing:
     """Lists the experiments of a runs folder or database with their members.
 
     Args:
@@ -45,7 +45,7 @@ def list_experiments(runs: str | Path) -> Listing:
     Raises:
       RunError: no member has ended.
     """
-    return Listing(tuple(results.load(runs).summaries()))
+    return _Listing(tuple(results.load(runs).summaries()))
 
 
 @parameters.verb
@@ -65,13 +65,12 @@ def export(runs: str | Path, *, curves: bool = False, to: str = "-") -> None:
       RunError: another ending, or no such runs.
     """
     from jaxeval import outputs
-    from jaxeval import runs as database
-    from jaxeval.runs import records
+    from jaxeval.runs import records, store
 
     outputs.refuse_unwritable(to, runs=[runs])
     if to != "-" and not to.endswith((".csv", ".parquet")):
         raise RunError(f"{to}: expected a name that ends in .csv or .parquet, or - for stdout")
-    rows: Sequence[tuple] = database.load_curves(runs) if curves else database.load(runs)
+    rows: Sequence[tuple] = store.load_curves(runs) if curves else store.load(runs)
     columns = (records.CurveRow if curves else records.MemberRow)._fields
     if not to.endswith(".parquet"):
         stream = io.StringIO()  # whole or not at all

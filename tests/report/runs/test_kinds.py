@@ -12,7 +12,7 @@ from jaxeval.errors import ConfigError, DataError
 from jaxeval.report import __main__ as verb
 from jaxeval.report.runs import document, figures, summary
 from jaxeval.results import Runs
-from jaxeval.runs import MemberResult, MemberRow, experiments, native
+from jaxeval.runs import MemberResult, MemberRow, native, records
 from jaxeval.runs import __main__ as of_runs
 from jaxeval.runs.layout import Layout
 from tests.runs import test_store
@@ -53,8 +53,8 @@ def folder(tmp_path: Path) -> Path:
 
 def test_kinds_are_told_by_records(folder: Path) -> None:
     """Dies if a variant that is called noise is taken for repeated runs."""
-    groups = experiments.by_experiment(runs.load(folder))
-    kinds = {rows[0].name: experiments.kind(rows) for rows in groups}
+    groups = records.by_experiment(runs.load(folder))
+    kinds = {rows[0].name: records.kind(rows) for rows in groups}
     assert [kinds[name] for name in ("repeated", "near", "search")] == [
         "noise",
         "neighbourhood",
@@ -92,7 +92,7 @@ def test_settings_are_no_seeds(folder: Path) -> None:
     lines = list(document._remarks(summary.of_members(of(folder, "near"))))
     assert "spread is that of settings, not of seeds" in lines[0]
     assert not any("train more seeds" in line for line in lines)
-    violins = figures.draw(experiments.by_experiment(runs.load(folder)), [])[0]
+    violins = figures.draw(records.by_experiment(runs.load(folder)), [])[0]
     shown = {row[0] for row in violins.rows}
     assert {"bag", "repeated"} < shown and not shown & {"near", "search"}
 
@@ -144,7 +144,7 @@ def test_repeated_runs_are_no_model(folder: Path) -> None:
 def test_one_lookup_of_experiments() -> None:
     """Dies if a verb takes a name and no id, an id and no beginning of one, or a vague one."""
     names = {"8fb8aaaa": "of 8", "8fb8bbbb": "of 8", "77770000": "of 7"}
-    assert experiments.ids_of(names, "of 8") == ["8fb8aaaa", "8fb8bbbb"]
-    assert experiments.ids_of(names, "7777") == ["77770000"]
-    assert experiments.ids_of(names, "8fb8b") == ["8fb8bbbb"]
-    assert [experiments.ids_of(names, word) for word in ("8fb8", "777", "of", "")] == [[]] * 4
+    assert records.find_ids(names, "of 8") == ["8fb8aaaa", "8fb8bbbb"]
+    assert records.find_ids(names, "7777") == ["77770000"]
+    assert records.find_ids(names, "8fb8b") == ["8fb8bbbb"]
+    assert [records.find_ids(names, word) for word in ("8fb8", "777", "of", "")] == [[]] * 4

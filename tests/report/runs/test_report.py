@@ -16,7 +16,7 @@ from jaxeval.errors import ConfigError
 from jaxeval.report import __main__ as verb
 from jaxeval.report import scores as units
 from jaxeval.report.runs import document, figures, summary
-from jaxeval.runs import experiments, native
+from jaxeval.runs import native, records
 from jaxeval.runs.layout import Layout
 from tests.runs import test_store
 
@@ -185,13 +185,13 @@ def test_each_data_set_has_its_panel(tmp_path: Path) -> None:
     rows = runs.load(fill(tmp_path, ["alpha", "beta", "gamma"]))
     corpora = {"alpha": "ewt", "beta": "gum", "gamma": "ewt"}
     moved = [r._replace(data=f"/d/{corpora[r.name]}", data_hash=corpora[r.name]) for r in rows]
-    drawn = figures.violins(experiments.by_experiment(moved))
+    drawn = figures.violins(records.by_experiment(moved))
     panels = {axes.get_title(): axes for axes in drawn.drawing.axes}
     assert set(panels) == {"ewt", "gum"}
     ticks = [tick.get_text().split("\n")[0] for tick in panels["ewt"].get_xticklabels()]
     assert ticks == ["alpha", "gamma"]
     assert drawn.columns[-1] == "data set" and {row[-1] for row in drawn.rows} == {"ewt", "gum"}
-    assert len(figures.violins(experiments.by_experiment(rows)).drawing.axes) == 1
+    assert len(figures.violins(records.by_experiment(rows)).drawing.axes) == 1
 
 
 def test_many_experiments_are_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
