@@ -1,8 +1,7 @@
-"""`python -m jaxeval.runs`: lists and exports the members of a runs folder."""
+"""`jaxeval runs`: lists and exports what a runs folder holds."""
 
 import csv
 import dataclasses
-import functools
 import io
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,13 +17,13 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class _Listing(Result):
+class Listing(Result):
     """The experiments of a runs folder."""
 
     experiments: "tuple[ExperimentSummary, ...]"
 
     def document(self) -> Document:
-        """Returns a table with a row an experiment."""
+        """A row an experiment."""
         from jaxeval.report.runs import document
 
         count = len(self.experiments)
@@ -33,19 +32,19 @@ class _Listing(Result):
 
 
 @parameters.verb
-def list_experiments(runs: str | Path) -> _Listing:
+def list_experiments(runs: str | Path) -> Listing:
     """Lists the experiments of a runs folder or database with their members.
 
     Args:
       runs: runs folder or database URL.
 
     Examples:
-      python -m jaxeval.runs list runs
+      jaxeval runs list runs
 
     Raises:
       RunError: no member has ended.
     """
-    return _Listing(tuple(results.load(runs).summaries()))
+    return Listing(tuple(results.load(runs).summaries()))
 
 
 @parameters.verb
@@ -58,19 +57,20 @@ def export(runs: str | Path, *, curves: bool = False, to: str = "-") -> None:
       to: a .csv or .parquet file; - is stdout.
 
     Examples:
-      python -m jaxeval.runs export runs --to members.csv
-      python -m jaxeval.runs export runs --curves --to curves.parquet
+      jaxeval runs export runs --to members.csv
+      jaxeval runs export runs --curves --to curves.parquet
 
     Raises:
       RunError: another ending, or no such runs.
     """
     from jaxeval import outputs
-    from jaxeval.runs import records, store
+    from jaxeval import runs as database
+    from jaxeval.runs import records
 
     outputs.refuse_unwritable(to, runs=[runs])
     if to != "-" and not to.endswith((".csv", ".parquet")):
         raise RunError(f"{to}: expected a name that ends in .csv or .parquet, or - for stdout")
-    rows: Sequence[tuple] = store.load_curves(runs) if curves else store.load(runs)
+    rows: Sequence[tuple] = database.load_curves(runs) if curves else database.load(runs)
     columns = (records.CurveRow if curves else records.MemberRow)._fields
     if not to.endswith(".parquet"):
         stream = io.StringIO()  # whole or not at all
@@ -88,7 +88,3 @@ def export(runs: str | Path, *, curves: bool = False, to: str = "-") -> None:
 
 
 COMMANDS: parsers.Commands = {"list": list_experiments, "export": export}
-main = functools.partial(parsers.main, "runs", COMMANDS)
-
-if __name__ == "__main__":
-    parsers.start("runs", COMMANDS)

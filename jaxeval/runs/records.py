@@ -16,10 +16,10 @@ _SHORTEST_ID = 4
 _MOST_KEYS = 6  # that a line shows with their values
 _LONGEST_VALUE = 40
 READ_WITH = {
-    "sweep": "a random sweep: python -m jaxeval.sensitivity",
-    "noise": "repeated runs: python -m jaxeval.noise",
-    "neighbourhood": "changed settings: python -m jaxeval.neighbourhood",
-    "tuning": "settings of a search: python -m jaxeval.tune",
+    "sweep": "a random sweep: jaxeval sensitivity",
+    "noise": "repeated runs: jaxeval noise",
+    "neighbourhood": "changed settings: jaxeval neighbourhood",
+    "tuning": "settings of a search: jaxeval tune",
 }
 
 

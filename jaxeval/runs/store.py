@@ -224,7 +224,7 @@ def _open(location: str | Path, write: bool) -> Store:
         if not (write or file.is_file()):
             raise RunError(
                 f"{location}: no runs here; expected a folder with {FILE}, as "
-                "`python -m jaxeval.train --out FOLDER` makes it"
+                "`jaxeval train --out FOLDER` makes it"
             )
         store = Store(database.connect_file(file, write), str(file))
     try:
