@@ -11,7 +11,7 @@ from jaxeval import parameters
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.files import Json
 from jaxeval.report.document import Document, Figure, Result, to_json, to_json_object
-from jaxeval.runs import experiments
+from jaxeval.runs import records
 from jaxeval.runs.records import MemberRow
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ class Runs(Result):
           ConfigError: there is no such experiment.
         """
         names = {row.experiment: row.name for row in self.rows}
-        ids = experiments.ids_of(names, name)
+        ids = records.find_ids(names, name)
         if not ids:
-            known = experiments.with_ids(names)
+            known = records.describe_ids(names)
             raise ConfigError(f"{self.location}: no runs of {name!r}; has {known}")
         rows = tuple(row for row in self.rows if row.experiment in ids)
         return dataclasses.replace(self, rows=rows)
@@ -67,10 +67,10 @@ class Runs(Result):
         names = {row.experiment: row.name for row in self.rows}
         if len(names) > 1:
             raise ConfigError(
-                f"{self.location}: several experiments: {experiments.with_ids(names)}; expected "
+                f"{self.location}: several experiments: {records.describe_ids(names)}; expected "
                 f"one, as runs[{next(iter(names))!r}].scores()"
             )
-        if part == "test" and self.rows and experiments.kind(self.rows) == "tuning":
+        if part == "test" and self.rows and records.kind(self.rows) == "tuning":
             raise ConfigError(
                 f"{self.location}: {self.rows[0].name} has the settings of a search, chosen by "
                 "dev; expected scores(part='dev'), or its best setting retrained, the experiment "
@@ -95,14 +95,14 @@ class Runs(Result):
 
         return [
             summary.summarize(group, trials.planned(self.location, group[0].experiment))
-            for group in experiments.by_experiment(self.rows)
+            for group in records.by_experiment(self.rows)
         ]
 
     def document(self) -> Document:
         """Returns a line, a table and figures for each experiment."""
         from jaxeval.report import runs as report
 
-        groups = experiments.by_experiment(self.rows)
+        groups = records.by_experiment(self.rows)
 
         def figures() -> list[Figure]:
             from jaxeval import runs

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 
+from jaxeval import __version__
 from jaxeval.errors import argument
 from jaxeval.runs import metrics
-from jaxeval.runs.checks import Unusable
 from jaxeval.runs.layout import Missing
+from jaxeval.runs.rows import Unusable
 from jaxeval.stats.results import Interval
-from jaxeval.version import VERSION
 
 _HALF = 0.0005  # of the last of three digits
 # the number of an exit code tells its cause, so notes that differ in it are not alike
@@ -114,7 +114,9 @@ def unusable(scores: Sequence[Unusable], missing: Missing) -> str:
 def versions() -> str:
     """Lists the versions of the software that computed the numbers."""
     libraries = (f"{name} {metadata.version(name)}" for name in ("numpy", "scipy"))
-    return " | ".join([f"jaxeval {VERSION}", *libraries, f"python {platform.python_version()}"])
+    return " | ".join(
+        [f"jaxeval {__version__}", *libraries, f"python {platform.python_version()}"]
+    )
 
 
 def fold(notes: Iterable[str], noun: str = "file", details: bool = False) -> list[str]:

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxeval import errors, runs
@@ -73,7 +74,7 @@ class Prepared(NamedTuple):
 def read(
     source: reading.Source,
     changes: Sequence[str] = (),
-    data: str | None = None,
+    data: str | Path | None = None,
     origin: str | None = None,
 ) -> Any:
     """The config of a file (None: the embedded default), whatever its task.
@@ -86,7 +87,7 @@ def read(
 
     Raises ConfigError, naming every key that is wrong.
     """
-    if data is not None and not data.strip():
+    if data is not None and not str(data).strip():
         named = argument("data")
         raise ConfigError(
             f"{named}: got {data!r}, an empty path (a shell variable that is not set?); expected "
@@ -106,11 +107,11 @@ def read(
     return config
 
 
-def data_changes(task: str, data: str | None) -> list[str]:
+def data_changes(task: str, data: str | Path | None) -> list[str]:
     """The changes of a config that say where its data is; none where that is not given."""
     if data is None:
         return []
-    return [f"{registry.kind(task).data_key}={json.dumps(data, ensure_ascii=False)}"]
+    return [f"{registry.kind(task).data_key}={json.dumps(str(data), ensure_ascii=False)}"]
 
 
 class Loader:

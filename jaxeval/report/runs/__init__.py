@@ -9,7 +9,7 @@ import numpy as np
 from jaxeval.report import scores, text
 from jaxeval.report.document import Block, Document, Figure, Heading, Table
 from jaxeval.report.runs.summary import ExperimentSummary
-from jaxeval.runs import experiments, metrics
+from jaxeval.runs import metrics, records
 from jaxeval.runs.records import MemberRow
 from jaxeval.stats import describe
 
@@ -179,7 +179,7 @@ def _details(members: Sequence[MemberRow], summary: ExperimentSummary) -> Iterat
     ]
     head = (*words, "seed", "split", "repeat", "epochs", "dev", "test")
     yield Table(head, rows, words=len(words))
-    leaves = experiments.leaves(json.loads(first.config))
+    leaves = records.leaves(json.loads(first.config))
     yield Table(("key", "value"), [(key, json.dumps(value)) for key, value in leaves], words=2)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxeval.report import plots, scores, sweeps
 from jaxeval.report.document import Figure
 from jaxeval.report.runs import summary
-from jaxeval.runs import experiments, records
+from jaxeval.runs import records
 from jaxeval.runs.records import CurveRow, MemberRow
 from jaxeval.sensitivity import trials
 from jaxeval.stats import describe
@@ -34,7 +34,7 @@ def draw(groups: Groups, points: Sequence[CurveRow]) -> list[Figure]:
         seeds = [
             summary.collapse_repeats(members)
             for members in alike
-            if experiments.kind(members) in ("seeds", "noise")
+            if records.kind(members) in ("seeds", "noise")
         ]
         drawn += [violins(seeds)] if seeds else []
         if swept := trials.of_experiments(alike):
@@ -49,7 +49,7 @@ def draw(groups: Groups, points: Sequence[CurveRow]) -> list[Figure]:
 
 
 def _draw_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> list[Figure]:
-    kind, keys = experiments.kind(members), {records.key(row) for row in members}
+    kind, keys = records.kind(members), {records.key(row) for row in members}
     own = [point for point in points if records.key(point) in keys]
     drawn = [] if kind == "tuning" else [scatter(members)]
     drawn.append(_curves(own, members[0].metric, members[0].unit))
@@ -65,7 +65,7 @@ def _draw_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -
 def violins(groups: Groups) -> Figure:
     """Draws dev and test scores of experiments with one metric, a panel for each data set."""
     metric, unit = groups[0][0].metric, groups[0][0].unit
-    names = experiments.dataset_names([members[0] for members in groups])
+    names = records.dataset_names([members[0] for members in groups])
     panels = [[m for m in groups if m[0].data_hash == key] for key in names]
     widest = max(map(len, panels))
     inches = max(2.2 * widest, 4.5), 4.2

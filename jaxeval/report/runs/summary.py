@@ -9,7 +9,7 @@ from statistics import fmean
 import numpy as np
 
 from jaxeval.files import Json
-from jaxeval.runs import experiments
+from jaxeval.runs import records
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import metrics, trials
 from jaxeval.stats import describe
@@ -53,7 +53,7 @@ class ExperimentSummary:
     best_epochs: tuple[int, float, int] | None  # min, median and max of the others
     wall_seconds: float  # sum over members
     sweep: SweepSummary | None
-    kind: experiments.Kind  # what the members differ in
+    kind: records.Kind  # what the members differ in
 
     @property
     def parts(self) -> dict[str, describe.Summary | None]:
@@ -68,7 +68,7 @@ def summarize(rows: Sequence[MemberRow], planned: int | None = None) -> Experime
     Args:
       planned: number of runs of a sweep, ended or not.
     """
-    first, kind = rows[0], experiments.kind(rows)
+    first, kind = rows[0], records.kind(rows)
     members = collapse_repeats(rows)
     if kind == "tuning":
         members = [row._replace(test=None) for row in members]
@@ -111,7 +111,7 @@ def collapse_repeats(rows: Sequence[MemberRow]) -> Sequence[MemberRow]:
 
     Repeats share the draws of their seed: counted one by one, they would shorten every interval.
     """
-    if experiments.kind(rows) != "noise":
+    if records.kind(rows) != "noise":
         return rows
     groups: dict[tuple[int, int], list[MemberRow]] = {}
     for row in rows:
