@@ -113,10 +113,9 @@ def unusable(scores: Sequence[Unusable], missing: Missing) -> str:
 
 def versions() -> str:
     """Lists the versions of the software that computed the numbers."""
-    libraries = (f"{name} {metadata.version(name)}" for name in ("numpy", "scipy"))
-    return " | ".join(
-        [f"jaxeval {__version__}", *libraries, f"python {platform.python_version()}"]
-    )
+    found = {"jaxeval": __version__} | {name: metadata.version(name) for name in ("numpy", "scipy")}
+    found["python"] = platform.python_version()
+    return " | ".join(f"{name} {version}" for name, version in found.items())
 
 
 def fold(notes: Iterable[str], noun: str = "file", details: bool = False) -> list[str]:
