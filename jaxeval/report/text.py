@@ -113,8 +113,8 @@ def unusable(scores: Sequence[Unusable], missing: Missing) -> str:
 
 def versions() -> str:
     """Lists the versions of the software that computed the numbers."""
-    found = {"jaxeval": __version__} | {name: metadata.version(name) for name in ("numpy", "scipy")}
-    found["python"] = platform.python_version()
+    found = {"jaxeval": __version__, "python": platform.python_version()}
+    found |= {name: metadata.version(name) for name in ("numpy", "scipy")}
     return " | ".join(f"{name} {version}" for name, version in found.items())
 
 
