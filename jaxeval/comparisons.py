@@ -59,7 +59,7 @@ class ItemComparison(Result):
     def _gated(self) -> "ItemStudy":
         from jaxeval.stats.items import study
 
-        return study.decided(self.study) if self.study.strict else self.study
+        return study.withhold_incomplete(self.study) if self.study.strict else self.study
 
     @property
     def outcome(self) -> str | None:

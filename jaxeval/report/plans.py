@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from jaxeval.errors import argument
 from jaxeval.files import Json
 from jaxeval.report.document import Block, Document, Result, Table
 from jaxeval.report.text import counted, duration, listed
@@ -27,7 +26,6 @@ class Planned(Result):
     pilot: Pilot | None = None  # None if the spread is given
     low: Plan | None = None  # if all variances were at the lower ends of their intervals
     high: Plan | None = None
-    expected_power: float | None = None  # of the cheapest design, averaged over the pilot
     runs: tuple[int, int] | None = None  # of the pilot's two models
     warnings: tuple[str, ...] = ()
 
@@ -45,12 +43,6 @@ class Planned(Result):
             yield f"{_size(best.size)}: they show a difference of {difference} {power}."
         else:
             yield f"To buy next: {self._bought(best)}."
-        if best is not None and self.expected_power is not None:
-            power = f"{self.expected_power:.2f}"
-            more = f": a larger pilot, or a higher {argument('power')}, makes up for it"
-            more = "" if float(power) >= self.plan.target else more
-            average = "Averaged over what the pilot leaves open, that shows it with probability"
-            yield f"{average} {power}{more}."
 
     def _blocks(self) -> Iterator[Block]:
         plan, now, level = self.plan, self.plan.now, ""
