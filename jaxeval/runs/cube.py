@@ -13,9 +13,9 @@ from jaxeval.runs import cells, metrics
 from jaxeval.runs import rows as normal
 from jaxeval.runs.columns import listed, paused_collector
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.metrics import Key
+from jaxeval.runs.metrics import Direction, Key
 from jaxeval.runs.rows import Rows
-from jaxeval.runs.scores import Direction, Scores, Status
+from jaxeval.runs.scores import Scores, Status
 
 _MOST_MODELS = 5000
 _ByModel = Mapping[str, np.ndarray]  # places of a data set's rows
@@ -136,15 +136,35 @@ def _matching(name: str, metrics: Collection[str]) -> list[str]:
 def _directions(
     rows: Rows, layout: Layout, keys: Mapping[Key, _ByModel]
 ) -> dict[Key, tuple[bool, Direction]]:
-    """Returns whether higher is better of each data set and metric, and who says so."""
-    named: dict[Key, bool | None] = dict.fromkeys(keys, rows.named)
-    for name, metric in keys if rows.named is None else ():
+    """Returns whether higher is better of each data set and metric, and who says so.
+
+    With one metric, a request overrules the name. With several, it sets those that are unknown:
+    one flag for accuracy and a loss would turn one of them round.
+    """
+    if rows.direction:
+        return dict.fromkeys(keys, rows.direction)
+    asked, names = layout.higher_is_better, list(dict.fromkeys(metric for _, metric in keys))
+    better = dict[Key, bool | None]()
+    for task, metric in keys:
         plain = metrics.higher_is_better(metric.split("/")[0])
-        named[name, metric] = metrics.higher_is_better(metric) if plain is None else plain
-    asked, source = layout.higher_is_better, rows.source if rows.whole else None
-    better = metrics.resolve_directions(rows.recorded, named, asked, rows.who, source)
+        named = metrics.higher_is_better(metric) if plain is None else plain
+        better[task, metric] = metrics.resolve_direction(
+            rows.recorded.get((task, metric)),
+            asked if len(names) == 1 else None,
+            named,
+            metric,
+            "the logs say",
+            f"task {task}" if task else None,
+        )
+    if asked is not None and (not asked) in better.values() and None not in better.values():
+        raise DataError(
+            f"{argument('lower_is_better', not asked)}: of several metrics it is of those whose "
+            f"direction is not known, and that of {listed(names)} is; "
+            f"{argument('metric', 'NAME')} chooses one"
+        )
     directions = dict[Key, tuple[bool, Direction]]()
-    for key in keys:
+    for key, higher in better.items():
+        higher = asked if higher is None else higher
         who: Direction = "recorded" if key in rows.recorded or asked is not None else "named"
-        directions[key] = better[key] is not False, "assumed" if better[key] is None else who
+        directions[key] = higher is not False, "assumed" if higher is None else who
     return directions

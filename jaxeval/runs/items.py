@@ -21,7 +21,8 @@ import numpy as np
 from jaxeval.errors import DataError, argument
 from jaxeval.files import Json
 from jaxeval.runs import columns as files
-from jaxeval.runs import counts, cube, names
+from jaxeval.runs import counts, cube
+from jaxeval.runs import layout as names
 from jaxeval.runs import rows as normal
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import Layout
@@ -34,7 +35,7 @@ METRICS = ("accuracy", "macro_f1")
 TABLES = (".csv", ".tsv")
 ANSWERS = ("score", "correct", "predicted")
 _PREDICTED = ("correct", "gold", "predicted")
-_KNOWN = {*names.ITEM_ROLES, *ANSWERS, "gold", "sample", "cluster", "metric", "prompt"}
+_ROLES = ("model", "seed", "item", "dataset", "status", "sample", "cluster", "metric", "prompt")
 _TRUTH = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0}
 
 
@@ -129,7 +130,7 @@ def read_log(source: Source, layout: Layout, _: Notes) -> Rows:
         columns["cluster"] = layout.cluster
 
     def has_role(name: str) -> bool:
-        return name in _KNOWN or name in columns.values() or names.role(name) is not None
+        return name in (*_ROLES, *columns.values()) or names.role(name) is not None
 
     table, label = files.read(source.path, has_role), "name"
     if source.path.suffix not in TABLES:
@@ -180,7 +181,7 @@ def is_table(path: Path) -> bool:
 
 def _by_role(table: Columns, columns: Mapping[str, str], answers: Sequence[str]) -> Columns:
     """Returns the columns of the roles, named by role."""
-    known = {*names.ITEM_ROLES, *answers, "sample", "cluster", "metric", "prompt"}
+    known = {*_ROLES, *answers}
     for role in columns:
         if role not in known:
             asked = argument("column", {role: columns[role]})

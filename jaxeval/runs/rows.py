@@ -7,14 +7,14 @@ import dataclasses
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, SupportsFloat, SupportsIndex
+from typing import Any, NamedTuple, SupportsFloat, SupportsIndex
 
 import numpy as np
 
 from jaxeval.errors import DataError, argument, printable
 from jaxeval.runs.columns import Columns
 from jaxeval.runs.layout import Missing
-from jaxeval.runs.metrics import Key
+from jaxeval.runs.metrics import Direction, Key
 
 LARGEST = 1e70  # of a score: the degrees of freedom need its fourth power
 MISSING = {"", "nan", "na", "n/a", "null", "-"}
@@ -70,9 +70,8 @@ class Rows:
       sample: number of the answer, if a run answers an item several times.
       content, prompt: hashes of the item's question, and of everything else that two logs must
         agree on.
-      recorded: (data set, metric) -> whether higher is better, as the source says.
-      named: whether higher is better by a column's name; None: the metric's name decides.
-      who: recorded the direction, in a message.
+      direction: whether higher is better, and who says so; None: `recorded`, or metrics' names.
+      recorded: (data set, metric) -> whether higher is better, as logs say.
       unit: unit of the metric, if the source records it.
       file: log that the row stands in; None for a table.
       count: places of rows -> names of counts and [n, C] counts, for predictions.
@@ -93,13 +92,29 @@ class Rows:
     content: Coded | None = None
     prompt: Coded | None = None
     dev: np.ndarray | None = None
+    direction: tuple[bool, Direction] | None = None
     recorded: Mapping[Key, bool] = dataclasses.field(default_factory=dict)
-    named: bool | None = None
-    who: str = "the table says"
     unit: str | None = None
     file: Coded | None = None
     count: Callable[[np.ndarray], tuple[tuple[str, ...], np.ndarray]] | None = None
     warnings: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def select(self, keep: np.ndarray) -> "Rows":
+        """Returns some rows of a table: [N] bool."""
+        if keep.all():
+            return self
+        changed: dict[str, Any] = {}
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Coded):
+                changed[field.name] = Coded(value.names, value.codes[keep])
+            elif isinstance(value, np.ndarray):
+                changed[field.name] = value[keep]
+        labels = {name: Coded(of.names, of.codes[keep]) for name, of in self.labels.items()}
+        return dataclasses.replace(self, labels=labels, **changed)
 
     @property
     def whole(self) -> bool:

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import columns, cube, metrics, names, roles
+from jaxeval.runs import columns, cube, metrics, roles
+from jaxeval.runs import layout as names
 from jaxeval.runs import rows as normal
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import PICKS, ROLES, Layout
@@ -55,10 +56,11 @@ def from_columns(table: Columns, layout: Layout, who: str = "the table says") ->
     unexplained = [problem for k, problem in wrong.items() if not failed[k]]
     normal.refuse_unusable(unexplained, layout.missing, table.source)
     name = layout.columns.get("score")
-    direction = metrics.recorded_direction(values, name, table.source, layout.higher_is_better)
+    higher, recorded, _ = metrics.column_direction(
+        values, name, table.source, layout.higher_is_better, who
+    )
     dataset = encode(values["dataset"]) if "dataset" in values else constant("", size)
     metric = encode(values["metric"]) if "metric" in values else constant(name or "", size)
-    keys = [(data, of) for data in dataset.names for of in metric.names]
     rows = Rows(
         *(table.source, encode(values["model"]), dataset, metric, constant("", size)),
         run=np.arange(size),
@@ -67,9 +69,10 @@ def from_columns(table: Columns, layout: Layout, who: str = "the table says") ->
         number=np.asarray(tidy.rows, np.int64),
         labels={axis: encode(values[axis]) for axis in ("seed", "split") if axis in values},
         dev=normal.to_floats(values["dev"]) if "dev" in values else None,
-        recorded={} if direction[0] is None else dict.fromkeys(keys, direction[0]),
-        named=direction[1],
-        who=who,
+        direction=(
+            higher is not False,
+            "recorded" if recorded else "assumed" if higher is None else "named",
+        ),
         unit=next((str(unit) for unit in values.get("unit", ())), None),
     )
     if rows.labels:  # a run that failed may have been tried again
@@ -228,7 +231,7 @@ def _from_chart(
 ) -> tuple[Columns, list[str]]:
     """Returns the last value of each run of a chart."""
     asked = layout.columns.get("score") or layout.metric
-    rest = [name for name in charts if not (names.is_step(name) or names.is_time(name))]
+    rest = [name for name in charts if names.role(name) not in ("step", "time")]
     if asked not in charts and (asked is not None or len(rest) != 1):
         found = names.sort_scores(rest or charts)
         named = argument("column", {"score": found[0]})

@@ -162,7 +162,6 @@ def read_evals(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]
         records.label(model, "completion_fns", path, 1),
         records.label(spec.get("eval_name"), "eval_name", path, 1),
         *("", "", math.nan),
-        run_id=str(spec.get("run_id") or ""),
     )
     finished, times = False, Counter[tuple[str, str]]()
     failed, prompts = dict[str, None](), dict[str, str]()
