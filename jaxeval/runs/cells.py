@@ -56,7 +56,8 @@ def fill(
     if direction[0]:
         known = {model: m.scores[~np.isnan(m.scores)] for model, m in models.items()}
         known = {model: x for model, x in known.items() if len(x) > 2 or not rows.whole}
-        metrics.refuse_scales(known, metric, rows.unit, rows.place, items=not rows.whole)
+        source = None if rows.file else rows.source
+        metrics.refuse_scales(known, metric, rows.unit, source, items=not rows.whole)
     items = tuple(rows.item.name(k) for k in where[first].tolist())
     clusters = _clusters(rows, name, where, item, len(first))
     return DataSetScores(name, metric, *direction, models, items, rows.unit, clusters, kinds)

@@ -54,7 +54,7 @@ def build(rows: Rows, layout: Layout) -> Scores:
                 without_metric.append(name)
     if not found:
         reason = "; ".join(warnings[:4]) or "there is none"
-        raise DataError(f"no metric that {listed(models)} all have: {reason}", rows.place)
+        raise rows.error("", f"no metric that {listed(models)} all have: {reason}")
     directions = _directions(rows, layout, found)
     data_sets = tuple(
         cells.fill(rows, layout, key, by_model, directions[key], warnings)
@@ -79,10 +79,10 @@ def _select_models(rows: Rows, layout: Layout, warnings: list[str]) -> list[str]
     for name in models:
         if name not in known:
             expected = f"expected one of {listed(rows.model.names)}"
-            raise DataError(f"no model {name!r}; {expected}", rows.place)
+            raise rows.error("", f"no model {name!r}; {expected}")
     if len(models) > _MOST_MODELS:
         expected = f"expected at most {_MOST_MODELS}: name those to compare"
-        raise DataError(f"{len(models)} models; {expected}", rows.place)
+        raise rows.error("", f"{len(models)} models; {expected}")
     if rows.whole or not layout.metric:
         return models
     chosen = np.isin(rows.model.codes, [rows.model.names.index(name) for name in models])
@@ -91,7 +91,7 @@ def _select_models(rows: Rows, layout: Layout, warnings: list[str]) -> list[str]
     for name in requested:
         if not _matching(name, there):
             message = f"no task has a metric {name!r}; expected one of {listed(there)}"
-            raise DataError(f"{argument('metric')}: {message}", rows.place)
+            raise rows.error("", f"{argument('metric')}: {message}")
     codes = [rows.metric.names.index(m) for name in requested for m in _matching(name, there)]
     known = {rows.model.names[k] for k in {*rows.model.codes[np.isin(rows.metric.codes, codes)]}}
     if layout.models or len(known) < 2:

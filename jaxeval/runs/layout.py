@@ -77,14 +77,6 @@ class Layout:
     mismatched: Mismatched = "error"
 
     def __post_init__(self) -> None:
-        named = self.columns.values() if isinstance(self.columns, Mapping) else None
-        for names, expected, found in (
-            (named, "columns: expected role -> column", self.columns),
-            (self.models, "models: expected names", self.models),
-        ):
-            texts = isinstance(names, Collection) and all(isinstance(name, str) for name in names)
-            if not texts or isinstance(names, str):
-                raise DataError(f"{expected}, found {found!r:.60}")
         for role, name in self.columns.items():
             if role not in (*ROLES, *PICKS, *_OF_ITEMS):
                 asked = argument("column", {role: name})

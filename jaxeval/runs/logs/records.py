@@ -3,7 +3,6 @@
 import fnmatch
 import hashlib
 import json
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -85,10 +84,8 @@ class Collector:
         if rows is found:
             self._refuse_unplaced(rows, source)
             self._tasks |= dict.fromkeys(rows.dataset.names)
-            wanted = np.array([*map(self._is_wanted, rows.dataset.names)], bool)
-            rows = rows.select(wanted[rows.dataset.codes])
         self._parts.append((source, rows))
-        if len(rows.score):
+        if any(map(self._is_wanted, rows.dataset.names)):
             self.notes.update(notes)
         if sum(len(rows.score) for _, rows in self._parts) > _MOST:
             raise DataError(f"more than {_MOST} scores", source.path)
@@ -156,38 +153,38 @@ class Collector:
                 self.notes[f"{found} model; NAME=PATH tells them apart"] = 1
         notes = [f"{note} ({n} times)" if n > 1 else note for note, n in self.notes.items()]
         sizes = [len(rows) for rows in parts]
-        coded: dict[str, Any] = {
-            kind: _join([getattr(rows, kind) or constant("", len(rows)) for rows in parts])
-            for kind in _NAMES
-        }
+        dataset = _join([rows.dataset for rows in parts], nameless=True)
+        keep = np.array([*map(self._is_wanted, dataset.names)], bool)[dataset.codes]
+
+        def joined(columns: Sequence[Coded | None]) -> Coded:
+            each = zip(columns, sizes, strict=True)
+            whole = _join([constant("", size) if c is None else c for c, size in each])
+            return Coded(whole.names, whole.codes[keep])
+
         models = [
             constant(printable(source.model), len(rows)) if source.model else rows.model
             for source, rows in self._parts
         ]
-        names = [rows.labels.get("name") or constant("", len(rows)) for rows in parts]
         begin = np.repeat(np.cumsum([0, *sizes[:-1]]), sizes)
-        run = begin + np.concatenate([rows.run for rows in parts])
-        coded |= {"model": _join(models), "dataset": _join([rows.dataset for rows in parts], True)}
+        run = (begin + np.concatenate([rows.run for rows in parts]))[keep]
+        samples = [np.ones(len(r), int) if r.sample is None else r.sample for r in parts]
+        logs = tuple(str(source.path) for source, _ in self._parts)
+        own: dict[str, Any] = {k: joined([getattr(r, k) for r in parts]) for k in _NAMES[2:]}
         return Rows(
             name,
-            **coded,
-            labels={"name": _join(names)},
+            model=joined(models),
+            dataset=Coded(dataset.names, dataset.codes[keep]),
+            **own,
+            labels={"name": joined([rows.labels.get("name") for rows in parts])},
             run=run,
-            score=np.concatenate([rows.score for rows in parts]),
-            status=np.concatenate([rows.status for rows in parts]),
+            score=np.concatenate([rows.score for rows in parts])[keep],
+            status=np.concatenate([rows.status for rows in parts])[keep],
             number=run + 1,
-            sample=np.concatenate([_samples(rows) for rows in parts]),
+            sample=np.concatenate(samples)[keep],
             recorded=self._directions,
-            file=Coded(
-                tuple(str(source.path) for source, _ in self._parts),
-                np.repeat(np.arange(len(parts)), sizes),
-            ),
+            file=Coded(logs, np.repeat(np.arange(len(parts)), sizes)[keep]),
             warnings=tuple(map(printable, notes)),
         )
-
-
-def _samples(rows: Rows) -> np.ndarray:
-    return np.ones(len(rows), int) if rows.sample is None else rows.sample
 
 
 def _join(parts: Sequence[Coded], nameless: bool = False) -> Coded:
@@ -272,11 +269,3 @@ def number(value: object) -> float | None:
         return float(value) if isinstance(value, bool | int | float) else None
     except OverflowError:
         return None
-
-
-def note_lost(held: int, answered: object, source: Source, notes: Notes) -> None:
-    """Notes that a log holds fewer answers than its results count: it may have been cut."""
-    counted = number(answered) or 0.0
-    if held < counted < math.inf:
-        lost = f"holds {held} of the {counted:.0f} answers that its results count"
-        notes[f"{source.path}: {lost}: cut, or not all were asked for"] += 1
