@@ -9,8 +9,7 @@ import jax
 
 from jaxeval import observe, runs, studies
 from jaxeval.bandits.evaluate import Evaluated
-from jaxeval.bandits.rules import OUT_OF_TIME, Rule
-from jaxeval.bandits.state import State
+from jaxeval.bandits.rules import OUT_OF_TIME, Rule, State
 from jaxeval.config import reading
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json

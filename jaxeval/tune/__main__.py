@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from jaxeval.config.reading import Source
     from jaxeval.report.tuning import Tuned
     from jaxeval.space.space import Space
+    from jaxeval.tuning import Search
     from jaxeval.tuning.running import Runner
-    from jaxeval.tuning.search import Search
 
 Method = Literal["gp", "sobol", "random"]
 _RETRAINED = 8
@@ -33,7 +33,7 @@ def tune(
     out: str | Path = "runs",
     method: Method = "gp",
     parallel: Count | None = None,
-    seeds: str | int = 1,
+    seeds: Count = 1,
     halving: Count | None = None,
     min_epochs: Count | None = None,
     enqueue: Sequence[str | Mapping[str, object]] = (),
@@ -62,7 +62,7 @@ def tune(
       out: the runs folder.
       method: what proposes: a Gaussian process, Sobol points or random draws.
       parallel: settings at once: a batch that is trained together (8, or one a device).
-      seeds: of each setting; adaptive: one, and more where they change which is best.
+      seeds: of each setting.
       halving: successive halving (ASHA): at each rung one of so many trainings goes on, and lanes
         that become free get new settings.
       min_epochs: of halving: its rungs are after R, R HALVING, R HALVING^2 ... epochs (1).
@@ -115,7 +115,7 @@ def tune_command(
     space: "str | Path | Mapping[str, object] | Space",
     method: Method = "gp",
     parallel: Count = 1,
-    seeds: str | int = 1,
+    seeds: Count = 1,
     halving: Count | None = None,
     steps: Count | None = None,
     enqueue: Sequence[str | Mapping[str, object]] = (),
@@ -167,7 +167,6 @@ def tune_command(
     from jaxeval.report import text
     from jaxeval.space import space as spaces
     from jaxeval.tuning import running
-    from jaxeval.tuning import search as searches
     from jaxeval.tuning.history import History
 
     known = spaces.of(space)[0]
@@ -177,17 +176,16 @@ def tune_command(
         evaluate, kind = running.Function(command), "function"
     else:
         evaluate, kind = running.Command(command, known, json_field, time_limit), "command"
-    several = search.seeds > 1 or search.adaptive
-    running.refuse_unfit(evaluate, several or bool(retrain), halving, steps)
+    running.refuse_unfit(evaluate, search.seeds > 1 or bool(retrain), halving, steps)
     if dry_run and isinstance(evaluate, running.Command):
         _, proposed = search.ask(History(), min(-(-parallel // search.seeds), trials))
-        lines = [shlex.join(evaluate.called(e.values, s)) for e in proposed for s in e.seeds]
+        lines = [shlex.join(evaluate.command(e.values, s)) for e in proposed for s in e.seeds]
         return "".join(f"{line}\n" for line in lines)
     asked = None if lower_is_better is None else not lower_is_better
     metric, direction, said = text.direction_of_field(json_field, asked)
     source = {kind: evaluate.name, "json_field": json_field, "steps": steps}
     path, higher = None if state is None else Path(state), direction is not False
-    opening = searches.opened(path, search, higher, source, trials, seconds)
+    opening = running.opened(path, search, higher, source, trials, seconds)
     with cli.resumable(), opening as opened:
         _say(said, quiet)
         runner = running.Runner(search, opened, evaluate, parallel, retries, steps)
@@ -202,7 +200,7 @@ def _run(
     from jaxeval.report import tuning
     from jaxeval.report.tuning import progress
     from jaxeval.runs import metrics
-    from jaxeval.tuning.search import fresh_seeds
+    from jaxeval.tuning.running import fresh_seeds
 
     state = runner.state
 
@@ -222,7 +220,7 @@ def _run(
     if best is not None and retrain:
         for number, result in runner.again(best, retrain):
             _say(f"best setting, fresh seed {number}: {result}", quiet)
-        every = [state.fresh_of(best)[seed] for seed in fresh_seeds(retrain)]
+        every = [state.fresh_scores(best)[seed] for seed in fresh_seeds(retrain)]
         fresh = {"score": [result for result in every if isinstance(result, float)]}
         failures = [result for result in every if isinstance(result, str)]
     seeded, scale = runner.evaluate.seeded or fresh is not None, ("score", unit(), margin)
@@ -238,33 +236,25 @@ def _search(
     space: "Space",
     method: Method,
     seed: int,
-    seeds: str | int,
+    seeds: int,
     halving: int | None,
     min_epochs: int | None,
     enqueue: Sequence[str | Mapping[str, object]],
     trials: int,
 ) -> "Search":
     """What is asked for; ConfigError where it does not go together."""
+    from jaxeval.tuning import Search
     from jaxeval.tuning.candidates import setting
     from jaxeval.tuning.history import Halving
-    from jaxeval.tuning.search import Search
 
-    adaptive = isinstance(seeds, str) and seeds == "adaptive"  # numpy's equality is no bool
-    try:
-        count = 1 if adaptive else int(seeds)
-        if not 1 <= count <= parameters.MOST or isinstance(seeds, bool | float):
-            raise ValueError
-    except (TypeError, ValueError):
-        expected = "a whole number from 1, or adaptive"
-        raise ConfigError(f"{argument('seeds')}: expected {expected}, got {seeds!r:.60}") from None
-    if trials * count > parameters.MOST:
+    if trials * seeds > parameters.MOST:
         expected = f"expected at most {parameters.MOST} runs in all"
         raise ConfigError(f"{argument('trials')}: {expected}")
     if halving is None and min_epochs is not None:
         raise ConfigError(f"{argument('min_epochs')}: goes with {argument('halving')}")
     stops = None if halving is None else Halving(halving, min_epochs or 1)
     each = tuple(setting(space, _assigned(of) if isinstance(of, str) else of) for of in enqueue)
-    return Search(space, method, seed, count, adaptive, stops, each)
+    return Search(space, method, seed, seeds, stops, each)
 
 
 def _assigned(text: str) -> dict[str, object]:

@@ -11,8 +11,9 @@ from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.padding import OpenProgram
 from jaxeval.studies.running import Progress
 from jaxeval.tune.target import Target
+from jaxeval.tuning import Search
 from jaxeval.tuning.history import Evaluation, History, Result, Stopped
-from jaxeval.tuning.search import Search, State
+from jaxeval.tuning.running import State
 
 
 class Scored(NamedTuple):
@@ -101,7 +102,7 @@ class Populations:
 
     def _leave(self, numbers: Iterable[int]) -> None:
         for number in numbers:
-            self.history = self.history.changed(number, joined=None)
+            self.history = self.history.change(number, joined=None)
         self.state.save(self.history)
 
     def _next(self) -> list[Entry]:
@@ -119,7 +120,7 @@ class Populations:
                 self.program = self.target.program([*first.values()][:1], self.padded)
             each = {n: each[n] for n, entry in first.items() if self.program.takes(entry)}
         for number in each:
-            self.history = self.history.changed(number, joined=(self.number, 0))
+            self.history = self.history.change(number, joined=(self.number, 0))
         self.state.save(self.history)
         return [entry for entries in each.values() for entry in entries]
 
@@ -142,7 +143,7 @@ class Populations:
                 entries = self._begun(evaluation)
                 if entries and self.program is not None and self.program.takes(entries[0]):
                     joined = (self.number, epochs)
-                    self.history = self.history.changed(evaluation.number, joined=joined)
+                    self.history = self.history.change(evaluation.number, joined=joined)
                     joining += entries
         return joining
 
@@ -194,7 +195,7 @@ class Populations:
             self._tell(number, Result(failure=f"{known[lost]}{which}"))
 
     def _tell(self, number: int, result: Result) -> None:
-        self.history = self.history.told(number, result)
+        self.history = self.history.tell(number, result)
 
     def arrivals(self) -> Mapping[int, int]:
         """Seed -> epochs of the population after which its evaluation joined."""
@@ -231,7 +232,7 @@ class Populations:
             if progress.best is not None and progress.epoch in rungs:
                 reached[number] = progress.best, Stopped(progress.epoch, most)
         ended = [number for number, progress in each if progress.status is not None]
-        self.history = self.search.halving.judged(self.history, reached, ended)
+        self.history = self.search.halving.judge(self.history, reached, ended)
 
     def _is_over(self, number: int, epoch: int) -> bool:
         """Whether a trial was stopped at its epoch: a resumed population repeats those before."""
