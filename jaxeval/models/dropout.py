@@ -15,22 +15,22 @@ import jax.numpy as jnp
 import numpy as np
 from pydantic import Field
 
-from jaxeval.config import fields, markers
+from jaxeval.config import fields
 from jaxeval.contracts import Array
 
 _PREFIX = "dropout_"  # of a rate among hyperparameters, the name of its site behind it
 _GOLDEN = np.uint32(0x9E3779B9)
-InputRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}input")]
-OutputRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}output")]
-StateRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}state")]
-InterLayerRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}inter_layer")]
-UpdateRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}update")]
-ProjectedRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}projected")]
-HiddenRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}hidden")]
-AttentionInputRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}attention_input")]
-AttentionRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}attention")]
-LayerInputRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}layer_input")]
-CharactersRate = Annotated[fields.Rate, markers.dropout(f"{_PREFIX}characters")]
+InputRate = Annotated[fields.Rate, fields.dropout(f"{_PREFIX}input")]
+OutputRate = Annotated[fields.Rate, fields.dropout(f"{_PREFIX}output")]
+StateRate = Annotated[fields.Rate, fields.dropout(f"{_PREFIX}state")]
+InterLayerRate = Annotated[fields.Rate, fields.dropout(f"{_PREFIX}inter_layer")]
+UpdateRate = Annotated[fields.Rate, fields.dropout(f"{_PREFIX}update")]
+ProjectedRate = Annotated[fields.Rate, fields.dropout(f"{_PREFIX}projected")]
+HiddenRate = Annotated[fields.Rate, fields.dropout(f"{_PREFIX}hidden")]
+AttentionInputRate = Annotated[fields.Rate, fields.dropout(f"{_PREFIX}attention_input")]
+AttentionRate = Annotated[fields.Rate, fields.dropout(f"{_PREFIX}attention")]
+LayerInputRate = Annotated[fields.Rate, fields.dropout(f"{_PREFIX}layer_input")]
+CharactersRate = Annotated[fields.Rate, fields.dropout(f"{_PREFIX}characters")]
 Kind = Annotated[
     Literal["none", "naive", "variational"],
     Field(description="of sequences; variational: one mask for all words; naive: one each"),

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from flax import linen as nn
 from pydantic import Field, model_validator
 
-from jaxeval.config import fields, markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams
 from jaxeval.models import Module, aspects, dropout, recurrence, sentences, word_vectors
 from jaxeval.models.dropout import KeyedDropout
@@ -90,10 +90,10 @@ class InitialSettings:
     )
     scale: Annotated[
         float,
-        markers.Traced(
+        fields.Traced(
             name="initial_scale",
-            range=markers.Range(1e-3, 1.0, log=True),
-            limits=markers.Limits(0, 1000),
+            range=fields.Range(1e-3, 1.0, log=True),
+            limits=fields.Limits(0, 1000),
         ),
     ] = Field(0.1, ge=0, le=1000, description="of uniform, word vectors among them")
     zero_biases: bool = Field(False, description="uniform: biases begin at 0")

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jax import lax
 from pydantic import Field, model_validator
 
-from jaxeval.config import fields, markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Hparams, Tree
 
 Architecture = Literal["attentive_lstm", "transformer"]
@@ -60,23 +60,23 @@ class Seq2Seq:
     """The model; defaults are the LSTM of Wiemerslage et al. (2024) in the middle of its range."""
 
     architecture: Architecture = Field("attentive_lstm", description="which model")
-    embedding: Annotated[fields.Size, markers.RAGGED] = Field(
+    embedding: Annotated[fields.Size, fields.RAGGED] = Field(
         128, description="size of embeddings; a transformer's width"
     )
-    hidden: Annotated[fields.Size, markers.RAGGED] = Field(
+    hidden: Annotated[fields.Size, fields.RAGGED] = Field(
         512, description="units per direction; of a transformer's feed-forward layer"
     )
-    encoder_layers: Annotated[fields.Layers, markers.RAGGED] = Field(1, description="layers")
-    decoder_layers: Annotated[fields.Layers, markers.RAGGED] = Field(
+    encoder_layers: Annotated[fields.Layers, fields.RAGGED] = Field(1, description="layers")
+    decoder_layers: Annotated[fields.Layers, fields.RAGGED] = Field(
         1, description="layers; an LSTM's decoder has one"
     )
-    heads: Annotated[fields.Size, markers.RAGGED] = Field(
+    heads: Annotated[fields.Size, fields.RAGGED] = Field(
         1, description="heads of a transformer; an LSTM has one"
     )
-    dropout: Annotated[fields.Rate, markers.dropout("dropout", alone=False)] = Field(
+    dropout: Annotated[fields.Rate, fields.dropout("dropout", alone=False)] = Field(
         0.1, description="rate at all sites"
     )
-    label_smoothing: Annotated[fields.Rate, markers.dropout("label_smoothing", alone=False)] = (
+    label_smoothing: Annotated[fields.Rate, fields.dropout("label_smoothing", alone=False)] = (
         Field(0.0, description="fraction of the loss spread evenly over all symbols")
     )
     beam: fields.Size = Field(1, description="width of the beam while decoding; 1: greedy")

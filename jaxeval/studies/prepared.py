@@ -3,10 +3,11 @@
 import dataclasses
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxeval import errors, runs
-from jaxeval.config import markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Member, Task
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
@@ -73,7 +74,7 @@ class Prepared(NamedTuple):
 def read(
     source: reading.Source,
     changes: Sequence[str] = (),
-    data: str | None = None,
+    data: str | Path | None = None,
     origin: str | None = None,
 ) -> Any:
     """The config of a file (None: the embedded default), whatever its task.
@@ -86,7 +87,7 @@ def read(
 
     Raises ConfigError, naming every key that is wrong.
     """
-    if data is not None and not data.strip():
+    if data is not None and not str(data).strip():
         named = argument("data")
         raise ConfigError(
             f"{named}: got {data!r}, an empty path (a shell variable that is not set?); expected "
@@ -106,11 +107,11 @@ def read(
     return config
 
 
-def data_changes(task: str, data: str | None) -> list[str]:
+def data_changes(task: str, data: str | Path | None) -> list[str]:
     """The changes of a config that say where its data is; none where that is not given."""
     if data is None:
         return []
-    return [f"{registry.kind(task).data_key}={json.dumps(data, ensure_ascii=False)}"]
+    return [f"{registry.kind(task).data_key}={json.dumps(str(data), ensure_ascii=False)}"]
 
 
 class Loader:
@@ -164,7 +165,7 @@ def prepare(config: Any, random_splits: bool = False) -> Prepared:
 def _record(config: Any, source: Source, task: Task) -> runs.Experiment:
     tree = reading.to_dict(config)
     text = reading.canonical(tree)
-    for key in markers.keys(config, markers.IMMATERIAL):
+    for key in fields.keys(config, fields.IMMATERIAL):
         *parents, last = key.split(".")
         branch = tree
         for name in parents:
@@ -204,7 +205,7 @@ def record_of(base: runs.Experiment, study: Study) -> runs.Experiment:
 
 def member_of(prepared: Prepared, seed: int = 1) -> Member:
     """A member of the first split with the hyperparameters of its config."""
-    hparams = markers.active(prepared.config)
+    hparams = fields.active(prepared.config)
     return Member(seed, 0, tuple(sorted(hparams.items())))
 
 

@@ -1,6 +1,5 @@
 """`jaxeval tune`: the best setting of a search space, in few trainings."""
 
-import functools
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -92,7 +91,7 @@ def tune(
     from jaxeval.runs import metrics
     from jaxeval.space import space as spaces
 
-    known, where = spaces.of(space)
+    known, where = spaces.load(space)
     search = _search(known, method, seed, seeds, halving, min_epochs, enqueue, trials)
     backend.prepare()
     from jaxeval.tune import target as targets
@@ -169,7 +168,7 @@ def tune_command(
     from jaxeval.tuning import running
     from jaxeval.tuning.history import History
 
-    known = spaces.of(space)[0]
+    known = spaces.load(space)[0]
     search = _search(known, method, seed, seeds, halving, None, enqueue, trials)
     evaluate: running.Function | running.Command
     if callable(command):
@@ -269,7 +268,3 @@ def _assigned(text: str) -> dict[str, object]:
 
 
 COMMANDS: parsers.Commands = {"": tune, "command": tune_command}
-main = functools.partial(parsers.main, "tune", COMMANDS)
-
-if __name__ == "__main__":
-    parsers.start("tune", COMMANDS)
