@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval import state_file
+from jaxeval import files
 from jaxeval.bandits import commands
 from jaxeval.bandits.commands import Workers
 from jaxeval.bandits.confidence import Confident, NonAdaptive
@@ -189,7 +189,7 @@ def blocks(items: int, seed: int = 0, size: int = BLOCK) -> np.ndarray:
 class Recorded:
     """The scores of a selection on disk."""
 
-    file: state_file.StateFile
+    file: files.StateFile
     scores: dict[str, dict[int, float]]  # model -> number -> score
 
     def has(self, model: str, number: int) -> bool:
@@ -212,7 +212,7 @@ def recorded(path: Path, source: Mapping[str, Json]) -> Iterator[Recorded]:
       ConfigError: the file holds scores of another source, or something else.
       RunError: another process works on it.
     """
-    with state_file.opened(path, "selection", {"evaluator": source}) as file:
+    with files.open_state(path, "selection", {"evaluator": source}) as file:
         tree = file.read() or {}
         with file.parsing():
             scores = {m: {int(k): float(x) for k, x in of.items()} for m, of in tree.items()}

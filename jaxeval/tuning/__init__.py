@@ -12,7 +12,7 @@ from jaxeval.bandits.commands import EvaluationFailed, as_number
 from jaxeval.errors import ConfigError, DataError, called_from_python
 from jaxeval.files import Json
 from jaxeval.parameters import MOST, SEED_LIMIT, Number
-from jaxeval.runs import directions
+from jaxeval.runs import metrics
 from jaxeval.space import space as spaces
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
@@ -139,7 +139,7 @@ class Tuner:
         stops = None if halving is None else Halving(_whole("halving", halving, 2))
         self.steps = None if steps is None else _whole("steps", steps, 2)
         self.search = Search(known, method, *counts, stops)
-        asked = directions.asked_for(higher_is_better)
+        asked = metrics.check_direction(higher_is_better)
         self.history = history or History((), asked is not False)
         self._best: dict[int, float] = {}  # best score so far of evaluations that report
         if asked not in (None, self.history.higher_is_better):

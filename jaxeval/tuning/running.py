@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxeval import state_file
+from jaxeval import files
 from jaxeval.bandits import commands
 from jaxeval.bandits.commands import PLACE, EvaluationFailed, Report, Workers
 from jaxeval.errors import ConfigError, DataError, argument
@@ -58,7 +58,7 @@ class State:
     history: History
     trials: int = MOST
     limit: float | None = None
-    file: state_file.StateFile | None = None
+    file: files.StateFile | None = None
     fresh: dict[str, dict[int, float | str]] = dataclasses.field(default_factory=dict)
     before: float = 0.0
     known: int = 0
@@ -118,7 +118,7 @@ def opened(
         yield state
         return
     directed = {**search.to_dict(), "higher_is_better": higher_is_better}
-    with state_file.opened(path, "search", {"search": directed, "evaluator": evaluator}) as file:
+    with files.open_state(path, "search", {"search": directed, "evaluator": evaluator}) as file:
         tree: Any = file.read()
         state.file = file
         if tree is not None:
