@@ -232,7 +232,7 @@ def compare_logs(
     from jaxeval.stats.items.study import study
     from jaxeval.stats.rules import Rules
 
-    factors = None if over is None else estimates.named(over, ConfigError)
+    factors = None if over is None else estimates.parse_over(over, ConfigError)
     rules = Rules(alpha, margin=margin, resamples=resamples, seed=seed, over=factors)
     complete = gate and missing == "error"
     rules = dataclasses.replace(rules, complete=complete, confidence=1 - alpha)
