@@ -28,21 +28,20 @@ def train(
     folder: Path,
     store_url: str | None = None,
     *,
-    again: bool = False,
-    outputs: bool = False,
-    quiet: bool = False,
+    check: Callable[[Sequence[cohorts.Entry]], None] = lambda entries: None,
+    **more: bool,
 ) -> list[runs.MemberRow]:
     """Trains trials into a runs folder and returns their rows.
 
     Args:
       store_url: of a database instead of the folder's.
-      again, outputs: as of `studies.run_cohorts`.
-      quiet: without progress; signals are left alone.
+      check: is called when configs and data have been read, before anything is trained.
+      more: again, outputs, quiet: as of `train_cohorts`.
     """
     session = studies.Session()
-    planned = cohorts.by_program(cohorts.entries(trials, session.loader))
-    more = {"again": again, "outputs": outputs, "quiet": quiet}
-    return train_cohorts(planned, folder, store_url, session=session, **more)
+    entries = cohorts.entries(trials, session.loader)
+    check(entries)
+    return train_cohorts(cohorts.by_program(entries), folder, store_url, session=session, **more)
 
 
 def sweep(
@@ -68,7 +67,12 @@ def train_cohorts(
     session: studies.Session | None = None,
     quiet: bool = False,
 ) -> list[runs.MemberRow]:
-    """Trains cohorts, as `train`."""
+    """Trains cohorts into a runs folder and returns the rows of their members.
+
+    Args:
+      again, outputs: as of `studies.run_cohorts`.
+      quiet: without progress; signals are left alone.
+    """
     running.refuse_impossible(planned, again, outputs)
     every = [entry for cohort in planned for entry in cohort.entries]
     with runs.open_store(store_url or folder) as store:

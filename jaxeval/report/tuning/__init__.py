@@ -12,11 +12,10 @@ from jaxeval.report import scores, text
 from jaxeval.report.document import Block, Document, Figure, Result, Table
 from jaxeval.space.distributions import Value
 from jaxeval.stats.results import Interval
-from jaxeval.tuning import history as histories
-from jaxeval.tuning import worth
+from jaxeval.tuning import Search, insight
 from jaxeval.tuning.history import Evaluation, History, Setting, Stopped
-from jaxeval.tuning.insight import Insight, Slice, Spread
-from jaxeval.tuning.search import Search, State
+from jaxeval.tuning.insight import Insight, Retrained, Slice, Spread
+from jaxeval.tuning.running import State
 
 _MOST_SHOWN = 10  # settings of the table
 IMPORTANCE = ("hyperparameter", "total", "over draws", "first order", "over draws")
@@ -37,7 +36,7 @@ class Tuned(Result):
     seeded: bool  # otherwise nothing can be trained again
     noise: float | None  # sd of one seed's score about its setting; None: no two scores differ
     noise_df: int
-    retrained: worth.Retrained | None
+    retrained: Retrained | None
     posterior: Insight | None  # of method gp
     evaluations: Sequence[Evaluation]
     search: Mapping[str, Json]
@@ -58,7 +57,7 @@ class Tuned(Result):
 
     def ranked(self) -> list[Setting]:
         """Returns the settings that can be taken, best mean first."""
-        return histories.ranked(History(tuple(self.evaluations), self.higher_is_better))
+        return History(tuple(self.evaluations), self.higher_is_better).ranked()
 
     def document(self) -> Document:
         """Returns the best setting and its worth, a table of settings, hyperparameters, losses."""
@@ -86,7 +85,7 @@ class Tuned(Result):
             return f"No setting has a score ({self.reason})."
         by = "posterior mean" if self.search["method"] == "gp" else "mean"
         seen = _mean(self.best.scores, self.metric, self.unit) + _after(self.best.stopped)
-        spent = text.counted(self.trials, "evaluation" if self.search["adaptive"] else "setting")
+        spent = text.counted(self.trials, "setting")
         return (
             f"Take setting {self.best.numbers[0]}, the best {by} of {spent}: {seen} in the "
             f"search; {self._worth()}; {self._rivals()}."
@@ -225,17 +224,13 @@ def result(
     """
     history, best, posterior, again = state.history, search.best(state.history), None, None
     if search.method == "gp" and best is not None:
-        from jaxeval.tuning import insight
-        from jaxeval.tuning.search import one_thread
-
-        with one_thread():
-            limits, seed = scores.limits(unit), search.seed
-            posterior = insight.insight(search.space, history, best, margin, seed, limits)
-    samples = [setting.scores for setting in histories.settings(history)]
+        limits, seed = scores.limits(unit), search.seed
+        posterior = insight.insight(search.space, history, best, margin, seed, limits)
+    samples = [setting.scores for setting in history.settings()]
     if best is not None and fresh is not None:
         samples.append(tuple(next(iter(fresh.values()))))
         higher = history.higher_is_better
-        again = worth.retrained(best.mean, higher, fresh, failures, metric, unit)
+        again = insight.retrained(best.mean, higher, fresh, failures, metric, unit)
     causes = [e.result.failure for e in history.ended if e.result and e.result.failure]
     return Tuned(
         best,
@@ -247,7 +242,7 @@ def result(
         unit,
         history.higher_is_better,
         seeded,
-        *worth.noise(samples),
+        *insight.noise(samples),
         again,
         posterior,
         history.evaluations,
@@ -281,7 +276,7 @@ def evaluation_line(evaluation: Evaluation, metric: str, unit: str) -> str:
 
 def progress_line(state: State, metric: str, unit: str) -> str:
     """Returns the number of evaluations, the time left and the best score, in one line."""
-    count, ranked = len(state.history.ended), histories.ranked(state.history)
+    count, ranked = len(state.history.ended), state.history.ranked()
     pace, left = (state.seconds - state.before) / max(1, count - state.known), state.trials - count
     more = f", about {text.duration(pace * left)} left" if left > 0 else ""
     if not ranked:
