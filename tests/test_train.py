@@ -17,7 +17,7 @@ import pytest
 
 from jaxeval import runs
 from jaxeval.errors import RunError
-from jaxeval.population import checkpoints, host
+from jaxeval.population import host, loop
 from jaxeval.runs import store
 from tests import processes, tiny_corpora
 
@@ -32,7 +32,7 @@ _DEATHS = {
     "epoch": (host.Population, "epoch"),  # trained, nothing recorded
     "write": (store.Store, "_insert"),  # inside the transaction
     "recorded": (store.Store, "record"),  # recorded, not checkpointed
-    "checkpoint": (checkpoints.Checkpoints, "save"),  # while it is written in the background
+    "checkpoint": (loop.Checkpoints, "save"),  # while it is written in the background
 }
 
 

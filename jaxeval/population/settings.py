@@ -1,4 +1,4 @@
-"""What a config says of training: optimiser, epochs, stopping, lanes."""
+"""Settings of training: optimiser, epochs, stopping, lanes."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -9,7 +9,7 @@ from jaxeval.config import fields, markers, reading
 from jaxeval.config.fields import about
 
 _NonNegative = Annotated[float, pydantic.Field(ge=0)]
-_WIDEST = 64  # members at once unless the config says otherwise
+_WIDEST = 64  # default number of members at once
 _Name = Literal["sgd", "adagrad", "adadelta", "rmsprop", "adam", "nadam", "tf_adam"]
 
 # Defaults of the papers, and of Keras where a paper leaves a value open (those are marked).
@@ -91,13 +91,13 @@ class Optimiser:
 
     @property
     def unused(self) -> frozenset[str]:
-        """Traced hyperparameters that no member has."""
+        """Traced values that no member has."""
         return frozenset({"clip_at"} if self.clip == "none" else ())
 
 
 @reading.settings
 class Plateau:
-    """Learning rate that falls when dev does not improve, a member for itself."""
+    """A learning rate that falls when a member's dev score does not improve."""
 
     patience: Annotated[
         fields.Count,
@@ -142,7 +142,7 @@ class Stopping:
 
 @reading.settings
 class Training:
-    """How members are trained; together with the task, all that a compiled program depends on."""
+    """The training of members; with the task, all that a compiled program depends on."""
 
     batch_size: Annotated[fields.Rows, markers.RAGGED, about("rows per update")] = 32
     micro_batch: Annotated[
@@ -182,5 +182,5 @@ class Training:
     ] = 5
 
     def width(self, members: int) -> int:
-        """How many of so many members are trained at once."""
+        """Returns how many of so many members are trained at once."""
         return min(self.lanes or _WIDEST, members)

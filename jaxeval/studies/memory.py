@@ -11,7 +11,7 @@ from jaxeval.contracts import Member, Tree
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 from jaxeval.population import lanes as spreading
-from jaxeval.population import member, schedule
+from jaxeval.population import member
 from jaxeval.population.member import Problem
 from jaxeval.population.settings import Training
 
@@ -134,7 +134,7 @@ def _batches(cohort: "Cohort") -> list[dict[str, float]]:
     own = (dict(member.hparams).get("batch_size") for member in cohort.members)
     batches: list[dict[str, float]] = []
     for size in sorted({int(of or program.batch_size) for of in own}):
-        updates = int(schedule.steps(rows, size).count)
+        updates = int(member.steps(rows, size).count)
         batches.append(
             {
                 "nominal": size,

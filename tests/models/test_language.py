@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import ConfigError
-from jaxeval.models import cells, language, softmax
+from jaxeval.models import cells, language
 from jaxeval.models.cells import Cell, Masks
 from jaxeval.models.dropout import KeyedDropout
 from jaxeval.models.language import LanguageShape
@@ -97,7 +97,7 @@ def test_losses_in_slices_equal_a_plain_softmax(
     monkeypatch: pytest.MonkeyPatch, words: int
 ) -> None:
     """Dies if slicing changes a loss or a gradient, or loses the last positions."""
-    monkeypatch.setattr(softmax, "SLICE", words)
+    monkeypatch.setattr(language, "SLICE", words)
     draw = np.random.default_rng(1)
     table, bias = draw.normal(size=(12, 5)), draw.normal(size=12)
     outputs, targets = draw.normal(size=(T, B, 5)), draw.integers(0, 12, (T, B))
@@ -109,10 +109,10 @@ def test_losses_in_slices_equal_a_plain_softmax(
 
     def total(table: jax.Array, bias: jax.Array, outputs: jax.Array) -> jax.Array:
         weights = jnp.asarray(weight, jnp.float32)
-        loss = softmax.weighted_loss(table, bias, outputs, jnp.asarray(targets), weights)
+        loss = language.weighted_loss(table, bias, outputs, jnp.asarray(targets), weights)
         return 3.0 * loss
 
-    losses = quick.jit(lambda *of: softmax.token_losses(*of, targets))(*scored)
+    losses = quick.jit(lambda *of: language.token_losses(*of, targets))(*scored)
     np.testing.assert_allclose(losses, -np.log((p * gold).sum(-1)), rtol=1e-5)
     value, gradients = quick.jit(jax.value_and_grad(total, argnums=(0, 1, 2)))(*scored)
     assert float(value) == pytest.approx(
