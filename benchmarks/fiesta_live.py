@@ -77,7 +77,7 @@ def _trained(args: argparse.Namespace) -> Scores:
     scores = {}
     for model in args.models:
         words = [f"moss2019/{model}", *args.changes, "--splits", str(args.splits), "--seeds", "1"]
-        command = [sys.executable, "-m", "jaxeval.train", *words, "--out", str(args.out)]
+        command = [sys.executable, "-m", "jaxeval", "train", *words, "--out", str(args.out)]
         trained = subprocess.run([*command, "--json", "-"], check=True, stdout=subprocess.PIPE)
         experiment = json.loads(trained.stdout)["experiment"]
         scores[model] = [

@@ -21,10 +21,8 @@ _TESTS = (
 _EFFECTS = (
     "probability_of_improvement a12 cliffs_delta difference_of_medians almost_stochastic_order"
 )
-_PLAN = (
-    "least_p detectable_difference planned_difference power required_seeds required_range "
-    "detectable_ratio"
-)
+_PLAN = "least_p detectable_difference planned_difference power required_seeds required_range"
+_TOO_MUCH = "compare has no rope, profiles and detectable ratio of standard deviations any more"
 _RUNS = "compare: *"
 _MARKED = "one sign, `shown`, and one number, `p_adjusted`, for all pairs"
 _ITEMS = ("compare: log*", "compare: gate", "compare: items, one run")
@@ -328,16 +326,9 @@ _SINGLE = "of a single data set there is no mean over several"
 _COSTS = "plans count answers: costs of items, samples and runs are gone"
 RENAMED[:0] = [
     (f"{_ACROSS}.optimality_gap", None, "gamma is 1 of fractions; --gamma is gone", _RUNS),
-    *(
-        (f"{_ACROSS}.performance_profile.{old}", f"{_OF_ALL}.profiles.{new}", "one place", _RUNS)
-        for old, new in (
-            ("thresholds", "thresholds"),
-            *(
-                (f"models.*.{end}", f"shares.*.{k}")
-                for k, end in enumerate(("share", "low", "high"))
-            ),
-        )
-    ),
+    (f"{_ACROSS}.performance_profile", None, _TOO_MUCH, _RUNS),
+    (f"{_PAIRS}.detectable_ratio", None, _TOO_MUCH, _RUNS),
+    (f"{_PAIRS}.rope", None, _TOO_MUCH, _RUNS),
     (f"{_ACROSS}.average_probability_of_improvement.*.a", None, "the key", _RUNS),
     (f"{_ACROSS}.average_probability_of_improvement.*.b", None, "the key", _RUNS),
     *(
@@ -487,7 +478,7 @@ ADDED: list[tuple] = [
             *("metric", "higher_is_better", "value", "interval", "primary", "p_value"),
             *("p_adjusted", "shown", "against", "unit", "equivalent", "wider", "difference"),
             *("means", "over", "by_margin", "as_sample", "tests", "adjusted", "effects", "plan"),
-            *("rope", "data_set", "n", "pairs"),
+            *("data_set", "n", "pairs"),
         )
     ),
     ("json.*.overall.*", "one pair of runs and of items", _RUNS),
@@ -528,7 +519,7 @@ ADDED: list[tuple] = [
     ("files.*", "tables of documents", _RUNS),
 ]
 # (path below "figures.", reason)
-DROPPED_FIGURES: list[tuple[str, str]] = []
+DROPPED_FIGURES: list[tuple[str, str]] = [("*/profiles", _TOO_MUCH)]
 
 
 def _of_trained(rules: list[tuple]) -> list[tuple]:

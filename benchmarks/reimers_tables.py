@@ -10,7 +10,7 @@ The recipe: only Setting = SingleTask; Backend in lower case; a configuration is
 what a run measures, its id, the label column and the option with the columns tied to it; the first
 repeat stands for a configuration (the mean for optimisers); sds have ddof 0. With the verb:
 
-    python -m jaxeval.compare options --table hyperparameter_results.csv.gz \\
+    jaxeval compare options --table hyperparameter_results.csv.gz \\
         --option miniBatchSize --score Test_F1 --group Dataset --where Setting=SingleTask \\
         --fold-case Backend --ignore ID,Epochs,OptimalEpoch,Dev_F1,Max_Test_F1,LabelKey --ddof 0
 

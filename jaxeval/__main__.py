@@ -1,6 +1,7 @@
 """`jaxeval VERB`, also `python -m jaxeval VERB`: all verbs as one command."""
 
 import difflib
+import functools
 import importlib
 import sys
 from collections.abc import Sequence
@@ -10,25 +11,19 @@ from jaxeval import cli, parsers
 from jaxeval.errors import ConfigError
 from jaxeval.version import VERSION
 
-VERBS = {  # verb -> (module that holds its `main`, what it does)
+VERBS = {  # verb -> (module that holds its COMMANDS, what it does)
     "train": ("jaxeval.train", "train a population, show the distribution of its scores"),
     "report": (
         "jaxeval.report.__main__",
         "show what a runs folder holds: tables, figures, a page",
     ),
     "runs": ("jaxeval.runs.__main__", "list and export what a runs folder holds"),
-    "compare": (
-        "jaxeval.compare",
-        "is A better than B? from any table of scores, or logs",
-    ),
+    "compare": ("jaxeval.compare", "is A better than B? from any table of scores, or logs"),
     "select": ("jaxeval.select.__main__", "find the best of several models in few evaluations"),
     "sweep": ("jaxeval.sweep", "train random settings drawn from a search space"),
     "tune": ("jaxeval.tune.__main__", "find the best setting of a search space in few trainings"),
     "sensitivity": ("jaxeval.sensitivity.__main__", "how much scores depend on the settings"),
-    "noise": (
-        "jaxeval.noise",
-        "how much of the spread is the split's, the seed's, the machine's",
-    ),
+    "noise": ("jaxeval.noise", "how much of the spread is the split's, the seed's, the machine's"),
     "plan": ("jaxeval.plan", "how many items, samples or runs show a difference of two models"),
     "neighbourhood": ("jaxeval.neighbourhood", "train random settings near that of a config"),
     "ablation": ("jaxeval.ablation", "train a config and its variants, compare them"),
@@ -36,7 +31,7 @@ VERBS = {  # verb -> (module that holds its `main`, what it does)
     "predict": ("jaxeval.predict", "tag, generate or score text of your own with saved models"),
     "vectors": (
         "jaxeval.vectors.__main__",
-        "judge word vectors: by tasks, similarity, analogies; make a baseline",
+        "judge word vectors: tasks, similarity, analogies; make some",
     ),
     "configs": ("jaxeval.configs", "list the configs that come with jaxeval, or print one"),
 }
@@ -47,19 +42,18 @@ verbs:
 """ + "\n".join(f"  {verb:15}{about}" for verb, (_, about) in VERBS.items())
 _EXAMPLES = """\
 examples:
-  python -m jaxeval.train                    # 8 small taggers on a generated corpus
-  python -m jaxeval.train reimers2017/wnut17_ner --data DIR --seeds 8
-  python -m jaxeval.train --help             # what a verb takes, with examples
+  jaxeval train                              # 8 small taggers on a generated corpus
+  jaxeval train reimers2017/wnut17_ner --data DIR --seeds 8
+  jaxeval train --help                       # what a verb takes, with examples
 """
 
 
-def main(words: Sequence[str] | None = None) -> int:
+def main(words: Sequence[str]) -> int:
     """Hands all words but the first to the verb that the first one names; without any, shows help.
 
     Raises:
-      ConfigError: no such verb, with the nearest.
+      ConfigError: no such verb; names the nearest.
     """
-    words = sys.argv[1:] if words is None else words
     parser = cli.parser("", _DESCRIPTION, _EXAMPLES)
     parser.usage = "%(prog)s VERB [arguments of the verb]"
     parser.add_argument("--version", action="version", version=f"jaxeval {VERSION}")
@@ -73,15 +67,12 @@ def main(words: Sequence[str] | None = None) -> int:
         hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(VERBS)}"
         raise ConfigError(f"{verb}: no such verb; {hint}")
     module = importlib.import_module(VERBS[verb][0])
-    if hasattr(module, "COMMANDS"):
-        return parsers.main(verb, module.COMMANDS, words[1:])
-    status: int = module.main(words[1:])
-    return status
+    return parsers.main(verb, module.COMMANDS, words[1:])
 
 
 def command() -> NoReturn:
     """The console script."""
-    cli.run(main)
+    cli.run(functools.partial(main, sys.argv[1:]))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`python -m jaxeval.ablation`: a config and its variants, trained with the same seeds."""
+"""`jaxeval ablation`: a config and its variants, trained with the same seeds."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ def ablation(
       quiet: without progress.
 
     Examples:
-      python -m jaxeval.ablation melis2018/enwik8_lstm_small \\
+      jaxeval ablation melis2018/enwik8_lstm_small \\
           --variants melis2018/ablations/small --data FILE --seeds 8
 
     Raises:
@@ -117,6 +117,3 @@ def read_variants(file: str) -> Sequence[Variant]:
 
 
 COMMANDS: parsers.Commands = {"": ablation}
-
-if __name__ == "__main__":
-    parsers.start("ablation", COMMANDS)

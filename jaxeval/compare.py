@@ -64,10 +64,10 @@ def compare(
       paired: the k-th scores of all sequences belong together.
 
     Examples:
-      python -m jaxeval.compare scores.csv lstm transformer
-      python -m jaxeval.compare runs --save figures --save tables.tex
-      python -m jaxeval.compare scores.json A B --column split=number
-      python -m jaxeval.compare one_score_a_data_set.csv --control baseline
+      jaxeval compare scores.csv lstm transformer
+      jaxeval compare runs --save figures --save tables.tex
+      jaxeval compare scores.json A B --column split=number
+      jaxeval compare one_score_a_data_set.csv --control baseline
 
     Raises:
       ConfigError, DataError, RunError: no such model, or scores that cannot be compared.
@@ -204,7 +204,7 @@ def compare_items(
       seed: of the resamples.
 
     Examples:
-      python -m jaxeval.compare items predictions.csv --metric macro_f1
+      jaxeval compare items predictions.csv --metric macro_f1
     """
     from jaxeval.runs import items as predictions
     from jaxeval.stats.rules import Rules
@@ -254,8 +254,8 @@ def compare_logs(
         with 1 if neither was shown, with 3 if it is worse.
 
     Examples:
-      python -m jaxeval.compare logs lm_eval_output --metric acc
-      python -m jaxeval.compare logs new=new.eval old=old.eval --gate --margin 0.01
+      jaxeval compare logs lm_eval_output --metric acc
+      jaxeval compare logs new=new.eval old=old.eval --gate --margin 0.01
     """
     from jaxeval import cli
     from jaxeval.runs.logs import finding
@@ -284,6 +284,3 @@ COMMANDS: parsers.Commands = {
     "logs": compare_logs,
     "options": compare_options,
 }
-
-if __name__ == "__main__":
-    parsers.start("compare", COMMANDS)

@@ -1,7 +1,6 @@
-"""`python -m jaxeval.configs`: the configs that come with jaxeval, and what a config may hold."""
+"""`jaxeval configs`: the configs that come with jaxeval, and what a config may hold."""
 
 import dataclasses
-import functools
 import tomllib
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from jaxeval.report.document import Block, Document, Heading, Table
 from jaxeval.report.result import Result
 
 if TYPE_CHECKING:
-    from jaxeval.config.listing import Key
+    from jaxeval.config.fields import Key
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,9 +63,9 @@ def configs(name: str | None = None) -> "Configs | str":
       name: print this one; absent: list all.
 
     Examples:
-      python -m jaxeval.configs
-      python -m jaxeval.configs reimers2017/wnut17_ner > mine.toml
-      python -m jaxeval.train reimers2017/wnut17_ner --data DIR
+      jaxeval configs
+      jaxeval configs reimers2017/wnut17_ner > mine.toml
+      jaxeval train reimers2017/wnut17_ner --data DIR
 
     Raises:
       ConfigError: no such config; says which is near.
@@ -97,14 +96,10 @@ def keys(task: str = "tagging") -> Keys:
     from jaxeval import backend
 
     backend.prepare()
-    from jaxeval.config import listing
+    from jaxeval.config import fields
     from jaxeval.tasks import registry
 
-    return Keys(task, tuple(listing.keys(registry.kind(task).Config)))
+    return Keys(task, tuple(fields.describe(registry.kind(task).Config)))
 
 
 COMMANDS: parsers.Commands = {"": configs, "keys": keys}
-main = functools.partial(parsers.main, "configs", COMMANDS)
-
-if __name__ == "__main__":
-    parsers.start("configs", COMMANDS)

@@ -1,7 +1,6 @@
-"""`python -m jaxeval.evaluate`: scores saved models again, language models in other ways."""
+"""`jaxeval evaluate`: scores saved models again, language models in other ways."""
 
 import dataclasses
-import functools
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -84,12 +83,12 @@ def evaluate(
       quiet: without progress.
 
     Examples:
-      python -m jaxeval.evaluate CONFIG --data DIR --part dev         # models of any task
-      python -m jaxeval.evaluate CONFIG --data DIR --input FILE       # your own, with labels
-      python -m jaxeval.evaluate --out RUNS --experiment 3f2a         # all seeds that are saved
-      python -m jaxeval.evaluate CONFIG --data DIR --temperature search
-      python -m jaxeval.evaluate CONFIG --data DIR --mean arithmetic --samples 200
-      python -m jaxeval.evaluate CONFIG --data DIR --dynamic --json scores.json
+      jaxeval evaluate CONFIG --data DIR --part dev         # models of any task
+      jaxeval evaluate CONFIG --data DIR --input FILE       # your own, with labels
+      jaxeval evaluate --out RUNS --experiment 3f2a         # all seeds that are saved
+      jaxeval evaluate CONFIG --data DIR --temperature search
+      jaxeval evaluate CONFIG --data DIR --mean arithmetic --samples 200
+      jaxeval evaluate CONFIG --data DIR --dynamic --json scores.json
 
     Raises:
       ConfigError, DataError, RunError: of the config, the data, the folder.
@@ -162,7 +161,7 @@ def _experiment(
 
 def _refuse_others(asked: Mapping[str, object], config: Any) -> None:
     """Raises ConfigError where an option would be passed over: of another task or evaluation."""
-    from jaxeval.config import markers
+    from jaxeval.config import fields
 
     goes_with = {"samples": "mean", "dynamic_rate": "dynamic"}
     for name, value in asked.items():
@@ -173,7 +172,7 @@ def _refuse_others(asked: Mapping[str, object], config: Any) -> None:
             raise ConfigError(f"{argument(name)}: {said}")
         if name in goes_with and not asked[goes_with[name]]:
             raise ConfigError(f"{argument(name)}: goes with {argument(goes_with[name])}")
-    if asked["mean"] and not markers.active(config.model):
+    if asked["mean"] and not fields.active(config.model):
         raise ConfigError(
             f"{argument('mean')}: the config has no dropout, so there are no masks to average over"
         )
@@ -241,7 +240,3 @@ def _rows(
 
 
 COMMANDS: parsers.Commands = {"": evaluate}
-main = functools.partial(parsers.main, "evaluate", COMMANDS)
-
-if __name__ == "__main__":
-    parsers.start("evaluate", COMMANDS)

@@ -62,9 +62,9 @@ def vectors_judge(
       ConfigError, DataError, RunError: of a file, a corpus, a change, the folder.
 
     Examples:
-      python -m jaxeval.vectors judge glove.txt svd.txt --data pos=EWT --data sentiment=SST
-      python -m jaxeval.vectors judge a.txt b.txt --data ner=DIR --baseline b.txt --modes fixed
-      python -m jaxeval.vectors judge a.txt --data nli=SNLI nli:data.source.format=auto
+      jaxeval vectors judge glove.txt svd.txt --data pos=EWT --data sentiment=SST
+      jaxeval vectors judge a.txt b.txt --data ner=DIR --baseline b.txt --modes fixed
+      jaxeval vectors judge a.txt --data nli=SNLI nli:data.source.format=auto
     """
     from jaxeval.vectors import scored
 

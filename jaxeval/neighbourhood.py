@@ -1,4 +1,4 @@
-"""`python -m jaxeval.neighbourhood`: random settings near a config's, as one population."""
+"""`jaxeval neighbourhood`: random settings near a config's, as one population."""
 
 import dataclasses
 import math
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import numpy as np
 
 from jaxeval import parameters, parsers
-from jaxeval.config import markers
-from jaxeval.config.markers import Range
+from jaxeval.config import fields
+from jaxeval.config.fields import Range
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.parameters import Changes, Count, Natural, NonNegative, Number, Quiet
 from jaxeval.report import plots, scores, text
@@ -149,8 +149,8 @@ def neighbourhood(
       quiet: without progress.
 
     Examples:
-      python -m jaxeval.neighbourhood CONFIG --data DIR --settings 64 --save figures
-      python -m jaxeval.neighbourhood CONFIG --width 0.15 --range learning_rate=0.001:0.01:log
+      jaxeval neighbourhood CONFIG --data DIR --settings 64 --save figures
+      jaxeval neighbourhood CONFIG --width 0.15 --range learning_rate=0.001:0.01:log
 
     Raises:
       ConfigError, DataError, RunError: of the config, the ranges, the data.
@@ -166,7 +166,7 @@ def neighbourhood(
 
     place = None if data is None else str(data)
     whole = studies.read(config, parameters.changed_keys(changes), place)
-    active = {name: h for name, h in markers.traced(whole).items() if h.active}
+    active = {name: h for name, h in fields.traced(whole).items() if h.active}
     # every draw depends on those before it: of language models, sites stand among the others
     prefix = "dropout_" if whole.task == "language" else ""
     traced = {name: active[name] for name in sorted(active, key=lambda n: n.removeprefix(prefix))}
@@ -185,7 +185,7 @@ def neighbourhood(
 
 
 def ranges_of(
-    traced: Mapping[str, markers.Hyperparameter], asked: Mapping[str, str]
+    traced: Mapping[str, fields.Hyperparameter], asked: Mapping[str, str]
 ) -> dict[str, Range]:
     """The range of each hyperparameter that is varied: LOW:HIGH[:log] as asked, or its default.
 
@@ -292,6 +292,3 @@ def _trends(settings: Sequence[Mapping[str, float]], values: np.ndarray) -> list
 
 
 COMMANDS: parsers.Commands = {"": neighbourhood}
-
-if __name__ == "__main__":
-    parsers.start("neighbourhood", COMMANDS)

@@ -1,4 +1,4 @@
-"""`python -m jaxeval.noise`: how much of the spread is the split's, the seed's, the machine's."""
+"""`jaxeval noise`: how much of the spread is the split's, the seed's, the machine's."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -52,9 +52,9 @@ def noise(
       quiet: without progress.
 
     Examples:
-      python -m jaxeval.noise CONFIG --data DIR --seeds 8 --repeats 4
-      python -m jaxeval.noise CONFIG --data DIR --by split,seed --seeds 6 --precision 0.01
-      python -m jaxeval.noise table scores.csv --model A --minus B --precision 0.005
+      jaxeval noise CONFIG --data DIR --seeds 8 --repeats 4
+      jaxeval noise CONFIG --data DIR --by split,seed --seeds 6 --precision 0.01
+      jaxeval noise table scores.csv --model A --minus B --precision 0.005
 
     Raises:
       ConfigError, DataError, RunError: of the config, the data, or runs without scores.
@@ -136,7 +136,7 @@ def noise_table(
       precision: half of the mean's 95 % interval to plan for, in the scores' own unit.
 
     Examples:
-      python -m jaxeval.noise table scores.csv --model A --minus B --precision 0.005
+      jaxeval noise table scores.csv --model A --minus B --precision 0.005
     """
     if minus is not None and model in (None, minus):
         asked = argument("minus", minus)
@@ -212,6 +212,3 @@ def _studied(
 
 
 COMMANDS: parsers.Commands = {"": noise, "table": noise_table}
-
-if __name__ == "__main__":
-    parsers.start("noise", COMMANDS)

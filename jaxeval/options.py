@@ -45,7 +45,7 @@ def compare_options(
       lower_is_better: lower scores are better (as the metric's name says, else higher).
 
     Examples:
-      python -m jaxeval.compare options results.csv.gz --option miniBatchSize --score Test_F1 \\
+      jaxeval compare options results.csv.gz --option miniBatchSize --score Test_F1 \\
           --group Dataset --ignore ID,Epochs,OptimalEpoch,Dev_F1
     """
     from jaxeval.stats import configurations

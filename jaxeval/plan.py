@@ -29,8 +29,8 @@ def plan(
       alpha: level of the test.
 
     Examples:
-      python -m jaxeval.plan --difference 0.03 --sd 0.33333
-      python -m jaxeval.plan logs logs --difference 0.02 --model new --minus old --metric acc
+      jaxeval plan --difference 0.03 --sd 0.33333
+      jaxeval plan logs logs --difference 0.02 --model new --minus old --metric acc
     """
     from jaxeval.report.comparison.plan import Planned
     from jaxeval.stats.items import pilots, planning
@@ -138,6 +138,3 @@ def _of_pilot(
 
 
 COMMANDS: parsers.Commands = {"": plan, "logs": plan_logs, "items": plan_items}
-
-if __name__ == "__main__":
-    parsers.start("plan", COMMANDS)

@@ -1,7 +1,6 @@
-"""`python -m jaxeval.predict`: what saved models make of a file of one's own."""
+"""`jaxeval predict`: what saved models make of a file of one's own."""
 
 import contextlib
-import functools
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -56,11 +55,11 @@ def predict(
       The lines; "" where a file is written.
 
     Examples:
-      python -m jaxeval.predict RUNS --input FILE               # the best model of dev
-      python -m jaxeval.predict RUNS --seed 3 --input FILE
-      python -m jaxeval.predict RUNS --which vote --input - < FILE
-      python -m jaxeval.predict RUNS --experiment 3f2a --which all --input FILE --output TAGS
-      python -m jaxeval.predict RUNS --input WORDS --n-best 5   # seq2seq: with log-probabilities
+      jaxeval predict RUNS --input FILE               # the best model of dev
+      jaxeval predict RUNS --seed 3 --input FILE
+      jaxeval predict RUNS --which vote --input - < FILE
+      jaxeval predict RUNS --experiment 3f2a --which all --input FILE --output TAGS
+      jaxeval predict RUNS --input WORDS --n-best 5   # seq2seq: with log-probabilities
 
     Raises:
       ConfigError, DataError, RunError: of the options, the file, the folder.
@@ -123,7 +122,3 @@ def _file(name: str) -> Iterator[Path]:
 
 
 COMMANDS: parsers.Commands = {"": predict}
-main = functools.partial(parsers.main, "predict", COMMANDS)
-
-if __name__ == "__main__":
-    parsers.start("predict", COMMANDS)

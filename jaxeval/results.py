@@ -145,9 +145,9 @@ def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
       experiment: only this one: its name, its id, or the beginning of that.
 
     Examples:
-      python -m jaxeval.report runs
-      python -m jaxeval.report runs --experiment wnut17_ner --save figures
-      python -m jaxeval.report runs --save report.html --json -
+      jaxeval report runs
+      jaxeval report runs --experiment wnut17_ner --save figures
+      jaxeval report runs --save report.html --json -
 
     Raises:
       ConfigError: no such experiment.

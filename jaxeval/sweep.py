@@ -1,6 +1,5 @@
-"""`python -m jaxeval.sweep`: a random sweep of hyperparameters, as few compiled programs."""
+"""`jaxeval sweep`: a random sweep of hyperparameters, as few compiled programs."""
 
-import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,11 +51,11 @@ def sweep(
       quiet: without progress; signals are left alone.
 
     Examples:
-      python -m jaxeval.sweep wiemerslage2024/georgian_transformer_small \\
+      jaxeval sweep wiemerslage2024/georgian_transformer_small \\
           --space wiemerslage2024/space_transformer_small --data DIR
-      python -m jaxeval.sweep CONFIG --space FILE --data DIR --trials 200 --dry-run   # the plan
-      python -m jaxeval.sensitivity runs    # what the sweep says of the architecture
-      python -m jaxeval.report runs --save report.html   # the same as a page with figures
+      jaxeval sweep CONFIG --space FILE --data DIR --trials 200 --dry-run   # the plan
+      jaxeval sensitivity runs    # what the sweep says of the architecture
+      jaxeval report runs --save report.html   # the same as a page with figures
 
     Raises:
       ConfigError, DataError, RunError: of the config, the space, the data, the folder.
@@ -84,13 +83,7 @@ def sweep(
         return SweepPlan(values, estimates, findings.warnings)
     rows = observe.sweep(drawn, store, most_programs=programs, again=again, quiet=quiet)
     lost = " --missing zero" if any(row.dev is None for row in rows) else ""
-    return results.trained(
-        rows, store or out, f"next: python -m jaxeval.sensitivity {store or out}{lost}"
-    )
+    return results.trained(rows, store or out, f"next: jaxeval sensitivity {store or out}{lost}")
 
 
 COMMANDS: parsers.Commands = {"": sweep}
-main = functools.partial(parsers.main, "sweep", COMMANDS)
-
-if __name__ == "__main__":
-    parsers.start("sweep", COMMANDS)

@@ -1,7 +1,6 @@
-"""`python -m jaxeval.train`: trains a population and shows its score distribution."""
+"""`jaxeval train`: trains a population and shows its score distribution."""
 
 import dataclasses
-import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,11 +73,11 @@ def train(
       quiet: without progress; signals are left alone.
 
     Examples:
-      python -m jaxeval.train                              # the embedded default, 8 seeds
-      python -m jaxeval.train training.batch_size=8 --seeds 16
-      python -m jaxeval.train reimers2017/wnut17_ner --data DIR --seeds 8
-      python -m jaxeval.train CONFIG --splits 5 --seeds 4  # 5 random splits x 4 seeds
-      python -m jaxeval.train CONFIG --dry-run             # the plan, and the whole config as TOML
+      jaxeval train                              # the embedded default, 8 seeds
+      jaxeval train training.batch_size=8 --seeds 16
+      jaxeval train reimers2017/wnut17_ner --data DIR --seeds 8
+      jaxeval train CONFIG --splits 5 --seeds 4  # 5 random splits x 4 seeds
+      jaxeval train CONFIG --dry-run             # the plan, and the whole config as TOML
 
     Raises:
       ConfigError, DataError, RunError: of the config, the data, the folder.
@@ -104,16 +103,12 @@ def train(
 
 
 def _plan(trials: list) -> Plan:
-    from jaxeval.config import listing
+    from jaxeval.config import reading
     from jaxeval.studies import cohorts, memory, prepared, running
 
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
     running.refuse_impossible([cohort])
-    return Plan(memory.describe(cohort), listing.to_toml(cohort.config))
+    return Plan(memory.describe(cohort), reading.to_toml(cohort.config))
 
 
 COMMANDS: parsers.Commands = {"": train}
-main = functools.partial(parsers.main, "train", COMMANDS)
-
-if __name__ == "__main__":
-    parsers.start("train", COMMANDS)

@@ -52,7 +52,6 @@ def test_modules_of_verbs_leave_the_functions_alone() -> None:
         module = importlib.import_module(f"jaxeval.{name}")
         assert module is sys.modules[f"jaxeval.{name}"] is not getattr(jaxeval, name)
         assert callable(getattr(jaxeval, name))
-    assert importlib.import_module("jaxeval.train").main
     assert {*jaxeval.__all__} <= {*dir(jaxeval)}
     with pytest.raises(AttributeError, match="no attribute 'tarin'"):
         jaxeval.tarin  # type: ignore[attr-defined]  # noqa: B018

@@ -101,7 +101,7 @@ def test_data_sets_are_summed_up_drawn_and_pasted(
     lost = "1 of 13 runs of a failed (1 diverged); in P(A better) they count as the worst; "
     assert lost in shown and "a: no scores on z; not compared there" in shown
     assert "Over 2 data sets no conclusion can be drawn" in shown and "Friedman" in shown
-    names = ("violins", "ecdf", "profiles", "critical_difference")
+    names = ("violins", "ecdf", "critical_difference")
     drawn = {f"{name}.{kind}" for name in names for kind in ("svg", "pdf", "png")}
     assert {file.name for file in figures.iterdir()} == drawn
     assert r"b\_b" in tex.read_text() and r"\bottomrule" in tex.read_text()
@@ -192,7 +192,7 @@ def test_names_may_look_like_anything(tmp_path: Path, capsys: pytest.CaptureFixt
     path.write_text("--json,a$x_{$[/b]\n" + scores)
     shown = comparing.shown(capsys, path, "--save", tmp_path / "f", "--", "--json", "a$x_{$[/b]")
     assert "between --json and a$x_{$[/b] was" in shown
-    code = [sys.executable, "-m", "jaxeval.compare", str(tmp_path / "x.csv"), "A", "B"]
+    code = [sys.executable, "-m", "jaxeval", "compare", str(tmp_path / "x.csv"), "A", "B"]
     ended = subprocess.run(code, capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert ended.stderr.startswith("error: ") and ended.stderr.count("\n") == 1

@@ -10,10 +10,9 @@ import pytest
 from jaxeval import runs, studies
 from jaxeval.contracts import Member
 from jaxeval.errors import ConfigError, DataError, RunError
-from jaxeval.evaluate import main as evaluate
 from jaxeval.studies import saved
-from jaxeval.train import main as train
 from tests import tiny_corpora
+from tests.verbs import evaluate, train
 
 KEPT = ["training.save_models=true", "training.patience=0"]
 

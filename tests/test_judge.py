@@ -91,7 +91,7 @@ def test_killed_and_judged_again(folder: Path, tmp_path: Path) -> None:
     words = ["--seeds", "2", "--modes", "fixed"]
     given = [*_words(folder, tmp_path / "killed", "sentiment"), *words]
     dies = functools.partial(test_train.die, "recorded", 1)
-    killed = processes.run("jaxeval.vectors.__main__", *given, before=dies)
+    killed = processes.run("vectors", *given, before=dies)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert {curve.epoch for curve in runs.load_curves(tmp_path / "killed")} == {1}
     trees = [

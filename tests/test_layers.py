@@ -17,6 +17,7 @@ SHARED = {
     "state_file",
     "backend",
     "config",
+    "docstrings",
     "machine",
     "parameters",
     "version",

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval.config import markers
-from jaxeval.config.markers import Range
+from jaxeval.config import fields
+from jaxeval.config.fields import Range
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.tasks import tagging
 
@@ -37,11 +37,11 @@ def test_settings_fill_their_intervals_and_no_more() -> None:
         verb.draw({"learning_rate": 3e-3, "state": 0.95}, RANGES, 0.2, 5, 1)
 
 
-def _traced(**values: float) -> dict[str, markers.Hyperparameter]:
+def _traced(**values: float) -> dict[str, fields.Hyperparameter]:
     """Hyperparameters as the default config marks them, with other values."""
-    own = {"dropout_output": markers.dropout("dropout_output")}
-    each = {name: h.marker for name, h in markers.traced(tagging.Config()).items()} | own
-    return {name: markers.Hyperparameter(name, name, v, each[name]) for name, v in values.items()}
+    own = {"dropout_output": fields.dropout("dropout_output")}
+    each = {name: h.marker for name, h in fields.traced(tagging.Config()).items()} | own
+    return {name: fields.Hyperparameter(name, name, v, each[name]) for name, v in values.items()}
 
 
 def test_which_hyperparameters_are_varied() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from jaxeval.errors import ConfigError
 from jaxeval.sensitivity import analyze
-from jaxeval.tune import __main__ as tune
+from tests.verbs import tune
 
 _FRACTIONS = "the scores are fractions; "
 _SCORE = """\
@@ -40,7 +40,7 @@ def test_of_configs_nothing_is_trained(folder: Path) -> None:
     words = ["1.toml", "--space", "space.toml", "--margin", "1"]
     for more in ([], ["--dry-run"]):
         with pytest.raises(ConfigError, match=f"--margin 1: {_FRACTIONS}1 point is 0.01"):
-            tune.main([*words, *more])
+            tune([*words, *more])
     assert not Path("runs").exists()
 
 

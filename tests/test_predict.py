@@ -11,9 +11,9 @@ import pytest
 
 from jaxeval import runs
 from jaxeval.errors import JaxevalError
-from jaxeval.train import main as train
 from tests import predicting, tiny_corpora
 from tests.predicting import SHORT, Trained
+from tests.verbs import train
 
 
 @pytest.fixture(scope="module")

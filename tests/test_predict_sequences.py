@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import ConfigError
-from jaxeval.sweep import main as sweep  # jaxeval.sweep itself is the API's function
-from jaxeval.train import main as train
 from tests import predicting, tiny_corpora
 from tests.predicting import Trained
+from tests.verbs import sweep, train
 
 SPACE = """
 [hidden]

@@ -9,7 +9,7 @@ import pytest
 
 import jaxeval
 from jaxeval.errors import JaxevalError
-from jaxeval.select import __main__ as select
+from tests.verbs import select
 
 
 def _table(folder: Path) -> str:
@@ -21,7 +21,7 @@ def _table(folder: Path) -> str:
 
 
 def _json(capsys: pytest.CaptureFixture, *words: str) -> dict[str, Any]:
-    assert select.main([*words, "--json", "-"]) == 0
+    assert select([*words, "--json", "-"]) == 0
     tree: dict[str, Any] = json.loads(capsys.readouterr().out)
     return tree
 
@@ -38,7 +38,7 @@ def test_a_recorded_table_is_replayed(tmp_path: Path, capsys: pytest.CaptureFixt
     assert tree["recorded"] == {"a": 80, "b": 80}
     assert tree == jaxeval.select_table(table).to_dict()
     assert tree != _json(capsys, "table", table, "--seed", "1")
-    assert select.main(["table", table, "--rule", "sequential-halving", "--budget", "8"]) == 0
+    assert select(["table", table, "--rule", "sequential-halving", "--budget", "8"]) == 0
     answer = capsys.readouterr().out.splitlines()[0]
     assert answer == (
         "b is chosen; how probably it is the best is not known (the budget is spent; a replay: 8 "
@@ -53,7 +53,7 @@ def test_what_is_shown_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture)
     equal = [f"{m},{k},{x}" for m, x in (("a", 0.7), ("b", 0.6)) for k in range(11)]
     path.write_text("model,split,f1\n" + "\n".join([*equal, "b,60,"]))
     words = ["table", str(path), "--score", "f1", "--missing", "drop"]
-    assert select.main(words) == 0
+    assert select(words) == 0
     shown = capsys.readouterr().out
     assert "1 unusable scores left out, the first in row 24" in shown and "mean (%)" in shown
     cells = [line.split() for line in shown.splitlines()[2:] if line[:2] in ("a ", "b ")]
@@ -69,7 +69,7 @@ def test_failed_runs_are_in_the_answer(tmp_path: Path, capsys: pytest.CaptureFix
         rows += [f"B,{seed},finished,{0.84 + seed / 1000}"]
     path = tmp_path / "t.csv"
     path.write_text("\n".join(rows))
-    assert select.main(["table", str(path)]) == 0
+    assert select(["table", str(path)]) == 0
     first, second, *_ = capsys.readouterr().out.strip().splitlines()
     assert first.startswith("Of the runs that finished, A is the best with probability ")
     assert second.startswith(
@@ -116,7 +116,7 @@ def test_bad_arguments_are_explained(
     (tmp_path / "one.csv").write_text("model,score\na,0.5\nb,0.6\n")
     paths = {"T": _table(tmp_path), "S": str(state)}
     with pytest.raises(JaxevalError, match=message):
-        select.main([paths.get(word, word) for word in words])
+        select([paths.get(word, word) for word in words])
     assert state.read_text() == "[]"
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import jaxeval
-from jaxeval.select import __main__ as select
 from tests import processes
+from tests.verbs import select
 
 TRAIN = """\
 import random, sys, time
@@ -36,7 +36,7 @@ def _words(folder: Path, seconds: float, *words: str) -> list[str]:
 
 def _run(folder: Path, words: list[str], status: int = 0) -> subprocess.CompletedProcess[str]:
     """The verb in a process of its own, which ends with a status."""
-    ended = processes.run("jaxeval.select.__main__", *words, folder=folder)
+    ended = processes.run("select", *words, folder=folder)
     assert ended.returncode == status, ended.stderr
     return ended
 
@@ -71,7 +71,7 @@ def test_a_killed_selection_goes_on_with_the_same_scores(tmp_path: Path) -> None
     words = ["good", "fair", "--json", "out.json"]
     _run(whole, _words(whole, 0, *words))
     slow = _words(killed, 0.15, *words)
-    process = processes.start("jaxeval.select.__main__", *slow, folder=killed)
+    process = processes.start("select", *slow, folder=killed)
     state = killed / "selection.json"
     deadline = time.monotonic() + 60
     while _told(state) < 3:
@@ -96,7 +96,7 @@ def test_a_signal_ends_the_commands_too(number: signal.Signals, tmp_path: Path) 
         "time.sleep(60)\n"
     )
     words = ["command", f"{sys.executable} train.py {{model}}", "a", "b"]
-    process = processes.start("jaxeval.select.__main__", *words, folder=tmp_path)
+    process = processes.start("select", *words, folder=tmp_path)
     deadline = time.monotonic() + 60
     while not (begun := [*tmp_path.glob("*.pid")]):
         assert time.monotonic() < deadline and not process.ended()
@@ -157,11 +157,11 @@ def test_the_direction_of_a_field(
     )
     command = f"{sys.executable} {tmp_path / 'score.py'} {{model}} {{seed}}"
     words = ["command", command, "1", "2", "--state", str(tmp_path / "s.json"), *words]
-    assert select.main(words) == 0
+    assert select(words) == 0
     shown = capsys.readouterr()
     assert shown.err.splitlines()[0].startswith(said) and said in shown.out
     assert shown.out.startswith(f"{best} is the best with probability")
-    assert select.main([*words, "--json", "-"]) == 0
+    assert select([*words, "--json", "-"]) == 0
     tree = json.loads(capsys.readouterr().out)
     assert tree["rule"]["higher_is_better"] is (best == "2")
     assert (tree["metric"], tree["direction_assumed"]) == (said.split(":")[0], "assumed" in said)

@@ -12,10 +12,10 @@ from jaxeval import runs, studies
 from jaxeval.bandits import NonAdaptive, Rule, SequentialHalving, TopTwoThompson
 from jaxeval.bandits.evaluate import Evaluated
 from jaxeval.errors import ConfigError
-from jaxeval.select import __main__ as select
 from jaxeval.select import training
 from jaxeval.tasks import registry
 from tests.studies import toy_kind
+from tests.verbs import select
 
 ARMS = {"good": 'name = "good"', "bad": 'name = "bad"\n[training]\nepochs = 1'}
 RULE = TopTwoThompson(budget=10, batch_size=4)
@@ -115,7 +115,7 @@ def test_the_leader_when_the_time_is_spent(tmp_path: Path, capsys: pytest.Captur
     texts = {f"m{n}": f'name = "m{n}"\n[training]\nepochs = {n}' for n in (1, 2, 3, 4)}
     words = [*_files(tmp_path, texts), "--out", str(tmp_path / "runs"), "--json", "-"]
     rule = ["--rule", "sequential-halving", "--budget", "16"]
-    assert select.main([*words, "--seconds", "1e-6", *rule]) == 0
+    assert select([*words, "--seconds", "1e-6", *rule]) == 0
     tree = json.loads(capsys.readouterr().out)
     means = {model: sum(of) / len(of) for model, of in tree["scores"].items()}
     assert (tree["best"], tree["reason"]) == (max(means, key=means.get), "the time is spent")  # type: ignore[arg-type]
@@ -154,7 +154,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     words += ["--budget", "8", "--batch", "4", "--json", "-"]
     trees = []
     for _ in range(2):
-        assert select.main(words) == 0
+        assert select(words) == 0
         shown = capsys.readouterr()
         trees.append(json.loads(shown.out))
     assert trees[0] == trees[1] and trees[0]["best"] == "good"

@@ -40,7 +40,7 @@ def test_a_killed_selection_ends_as_one_that_was_not(
     arms = training.arms(models, TINY)
     whole = training.select(RULE, arms, tmp_path / "whole", quiet=True)
     process = processes.start(
-        "jaxeval.select.__main__", *models, *TINY, *OPTIONS, "--out", str(tmp_path / "killed")
+        "select", *models, *TINY, *OPTIONS, "--out", str(tmp_path / "killed")
     )
     while ", evaluation " not in process.errors():  # a score was told
         assert not process.ended(), process.errors()

@@ -1,4 +1,4 @@
-"""`python -m jaxeval.sensitivity`: tables, recorded sweeps, groups, bad input."""
+"""`jaxeval sensitivity`: tables, recorded sweeps, groups, bad input."""
 
 import json
 from pathlib import Path

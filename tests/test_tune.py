@@ -17,9 +17,9 @@ from scipy import stats
 import jaxeval
 from jaxeval.errors import ConfigError, JaxevalError
 from jaxeval.space import space as spaces
-from jaxeval.tune import __main__ as tune
 from jaxeval.tuning import EvaluationFailed
 from tests import processes, tune_command
+from tests.verbs import tune
 
 RATE: Any = {"rate": {"log_uniform": [1e-4, 1.0]}}
 
@@ -65,7 +65,7 @@ def test_a_killed_search_goes_on_with_the_same_proposals(
         folder.mkdir()
     more = ["--trials", "10", "--json", "out.json"]
     monkeypatch.chdir(whole)
-    assert tune.main(tune_command.words(whole, *more)) == 0
+    assert tune(tune_command.words(whole, *more)) == 0
     monkeypatch.chdir(killed)
     words = tune_command.words(killed, *more, seconds=0.1)
 
@@ -76,7 +76,7 @@ def test_a_killed_search_goes_on_with_the_same_proposals(
         return sum(e["result"] is not None for e in each)
 
     for number, least in ((signal.SIGKILL, 3), (signal.SIGINT, 5)):
-        process = processes.start("jaxeval.tune.__main__", *words)
+        process = processes.start("tune", *words)
         deadline = time.monotonic() + 60
         while known() < least:
             assert time.monotonic() < deadline and not process.ended()
@@ -86,7 +86,7 @@ def test_a_killed_search_goes_on_with_the_same_proposals(
         if number == signal.SIGINT:
             assert ended.returncode == 130
             assert ended.stderr.endswith("\nstopped; the same command continues from here\n")
-    assert known() < 10 and tune.main(words) == 0
+    assert known() < 10 and tune(words) == 0
     a, b = (json.loads((folder / "out.json").read_text()) for folder in (whole, killed))
     for key in ("evaluations", "best", "retrained"):
         assert a[key] == b[key]
@@ -98,7 +98,7 @@ def test_the_terminal_says_the_answer(
     """Dies if table, failures, interval or optimism are not shown, or progress is not."""
     monkeypatch.chdir(tmp_path)
     words = tune_command.words(tmp_path, "--trials", "8", "--json", "out.json")
-    assert tune.main(words) == 0
+    assert tune(words) == 0
     shown, tree = capsys.readouterr(), json.loads(Path("out.json").read_text())
     answer, *short = shown.out.strip().splitlines()
     fresh = tree["retrained"]["scores"]["score"]
@@ -108,7 +108,7 @@ def test_the_terminal_says_the_answer(
     assert said in answer and answer.endswith("was not tested.")
     assert "failed: exit code 1 (diverged)" in shown.out and "--details" in short[-1]
     assert "optimism of" not in shown.out and "8 of 8; best score" in shown.err
-    assert tune.main([*words, "--details", "--save", "page.html"]) == 0
+    assert tune([*words, "--details", "--save", "page.html"]) == 0
     assert "optimism of" in capsys.readouterr().out
     page = Path("page.html").read_text()
     assert page.count("<svg") == 3 and "<script" not in page and answer.split(":")[0] in page
@@ -123,13 +123,13 @@ def test_a_command_without_a_seed_is_run_once(
     words = ["--space", "s.toml", "--method", "random", "--trials", "2", "--json", "out.json"]
     for more in (["--seeds", "2"], ["--seeds", "adaptive", "--method", "gp"], ["--retrain", "3"]):
         with pytest.raises(JaxevalError, match=r"echo \{x\}: expected \{seed\}"):
-            tune.main(["command", "echo {x}", *words, *more])
+            tune(["command", "echo {x}", *words, *more])
     assert not Path("tuning.json").exists()
-    assert tune.main(["command", "echo {x}", *words]) == 0
+    assert tune(["command", "echo {x}", *words]) == 0
     assert "not trained again (it is not told a seed), so what" in capsys.readouterr().out
     tree = json.loads(Path("out.json").read_text())
     assert tree["retrained"] is None and tree["seeded"] is False
-    assert tune.main(["command", "sh -c 'echo {x}' {seed}", "--state", "b", *words]) == 0
+    assert tune(["command", "sh -c 'echo {x}' {seed}", "--state", "b", *words]) == 0
     shown = capsys.readouterr().out
     assert "8 fresh seeds give score 0.4944 each (do they depend on the seed?)" in shown
     assert json.loads(Path("out.json").read_text())["noise"] is None and "CI" not in shown
@@ -158,7 +158,7 @@ def test_the_field_of_a_score_says_direction_and_unit(
     Path("train.sh").write_text(f'echo "{{\\"dev\\": {{\\"{field}\\": $1}}}}"\n')
     words = ["command", "sh train.sh {x}", "--space", "s.toml", "--trials", "8"]
     words += ["--json-field", f"dev.{field}", "--json", "out.json"]
-    assert tune.main([*words, *flags]) == 0
+    assert tune([*words, *flags]) == 0
     tree = json.loads(Path("out.json").read_text())
     values = sorted(evaluation["values"]["x"] for evaluation in tree["evaluations"])
     assert tree["best"]["values"]["x"] == values[best] and tree["unit"] == unit
@@ -166,7 +166,7 @@ def test_the_field_of_a_score_says_direction_and_unit(
     assert (max(along["high"]) <= 1.0) or unit != "fraction"
     if unit == "fraction":
         with pytest.raises(ConfigError, match="--margin 5: the scores are fractions"):
-            tune.main([*words, "--margin", "5"])
+            tune([*words, "--margin", "5"])
 
 
 def test_a_dry_run_shows_the_first_command_lines(
@@ -176,10 +176,10 @@ def test_a_dry_run_shows_the_first_command_lines(
     monkeypatch.chdir(tmp_path)
     words = tune_command.words(tmp_path, "--trials", "3", "--parallel", "3")
     before = {*tmp_path.iterdir()}
-    assert tune.main([*words, "--dry-run"]) == 0
+    assert tune([*words, "--dry-run"]) == 0
     shown = [shlex.split(line) for line in capsys.readouterr().out.splitlines()]
     assert {*tmp_path.iterdir()} == before
-    assert tune.main([*words, "--retrain", "0"]) == 0
+    assert tune([*words, "--retrain", "0"]) == 0
     run = (tmp_path / "calls").read_text().splitlines()
     assert sorted(" ".join(line[2:]) for line in shown) == sorted(run) and len(run) == 3
 

@@ -13,13 +13,13 @@ from jaxeval.population import host
 from jaxeval.space import space as spaces
 from jaxeval.studies import memory, padding, running
 from jaxeval.tasks import registry
-from jaxeval.tune import __main__ as tune
 from jaxeval.tune import target as targets
 from jaxeval.tune import training
 from jaxeval.tune.target import Target
 from jaxeval.tuning.history import Halving, History, Result
 from jaxeval.tuning.search import Search, State
 from tests.studies import toy_kind, toy_sizes
+from tests.verbs import tune
 
 RATE = {"key": "training.optimiser.hyperparameters.learning_rate", "log_uniform": [1e-3, 0.1]}
 TOY = {
@@ -299,12 +299,12 @@ def test_the_verb_searches_and_trains_the_best_again(
     Path("toy.toml").write_text('task = "toy"\n')
     Path("space.toml").write_text('[rate]\nkey = "model.rate"\nuniform = [0, 1]\n')
     words = ["toy.toml", "training.epochs=2", "--space", "space.toml", "--trials", "4"]
-    assert tune.main([*words, "--parallel", "2", "--dry-run"]) == 0
+    assert tune([*words, "--parallel", "2", "--dry-run"]) == 0
     shown = capsys.readouterr().out
     assert "4 settings of 1 hyperparameter by gp, 2 at once, 1 seed each; then the best" in shown
     assert "the first batch: 2 runs, 1 program" in shown
     assert {path.name for path in tmp_path.iterdir()} == {"toy.toml", "space.toml"}
-    assert tune.main([*words, "--retrain", "2", "--json", "out.json"]) == 0
+    assert tune([*words, "--retrain", "2", "--json", "out.json"]) == 0
     shown = capsys.readouterr()
     assert "2 fresh seeds give dev" in shown.out and "setting 3: " in shown.err
     (best,) = (tmp_path / "runs" / "tunings").glob("*_best.toml")

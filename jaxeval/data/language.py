@@ -17,7 +17,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval.config import fields, markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus, Split
 from jaxeval.data import checks, splits, text, tfds
@@ -33,7 +33,7 @@ class LanguageData:
     """A text, and how it is cut into windows."""
 
     path: Annotated[
-        str, markers.IMMATERIAL, about("folder of three files, one file or tfds:NAME")
+        str, fields.IMMATERIAL, about("folder of three files, one file or tfds:NAME")
     ] = ""
     unit: Annotated[Unit, about("word (split at spaces) or byte")] = "word"
     train: fields.FilePattern = "*train*"

@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import pydantic
 
-from jaxeval.config import fields, markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus, Split
 from jaxeval.data import buckets, checks, splits, symbols, text
@@ -29,7 +29,7 @@ class Seq2SeqData:
 
     path: Annotated[
         str,
-        markers.IMMATERIAL,
+        fields.IMMATERIAL,
         about("folder of three tab-separated files, one pair per line"),
     ] = ""
     train: fields.FilePattern = "*train*"

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import pydantic
 
-from jaxeval.config import fields, markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
 from jaxeval.data import conll, generated, schemes, splits, text, tfds
 from jaxeval.data.schemes import Sentence
@@ -27,7 +27,7 @@ class SentenceSource:
 
     path: Annotated[
         str | None,
-        markers.IMMATERIAL,
+        fields.IMMATERIAL,
         pydantic.Field(
             min_length=1, description="folder of the files or tfds:NAME; absent: generated"
         ),

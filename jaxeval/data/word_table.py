@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 import pydantic
 
-from jaxeval.config import fields, markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
 from jaxeval.contracts import Corpus
 from jaxeval.data import checks, splits, vectors, words
@@ -39,7 +39,7 @@ class WordSettings:
 
     vectors: Annotated[
         str | None,
-        markers.IMMATERIAL,
+        fields.IMMATERIAL,
         about("file of pretrained vectors: GloVe, word2vec"),
     ] = None
     vectors_unknown: Annotated[

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from pydantic import Field
 
-from jaxeval.config import markers
+from jaxeval.config import fields
 from jaxeval.contracts import Array
 
 _PREFIX = "dropout_"  # of the names of rates among hyperparameters
@@ -27,9 +27,9 @@ Kind = Annotated[
 ]
 
 
-def site(name: str) -> markers.Traced:
+def site(name: str) -> fields.Traced:
     """Marks a setting as the dropout rate of a site."""
-    return markers.dropout(rate_name(name))
+    return fields.dropout(rate_name(name))
 
 
 def rate_name(site: str) -> str:

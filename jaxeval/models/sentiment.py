@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from flax import linen as nn
 from pydantic import Field, model_validator
 
-from jaxeval.config import fields, markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.config.fields import Rate, about
 from jaxeval.contracts import Array, Batch, Hparams
 from jaxeval.models import Module, aspects, dropout, recurrence, sentences, word_vectors
@@ -26,8 +26,8 @@ SITES: dict[_Architecture, frozenset[str]] = {  # dropout sites
     "atae": frozenset({"input", "hidden", "attention_input", "attention", "output"}),
     "ian": frozenset({"input", "hidden", "output"}),
 }
-_Scale = markers.Traced(
-    name="initial_scale", range=markers.Range(1e-3, 1.0, log=True), limits=markers.Limits(0, 1000)
+_Scale = fields.Traced(
+    name="initial_scale", range=fields.Range(1e-3, 1.0, log=True), limits=fields.Limits(0, 1000)
 )
 
 

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jax import lax
 from pydantic import Field, model_validator
 
-from jaxeval.config import fields, markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
 from jaxeval.contracts import Array, Hparams, Tree
 
@@ -60,26 +60,26 @@ class Seq2Seq:
 
     architecture: Annotated[_Architecture, about("which model")] = "attentive_lstm"
     embedding: Annotated[
-        fields.Size, markers.RAGGED, about("size of embeddings; a transformer's width")
+        fields.Size, fields.RAGGED, about("size of embeddings; a transformer's width")
     ] = 128
     hidden: Annotated[
         fields.Size,
-        markers.RAGGED,
+        fields.RAGGED,
         about("units per direction; of a transformer's feed-forward layer"),
     ] = 512
-    encoder_layers: Annotated[fields.Layers, markers.RAGGED, about("layers")] = 1
+    encoder_layers: Annotated[fields.Layers, fields.RAGGED, about("layers")] = 1
     decoder_layers: Annotated[
-        fields.Layers, markers.RAGGED, about("layers; an LSTM's decoder has one")
+        fields.Layers, fields.RAGGED, about("layers; an LSTM's decoder has one")
     ] = 1
     heads: Annotated[
-        fields.Size, markers.RAGGED, about("heads of a transformer; an LSTM has one")
+        fields.Size, fields.RAGGED, about("heads of a transformer; an LSTM has one")
     ] = 1
     dropout: Annotated[
-        fields.Rate, markers.dropout("dropout", alone=False), about("rate at all sites")
+        fields.Rate, fields.dropout("dropout", alone=False), about("rate at all sites")
     ] = 0.1
     label_smoothing: Annotated[
         fields.Rate,
-        markers.dropout("label_smoothing", alone=False),
+        fields.dropout("label_smoothing", alone=False),
         about("fraction of the loss spread evenly over all symbols"),
     ] = 0.0
     beam: fields.Size = Field(1, description="width of the beam while decoding; 1: greedy")

@@ -4,7 +4,7 @@ import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -191,3 +191,34 @@ def compile_all(
     finally:
         pool.shutdown(wait=False, cancel_futures=True)  # a signal need not wait for what runs
     return engine._replace(**programs)
+
+
+class Scorer:
+    """Scores members with given parameters."""
+
+    def __init__(self, problem: Problem, members: Sequence[Member], params: Sequence[Tree]):
+        self._task, self._mesh = problem.task, lanes.make_mesh()
+        self._width = lanes.round_up(len(members), self._mesh)
+        first = problem.split_of(members[0])
+        self._engine, longest = build(problem, first, self._mesh), most_steps(members, first)
+        self._lanes = [
+            lane_of(problem.program, who, problem.split_of(who), longest) for who in members
+        ]
+        self._params = self._stacked(params)
+
+    def _stacked(self, each: Sequence[Tree]) -> Tree:
+        idle = self._width - len(each)  # these lanes repeat the last member and score no rows
+        return lanes.shard(stack([*each, *[each[-1]] * idle]), self._mesh)
+
+    def scores(
+        self, part: Literal["dev", "test"], more: Mapping[str, float] | None = None
+    ) -> list[dict[str, float]]:
+        """Scores each member on a part; `more` are hyperparameters for all."""
+        stacked = self._stacked([with_hparams(lane, more or {}) for lane in self._lanes])
+        flags = lanes.shard(np.arange(self._width) < len(self._lanes), self._mesh)
+        each = self._params, stacked.inputs, getattr(stacked, part), flags
+        counts = jax.device_get(self._engine.evaluate(self._engine.shared, *each))
+        return [
+            self._task.score({name: float(values[k]) for name, values in counts.items()})
+            for k in range(len(self._lanes))
+        ]

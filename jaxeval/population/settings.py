@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import pydantic
 
-from jaxeval.config import fields, markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.config.fields import about
 
 _NonNegative = Annotated[float, pydantic.Field(ge=0)]
@@ -24,15 +24,13 @@ DEFAULTS: Mapping[str, Mapping[str, float]] = {
     "nadam": {"learning_rate": 0.002, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}
     | {"momentum_decay": 0.004},  # Dozat 2016 in the values of Keras
 }
-_HYPERPARAMETERS: Mapping[str, markers.Traced] = {
-    "learning_rate": markers.Traced(
-        range=markers.Range(1e-4, 0.1, log=True), limits=markers.Limits(0, 1000)
+_HYPERPARAMETERS: Mapping[str, fields.Traced] = {
+    "learning_rate": fields.Traced(
+        range=fields.Range(1e-4, 0.1, log=True), limits=fields.Limits(0, 1000)
     ),
-    **dict.fromkeys(
-        ("momentum", "rho", "beta1", "beta2"), markers.Traced(limits=markers.FRACTION)
-    ),
-    "epsilon": markers.Traced(limits=markers.Limits(0, 1, above=True)),
-    "momentum_decay": markers.Traced(limits=markers.Limits(0, 1)),
+    **dict.fromkeys(("momentum", "rho", "beta1", "beta2"), fields.Traced(limits=fields.FRACTION)),
+    "epsilon": fields.Traced(limits=fields.Limits(0, 1, above=True)),
+    "momentum_decay": fields.Traced(limits=fields.Limits(0, 1)),
 }
 
 
@@ -43,7 +41,7 @@ class Optimiser:
     name: Annotated[_Name, about("the optimiser")] = "nadam"
     hyperparameters: Annotated[
         dict[str, float],
-        markers.TracedTable(
+        fields.TracedTable(
             lambda optimiser: {**DEFAULTS[optimiser.name], **optimiser.hyperparameters},
             _HYPERPARAMETERS,
         ),
@@ -56,7 +54,7 @@ class Optimiser:
     ] = ()
     warmup: Annotated[
         _NonNegative,
-        markers.Traced(neutral=0.0),
+        fields.Traced(neutral=0.0),
         about("rows until the rate is reached, then it falls as 1 / sqrt; 0: none"),
     ] = 0.0
     clip: Annotated[
@@ -64,11 +62,11 @@ class Optimiser:
         about("clip gradients element-wise, or rescale to a global norm"),
     ] = "global_norm"
     clip_at: Annotated[
-        float, markers.Traced(), pydantic.Field(gt=0, description="threshold of `clip`")
+        float, fields.Traced(), pydantic.Field(gt=0, description="threshold of `clip`")
     ] = 1.0
     l2: Annotated[
         float,
-        markers.Traced(neutral=0.0, alone=True, range=markers.Range(1e-7, 1e-3, log=True)),
+        fields.Traced(neutral=0.0, alone=True, range=fields.Range(1e-7, 1e-3, log=True)),
         pydantic.Field(ge=0, le=1000, description="l2 * weight is added to gradients"),
     ] = 0.0
     l2_parameters: Annotated[
@@ -101,17 +99,17 @@ class Plateau:
 
     patience: Annotated[
         fields.Count,
-        markers.Traced(1.0, name="plateau_patience"),
+        fields.Traced(1.0, name="plateau_patience"),
         about("epochs without a better dev score or a decay"),
     ] = 26
     factor: Annotated[
         float,
-        markers.Traced(1.0, name="plateau_factor"),
+        fields.Traced(1.0, name="plateau_factor"),
         pydantic.Field(gt=0, lt=1, description="the rate is multiplied by this"),
     ] = 0.1
     floor: Annotated[
         fields.LearningRate,
-        markers.Traced(0.0, name="plateau_floor"),
+        fields.Traced(0.0, name="plateau_floor"),
         about("the rate falls no lower than this"),
     ] = 0.0
     latest: Annotated[
@@ -144,9 +142,9 @@ class Stopping:
 class Training:
     """The training of members; with the task, all that a compiled program depends on."""
 
-    batch_size: Annotated[fields.Rows, markers.RAGGED, about("rows per update")] = 32
+    batch_size: Annotated[fields.Rows, fields.RAGGED, about("rows per update")] = 32
     micro_batch: Annotated[
-        fields.Rows | None, markers.RAGGED, about("rows computed at once; absent: the whole batch")
+        fields.Rows | None, fields.RAGGED, about("rows computed at once; absent: the whole batch")
     ] = None
     evaluation_batch_size: Annotated[fields.Rows, about("rows a batch of an evaluation")] = 64
     epochs: Annotated[fields.Count, about("at most so many epochs")] = 30
@@ -168,17 +166,17 @@ class Training:
     stopping: Annotated[Stopping | None, about("by rate of improvement; absent: none")] = None
     lanes: Annotated[
         int | None,
-        markers.IMMATERIAL,
+        fields.IMMATERIAL,
         pydantic.Field(ge=1, le=2**16, description="members at once; absent: all, at most 64"),
     ] = None
     lane_mode: Annotated[
         Literal["auto", "map", "vmap"], about("auto: map on the CPU, vmap on accelerators")
     ] = "auto"
     save_models: Annotated[
-        bool, markers.IMMATERIAL, about("write each member's best parameters into RUNS/models")
+        bool, fields.IMMATERIAL, about("write each member's best parameters into RUNS/models")
     ] = False
     checkpoint_every: Annotated[
-        fields.Count, markers.IMMATERIAL, about("epochs between checkpoints")
+        fields.Count, fields.IMMATERIAL, about("epochs between checkpoints")
     ] = 5
 
     def width(self, members: int) -> int:

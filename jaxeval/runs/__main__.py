@@ -1,8 +1,7 @@
-"""`python -m jaxeval.runs`: lists and exports what a runs folder holds."""
+"""`jaxeval runs`: lists and exports what a runs folder holds."""
 
 import csv
 import dataclasses
-import functools
 import io
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,7 +39,7 @@ def list_experiments(runs: str | Path) -> Listing:
       runs: runs folder or database URL.
 
     Examples:
-      python -m jaxeval.runs list runs
+      jaxeval runs list runs
 
     Raises:
       RunError: no member has ended.
@@ -58,8 +57,8 @@ def export(runs: str | Path, *, curves: bool = False, to: str = "-") -> None:
       to: a .csv or .parquet file; - is stdout.
 
     Examples:
-      python -m jaxeval.runs export runs --to members.csv
-      python -m jaxeval.runs export runs --curves --to curves.parquet
+      jaxeval runs export runs --to members.csv
+      jaxeval runs export runs --curves --to curves.parquet
 
     Raises:
       RunError: another ending, or no such runs.
@@ -89,7 +88,3 @@ def export(runs: str | Path, *, curves: bool = False, to: str = "-") -> None:
 
 
 COMMANDS: parsers.Commands = {"list": list_experiments, "export": export}
-main = functools.partial(parsers.main, "runs", COMMANDS)
-
-if __name__ == "__main__":
-    parsers.start("runs", COMMANDS)

@@ -13,10 +13,10 @@ _LEAST = 4  # characters of the beginning of an id
 _MOST_KEYS = 6  # that a line shows with their values
 _LONGEST = 40  # characters of a value
 READ_WITH = {
-    "sweep": "a random sweep: python -m jaxeval.sensitivity",
-    "noise": "repeated runs: python -m jaxeval.noise",
-    "neighbourhood": "changed settings: python -m jaxeval.neighbourhood",
-    "tuning": "settings of a search: python -m jaxeval.tune",
+    "sweep": "a random sweep: jaxeval sensitivity",
+    "noise": "repeated runs: jaxeval noise",
+    "neighbourhood": "changed settings: jaxeval neighbourhood",
+    "tuning": "settings of a search: jaxeval tune",
 }
 
 

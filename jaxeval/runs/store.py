@@ -226,7 +226,7 @@ def _opened(location: str | Path, write: bool) -> Store:
         if not (write or file.is_file()):
             raise RunError(
                 f"{location}: no runs here; expected a folder with {FILE}, as "
-                "`python -m jaxeval.train --out FOLDER` makes it"
+                "`jaxeval train --out FOLDER` makes it"
             )
         store = Store(database.sqlite_engine(file, write), str(file))
     try:

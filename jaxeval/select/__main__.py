@@ -1,6 +1,5 @@
 """`jaxeval select`: the best of several models with as few evaluations as possible."""
 
-import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -70,11 +69,11 @@ def select(
       ConfigError, DataError, RunError: of the models or the rule, or every model was dropped.
 
     Examples:
-      python -m jaxeval.select A.toml B.toml C.toml training.epochs=5 --data DIR --delta .05
-      python -m jaxeval.select A.toml B.toml --rule batch --batch 4 --budget 40
-      python -m jaxeval.select command "./train.sh {model} {split} {seed}" lstm rhn nas --workers 4
-      python -m jaxeval.select command "./ask.sh {model} {items}" A B C --items 1200
-      python -m jaxeval.select table scores.json --delta .1
+      jaxeval select A.toml B.toml C.toml training.epochs=5 --data DIR --delta .05
+      jaxeval select A.toml B.toml --rule batch --batch 4 --budget 40
+      jaxeval select command "./train.sh {model} {split} {seed}" lstm rhn nas --workers 4
+      jaxeval select command "./ask.sh {model} {items}" A B C --items 1200
+      jaxeval select table scores.json --delta .1
     """
     from jaxeval import backend, bandits
 
@@ -126,8 +125,8 @@ def select_table(
       ConfigError, DataError, RunError: of the table, or of the rule.
 
     Examples:
-      python -m jaxeval.select table scores.json --delta .1
-      python -m jaxeval.select table runs A B --rule sequential-halving --budget 16
+      jaxeval select table scores.json --delta .1
+      jaxeval select table runs A B --rule sequential-halving --budget 16
     """
     from jaxeval import bandits
     from jaxeval.report import selection
@@ -172,7 +171,3 @@ def _read(
 
 
 COMMANDS: parsers.Commands = {"": select, "command": select_command, "table": select_table}
-main = functools.partial(parsers.main, "select", COMMANDS)
-
-if __name__ == "__main__":
-    parsers.start("select", COMMANDS)

@@ -63,9 +63,9 @@ def select_command(
       ConfigError, RunError: of the command, the rule or the state, or every model was dropped.
 
     Examples:
-      python -m jaxeval.select command "./train.sh {model} {split} {seed}" lstm rhn nas --workers 4
-      python -m jaxeval.select command "python train.py {model} {seed}" a b --json-field f1
-      python -m jaxeval.select command "./ask.sh {model} {items}" A B C --items 1200
+      jaxeval select command "./train.sh {model} {split} {seed}" lstm rhn nas --workers 4
+      jaxeval select command "python train.py {model} {seed}" a b --json-field f1
+      jaxeval select command "./ask.sh {model} {items}" A B C --items 1200
     """
     from jaxeval import bandits
     from jaxeval.bandits import evaluate

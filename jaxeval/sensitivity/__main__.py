@@ -1,4 +1,4 @@
-"""`python -m jaxeval.sensitivity`: how much a score depends on the hyperparameters."""
+"""`jaxeval sensitivity`: how much a score depends on the hyperparameters."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -54,9 +54,9 @@ def sensitivity(
       seed: of the resamples.
 
     Examples:
-      python -m jaxeval.sensitivity RUNS --save figures
-      python -m jaxeval.sensitivity lstm.tsv transformer.tsv --score acc --space space.toml
-      python -m jaxeval.sensitivity dutch-lstm.tsv dutch-gru.tsv irish-lstm.tsv irish-gru.tsv \\
+      jaxeval sensitivity RUNS --save figures
+      jaxeval sensitivity lstm.tsv transformer.tsv --score acc --space space.toml
+      jaxeval sensitivity dutch-lstm.tsv dutch-gru.tsv irish-lstm.tsv irish-gru.tsv \\
           --by part2 --over part1 --hyperparameters batch_size,hidden_size --missing zero
 
     Raises:
@@ -92,6 +92,3 @@ def sensitivity(
 
 
 COMMANDS: parsers.Commands = {"": sensitivity}
-
-if __name__ == "__main__":
-    parsers.start("sensitivity", COMMANDS)

@@ -23,7 +23,6 @@ from jaxeval.stats.results import (
     as_many,
     no_interval,
     percentile_interval,
-    percentiles,
     sample,
 )
 from jaxeval.stats.rules import Rules
@@ -37,22 +36,11 @@ _SCALES = 10.0  # data sets whose typical scores differ by more are on different
 
 
 @dataclasses.dataclass(frozen=True)
-class Profiles:
-    """Shares of runs above thresholds [K]: model -> share, and its point-wise interval."""
-
-    thresholds: np.ndarray
-    shares: Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray]]
-
-
-@dataclasses.dataclass(frozen=True)
 class Aggregates:
     """All models over the same data sets (Agarwal et al. 2021)."""
 
     interquartile_mean: Mapping[str, Effect]  # of all runs, by model
-    optimality_gap: Mapping[str, Effect]  # how far runs stay below gamma; empty without one
-    gamma: float | None  # the score at which a data set counts as solved
     improvement: Mapping[tuple[str, str], Effect]  # P(a run of A is better than one of B)
-    profiles: Profiles
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,7 +110,7 @@ def aggregates(
     counted: Mapping[str, Strata] | None = None,
     higher_is_better: bool = True,
 ) -> Aggregates:
-    """Everything that is said of all runs of models (model -> strata); gamma is 1 of fractions.
+    """Everything that is said of all runs of models (model -> strata).
 
     `counted`: the same with a score for each run that failed, worse than all others, for how often
     a run is better; None: none failed.
@@ -133,23 +121,15 @@ def aggregates(
     every = np.concatenate([values for strata in by_model.values() for values in strata])
     most = _MOST_DRAWN * len(by_model) // len(every) if len(every) <= _MOST_RUNS else 0
     how = rules.confidence, min(rules.resamples, _MOST_RESAMPLES, most), rules.seed
-    fractions = higher_is_better and every.min() >= 0 and every.max() <= 1
-    gaps = {}
-    if fractions:
-        gaps = {m: bootstrap(of, optimality_gap, *how) for m, of in by_model.items()}
-    thresholds = np.linspace(every.min(), every.max(), 101)
     better = {
         m: [sign * np.asarray(values) for values in of] for m, of in (counted or by_model).items()
     }
     return Aggregates(
         {m: bootstrap(strata, interquartile_mean, *how) for m, strata in by_model.items()},
-        gaps,
-        1.0 if fractions else None,
         {
             (a, b): average_probability_of_improvement(better[a], better[b], rules.confidence)
             for a, b in itertools.combinations(runs, 2)
         },
-        Profiles(thresholds, {m: _profile(of, thresholds, *how) for m, of in by_model.items()}),
     )
 
 
@@ -173,11 +153,6 @@ def interquartile_mean(strata: list[np.ndarray]) -> np.ndarray:
     inside = np.diff(np.clip(reached, cut, 1 - cut), axis=-1, prepend=cut)
     rising = np.take_along_axis(runs, order, axis=-1)
     return np.asarray((rising * inside).sum(axis=-1) / inside.sum(axis=-1))
-
-
-def optimality_gap(strata: list[np.ndarray]) -> np.ndarray:
-    """[...] how far fractions stay below 1: mean over data sets."""
-    return 1.0 - np.mean([np.minimum(of, 1.0).mean(axis=-1) for of in strata], axis=0)
 
 
 def bootstrap(
@@ -223,30 +198,3 @@ def average_probability_of_improvement(a: Strata, b: Strata, confidence: float =
     n = sum(map(len, first)), sum(map(len, second))
     interval = Interval(low, high, confidence, method)
     return Effect("average probability of improvement", estimate, interval, n)
-
-
-def _profile(
-    strata: list[np.ndarray], taus: np.ndarray, confidence: float, resamples: int, seed: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Share of runs above each threshold, data sets weighted equally, and its interval: [K]."""
-    generator, drawn = np.random.default_rng(seed), []
-    for rows in _rows(resamples, max(len(taus), *map(len, strata))):
-        shares = []
-        for of in strata:  # how often each run is drawn, as a share: [rows, runs]
-            count, even = _drawn(len(of)), np.full(len(of), 1 / len(of))
-            weights = generator.multinomial(count, even, size=rows) / count
-            shares.append(_above(of, taus, weights))
-        drawn.append(np.mean(shares, axis=0))
-    each = [_above(of, taus, np.full((1, len(of)), 1 / len(of)))[0] for of in strata]
-    share = np.mean(each, axis=0)
-    low, high = percentiles(np.concatenate(drawn), confidence) if drawn else (share, share)
-    return share, low, high
-
-
-def _above(values: np.ndarray, thresholds: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Weight of the values above each threshold: [rows, K] of weights [rows, n]."""
-    order = np.argsort(values)
-    sums = np.zeros((len(weights), len(values) + 1))
-    np.cumsum(weights[:, order], axis=1, out=sums[:, 1:])
-    reached = np.searchsorted(values[order], thresholds, "right")
-    return np.clip(sums[:, -1:] - sums[:, reached], 0.0, 1.0)  # sums of shares round

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +18,6 @@ from jaxeval.stats.results import (
     gaps,
     no_interval,
     pairs,
-    positive,
     two_samples,
     varies,
 )
@@ -103,31 +101,6 @@ def _welch(first: np.ndarray, second: np.ndarray) -> _Mean:
     share = parts / total
     freedom = 1.0 / float(share[0] ** 2 / (len(first) - 1) + share[1] ** 2 / (len(second) - 1))
     return gap, math.sqrt(total), freedom
-
-
-class Rope(NamedTuple):
-    """Probabilities that A is worse than B by more than the margin, as good, and better."""
-
-    margin: float
-    lower: float
-    equivalent: float
-    higher: float
-
-
-def rope(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> Rope:
-    """Where the difference lies beside a region of practical equivalence (Kruschke 2013).
-
-    The posterior of the difference of means is taken as t with Welch's degrees of freedom; on
-    pairs it is exact. NaN where the scores do not vary.
-    """
-    from scipy import stats
-
-    margin = positive(margin, "margin")
-    (gap, error, freedom), _ = mean_gap(a, b, paired)
-    error = error or math.nan
-    lower = float(stats.t.cdf((-margin - gap) / error, freedom))
-    higher = float(stats.t.sf((margin - gap) / error, freedom))
-    return Rope(margin, lower, 1.0 - lower - higher, higher)
 
 
 def probability_of_improvement(a: Sample, b: Sample, *, confidence: float = 0.95) -> Effect:

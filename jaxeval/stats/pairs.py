@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from jaxeval.stats import effects, hypotheses, multiple, permutation
-from jaxeval.stats.effects import Rope
 from jaxeval.stats.results import Effect, HypothesisTest, Interval, gaps, location_gap
 from jaxeval.stats.rules import Rules
 
@@ -272,7 +271,6 @@ class Pair:
     adjusted: Mapping[str, float] = dataclasses.field(default_factory=dict)  # p-value by test
     # of whole runs
     effects: Mapping[str, Effect] = dataclasses.field(default_factory=dict)
-    rope: Rope | None = None
     plan: "PowerPlan | None" = None  # what this design could have shown
     wider: int = 0  # 1: A's scores were shown to be spread wider, -1: B's
     # of items

@@ -1,8 +1,8 @@
 """How many seeds are needed, and what could these have shown, of normal scores?
 
-Welch's t and t on pairs: the noncentral t distribution. Rank tests and tests of spread: simulated
-below 50 (100) scores with their own p-values, from fixed draws, so that one question has one
-answer; else by their efficiency against t, or by the normal approximation.
+Welch's t and t on pairs: the noncentral t distribution. Rank tests: simulated below 50 scores with
+their own p-values, from fixed draws, so that one question has one answer; else by their efficiency
+against t.
 """
 
 import dataclasses
@@ -20,11 +20,9 @@ from jaxeval.stats.results import between, count, fraction
 _MOST_SEEDS = 10_000_000
 _FAR, _POINTS = 30.0, 2_000  # 2,000 points err by 1e-9 (scipy's inverse is slow)
 _SURE = 1000.0  # sds apart: what a test does not show there it never shows
-_SIMULATED, _SIMULATED_PAIRS = 50, 100  # scores, of spread pairs, below which tests are simulated
+_SIMULATED = 50  # scores below which tests are simulated
 _CELLS, _FEWEST_EXPERIMENTS, _MOST_EXPERIMENTS = 200_000, 1_000, 4_000  # simulated scores
 _SIGNED_EFFICIENCY = 3 / math.pi  # Hodges & Lehmann 1956
-_DRAWN = 400  # scores of a sample that are simulated; what more of them do is known
-_LARGEST, _CLOSEST = math.log(1e4), 1 - 1e-9  # ratio, correlation: what is not seen there never is
 
 
 @dataclasses.dataclass(frozen=True)
@@ -203,90 +201,3 @@ def _stream(count: int) -> np.ndarray:
     drawn = np.random.default_rng(0).standard_normal(count)
     drawn.flags.writeable = False
     return drawn
-
-
-@functools.lru_cache(maxsize=256)
-def detectable_ratio(n: int, m: int, level: float, power: float) -> float:
-    """The smallest ratio of sds that Brown & Forsythe's test of n and m scores sees, or infinite.
-
-    Whichever of the two is the wider one.
-    """
-    sizes = ((n, m), (m, n))
-    return max(math.exp(_least(_spread_seen(*of, level), power, _LARGEST)) for of in sizes)
-
-
-def _spread_seen(n: int, m: int, level: float) -> Callable[[float], float]:
-    """Log ratio -> share of simulated experiments with n and m scores that reject."""
-    from scipy import stats
-
-    drawn = min(n, _DRAWN), min(m, _DRAWN)
-    scores = _standard_normal(sum(drawn))
-    mean, within = _deviations(scores[:, : drawn[0]], n)
-    other, beside = _deviations(scores[:, drawn[0] :], m)
-    critical = float(stats.f.isf(level, 1, n + m - 2)) / (n * m / (n + m) * (n + m - 2))
-
-    def seen(log_ratio: float) -> float:
-        ratio = math.exp(log_ratio)  # the deviations grow with the sd
-        gap = (mean - ratio * other) ** 2
-        return float(np.mean(gap >= critical * (within + ratio**2 * beside)))
-
-    return seen
-
-
-def _deviations(scores: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Means [R] and sums of squares [R] of |deviations| from the median, of n scores.
-
-    Of rows [R, k] of normal scores; of more than k by the same variation, smaller by the root of k
-    / n.
-    """
-    away = np.abs(scores - np.median(scores, axis=1, keepdims=True))
-    mean, variance, drawn = away.mean(axis=1), away.var(axis=1), scores.shape[1]
-    if n > drawn:
-        closer, expected = math.sqrt(drawn / n), (math.sqrt(2 / math.pi), 1 - 2 / math.pi)
-        mean = expected[0] + (mean - expected[0]) * closer
-        variance = expected[1] + (variance - expected[1]) * closer
-    return mean, variance * n
-
-
-def detectable_ratio_of_pairs(n: int, correlation: float, level: float, power: float) -> float:
-    """The same of Pitman and Morgan's test by ranks on n pairs whose scores correlate so.
-
-    For normal scores with a ratio s the sums and differences of pairs correlate by
-    (s - 1 / s) / sqrt((s + 1 / s)^2 - 4 correlation^2), which is solved for s.
-    """
-    needed = _correlation(n, level, power)
-    if math.isinf(needed):
-        return needed
-    gap = math.sqrt(4 * (1 - correlation**2) * needed**2 / (1 - needed**2))
-    return (gap + math.sqrt(gap**2 + 4)) / 2
-
-
-@functools.lru_cache(maxsize=256)
-def _correlation(n: int, level: float, power: float) -> float:
-    """The smallest correlation of normal scores that Spearman's sees in n pairs; or infinite."""
-    from scipy import special, stats
-
-    draws = None if n >= _SIMULATED_PAIRS else _standard_normal(2 * n)
-    places = None if draws is None else stats.rankdata(draws[:, :n], axis=1)
-
-    def seen(correlation: float) -> float:
-        if draws is None or places is None:  # Fisher's z, with Bonett & Wright's (2000) error
-            of_ranks = 6 / math.pi * math.asin(correlation / 2)
-            shift = math.atanh(of_ranks) * math.sqrt(n - 3) + float(special.ndtri(level / 2))
-            return float(special.ndtr(shift / math.sqrt(1 + of_ranks**2 / 2)))
-        scores = correlation * draws[:, :n] + math.sqrt(1 - correlation**2) * draws[:, n:]
-        rho = ranks.correlations(places, stats.rankdata(scores, axis=1))
-        return float(np.mean(ranks.correlation_p(rho, places[0], places[0]) <= level))
-
-    return _least(seen, power, _CLOSEST)
-
-
-def _least(seen: Callable[[float], float], power: float, most: float) -> float:
-    """The smallest of 0 to `most` that is seen with this power, by bisection; or infinite."""
-    if seen(most) < power:
-        return math.inf
-    low, high = 0.0, most
-    for _ in range(30):
-        middle = (low + high) / 2
-        low, high = (low, middle) if seen(middle) >= power else (middle, high)
-    return high

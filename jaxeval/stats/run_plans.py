@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats import describe, effects, pairs, power, ranks
-from jaxeval.stats.pairs import FEW_SPREADS, Families, RunScores
+from jaxeval.stats import describe, effects, pairs, ranks
+from jaxeval.stats.pairs import Families, RunScores
 from jaxeval.stats.power import TestDesign
 from jaxeval.stats.results import gaps
 from jaxeval.stats.rules import Rules
 
 MOST_REQUIRED = 10_000  # units that are named
 PLANNED_SDS = 3.0  # the difference that `Primary.needed` is for
-_ON_A_LINE = 1e-12  # share of the variance that pairs do not share: rounding
 _MOST = 1000  # units at which every rank test can reach every level in use
 _RANKED = 10  # scores of each model, or pairs, from which one comparison is made by ranks
 
@@ -88,7 +87,6 @@ class PowerPlan:
     # the same of the ends of the interval of the difference seen, fewest first; None for more than
     # MOST_REQUIRED; None instead of both with a margin, and without an interval
     required_range: tuple[int | None, int | None] | None
-    detectable_ratio: float | None  # of sds, whichever is wider; infinite: none is seen
 
 
 def plan(scores: RunScores, rules: Rules, families: Families) -> PowerPlan:
@@ -100,13 +98,12 @@ def plan(scores: RunScores, rules: Rules, families: Families) -> PowerPlan:
     design = _design(scores, sds, rules, families.location)
     difference = abs(float(np.mean(x) - np.mean(y))) if rules.margin is None else rules.margin
     least, spread = _least(scores, families.location), any(sds)
-    ratio = _detectable_ratio(scores, rules.alpha / max(1, families.spread), rules.power)
     required = _required(difference, scores, rules, design) if spread else None
     needed = required, _range(scores, rules, design, required)
     if not spread or least > rules.alpha or min(n, m) < scores.fewest:
-        return PowerPlan(least, None, difference, 0.0 if spread else None, *needed, ratio)
+        return PowerPlan(least, None, difference, 0.0 if spread else None, *needed)
     seen, reached = design.detectable_difference(n, m, rules.power), design.power(difference, n, m)
-    return PowerPlan(least, seen, difference, reached, *needed, ratio)
+    return PowerPlan(least, seen, difference, reached, *needed)
 
 
 def _least(scores: RunScores, comparisons: int) -> float:
@@ -118,20 +115,6 @@ def _least(scores: RunScores, comparisons: int) -> float:
 def least_p(by_pairs: bool, n: int, m: int) -> float:
     """Of Wilcoxon's signed-rank test on n pairs, or Brunner-Munzel's on n and m, two-sided."""
     return min(1.0, 2.0 ** (1 - n)) if by_pairs else ranks.separation_p(n, m)
-
-
-def _detectable_ratio(scores: RunScores, level: float, target: float) -> float | None:
-    """None without spread, and of pairs on one line, which leave nothing to chance."""
-    x, y = scores.compared
-    unknown = min(len(x), len(y)) < FEW_SPREADS or not (describe.sd(x) and describe.sd(y))
-    if scores.spread_test is None or unknown:
-        return None
-    if not scores.by_pairs:
-        return power.detectable_ratio(len(x), len(y), level, target)
-    correlation = float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
-    if 1 - correlation**2 < _ON_A_LINE:
-        return None
-    return power.detectable_ratio_of_pairs(len(x), correlation, level, target)
 
 
 def _range(

@@ -13,7 +13,6 @@ from jaxeval.runs.scores import Scores
 from jaxeval.stats import (
     datasets,
     describe,
-    effects,
     run_plans,
     samples,
     single_models,
@@ -228,9 +227,7 @@ def _pair(
     rejected = {name for name, p in adjusted.items() if p <= rules.alpha}
     shown = (tests[name].direction or 0) if enough and name in rejected else 0
     wide = enough and of.units >= FEW_SPREADS and spread in rejected
-    found, rope = of_pairs.sizes(of, rules, comparisons, scores.higher_is_better), None
-    if rules.margin is not None:
-        rope = effects.rope(*of.compared, rules.margin, paired=of.by_pairs)
+    found = of_pairs.sizes(of, rules, comparisons, scores.higher_is_better)
     return Pair(
         *(of.a, of.b, of.data_set, scores.metric, scores.higher_is_better),
         value=found["difference"].estimate,
@@ -247,7 +244,6 @@ def _pair(
         tests=tests,
         adjusted=adjusted,
         effects=found,
-        rope=rope,
         wider=(tests[spread].direction or 0) if wide and spread else 0,
         scores=of,
     )

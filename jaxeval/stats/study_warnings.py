@@ -60,8 +60,7 @@ def of_details(samples: Samples, pairs: Sequence[Pair], together: Across | None)
     if together is not None and together.aggregates is not None and not together.one_scale:
         yield (
             "typical scores of data sets differ by more than a factor of ten: interquartile means "
-            "and profiles are those of the largest; ranks and probabilities of improvement are "
-            "not concerned"
+            "are those of the largest; ranks and probabilities of improvement are not concerned"
         )
 
 

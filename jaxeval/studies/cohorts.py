@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxeval import runs
-from jaxeval.config import markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Member
 from jaxeval.population.member import Problem
 from jaxeval.studies import costs, memory, prepared
@@ -100,7 +100,7 @@ def by_program(trained: Iterable[Entry]) -> list[Cohort]:
 
 def member(entry: Entry, more: Mapping[str, float] | None = None) -> Member:
     """What is trained for an entry: its config's traced values that change anything, and more."""
-    values = {**(more or {}), **markers.active(entry.prepared.config)}
+    values = {**(more or {}), **fields.active(entry.prepared.config)}
     trial = entry.trial
     return Member(trial.seed, trial.split, tuple(sorted(values.items())), trial.repeat)
 
@@ -115,13 +115,13 @@ def program(own: Prepared, ragged: bool = False, filled: bool = False) -> str:
       ragged: members may differ in ragged keys.
       filled: all members get the names that may be shared with neutral values.
     """
-    hyperparameters = markers.traced(own.config).values()
+    hyperparameters = fields.traced(own.config).values()
     names = sorted(h.name for h in hyperparameters if h.active and not (filled and fills(h)))
-    tree = {key: v for key, v in markers.static(own.config, ragged).items() if key != "name"}
+    tree = {key: v for key, v in fields.static(own.config, ragged).items() if key != "name"}
     return reading.canonical([tree, names, own.source.fingerprint, own.source.pretrained])
 
 
-def fills(hyperparameter: markers.Hyperparameter) -> bool:
+def fills(hyperparameter: fields.Hyperparameter) -> bool:
     """Whether a sweep gives it to members for which it is neutral."""
     marker = hyperparameter.marker
     return marker.neutral is not None and not marker.alone

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from jaxeval.config import markers
+from jaxeval.config import fields
 from jaxeval.contracts import Member
 from jaxeval.population import engine
 from jaxeval.population.member import Problem
@@ -79,7 +79,7 @@ def neutral(configs: Iterable[Any]) -> dict[str, float]:
     return {
         hyperparameter.name: hyperparameter.marker.neutral
         for config in configs
-        for hyperparameter in markers.traced(config).values()
+        for hyperparameter in fields.traced(config).values()
         if cohorts.fills(hyperparameter) and hyperparameter.marker.neutral is not None
     }
 
@@ -164,7 +164,7 @@ def open_padded(
     whole = loader.prepare(dataclasses.replace(configs[0], model=model, training=training))
     smaller = {  # than the program, in some member; other sizes are compiled in
         name
-        for name in markers.keys(whole.config.model, markers.RAGGED)
+        for name in fields.keys(whole.config.model, fields.RAGGED)
         if any(getattr(c.model, name) != getattr(whole.config.model, name) for c in configs)
     }
     text, names = cohorts.program(whole, filled=True), sorted({*sizes, *smaller})

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxeval import errors, runs
-from jaxeval.config import markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.contracts import Member, Task
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
@@ -164,7 +164,7 @@ def prepare(config: Any, random_splits: bool = False) -> Prepared:
 def _record(config: Any, source: Source, task: Task) -> runs.Experiment:
     tree = reading.to_dict(config)
     text = reading.canonical(tree)
-    for key in markers.keys(config, markers.IMMATERIAL):
+    for key in fields.keys(config, fields.IMMATERIAL):
         *parents, last = key.split(".")
         branch = tree
         for name in parents:
@@ -204,7 +204,7 @@ def record_of(base: runs.Experiment, study: Study) -> runs.Experiment:
 
 def member_of(prepared: Prepared, seed: int = 1) -> Member:
     """A member of the first split with the hyperparameters of its config."""
-    hparams = markers.active(prepared.config)
+    hparams = fields.active(prepared.config)
     return Member(seed, 0, tuple(sorted(hparams.items())))
 
 

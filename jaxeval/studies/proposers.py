@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxeval.config import markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 from jaxeval.space import space as spaces
@@ -52,7 +52,7 @@ def variants(configs: Mapping[str, Any], seeds: Sequence[int]) -> list[Trial]:
 
 def neighbourhood(config: Any, settings: Sequence[Mapping[str, float]]) -> list[Trial]:
     """A config with other values of traced hyperparameters; setting k has seed k, from 1."""
-    traced, study = markers.traced(config), Study("neighbourhood", _without_models(config))
+    traced, study = fields.traced(config), Study("neighbourhood", _without_models(config))
     trials = []
     for seed, setting in enumerate(settings, 1):
         changed = {name: v for name, v in setting.items() if v != traced[name].value}
@@ -135,14 +135,14 @@ def refuse_leaks(base: Any, space: Space, where: str) -> None:
     Keys that change no score, keys of the data, and hyperparameters that set no key and are in no
     condition are refused too.
     """
-    keys = [*markers.keys(base, markers.IMMATERIAL), "training.micro_batch"]
+    keys = [*fields.keys(base, fields.IMMATERIAL), "training.micro_batch"]
     silent = dict.fromkeys(keys, "changes no score here")
     if any(start <= 1 for start, _ in base.training.optimiser.steps):  # else it counts before
         silent[_LEARNING_RATE] = (
             "training.optimiser.steps of the config replaces from epoch 1 on; leave one of the "
             "two out"
         )
-    neutral = {h.key: h.marker.neutral for h in markers.traced(base).values()}
+    neutral = {h.key: h.marker.neutral for h in fields.traced(base).values()}
     settings, defaults = reading.to_dict(base), reading.to_dict(type(base)())
     for parameter in space.parameters:
         key = parameter.key

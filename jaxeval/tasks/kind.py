@@ -89,7 +89,7 @@ class Kind(NamedTuple):
     """A kind of task; `tasks/<stem>.py` exports its KIND, and `tasks.registry` lists them.
 
     Laws: `read(*arguments(config))` depends on nothing else: configs with equal arguments share
-    it. `build` is cheap beside it. Keys marked `markers.IMMATERIAL` change no score; traced ones
+    it. `build` is cheap beside it. Keys marked `fields.IMMATERIAL` change no score; traced ones
     cause no compilation. Where an optional field is None, members cannot do that.
     """
 

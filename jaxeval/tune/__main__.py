@@ -1,6 +1,5 @@
 """`jaxeval tune`: the best setting of a search space, in few trainings."""
 
-import functools
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -279,7 +278,3 @@ def _assigned(text: str) -> dict[str, object]:
 
 
 COMMANDS: parsers.Commands = {"": tune, "command": tune_command}
-main = functools.partial(parsers.main, "tune", COMMANDS)
-
-if __name__ == "__main__":
-    parsers.start("tune", COMMANDS)

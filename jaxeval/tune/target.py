@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxeval import runs, studies
-from jaxeval.config import markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.space import space as spaces
@@ -59,7 +59,7 @@ class Target:
         if self.base.kind.member_sizes is None:
             return []
         config, model = self.base.config, self.base.config.model
-        ragged = markers.keys(model, markers.RAGGED)
+        ragged = fields.keys(model, fields.RAGGED)
         samples = buckets.settings(self.space, {f"model.{key}" for key in ragged})
         drawn, largest = ([e for e in map(self._drawn, of) if e is not None] for of in samples)
         sizes, machine = padding.bucket_sizes(self.base), sweeps.machine_of(self.base)

@@ -10,7 +10,7 @@ from pathlib import Path
 import jax
 
 from jaxeval import files, observe, runs
-from jaxeval.config import listing
+from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.report import text
 from jaxeval.report import tuning as reports
@@ -159,7 +159,7 @@ def _retrained(
     """The best setting with fresh seeds, as `train` would train its config; which is written."""
     config = target.config(best.values)
     config = dataclasses.replace(config, name=f"{config.name}_tuned")
-    files.write_text(path, listing.to_toml(config))
+    files.write_text(path, reading.to_toml(config))
     if not count:
         return []
     if not quiet:

@@ -1,6 +1,5 @@
 """`jaxeval vectors`: judges word vectors, by themselves and by tasks; makes a baseline."""
 
-import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,8 +46,8 @@ def vectors_similarity(
       DataError: a file that cannot be read.
 
     Examples:
-      python -m jaxeval.vectors similarity glove.txt.gz EN-WS-353-ALL.txt EN-MEN-TR-3k.txt
-      python -m jaxeval.vectors similarity glove.txt SimLex-999.txt --score-column 4
+      jaxeval vectors similarity glove.txt.gz EN-WS-353-ALL.txt EN-MEN-TR-3k.txt
+      jaxeval vectors similarity glove.txt SimLex-999.txt --score-column 4
     """
     from jaxeval.report.vectors import VectorScores
     from jaxeval.vectors import scored, similarity
@@ -99,8 +98,8 @@ def vectors_analogies(
       DataError: a file that cannot be read.
 
     Examples:
-      python -m jaxeval.vectors analogies glove.txt questions-words.txt --against svd.txt,w2v.bin
-      python -m jaxeval.vectors analogies glove.txt BATS_3.0 --json -
+      jaxeval vectors analogies glove.txt questions-words.txt --against svd.txt,w2v.bin
+      jaxeval vectors analogies glove.txt BATS_3.0 --json -
     """
     from jaxeval.report.vectors import VectorScores
     from jaxeval.vectors import analogies, scored
@@ -159,7 +158,7 @@ def vectors_svd(
       DataError, RunError: the corpus cannot be read, or the output not be written.
 
     Examples:
-      python -m jaxeval.vectors svd corpus.txt --output svd.txt --lower-case
+      jaxeval vectors svd corpus.txt --output svd.txt --lower-case
     """
     from jaxeval.report.vectors import Baseline
     from jaxeval.vectors import svd
@@ -179,7 +178,3 @@ COMMANDS: parsers.Commands = {
     "analogies": vectors_analogies,
     "svd": vectors_svd,
 }
-main = functools.partial(parsers.main, "vectors", COMMANDS)
-
-if __name__ == "__main__":
-    parsers.start("vectors", COMMANDS)

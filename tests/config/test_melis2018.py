@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jaxeval import studies
-from jaxeval.config import markers
+from jaxeval.config import fields
 from jaxeval.models import language
 from jaxeval.models.language import LanguageShape
 from jaxeval.space import space
@@ -92,7 +92,7 @@ def test_every_setting_of_a_space_is_a_config_within_its_budget(name: str) -> No
         shape = config.model.shape(vocabulary)
         count = shape.parameters(cell)
         assert 0.95 * config.model.budget < count <= config.model.budget
-        rates, before = markers.active(config), markers.active(base)
+        rates, before = fields.active(config), fields.active(base)
         changed = {key for key, value in rates.items() if before.get(key) != value}
         sites = {"input", "state", "output"} | ({"inter_layer"} if deep else set())
         dropouts = {f"dropout_{site}" for site in sites}

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval.config import markers
+from jaxeval.config import fields
 from jaxeval.contracts import Member
 from jaxeval.population import loop
 from jaxeval.population.host import Report
@@ -20,8 +20,8 @@ from tests.population import toy
 def test_a_plateau_lowers_the_rate_of_one_member_and_is_resumed(tmp_path: Path) -> None:
     """Dies if a decay reaches other members, is lost with a checkpoint, or changes nothing."""
     changed = toy.problem(epochs=8, patience=0, checkpoint_every=1)
-    falling = markers.active(Plateau(patience=1, factor=0.01))
-    level = markers.active(Plateau(patience=8, factor=0.01))
+    falling = fields.active(Plateau(patience=1, factor=0.01))
+    level = fields.active(Plateau(patience=8, factor=0.01))
 
     def losses(plateau: dict[str, float], name: str, stop: int | None = None) -> dict:
         by_epoch = {}

@@ -7,7 +7,7 @@ import numpy as np
 import optax
 import pytest
 
-from jaxeval.config import markers
+from jaxeval.config import fields
 from jaxeval.errors import ConfigError
 from jaxeval.population import optimisers
 
@@ -19,7 +19,7 @@ START = np.array([1.0, -1.0, 0.5])
 
 def _steps(settings: optimisers.Optimiser) -> np.ndarray:
     """Params after the two gradients."""
-    hparams = {n: jnp.float32(v) for n, v in markers.active(settings).items()}
+    hparams = {n: jnp.float32(v) for n, v in fields.active(settings).items()}
     optimiser = optimisers.make(settings, hparams, jnp.int32(0), 1)
     params = {"w": jnp.asarray(START, jnp.float32)}
     state = optimiser.init(params)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxeval.config import markers
+from jaxeval.config import fields
 from jaxeval.contracts import Member, Metric
 from jaxeval.population import lanes, member, slots
 from jaxeval.population.epoch import epoch_order
@@ -117,7 +117,7 @@ def test_balance_shares_active_lanes() -> None:
 def test_the_rate_falls_on_a_plateau() -> None:
     """Dies if a decay comes an epoch early or late, or follows itself (golden: 37, then 64)."""
     plateau = Plateau(patience=26)
-    falling = (("learning_rate", 1.0), *sorted(markers.active(plateau).items()))
+    falling = (("learning_rate", 1.0), *sorted(fields.active(plateau).items()))
 
     def fell(epoch: int, until: int, hparams: tuple = falling, **settings: Any) -> list[int]:
         slot = slots.Slot(Member(1, 0, hparams), epoch, best=1.0, best_epoch=min(epoch, 28))
@@ -135,7 +135,7 @@ def test_the_rate_falls_to_the_floor() -> None:
     """Dies if the rate falls through the floor, or is lifted to it."""
 
     def rates(first: float) -> list[float]:
-        plateau = markers.active(Plateau(factor=0.5, floor=0.2))
+        plateau = fields.active(Plateau(factor=0.5, floor=0.2))
         who = Member(1, 0, tuple(sorted({"learning_rate": first, **plateau}.items())))
         return [slots.learning_rate(slots.Slot(who, decays=decays)) for decays in range(4)]
 

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxeval.errors import DataError
 from jaxeval.stats import effects, hypotheses
 
 values = st.lists(st.integers(-5, 5), min_size=5, max_size=8)
@@ -85,23 +84,6 @@ def test_equivalence_agrees_with_its_interval() -> None:
         assert (hypotheses.tost(a, b, 1.0).p_value < 0.05) == inside
         seen.add(inside)
     assert seen == {True, False}
-
-
-def test_rope_probabilities() -> None:
-    """Dies if the three do not sum to 1, or disagree with the t interval they come from."""
-    a, b = [1.0, 2.0, 3.0, 4.0], [1.5, 2.0, 2.5]
-    probabilities, mirrored = effects.rope(a, b, 0.5), effects.rope(b, a, 0.5)
-    assert probabilities.lower + probabilities.equivalent + probabilities.higher == pytest.approx(
-        1.0
-    )
-    assert probabilities.higher == pytest.approx(mirrored.lower)
-    interval = effects.difference(a, b, confidence=0.9).interval
-    edge = effects.rope(a, b, abs(interval.low))
-    assert edge.lower == pytest.approx(0.05, abs=1e-9)
-    same = effects.rope([0.5, 0.5], [0.5, 0.5], 0.01)
-    assert np.isnan([same.lower, same.equivalent, same.higher]).all()
-    with pytest.raises(DataError, match="margin"):
-        effects.rope(a, b, 0.0)
 
 
 @pytest.mark.parametrize("decimals", [0, 3])  # with ties, and without

@@ -67,31 +67,3 @@ def test_the_promise_of_the_signed_ranks_holds(n: int) -> None:
     drawn = np.random.default_rng(13).normal(gap, 1, (800, n))
     simulated = np.mean([hypotheses.wilcoxon_signed_rank(d, 0 * d).p_value <= 0.05 for d in drawn])
     assert simulated == pytest.approx(0.8, abs=0.05)
-
-
-LEVEL = 0.025
-
-
-@pytest.mark.parametrize(("n", "m"), [(10, 10), (10, 40), (60, 60), (120, 150)])
-def test_brown_forsythe_sees_the_ratio_as_often_as_was_asked(n: int, m: int) -> None:
-    """Dies if the ratio is seen by another test, at another level, or of one direction only."""
-    ratio = power.detectable_ratio(n, m, LEVEL, 0.8)
-    assert ratio == power.detectable_ratio(m, n, LEVEL, 0.8)
-    draw, shares = np.random.default_rng(1), []
-    for wide, other in ((ratio, 1.0), (1.0, ratio)):
-        x, y = wide * draw.normal(size=(4000, n)), other * draw.normal(size=(4000, m))
-        away = (np.abs(v - np.median(v, axis=1, keepdims=True)) for v in (x, y))
-        shares.append(np.mean(scipy_stats.f_oneway(*away, axis=1).pvalue <= LEVEL))
-    assert min(shares) == pytest.approx(0.8, abs=0.03)
-
-
-@pytest.mark.parametrize(("n", "correlation"), [(8, 0.9), (20, 0.0), (20, 0.9), (120, 0.5)])
-def test_pairs_see_the_ratio_as_often_as_was_asked(n: int, correlation: float) -> None:
-    """Dies if what pairs share is left out, or the ratio is not solved from the correlation."""
-    ratio = power.detectable_ratio_of_pairs(n, correlation, LEVEL, 0.8)
-    covariance = [[ratio**2, ratio * correlation], [ratio * correlation, 1.0]]
-    scores = np.random.default_rng(2).multivariate_normal([0, 0], covariance, (1000, n))
-    seen = 0
-    for x, y in scores.transpose(0, 2, 1):
-        seen += scipy_stats.spearmanr(x + y, x - y).pvalue <= LEVEL
-    assert seen / 1000 == pytest.approx(0.8, abs=0.05)

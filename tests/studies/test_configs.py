@@ -1,6 +1,5 @@
 """Configs of all tasks: chosen by their task, read, planned, trained by one verb."""
 
-import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -9,9 +8,7 @@ import pytest
 
 from jaxeval import studies
 from jaxeval.studies import cohorts, costs, memory, padding, prepared, proposers
-
-sweep = importlib.import_module("jaxeval.sweep")  # of the package, it is the function
-train = importlib.import_module("jaxeval.train")
+from tests.verbs import train
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 SHIPPED = [p for p in sorted(CONFIGS.glob("*/*.toml")) if not p.stem.startswith("space_")]
@@ -43,7 +40,7 @@ def test_every_shipped_config_is_valid(path: Path) -> None:
 def test_a_plan_names_the_solved_sizes(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if the counted parameters are not those of the initialised model."""
     words = [*SMALL, "model.budget=5000", "model.ratio=0.5", "--data", _text(tmp_path)]
-    assert train.main([*words, "--dry-run", "--json", "-"]) == 0
+    assert train([*words, "--dry-run", "--json", "-"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["parameters"] == plan["counted_parameters"] <= 5000
     assert plan["embedding"] == round(plan["hidden"] / 2)

@@ -15,10 +15,10 @@ from jaxeval.population import epoch as epochs
 from jaxeval.population import member
 from jaxeval.runs import records
 from jaxeval.studies import prepared, saved
-from jaxeval.train import main as train  # jaxeval.train itself is the API's function
 from tests.golden import corpora
 from tests.population import toy
 from tests.studies import toy_kind
+from tests.verbs import train
 
 PARTS = ("dev", "test")
 _TRAINED = "training.epochs=2 training.lanes=1 training.batch_size=16"

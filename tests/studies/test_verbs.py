@@ -12,13 +12,12 @@ from jaxeval import __main__ as command
 from jaxeval import runs
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.evaluate import Evaluation
-from jaxeval.evaluate import main as evaluate
 from jaxeval.report.runs import conditions
 from jaxeval.studies import saved
 from jaxeval.tasks.language_evaluation import Averaging
+from tests.verbs import evaluate, train
 
 ablation = importlib.import_module("jaxeval.ablation")  # of the package, it is the function
-train = importlib.import_module("jaxeval.train")
 
 CONFIGS = Path(__file__).parents[2] / "configs" / "melis2018"
 BASE = ["task=language", "data.window=6", "data.steps_per_epoch=8", "training.batch_size=3"]
@@ -69,7 +68,7 @@ def test_kept_models_are_evaluated_in_other_ways(
     words = [*_words(tmp_path), "--seeds", "2"]
     with pytest.raises(RunError, match="save_models=true"):
         evaluate(words)
-    assert train.main([*words, "training.save_models=true", "--json", "-"]) == 0
+    assert train([*words, "training.save_models=true", "--json", "-"]) == 0
     trained = json.loads(capsys.readouterr().out)
     assert evaluate([*words, *OTHER_WAYS, "--json", "-"]) == 0
     shown = capsys.readouterr()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from jaxeval.config import markers
+from jaxeval.config import fields
 from jaxeval.contracts import Corpus, Member, Split
 from jaxeval.population import engine, member, optimisers
 from jaxeval.population import epoch as epochs
@@ -89,7 +89,7 @@ def _program(architecture: str, sizes: Sizes, batch: int, micro: int | None) -> 
 
 
 def _member(seed: int, more: dict[str, float]) -> Member:
-    hparams = {**markers.active(OPTIMISER), **RATES, **more}
+    hparams = {**fields.active(OPTIMISER), **RATES, **more}
     return Member(seed, 0, tuple(sorted(hparams.items())))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jaxeval import studies
-from jaxeval.config import markers
+from jaxeval.config import fields
 from jaxeval.contracts import Batch, Task
 from jaxeval.data import generated
 from jaxeval.data import tagging as tagging_data
@@ -148,7 +148,7 @@ def test_words_outside_train_have_the_vector_read_or_none(tmp_path: Path) -> Non
     }
     sizes = models.Sizes(tagged.predicted, tagged.alphabet, 8, tagged.table.vocabulary)
     model = models.Tagger(prepared.config.model, sizes)
-    rates = dict.fromkeys(markers.active(prepared.config.model.dropout), 0.0)
+    rates = dict.fromkeys(fields.active(prepared.config.model.dropout), 0.0)
     apply = jax.jit(lambda params, batch: model.apply({"params": params}, batch, rates, None))
     actual: Any = apply(params, batch._replace(rows=alone))
     emissions = dict(zip(forms, np.asarray(actual.emissions[0]).tolist(), strict=True))

@@ -120,11 +120,8 @@ def tables(study: RunStudy, across: Across) -> Iterator[Table]:
         columns["p (Holm)"] = {one.model: text.p_cell(one.p_adjusted) for one in across.against}
     columns["mean"] = {m: scale(float(values.mean())) for m, values in across.means.items()}
     if of is not None:
-        means = {"interquartile mean": of.interquartile_mean, "optimality gap": of.optimality_gap}
-        for name, effects in means.items():
-            if effects:
-                scores = {model: _score(effect, scale) for model, effect in effects.items()}
-                columns[f"{name} [{words.level(study)}]"] = scores
+        means = {model: _score(mean, scale) for model, mean in of.interquartile_mean.items()}
+        columns[f"interquartile mean [{words.level(study)}]"] = means
     rows = [(m, *(column.get(m, "-") for column in columns.values())) for m in order]
     yield Table((f"{len(across.data_sets)} data sets", *columns), rows)
     if of is not None and 2 < len(order) <= _MOST_NAMED:

@@ -140,7 +140,7 @@ def of_runs(pair: Pair, study: RunStudy) -> Iterator[str]:
     yield verdict(pair, study)
     yield from filter(None, [chance(pair)])
     if of.units >= of.fewest and of.spread_test in pair.tests:
-        yield spread(pair, rules, scale)
+        yield spread(pair, scale)
     if not pair.shown or (pair.plan and pair.plan.detectable_difference is not None):
         seen = detected([pair], rules, scale).removeprefix("; ")
         yield from [f"With {words.sizes([pair])} {seen}."] if seen else []
@@ -149,22 +149,15 @@ def of_runs(pair: Pair, study: RunStudy) -> Iterator[str]:
         yield equivalence(pair, rules, scale)
 
 
-def spread(pair: Pair, rules: Rules, scale: ScoreFormat) -> str:
+def spread(pair: Pair, scale: ScoreFormat) -> str:
     """What the test of spread shows of a pair that has one."""
-    of, plan = pair.scores, pair.plan
-    assert of is not None and of.spread_test is not None and plan is not None
+    of = pair.scores
+    assert of is not None and of.spread_test is not None
     sds = [describe.sd(values) for values in of.compared]
     p = f"{TESTS[of.spread_test]}, corrected p {text.p_value(pair.adjusted[of.spread_test])}"
     measured = f"sd {scale(sds[0])} ({pair.a}) and {scale(sds[1])} ({pair.b}); {p}"
     if not pair.wider:
-        seen, ratio = "", plan.detectable_ratio
-        if ratio is not None:
-            what = "no ratio of sds, however large,"
-            if math.isfinite(ratio):
-                digits = max(1, 1 - math.floor(math.log10(ratio - 1)))  # two of what is above 1
-                what = f"a ratio of sds of {ratio:.{digits}f}"
-            seen = f"; {what} is detected (power {100 * rules.power:g} %)"
-        return f"No difference in spread was shown: {measured}{seen}."
+        return f"No difference in spread was shown: {measured}."
     wider, other = pair.names if pair.wider > 0 else pair.names[::-1]
     if pair.wider * (sds[0] - sds[1]) >= 0:
         return f"The spread differs, {wider}'s is wider: {measured}."

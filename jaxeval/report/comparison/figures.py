@@ -1,4 +1,4 @@
-"""Figures of a comparison: violins, distribution functions, profiles, average ranks, boards."""
+"""Figures of a comparison: violins, distribution functions, average ranks, boards."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -48,8 +48,6 @@ def of_runs(study: RunStudy) -> list[Figure]:
 
     scale = words.scale(study)
     drawn = [*_violins(study, scale), *_ecdfs(study, scale)]
-    if study.across is not None and study.across.aggregates is not None:
-        drawn.append(_profiles(study, scale))
     if study.across is not None and study.across.ranking is not None:
         drawn.append(rank_diagram.draw(study.across, study.rules.alpha))
     return drawn
@@ -167,39 +165,6 @@ def _legend(axes: "Axes", names: Mapping[str, int]) -> None:
     axes.legend(
         handles=handles, frameon=False, fontsize=8, loc="center left", bbox_to_anchor=beside
     )
-
-
-def _profiles(study: RunStudy, scale: ScoreFormat) -> Figure:
-    """Performance profiles (Agarwal et al. 2021) with point-wise bands."""
-    assert study.across is not None and study.across.aggregates is not None
-    of, higher = study.across.aggregates.profiles, study.scores.higher_is_better
-    side = "above" if higher else "at or below"  # where scores are better
-    order = {model: k for k, model in enumerate(of.shares)}
-    parts = list(plots.chunks(list(order), plots.MOST))
-    several = len(parts) > 1
-    drawing, all_axes = plots.grid(len(parts), 2, (6.0, 3.6) if several else (5.5, 4.0))
-    rows, taus = list[tuple](), of.thresholds * scale.factor
-    for axes, models in zip(all_axes, parts, strict=True):
-        for model in models:
-            k, ends = order[model], (v if higher else 1 - v for v in of.shares[model])
-            share, low, high = ends
-            axes.plot(taus, share, **plots.line_style(k))
-            axes.fill_between(taus, low, high, color=plots.colour(k), alpha=0.15, linewidth=0)
-            points = zip(of.thresholds, share, strict=True)
-            rows += [(model, scale(tau), f"{s:.4f}") for tau, s in points]
-        axes.set(xlabel=_label(study, scale), ylabel=f"share of scores {side}")
-        plots.ruled(axes)
-        if several:
-            _legend(axes, {model: order[model] for model in models})
-    if not several:
-        plots.legend(drawing, plots.lines(order))
-    caption = (
-        f"Share of scores {side} a threshold, so that a higher curve is better, "
-        f"{len(study.across.data_sets)} data sets weighted equally; bands: stratified "
-        "bootstrap, point by point."
-    )
-    columns = ("model", "threshold", f"share {side}")
-    return Figure("profiles", "Performance profiles", caption, drawing, columns, rows)
 
 
 def of_items(study: ItemStudy) -> list[Figure]:

@@ -186,10 +186,8 @@ def signature(study: Study) -> str:
         kinds["P(A better)"] = [pair.effects[_CHANCE].interval for pair in study.pairs]
         if study.across and (found := study.across.aggregates):
             typical = [effect.interval for effect in found.interquartile_mean.values()]
-            gaps = [effect.interval for effect in found.optimality_gap.values()]
             chances = [effect.interval for effect in found.improvement.values()]
-            kinds |= {"interquartile means": typical, "optimality gaps": gaps}
-            kinds["P(A better) over data sets"] = chances
+            kinds |= {"interquartile means": typical, "P(A better) over data sets": chances}
         intervals += text.methods(kinds)
         said = [unit(study), *how, intervals, f"missing {study.scores.missing}"]
     drawn = f"resamples {rules.resamples}, seed {rules.seed}"

@@ -211,16 +211,7 @@ def test_pairs_are_judged_by_pairs() -> None:
 
 
 def test_what_could_have_been_seen() -> None:
-    """Dies if nothing is said of what five scores could not show, if five data sets are promised
-    a power, or if pairs that correlate by .9999 "detect" a ratio of 1.0."""
-    draw = np.random.default_rng(2)
-    for n, by_pairs, said in (
-        (5, False, "; no ratio of sds, however large, is detected (power 80 %)."),
-        (12, False, "; a ratio of sds of 3.1 is detected (power 80 %)."),
-        (12, True, "; a ratio of sds of 2."),
-    ):
-        x, y = draw.normal(size=(2, n))
-        assert said in _lines(_compared(_of("A", "B", x, y, by_pairs)))[2]
+    """Dies if five data sets are promised a power."""
     x = np.arange(5.0)
     splits = _of("A", "B", x, x + np.array([1, -1, 2, -2, 3]), True)
     for scores, said in (
@@ -230,11 +221,6 @@ def test_what_could_have_been_seen() -> None:
         pair = _compared(scores)
         assert pair.plan and (pair.plan.least_p > 0.05) == (scores.unit == "data set")
         assert any(f"With 5 {scores.unit}s {said}" in line for line in _lines(pair))
-    x = np.random.default_rng(5).normal(size=20)
-    pair = _compared(_of("A", "B", x, x + np.random.default_rng(6).normal(0, 0.01, 20), True))
-    ratio = pair.plan.detectable_ratio if pair.plan else None
-    assert ratio is not None and 1.005 < ratio < 1.05
-    assert f"; a ratio of sds of {1 + float(f'{ratio - 1:.1e}')} is detected" in _lines(pair)[2]
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.7, 1.5])

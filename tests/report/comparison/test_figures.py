@@ -97,13 +97,9 @@ def test_long_names_are_within_their_figures(long_names: RunStudy) -> None:
 
 
 def test_figures_say_that_lower_is_better(long_names: RunStudy) -> None:
-    """Dies if the profile of the worst model is the highest, or an axis does not say it."""
+    """Dies if an axis does not say it."""
     drawn = {figure.name: figure for figure in figures.of_runs(long_names)}
-    sides = {"violins": "get_ylabel", "ecdf": "get_xlabel", "profiles": "get_xlabel"}
+    sides = {"violins": "get_ylabel", "ecdf": "get_xlabel"}
     for name, side in sides.items():
         panel = drawn[name].drawing.axes[0]
         assert getattr(panel, side)() == "mse (lower is better)"
-    profile = drawn["profiles"]
-    best, _, worst = (line.get_ydata() for line in profile.drawing.axes[0].lines)
-    assert np.mean(best) > np.mean(worst) + 0.3 and np.all(np.diff(best) >= 0)
-    assert profile.columns[-1] == "share at or below"

@@ -9,13 +9,13 @@ import pytest
 
 from jaxeval import runs
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.report import __main__ as verb
 from jaxeval.report.runs import document, figures, summary
 from jaxeval.results import Runs
 from jaxeval.runs import MemberResult, MemberRow, experiments, native
-from jaxeval.runs import __main__ as of_runs
 from jaxeval.runs.layout import Layout
+from tests import verbs
 from tests.runs import test_store
+from tests.verbs import report
 
 RATES = [json.dumps({"learning_rate": rate}) for rate in (0.1, 0.2, 0.3)]
 
@@ -75,7 +75,7 @@ def test_repeats_count_once(folder: Path, capsys: pytest.CaptureFixture) -> None
     assert Runs(tuple(of(folder, "repeated")), "R").scores().tolist() == [0.05, 0.1, 0.15]
     drawn = figures.scatter(of(folder, "repeated"))
     assert "n = 3" in drawn.caption and len(drawn.rows) == 3
-    of_runs.main(["list", str(folder), "--json", "-"])
+    verbs.runs(["list", str(folder), "--json", "-"])
     told = json.loads(capsys.readouterr().out)["experiments"]
     listed = {entry["name"]: entry for entry in told}
     assert listed["repeated"]["test"]["n"] == 3
@@ -100,7 +100,7 @@ def test_settings_are_no_seeds(folder: Path) -> None:
 def test_a_search_shows_no_test(folder: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if test scores of settings that were chosen by dev are shown: they would choose too."""
     page = folder / "page.html"
-    assert verb.main([str(folder), "--experiment", "search", "--save", str(page)]) == 0
+    assert report([str(folder), "--experiment", "search", "--save", str(page)]) == 0
     printed, html = capsys.readouterr().out, page.read_text()
     assert "search (search): the settings of a search" in printed
     for text in (printed, html[html.index("<tbody>") :]):
@@ -137,7 +137,7 @@ def test_repeated_runs_are_no_model(folder: Path) -> None:
     with pytest.raises(DataError, match="no model 'x'; has ") as raised:
         native.scores(str(folder), Layout(models=["x"]))
     assert "bag (bag)" in str(raised.value) and "(repeated)" not in str(raised.value)
-    with pytest.raises(DataError, match=r"'repe' has repeated runs: python -m jaxeval\.noise"):
+    with pytest.raises(DataError, match=r"'repe' has repeated runs: jaxeval noise"):
         native.scores(str(folder), Layout(models=["bag", "repe"]))
 
 

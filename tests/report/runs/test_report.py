@@ -13,12 +13,12 @@ from scipy import stats
 
 from jaxeval import runs
 from jaxeval.errors import ConfigError
-from jaxeval.report import __main__ as verb
 from jaxeval.report import scores as units
 from jaxeval.report.runs import document, figures, summary
 from jaxeval.runs import experiments, native
 from jaxeval.runs.layout import Layout
 from tests.runs import test_store
+from tests.verbs import report
 
 DEV = [0.80, 0.85, 0.83, 0.85, 0.79]
 TEST = [0.70, 0.78, 0.74, 0.72, 0.71]
@@ -91,8 +91,7 @@ CASES = {
 def test_awkward_experiments(tmp_path: Path, case: str, capsys: pytest.CaptureFixture) -> None:
     """Dies if few, equal or missing scores break the report or are hidden."""
     assert (
-        verb.main([str(fill(tmp_path, scores=CASES[case])), "--save", str(tmp_path / "p.html")])
-        == 0
+        report([str(fill(tmp_path, scores=CASES[case])), "--save", str(tmp_path / "p.html")]) == 0
     )
     printed, html = capsys.readouterr().out, (tmp_path / "p.html").read_text()
     lost = sum(dev is None for dev, _ in CASES[case])
@@ -129,7 +128,7 @@ def test_page_is_self_contained_and_escaped(tmp_path: Path) -> None:
     """Dies if a name can run as a script, the page needs a network, or a figure is lost."""
     evil = "<script>alert(1)</script>&amp;"
     folder = fill(tmp_path, [evil, "beta"])
-    verb.main([str(folder), "--save", str(tmp_path / "page.html")])
+    report([str(folder), "--save", str(tmp_path / "page.html")])
     html = (tmp_path / "page.html").read_text()
     parsed = _Outside()
     parsed.feed(html)
@@ -156,11 +155,11 @@ def test_tables_hold_the_numbers_behind_the_figures(tmp_path: Path) -> None:
 def test_json_and_choice_of_an_experiment(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if --experiment is ignored or a wrong name goes unnoticed."""
     folder = fill(tmp_path, ["alpha", "beta"])
-    assert verb.main([str(folder), "--experiment", "beta", "--json", "-"]) == 0
+    assert report([str(folder), "--experiment", "beta", "--json", "-"]) == 0
     (only,) = json.loads(capsys.readouterr().out)["experiments"]
     assert only["name"] == "beta" and only["test"]["n"] == 5
     with pytest.raises(ConfigError, match=r"alpha \(id0\), beta \(id1\)"):
-        verb.main([str(folder), "--experiment", "gamma"])
+        report([str(folder), "--experiment", "gamma"])
 
 
 def test_members_that_never_learned_are_counted(tmp_path: Path) -> None:
@@ -174,7 +173,7 @@ def test_members_that_never_learned_are_counted(tmp_path: Path) -> None:
     said = "2 of 6 never learned: dev f1 stayed 0, and their test score is that of the last epoch"
     assert described.never_learned == 2 and said in lines
     assert "scored epoch of the others: median 5, 2 to 6" in lines
-    assert verb.main([str(folder), "--save", str(tmp_path / "p.html")]) == 0
+    assert report([str(folder), "--save", str(tmp_path / "p.html")]) == 0
     assert (tmp_path / "p.html").read_text().count(said) == 2
     warnings = native.scores(str(folder), Layout()).warnings
     assert f"beta: {said.replace('of 6', 'of 5')}" in warnings  # one diverged, without a score
@@ -197,10 +196,10 @@ def test_each_data_set_has_its_panel(tmp_path: Path) -> None:
 def test_many_experiments_are_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if a folder of many experiments scrolls away, or --details leaves one out."""
     folder = fill(tmp_path, [f"model{k}" for k in range(6)])
-    assert verb.main([str(folder)]) == 0
+    assert report([str(folder)]) == 0
     lines = capsys.readouterr().out.splitlines()
     said = [line for line in lines if line.startswith("model") and "median" in line]
     assert len(said) == 6 and "members:" not in str(lines)
     assert said[2] == "model2 (id2): test f1 (%) median 72.00, 70.00 to 78.00; 5 early stopped"
-    assert verb.main([str(folder), "--details"]) == 0
+    assert report([str(folder), "--details"]) == 0
     assert capsys.readouterr().out.count("members: 5 early stopped") == 6

@@ -9,7 +9,6 @@ import pytest
 
 import jaxeval
 from jaxeval import runs
-from jaxeval.report import __main__ as verb
 from jaxeval.report import figures as files
 from jaxeval.report.runs import document, summary
 from jaxeval.report.sweep_plan import SweepPlan
@@ -17,6 +16,7 @@ from jaxeval.runs.records import MemberRow
 from jaxeval.studies import costs
 from tests.report.runs import test_report
 from tests.space import fabricated
+from tests.verbs import report
 
 
 def _rows(folder: Path, name: str) -> list[MemberRow]:
@@ -79,7 +79,7 @@ def test_report_of_a_folder_with_sweeps(
 ) -> None:
     """Dies if a sweep gets a violin among seeds, or two sweeps do not share a figure of ranks."""
     folder = fabricated.fill(test_report.fill(tmp_path / "r", ["alpha"]))
-    assert verb.main([str(folder), "--save", str(tmp_path / "p.html")]) == 0
+    assert report([str(folder), "--save", str(tmp_path / "p.html")]) == 0
     drawn = {figure.name: figure for figure in jaxeval.load(folder).document().figures()}
     panels = ("ranks", "near_best", "marginals", "dev_test", "curves")
     assert drawn.keys() == {
@@ -111,6 +111,6 @@ def test_report_of_an_unfinished_sweep_without_scores(
         store.record(
             [dataclasses.replace(m, dev=None, test=None, status="diverged") for m in ended], []
         )
-    assert verb.main([str(folder), "--save", str(tmp_path / "p.html")]) == 0
+    assert report([str(folder), "--save", str(tmp_path / "p.html")]) == 0
     for text in (capsys.readouterr().out, (tmp_path / "p.html").read_text()):
         assert "6 more of its runs have not ended" in text and "4 diverged" in text

@@ -7,17 +7,17 @@ import pydantic
 import pytest
 
 from jaxeval import studies
-from jaxeval.config import markers, reading
+from jaxeval.config import fields, reading
 from jaxeval.tasks import registry
 
-_EACH = {"speed": markers.Traced(limits=markers.FRACTION)}
+_EACH = {"speed": fields.Traced(limits=fields.FRACTION)}
 
 
 @reading.settings
 class Slowdown:
     """Optional settings: one traced key and a static one that may be absent."""
 
-    factor: Annotated[float, markers.Traced(1.0, name="slowdown_factor")] = 0.5
+    factor: Annotated[float, fields.Traced(1.0, name="slowdown_factor")] = 0.5
     latest: int | None = None
 
 
@@ -25,21 +25,21 @@ class Slowdown:
 class Rates:
     """Nothing but traced keys; one of them may be absent."""
 
-    first: Annotated[float | None, markers.dropout("first")] = None
-    second: Annotated[float, markers.dropout("second", alone=False)] = 0.0
+    first: Annotated[float | None, fields.dropout("first")] = None
+    second: Annotated[float, fields.dropout("second", alone=False)] = 0.0
 
 
 @reading.settings
 class Whole:
     """All kinds of keys."""
 
-    name: Annotated[str, markers.IMMATERIAL] = "whole"
+    name: Annotated[str, fields.IMMATERIAL] = "whole"
     kind: str = "plain"
-    size: Annotated[int, markers.RAGGED] = 8
-    threshold: Annotated[float, markers.Traced()] = 1.0
+    size: Annotated[int, fields.RAGGED] = 8
+    threshold: Annotated[float, fields.Traced()] = 1.0
     table: Annotated[
         dict[str, float],
-        markers.TracedTable(lambda whole: {"speed": 0.1, "drag": 0.2, **whole.table}, _EACH),
+        fields.TracedTable(lambda whole: {"speed": 0.1, "drag": 0.2, **whole.table}, _EACH),
     ] = pydantic.Field(default_factory=dict)
     slowdown: Slowdown | None = None
     rates: Rates = Rates()
@@ -53,7 +53,7 @@ class Whole:
 def test_names_keys_and_values_of_traced_numbers() -> None:
     """Dies if a table's default, a nested key, a given name or a marker is lost."""
     whole = Whole(table={"speed": 0.3}, slowdown=Slowdown(), rates=Rates(first=0.25))
-    traced = markers.traced(whole)
+    traced = fields.traced(whole)
     assert {name: (h.key, h.value) for name, h in traced.items()} == {
         "threshold": ("threshold", 1.0),
         "speed": ("table.speed", 0.3),
@@ -63,7 +63,7 @@ def test_names_keys_and_values_of_traced_numbers() -> None:
         "second": ("rates.second", 0.0),
     }
     assert traced["speed"].marker is _EACH["speed"]
-    assert traced["drag"].marker == markers.Traced()
+    assert traced["drag"].marker == fields.Traced()
     assert traced["first"].marker.alone and not traced["second"].marker.alone
 
 
@@ -85,13 +85,13 @@ def test_only_what_changes_anything_is_active(
 ) -> None:
     """Dies if a neutral or an unused value is an argument of a program, or 0 of a number without a
     neutral value is none."""
-    assert set(markers.active(Whole(**changes))) == expected
+    assert set(fields.active(Whole(**changes))) == expected
 
 
 def test_static_keys_are_those_that_are_not_traced() -> None:
     """Dies if members that differ in a traced value do not share a program, or those that differ
     in another key do."""
-    plain = markers.static(Whole())
+    plain = fields.static(Whole())
     assert plain == {
         "name": "whole",
         "kind": "plain",
@@ -100,18 +100,18 @@ def test_static_keys_are_those_that_are_not_traced() -> None:
         "rates": None,
     }
     same = Whole(threshold=2.0, table={"drag": 0.5}, rates=Rates(first=0.5))
-    assert markers.static(same) == plain
-    assert markers.static(Whole(kind="other")) != plain
-    assert markers.static(Whole(size=9)) != plain
-    assert markers.static(Whole(size=9), ragged=True) == markers.static(Whole(), ragged=True)
+    assert fields.static(same) == plain
+    assert fields.static(Whole(kind="other")) != plain
+    assert fields.static(Whole(size=9)) != plain
+    assert fields.static(Whole(size=9), ragged=True) == fields.static(Whole(), ragged=True)
 
 
 def test_keys_of_a_marker() -> None:
     """Dies if a key is looked for at the top alone, or without the names of those above it."""
-    assert [*markers.keys(Whole(), markers.IMMATERIAL)] == ["name"]
-    assert [*markers.keys(Whole(), markers.RAGGED)] == ["size"]
+    assert [*fields.keys(Whole(), fields.IMMATERIAL)] == ["name"]
+    assert [*fields.keys(Whole(), fields.RAGGED)] == ["size"]
     config = studies.read(None)
-    assert [*markers.keys(config, markers.IMMATERIAL)] == [
+    assert [*fields.keys(config, fields.IMMATERIAL)] == [
         "name",
         "data.vectors",
         "data.source.path",
@@ -125,8 +125,8 @@ def test_keys_of_a_marker() -> None:
 def test_defaults_and_ranges_are_possible(task: str) -> None:
     """Dies if a task has no traced keys, or a default or an end of a range is impossible."""
     config = registry.KINDS[task].Config()
-    assert len(markers.traced(config)) > 3
-    for hyperparameter in markers.traced(config).values():
+    assert len(fields.traced(config)) > 3
+    for hyperparameter in fields.traced(config).values():
         assert hyperparameter.marker.limits.allow(hyperparameter.value)
         assert hyperparameter.marker.range is None or all(
             hyperparameter.marker.limits.allow(end) for end in hyperparameter.marker.range[:2]
@@ -135,7 +135,7 @@ def test_defaults_and_ranges_are_possible(task: str) -> None:
 
 def test_ranges_and_their_unit_interval() -> None:
     """Dies if a logarithmic range is linear, or an end is not met."""
-    linear, log = markers.Range(2.0, 4.0), markers.Range(1e-4, 1e-2, log=True)
+    linear, log = fields.Range(2.0, 4.0), fields.Range(1e-4, 1e-2, log=True)
     assert [linear.from_unit(at) for at in (0, 0.5, 1)] == [2.0, 3.0, 4.0]
     assert [log.from_unit(at) for at in (0, 0.5, 1)] == [1e-4, 1e-3, 1e-2]
     for span, value in ((linear, 2.5), (log, 3e-3)):
