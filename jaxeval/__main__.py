@@ -7,9 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from jaxeval import cli, parsers
+from jaxeval import __version__, cli, parsers
 from jaxeval.errors import ConfigError
-from jaxeval.version import VERSION
 
 VERBS = {  # verb -> (module that holds its COMMANDS, what it does)
     "train": ("jaxeval.train", "train a population, show the distribution of its scores"),
@@ -56,7 +55,7 @@ def main(words: Sequence[str]) -> int:
     """
     parser = cli.parser("", _DESCRIPTION, _EXAMPLES)
     parser.usage = "%(prog)s VERB [arguments of the verb]"
-    parser.add_argument("--version", action="version", version=f"jaxeval {VERSION}")
+    parser.add_argument("--version", action="version", version=f"jaxeval {__version__}")
     parser.add_argument("verb", metavar="VERB", help="one of those above")
     if not words:
         parser.print_help()

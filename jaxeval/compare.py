@@ -1,13 +1,12 @@
 """`jaxeval compare`: is model A really better than B?"""
 
 import dataclasses
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxeval import parameters, parsers
+from jaxeval import cli, parameters, parsers
 from jaxeval.comparisons import Comparison, ItemComparison
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.options import compare_options
@@ -47,20 +46,11 @@ def compare(
       source: a table of scores (CSV, TSV, JSON, JSON lines, Parquet), a runs folder or a database
         URL; in Python also records, a data frame, runs, a sequence of scores or a dict of them.
       models: two or more, all for none; in Python also further runs or sequences.
-      score: column of scores (score; test of a runs folder).
       column: ROLE=NAME, which column is model, seed, split, dataset, metric, status or dev;
         last=EPOCH or best=DEV: which row of a run counts.
-      metric: only rows of this metric.
-      missing: what to do with a score that is missing, no number or infinite.
-      lower_is_better: lower scores are better (as the metric's name says, else higher).
       unit: what one independent repetition is; scores within it are averaged (data set where each
         has one score of a model, else split where there are several, else seed, else row).
-      alpha: level, after the correction.
       correction: over all tests looked at.
-      margin: smallest difference that matters, in the unit of the scores.
-      control: compare all others with this model only, not all pairs.
-      resamples: permutations, bootstraps.
-      seed: of the resamples.
       paired: the k-th scores of all sequences belong together.
 
     Examples:
@@ -68,11 +58,8 @@ def compare(
       jaxeval compare runs --save figures --save tables.tex
       jaxeval compare scores.json A B --column split=number
       jaxeval compare one_score_a_data_set.csv --control baseline
-
-    Raises:
-      ConfigError, DataError, RunError: no such model, or scores that cannot be compared.
     """
-    from jaxeval import cli, sources
+    from jaxeval import sources
     from jaxeval.stats.rules import Rules
 
     named = [*models]
@@ -88,9 +75,11 @@ def compare(
 
 
 def _without_single(scores: "Scores", items: "Scores | None") -> "Scores":
-    """Without models of one run on one data set, where two others are left, or have items."""
-    alone = _single(scores)
-    left = [m for m in alone if not (items and items.data_sets) or _failed(scores, m)]
+    """Leaves out models of one run on one data set, if two others are left, or have items."""
+    from jaxeval.stats import samples
+
+    alone, failed = _single(scores), samples.failed_of(scores)
+    left = [model for model in alone if not (items and items.data_sets) or model in failed]
     if not left or len(scores.models) - len(alone) < 2 or len(scores.data_sets) > 1:
         return scores
     others = scores.only([model for model in scores.models if model not in left])
@@ -102,12 +91,6 @@ def _single(scores: "Scores") -> list[str]:
     return [model for model in scores.models if len(scores.scores_of(model)) == 1]
 
 
-def _failed(scores: "Scores", model: str) -> bool:
-    from jaxeval.stats import samples
-
-    return model in samples.failed_of(scores)
-
-
 def _compared(
     scores: "Scores",
     items: "Scores | None",
@@ -115,7 +98,7 @@ def _compared(
     unit: Unit | None = None,
     control: str | None = None,
 ) -> Comparison | ItemComparison:
-    """By the scores of runs; over items alone where a model has a single run."""
+    """Compares the scores of runs, or items alone where a model has a single run."""
     from jaxeval.runs import experiments
     from jaxeval.stats import study
 
@@ -130,23 +113,21 @@ def _compared(
         return _over_items(scores, items, alone, rules)
     if control is not None:  # an id may name it, as it names the models of our own runs
         control = experiments.model_of(scores.ids, scores.models, control) or control
-    shown = _progress()
-    found = study.study(scores, rules, unit, control=control, items=items, progress=shown)
-    return Comparison(found)
+    return Comparison(
+        study.study(scores, rules, unit, control=control, items=items, progress=_progress())
+    )
 
 
 def _over_items(
     scores: "Scores", items: "Scores", alone: Sequence[str], rules: "Rules"
 ) -> ItemComparison:
-    """What is known of the scores of runs is in its warnings.
-
-    Raises:
-      DataError: the one run of a model is what failed ones left of several.
-    """
+    """Compares items; its warnings have what is known of the scores of runs."""
     from jaxeval.report import text
+    from jaxeval.stats import samples
     from jaxeval.stats.items.study import study
 
-    ended = {m: text.statuses(scores.statuses[m]) for m in scores.models if _failed(scores, m)}
+    failed = samples.failed_of(scores)
+    ended = {m: text.statuses(scores.statuses[m]) for m in scores.models if m in failed}
     for model in filter(ended.__contains__, alone):
         raise DataError(
             f"{model}: 1 score, of runs of which others failed ({ended[model]}), which is no fair "
@@ -163,7 +144,7 @@ def _over_items(
 
 
 def _progress() -> Callable[[float], None]:
-    """Says on stderr what share is done, and what is left, every few seconds."""
+    """Returns what says on stderr every few seconds how much is done, and how much is left."""
     from jaxeval.report.text import duration
 
     begun = spoken = time.monotonic()
@@ -172,7 +153,7 @@ def _progress() -> Callable[[float], None]:
         nonlocal spoken
         if (now := time.monotonic()) - spoken >= _SECONDS and share > 0:
             spoken, left = now, duration((now - begun) * (1 - share) / share)
-            print(f"comparing: {share:.0%} done, about {left} left", file=sys.stderr, flush=True)
+            cli.say(f"comparing: {share:.0%} done, about {left} left")
 
     return show
 
@@ -195,13 +176,7 @@ def compare_items(
       file: a row an item of a run: columns model, seed or run, item (and dataset), and correct, or
         gold and predicted.
       models: two or more, all for none.
-      column: ROLE=NAME of columns with other names.
       metric: accuracy (the default) or macro_f1.
-      alpha: level, after the correction.
-      margin: smallest difference that matters, in the unit of the scores.
-      control: compare all others with this model only, not all pairs.
-      resamples: permutations, bootstraps.
-      seed: of the resamples.
 
     Examples:
       jaxeval compare items predictions.csv --metric macro_f1
@@ -242,14 +217,9 @@ def compare_logs(
       metric: of tasks with several.
       column: ROLE=KEY of predictions.
       cluster: items with the same value of this key in their data belong together.
-      missing: what to do with answers that have no score.
       mismatched: what to do with items that have one id and differ in content or prompt.
       lower_is_better: lower scores are better (as the logs or the metric's name say, else higher).
       over: what is generalised over (all that the logs can say).
-      alpha: level, after the correction.
-      margin: smallest difference that matters, in the unit of the scores.
-      resamples: permutations.
-      seed: of the permutations.
       gate: exit with 0 if the first model is better than the second (by more than the margin),
         with 1 if neither was shown, with 3 if it is worse.
 
@@ -257,7 +227,6 @@ def compare_logs(
       jaxeval compare logs lm_eval_output --metric acc
       jaxeval compare logs new=new.eval old=old.eval --gate --margin 0.01
     """
-    from jaxeval import cli
     from jaxeval.runs.logs import finding
     from jaxeval.stats.items import estimates
     from jaxeval.stats.items.study import study

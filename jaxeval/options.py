@@ -41,8 +41,6 @@ def compare_options(
       key: the columns of the key.
       values: compare only these values of the option.
       repeats: which score stands for several of one configuration.
-      missing: what to do with a score that is missing.
-      lower_is_better: lower scores are better (as the metric's name says, else higher).
 
     Examples:
       jaxeval compare options results.csv.gz --option miniBatchSize --score Test_F1 \\
@@ -81,8 +79,7 @@ def _networks(
 ) -> tuple[dict[str, Sequence], Sequence, bool | None]:
     """The columns as text, scores as numbers; what was unusable; whether higher is better.
 
-    What a runs folder records of its metric is about dev and test only; what is studied as an
-    option is no metric.
+    A runs folder records the direction of dev and test only.
     """
     from jaxeval import sources
     from jaxeval.runs import checks, database, directions, imported
@@ -90,10 +87,10 @@ def _networks(
     table = sources.columns(source)
     scores, keep, unusable = checks.usable(table, score, missing)
     kept = imported.pick(table, keep.tolist()).values
-    values = {name: [str(value) for value in of] for name, of in kept.items()}
+    values = {name: [*map(str, column)] for name, column in kept.items()}
     recorded = database.is_url(source) or Path(str(source)).is_dir()
     of_others = recorded and score not in ("dev", "test")
-    said = {} if of_others else {n: of for n, of in values.items() if n != option}
+    said = {} if of_others else {n: v for n, v in values.items() if n != option}
     who = "the runs say" if recorded else "the table says"
     asked = None if lower_is_better is None else not lower_is_better
     direction = directions.of_columns(said, score, str(source), asked, who)

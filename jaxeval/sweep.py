@@ -37,28 +37,16 @@ def sweep(
     --trials it goes on where it ended.
 
     Args:
-      config: TOML file or shipped name; absent: the embedded default.
-      changes: change a config's key; key= unsets it.
-      space: the search space (TOML).
-      data: the corpus: a folder, for a text also a file, or tfds:NAME.
-      out: the runs folder.
       trials: how many runs are drawn; run k has seed k.
       seed: of the draws.
       programs: compiled programs at most, whatever padding costs.
-      store: URL of a database instead of the folder's.
-      again: train also those that have ended without the saved model that is asked for.
-      dry_run: show the plan, and stop.
-      quiet: without progress; signals are left alone.
 
     Examples:
       jaxeval sweep wiemerslage2024/georgian_transformer_small \\
           --space wiemerslage2024/space_transformer_small --data DIR
       jaxeval sweep CONFIG --space FILE --data DIR --trials 200 --dry-run   # the plan
-      jaxeval sensitivity runs    # what the sweep says of the architecture
-      jaxeval report runs --save report.html   # the same as a page with figures
-
-    Raises:
-      ConfigError, DataError, RunError: of the config, the space, the data, the folder.
+      jaxeval sensitivity runs               # what the sweep says of the architecture
+      jaxeval report runs --save report.html # the same as a page with figures
     """
     backend.prepare()
     from jaxeval import observe, results
@@ -66,14 +54,9 @@ def sweep(
     from jaxeval.space import space as spaces
     from jaxeval.studies import sweeps
 
+    known, where = spaces.load(space)
     drawn = sweeps.draw(
-        config,
-        parameters.changed_keys(changes),
-        None if data is None else str(data),
-        *spaces.of(space),
-        seed=seed,
-        count=trials,
-        folder=Path(out),
+        config, [*changes], data, known, where, seed=seed, count=trials, folder=Path(out)
     )
     if dry_run:
         findings, estimates = drawn.base.source.findings, drawn.estimates(programs)
@@ -81,9 +64,10 @@ def sweep(
             observe.say_findings(findings.remarks, findings.warnings)
         values = [dict(entry.trial.values) for entry in drawn.entries]
         return SweepPlan(values, estimates, findings.warnings)
-    rows = observe.sweep(drawn, store, most_programs=programs, again=again, quiet=quiet)
+    rows = observe.sweep(drawn, store, programs, again=again, quiet=quiet)
     lost = " --missing zero" if any(row.dev is None for row in rows) else ""
-    return results.trained(rows, store or out, f"next: jaxeval sensitivity {store or out}{lost}")
+    place = store or out
+    return results.trained(rows, place, f"next: jaxeval sensitivity {place}{lost}")
 
 
 COMMANDS: parsers.Commands = {"": sweep}

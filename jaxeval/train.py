@@ -26,10 +26,10 @@ class Plan(Result):
 
     def document(self) -> Document:
         """The plan as comments above the config: a file that trains the same."""
-        said = [f"# {key}: {value}" for key, value in self.plan.items() if key != "config"]
         rows = [(key, str(value)) for key, value in self.plan.items() if key != "config"]
+        comments = [f"# {key}: {value}" for key, value in rows]
         whole = "\n".join(["", *self.toml.splitlines()])
-        return Document(said, (whole,), paper=(Table(("key", "value"), rows),), title="Plan")
+        return Document(comments, (whole,), paper=(Table(("key", "value"), rows),), title="Plan")
 
     def to_dict(self) -> dict[str, Json]:
         """The plan."""
@@ -59,18 +59,10 @@ def train(
     `jaxeval configs keys TASK` all keys of a config.
 
     Args:
-      config: TOML file or shipped name; absent: the embedded default.
-      changes: change a config's key; key= unsets it.
-      data: the corpus: a folder, for a text also a file, or tfds:NAME.
-      out: the runs folder.
-      seeds: N for seeds 1 .. N, or a list such as 3,5,8.
       splits: random splits of all the data instead of its own: N for 1 .. N, or a list.
       outputs: keep what each member gets right or wrong, item by item.
-      store: URL of a database instead of the folder's.
-      again: train also those that have ended without the saved model, or without the outputs, that
-        are asked for.
-      dry_run: say what would be done, and stop.
-      quiet: without progress; signals are left alone.
+      again: train also members that have ended without the saved model, or without the outputs,
+        that are asked for.
 
     Examples:
       jaxeval train                              # the embedded default, 8 seeds
@@ -78,16 +70,12 @@ def train(
       jaxeval train reimers2017/wnut17_ner --data DIR --seeds 8
       jaxeval train CONFIG --splits 5 --seeds 4  # 5 random splits x 4 seeds
       jaxeval train CONFIG --dry-run             # the plan, and the whole config as TOML
-
-    Raises:
-      ConfigError, DataError, RunError: of the config, the data, the folder.
     """
     backend.prepare()
     from jaxeval import observe, results, studies
-    from jaxeval.studies import proposers
+    from jaxeval.studies import prepared
 
-    words = parameters.changed_keys(changes)
-    whole = studies.read(config, words, None if data is None else str(data))
+    whole = studies.read(config, [*changes], data)
     numbers = [0] if splits is None else parameters.numbers(splits)
     each = parameters.numbers(seeds)
     if len(each) * len(numbers) > parameters.MOST:
@@ -95,7 +83,7 @@ def train(
             f"{argument('splits')}: expected at most {parameters.MOST} members, got {len(each)} "
             f"seeds on {len(numbers)} splits"
         )
-    trials = proposers.seeds_by_splits(whole, each, numbers)
+    trials = prepared.seeds_by_splits(whole, each, numbers)
     if dry_run:
         return _plan(trials)
     rows = observe.train(trials, Path(out), store, again=again, outputs=outputs, quiet=quiet)

@@ -20,7 +20,7 @@ import pytest
 
 from jaxeval import docstrings, parsers, studies
 from jaxeval.__main__ import VERBS
-from jaxeval.config import reading, toml
+from jaxeval.config import toml
 from jaxeval.errors import ConfigError
 from jaxeval.space import space
 from jaxeval.tasks import registry
@@ -109,7 +109,7 @@ def _check(words: list[str]) -> None:
     if not _stands_for_one(given.get("space") or "NONE"):
         space.read(given["space"])
     if not _stands_for_one(given.get("variants") or "NONE"):
-        reading.read(importlib.import_module("jaxeval.ablation").Variants, given["variants"])
+        importlib.import_module("jaxeval.ablation")._read_variants(given["variants"])
 
 
 def _stands_for_one(name: str | None) -> bool:

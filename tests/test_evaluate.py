@@ -57,7 +57,7 @@ def test_any_task_is_evaluated(
         assert json.loads(capsys.readouterr().out) == rows
     if corpus is not tiny_corpora.text:
         with pytest.raises(ConfigError, match=r"--dynamic: for language models only; .* task is"):
-            evaluate([*words, "--dynamic"])
+            evaluate([*words, "--dynamic", "0"])
     with pytest.raises(DataError, match="no such file"):
         evaluate([*words, "--input", str(tmp_path / f"none{dev.suffix}")])
 
@@ -93,9 +93,8 @@ def test_a_file_needs_models_that_know_only_train(tmp_path: Path) -> None:
     ("words", "task", "said"),
     [
         ("--samples 3", "sentiment", "--samples: for language models only"),
-        ("--dynamic-rate .5", "sentiment", "--dynamic-rate: for language models only"),
-        ("--samples 3 --dynamic", "language", "--samples: goes with --mean"),
-        ("--dynamic-rate 0 --mean geometric", "language", "--dynamic-rate: goes with --dynamic"),
+        ("--dynamic 0", "sentiment", "--dynamic: for language models only"),
+        ("--samples 3 --dynamic 1", "language", "--samples: goes with --mean"),
     ],
 )
 def test_options_of_another_evaluation_are_refused(words: str, task: str, said: str) -> None:

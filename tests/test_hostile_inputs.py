@@ -19,7 +19,6 @@ from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsi
 from jaxeval.report import render
 from jaxeval.report.document import Document, Table
 from jaxeval.runs import imported
-from jaxeval.space import distributions
 from jaxeval.stats.rules import Rules
 from tests import comparing
 
@@ -89,8 +88,6 @@ def test_what_no_machine_can_serve_is_refused(tmp_path: Path) -> None:
     """Dies if numbers that no machine can serve, or Python cannot read, are believed."""
     with pytest.raises(ConfigError, match=r"resamples: expected at most 1,000,000, found 99999"):
         Rules(resamples=99999999999)
-    with pytest.raises(ConfigError, match="expected a list of values, at most 10000, got"):
-        distributions.parse({"choices": [*range(1_000_000)]}, "space.toml: a")
     path = tmp_path / "r.xml"
     term = f'<aspectTerm term="bar" polarity="positive" from="{"1" * 5000}" to="3"/>'
     path.write_text(f"<s><sentence><text>bar</text>{term}</sentence></s>")

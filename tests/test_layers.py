@@ -18,9 +18,7 @@ SHARED = {
     "backend",
     "config",
     "docstrings",
-    "machine",
     "parameters",
-    "version",
 }
 ROOMS = [  # downstream only
     # a task's config holds the trainer's settings
@@ -90,7 +88,8 @@ def _imports(file: Path, types: bool = True) -> frozenset[tuple[str, ...]]:
     for node in set(ast.walk(tree)) - unseen:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("jaxeval"):
             base = (node.module or "").split(".")[1:]
-            imported |= {(*base, alias.name) for alias in node.names}
+            names = {alias.name for alias in node.names} - {"__version__"}
+            imported |= {(*base, name) for name in names}
         elif isinstance(node, ast.Import):
             imported |= {
                 tuple(a.name.split(".")[1:]) for a in node.names if a.name.startswith("jaxeval")

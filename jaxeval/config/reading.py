@@ -172,29 +172,26 @@ def _explain(cls: type, error: ErrorDetails) -> str:
     return f"{key}: {message[0].lower()}{message[1:]}{shown}"
 
 
-def _unknown(cls: type, path: Sequence[str]) -> str:
-    """Returns one line for an unknown key, given by its parts."""
-    parent, inner = ".".join(path[:-1]), cls
-    for part in path[:-1]:
-        field = fields_of(inner).get(part)
-        inner = (field and nested(field.annotation)) or object
-    known = sorted(fields_of(inner))
-    hint = f"{parent or 'a config'} has {', '.join(known) or 'no keys'}"
-    if near := difflib.get_close_matches(path[-1], known, 1):
-        hint = f"did you mean {'.'.join([*path[:-1], near[0]])}?"
-    return f"{'.'.join(path)}: unknown key; {hint}"
-
-
 def refuse_unknown(cls: type, key: str, where: str) -> None:
     """Raises ConfigError if settings of a class have no such key; tables of any keys have all."""
-    path, parent = key.split("."), cls
+    if message := _unknown(cls, key.split(".")):
+        raise ConfigError(f"{where}: {message}")
+
+
+def _unknown(cls: type, path: Sequence[str]) -> str:
+    """Returns a message that names the first unknown part of a key, or ""."""
     for end, part in enumerate(path, 1):
-        field = fields_of(parent).get(part)
-        if field is None:
-            raise ConfigError(f"{where}: {_unknown(cls, path[:end])}")
-        if typing.get_origin(field.annotation) in (dict, Mapping):
-            return
-        parent = nested(field.annotation) or object
+        known = fields_of(cls)
+        if part not in known:
+            parent = ".".join(path[: end - 1])
+            hint = f"{parent or 'a config'} has {', '.join(sorted(known)) or 'no keys'}"
+            if near := difflib.get_close_matches(part, known, 1):
+                hint = f"did you mean {'.'.join([*path[: end - 1], near[0]])}?"
+            return f"{'.'.join(path[:end])}: unknown key; {hint}"
+        if typing.get_origin(known[part].annotation) in (dict, Mapping):
+            break
+        cls = nested(known[part].annotation) or object
+    return ""
 
 
 def fields_of(cls: object) -> Mapping[str, FieldInfo]:

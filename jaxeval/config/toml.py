@@ -9,7 +9,6 @@ from pathlib import Path
 from jaxeval.errors import ConfigError, parsing
 
 _MOST_LEVELS = 16
-_MOST_BYTES = 1 << 24
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -46,27 +45,16 @@ def read_text(name: str | Path, what: str = "config") -> str:
     """
     file = find(name)
     if not os.path.exists(file):  # False for names that are too long, too
-        near = _nearest(file)
-        hint = f"did you mean {near}?" if near else "`jaxeval configs` lists the shipped ones"
+        sought = file.with_suffix("").as_posix().removeprefix("configs/")
+        near = difflib.get_close_matches(sought, shipped_names(), 1)
+        hint = f"did you mean {near[0]}?" if near else "`jaxeval configs` lists the shipped ones"
         raise ConfigError(f"{name}: no such {what} file; {hint}")
-    if not file.is_file() or file.stat().st_size > _MOST_BYTES:
-        why = f"a folder, a device, or more than {_MOST_BYTES} bytes"
-        raise ConfigError(f"{name}: cannot be read as a text file ({why})")
+    if not file.is_file():
+        raise ConfigError(f"{name}: cannot be read as a text file (a folder or a device)")
     try:
         return file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{name}: cannot be read as a text file ({error})") from None
-
-
-def _nearest(path: Path) -> str | None:
-    """Returns the most similar file beside a path, or shipped name."""
-    beside = {file.name: str(file) for file in path.parent.glob("*.toml")}
-    if close := difflib.get_close_matches(path.name, beside, 1):
-        return beside[close[0]]
-    shipped = {key: name for name in shipped_names() for key in (name, name.rpartition("/")[2])}
-    sought = path.with_suffix("").as_posix().removeprefix("configs/")
-    close = difflib.get_close_matches(sought, shipped, 1)
-    return shipped[close[0]] if close else None
 
 
 def parse(text: str, name: str | Path) -> dict[str, object]:

@@ -5,12 +5,12 @@ import platform
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 
+from jaxeval import __version__
 from jaxeval.errors import argument
 from jaxeval.runs import metrics
 from jaxeval.runs.checks import Unusable
 from jaxeval.runs.layout import Missing
 from jaxeval.stats.results import Interval
-from jaxeval.version import VERSION
 
 _HALF = 0.0005  # of the last of three digits
 
@@ -115,4 +115,6 @@ def unusable(scores: Sequence[Unusable], missing: Missing) -> str:
 def versions() -> str:
     """What computed the numbers."""
     libraries = (f"{name} {metadata.version(name)}" for name in ("numpy", "scipy"))
-    return " | ".join([f"jaxeval {VERSION}", *libraries, f"python {platform.python_version()}"])
+    return " | ".join(
+        [f"jaxeval {__version__}", *libraries, f"python {platform.python_version()}"]
+    )

@@ -191,8 +191,9 @@ def steps(
         for model in asked:
             state, number = state.start(model)
             trials[of.trial(model, number)] = model, number
-        happening = studies.run(trials, store, folder, session=of.session, lanes=_lanes(rule, of))
-        for event in happening:
+        planned = cohorts.by_program(cohorts.entries(trials, of.session.loader))
+        width = _lanes(rule, of)
+        for event in studies.run(planned, store, folder, session=of.session, lanes=width):
             yield event
             if isinstance(event, running.Ended):
                 spent += event.result.wall_seconds

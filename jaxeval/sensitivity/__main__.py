@@ -69,7 +69,7 @@ def sensitivity(
     from jaxeval.sensitivity import analysis, groups, trials
     from jaxeval.space import space as spaces
 
-    known = None if space is None else spaces.of(space)[0]
+    known = None if space is None else spaces.load(space)[0]
     request = trials.Request(score, hyperparameters, known, log_scale, missing)
     with cli.waiting("reading the sweeps, and resampling them for intervals"):
         read = trials.read([*map(str, sources)], request)

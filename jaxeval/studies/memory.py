@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import jax
 
-from jaxeval import backend, machine
+from jaxeval import backend
 from jaxeval.config import reading
 from jaxeval.contracts import Member, Tree
 from jaxeval.errors import ConfigError
@@ -84,7 +84,7 @@ def _bytes() -> float:
     """Memory of a device; on a CPU all that the process may have."""
     device = jax.devices()[0]
     if device.platform == "cpu":
-        return machine.memory()
+        return backend.memory()
     return float((device.memory_stats() or {}).get("bytes_limit", float("inf")))
 
 

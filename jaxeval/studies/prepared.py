@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxeval import errors, runs
@@ -137,7 +138,7 @@ class Prepared(NamedTuple):
 def read(
     source: reading.Source,
     changes: Sequence[str] = (),
-    data: str | None = None,
+    data: str | Path | None = None,
     origin: str | None = None,
 ) -> Any:
     """Reads the config of any task.
@@ -150,7 +151,7 @@ def read(
 
     Raises ConfigError, naming every wrong key.
     """
-    if data is not None and not data.strip():
+    if data is not None and not str(data).strip():
         named = argument("data")
         raise ConfigError(
             f"{named}: got {data!r}, an empty path (a shell variable that is not set?); expected "
@@ -170,11 +171,11 @@ def read(
     return config
 
 
-def data_changes(task: str, data: str | None) -> list[str]:
+def data_changes(task: str, data: str | Path | None) -> list[str]:
     """Returns the changes of a config that name its data, or none if `data` is None."""
     if data is None:
         return []
-    return [f"{registry.kind(task).data_key}={json.dumps(data, ensure_ascii=False)}"]
+    return [f"{registry.kind(task).data_key}={json.dumps(str(data), ensure_ascii=False)}"]
 
 
 class Loader:

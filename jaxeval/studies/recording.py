@@ -17,14 +17,13 @@ import jax
 import numpy as np
 import pydantic
 
-from jaxeval import backend, files, runs
+from jaxeval import __version__, backend, files, runs
 from jaxeval.config import reading
 from jaxeval.contracts import Member, Tree
 from jaxeval.errors import RunError, argument
 from jaxeval.population import host, parameter_files, slots
 from jaxeval.studies import prepared
 from jaxeval.studies.cohorts import Cohort, Entry
-from jaxeval.version import VERSION
 
 _OF_ENDS = ("status", "epochs", "best_epoch", "dev", "test", "message")
 _OF_RECORDS = ("task", "name", "data", "data_hash", "metric", "higher_is_better")
@@ -82,7 +81,7 @@ class Recorder:
         self._versions: dict[str, Any] = {
             "jax": jax.__version__,
             "flax": importlib.metadata.version("flax"),
-            "jaxeval": VERSION,
+            "jaxeval": __version__,
             "device": backend.describe(),
         }
 
@@ -186,7 +185,7 @@ def save(
         hparams=dict(member.hparams),
         vocabulary=vocabulary.name,
         dev=dev,
-        jaxeval=VERSION,
+        jaxeval=__version__,
     )
     files.write_json(str(path.with_suffix(".json")), reading.to_dict(description))
     parameter_files.save(path, params)

@@ -117,7 +117,7 @@ class DrawnSweep:
 def draw(
     source: reading.Source,
     changes: Sequence[str],
-    data: str | None,
+    data: str | Path | None,
     space: Space,
     where: str = "space",
     *,

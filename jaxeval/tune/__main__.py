@@ -91,7 +91,7 @@ def tune(
     from jaxeval.runs import metrics
     from jaxeval.space import space as spaces
 
-    known, where = spaces.of(space)
+    known, where = spaces.load(space)
     search = _search(known, method, seed, seeds, halving, min_epochs, enqueue, trials)
     backend.prepare()
     from jaxeval.tune import target as targets
@@ -169,7 +169,7 @@ def tune_command(
     from jaxeval.tuning import search as searches
     from jaxeval.tuning.history import History
 
-    known = spaces.of(space)[0]
+    known = spaces.load(space)[0]
     search = _search(known, method, seed, seeds, halving, None, enqueue, trials)
     evaluate: running.Function | running.Command
     if callable(command):

@@ -16,7 +16,7 @@ from jaxeval.report import text
 from jaxeval.report import tuning as reports
 from jaxeval.report.sweep_plan import SweepPlan
 from jaxeval.report.tuning import Tuned, progress
-from jaxeval.studies import memory, proposers, running
+from jaxeval.studies import memory, prepared, running
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.tune.populations import Populations, Scored
 from jaxeval.tune.target import Target
@@ -103,7 +103,7 @@ def trained(
       parallel: settings at once.
 
     Raises:
-      RunError: as `studies.run_cohorts`.
+      RunError: as `studies.run`.
     """
     populations = Populations(target, search, state, store, parallel)
     narrow = ""  # name of a population that does not fit into memory in all its lanes
@@ -126,7 +126,7 @@ def _train(
     assert program is not None
     feed = running.Feed(populations.arrivals(), populations.after_epoch, program.member)
     session, store = populations.target.session, populations.store
-    trained = running.run_cohorts([cohort], store, folder, session=session, lanes=lanes, feed=feed)
+    trained = running.run([cohort], store, folder, session=session, lanes=lanes, feed=feed)
     try:
         for event in trained:
             yield event
@@ -164,7 +164,7 @@ def _retrained(
         return []
     if not quiet:
         print(f"\nthe best setting, {text.counted(count, 'fresh seed')}", file=sys.stderr)
-    trials = proposers.seeds_by_splits(config, searches.fresh_seeds(count))
+    trials = prepared.seeds_by_splits(config, searches.fresh_seeds(count))
     return observe.train(trials, folder, store_url, quiet=quiet)
 
 

@@ -59,7 +59,7 @@ class Tuner:
     ):
         if (halving is None) != (steps is None):
             raise ConfigError("halving, steps: expected both or neither")
-        known = spaces.of(space)[0]
+        known = spaces.load(space)[0]
         counts = _whole("seed", seed, 0), _whole("seeds", seeds, 1)
         stops = None if halving is None else Halving(_whole("halving", halving, 2))
         self.steps = None if steps is None else _whole("steps", steps, 2)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jaxeval import cli, machine, outputs, parameters, parsers
+from jaxeval import backend, cli, outputs, parameters, parsers
 from jaxeval.errors import ConfigError, argument
 from jaxeval.judge import vectors_judge
 from jaxeval.parameters import Count, Natural
@@ -168,7 +168,7 @@ def vectors_svd(
     outputs.refuse_unwritable(str(output), reads=[corpus])
     how = {"window": window, "dimension": dimension, "min_count": min_count}
     with cli.waiting(f"counting {corpus}"):
-        counted = svd.make(corpus, output, **how, lower_case=lower_case, processes=machine.cores())
+        counted = svd.make(corpus, output, **how, lower_case=lower_case, processes=backend.cores())
     return Baseline(str(output), **how, lower_case=lower_case, counted=counted)
 
 

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from jaxeval import machine
+from jaxeval import backend
 from jaxeval.data import text
 from jaxeval.errors import DataError
 from jaxeval.stats import resampled
@@ -188,7 +188,7 @@ def solve(unit: np.ndarray, triples: np.ndarray, method: Method) -> np.ndarray:
     answer = np.zeros(len(triples), np.int64)
     width = max(1, min(_CANDIDATES, _MOST_COSINES // len(words)))
     parts = [slice(k, k + _QUESTIONS) for k in range(0, len(triples), _QUESTIONS)]
-    with futures.ThreadPoolExecutor(machine.cores()) as pool:
+    with futures.ThreadPoolExecutor(backend.cores()) as pool:
         for start in range(0, len(unit), width):
             near = unit[words] @ unit[start : start + width].T
             far = near

@@ -118,7 +118,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     broken.write_text("flag = true\nname = \n")
     with pytest.raises(ConfigError, match=r"broken\.toml: not valid TOML.*line 2"):
         reading.read(Outer, broken)
-    with pytest.raises(ConfigError, match=r"did you mean .*broken\.toml"):
+    with pytest.raises(ConfigError, match=r"brokn\.toml: no such config file"):
         reading.read(Outer, tmp_path / "brokn.toml")
     (tmp_path / "latin.toml").write_bytes(b'name = "\xe9"')
     with pytest.raises(ConfigError, match="text file"):

@@ -42,9 +42,7 @@ def test_all_are_listed_and_read(tmp_path: Path) -> None:
             assert studies.read(tmp_path / "again.toml") == read, name
 
 
-@pytest.mark.parametrize(
-    "wrong", ["reimers2017/wnut17", "wnut17_ner", f"configs/{NAME}.toml", f"{NAME}.toml"]
-)
+@pytest.mark.parametrize("wrong", ["reimers2017/wnut17", f"configs/{NAME}.toml", f"{NAME}.toml"])
 def test_a_wrong_name_is_told_the_nearest(wrong: str, tmp_path: Path) -> None:
     """Dies if someone who almost knows a name must look it up."""
     with pytest.MonkeyPatch.context() as patch:

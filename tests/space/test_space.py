@@ -132,7 +132,7 @@ BAD = {
     "empty file": ("", "no hyperparameter"),
     "not TOML": ("[a]\nuniform = [0 1]\n", "line 2"),
     "a name": ('["a b"]\nuniform = [0, 1]\n', "'a b': expected a name"),
-    "unknown key": ("[a]\nunifrom = [0, 1]\n", "a.unifrom: unknown key; did you mean uniform?"),
+    "unknown key": ("[a]\nunifrom = [0, 1]\n", "a.unifrom: unknown key; a table has key, uniform"),
     "no distribution": ('[a]\nkey = "x"\n', "a: expected one of uniform, log_uniform, integer"),
     "key": ('[a]\nkey = "x..y"\nuniform = [0, 1]\n', "a.key: expected a key of the config"),
     "log of zero": ("[a]\nlog_uniform = [0, 1]\n", "a.log_uniform: expected numbers above 0"),
@@ -141,7 +141,7 @@ BAD = {
     "low = high": ("[a]\nuniform = [1, 1]\n", "a.uniform: expected [low, high] with low below"),
     "too wide": (
         "[a]\nuniform = [-1e308, 1e308]\n",
-        "a.uniform: expected two numbers further apart",
+        "a.uniform: expected [low, high]",
     ),
     "too large": ("[a]\ninteger = [0, 9007199254740992]\n", "a.integer: expected two whole"),
     "step too wide": (
@@ -150,7 +150,6 @@ BAD = {
     ),
     "step beyond a range": (A + "step = 2\n", "a.step: expected a number above 0, at most 1, got"),
     "ordered range": (A + "ordered = true\n", "a.ordered: only choices has it, not uniform"),
-    "text of a number": ('[a]\nchoices = ["x", "1e3"]\n', "expected numbers without quotes"),
     "a choice twice": ("[a]\nchoices = [1, 1.0]\n", "a.choices: expected different values"),
     "a key and its table": (
         '[a]\nkey = "m.x"\nuniform = [0, 1]\n[b]\nkey = "m"\nuniform = [0, 1]\n',
@@ -183,13 +182,6 @@ def test_errors(tmp_path: Path, case: str) -> None:
     message = str(caught.value)
     assert expected in message and message.startswith(f"{tmp_path / 's.toml'}: ")
     assert "\n" not in message
-
-
-def test_no_such_file(tmp_path: Path) -> None:
-    """Dies if a wrong path is a traceback, or the nearest file is not named."""
-    (tmp_path / "space_lstm.toml").write_text(A)
-    with pytest.raises(ConfigError, match=r"did you mean .*space_lstm\.toml"):
-        space.read(tmp_path / "space_ltsm.toml")
 
 
 @pytest.mark.parametrize("name", ["attentive_lstm", "transformer"])

@@ -27,8 +27,8 @@ SHORT = ["training.evaluation_batch_size=2", "training.epochs=2", "training.pati
 
 TOY = ["task=toy", "training.patience=0", "training.lanes=4"]
 OTHER_WAYS = [
-    *("--temperature", "0.8", "--mean", "arithmetic", "--mean", "geometric", "--dynamic"),
-    *("--samples", "3", "--streams", "2,1", "--dynamic-rate", "0.01"),
+    *("--temperature", "0.8", "--mean", "arithmetic", "--mean", "geometric"),
+    *("--samples", "3", "--streams", "2,1", "--dynamic", "0.01"),
 ]
 CONDITIONS = [  # of OTHER_WAYS
     saved.Condition(2),
