@@ -108,7 +108,7 @@ def _trained(folder: Path) -> Models:
             assert how is not None, metric
             columns = [kept[0].names.index(column) for column in how.columns]
             counts = np.stack([run.counts[:, columns] for run in kept], axis=2)
-            of_runs = [counted.of_items(counts[..., k], how.score) for k in range(len(kept))]
+            of_runs = [counted.delta_values(counts[..., k], how.score) for k in range(len(kept))]
             models[name] = Answers(np.stack(of_runs, axis=1), counts, how.score)
             scores = models[name].values.mean(0)
             print(

@@ -99,7 +99,7 @@ def _compared(
     control: str | None = None,
 ) -> Comparison | ItemComparison:
     """Compares the scores of runs, or items alone where a model has a single run."""
-    from jaxeval.runs import experiments
+    from jaxeval.runs import records
     from jaxeval.stats import study
 
     alone = _single(scores)
@@ -112,7 +112,7 @@ def _compared(
             )
         return _over_items(scores, items, alone, rules)
     if control is not None:  # an id may name it, as it names the models of our own runs
-        control = experiments.model_of(scores.ids, scores.models, control) or control
+        control = records.find_model(scores.ids, scores.models, control) or control
     return Comparison(
         study.study(scores, rules, unit, control=control, items=items, progress=_progress())
     )

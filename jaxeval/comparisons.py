@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jaxeval.report.document import Block, Document
-    from jaxeval.runs.checks import Unusable
     from jaxeval.runs.layout import Missing
+    from jaxeval.runs.rows import Unusable
     from jaxeval.stats.configurations import OptionComparison, SeedEffect
     from jaxeval.stats.items.study import ItemStudy
     from jaxeval.stats.study import RunStudy

@@ -24,6 +24,20 @@ _HELP = {  # argument -> its help, where a verb's docstring has none
     "control": "compare all others with this model only, not all pairs.",
     "resamples": "permutations, bootstraps.",
     "seed": "of the random draws.",
+    "rule": (
+        "top-two evaluates the probable leader or its challenger, batch draws each slot of a "
+        "batch by the probability of being the best, non-adaptive evaluates every model once a "
+        "round, sequential-halving spends the budget and halves the field in every round."
+    ),
+    "delta": (
+        "stop when a model is the best with probability 1 - delta (.05; for non-adaptive never "
+        "where there is a budget)."
+    ),
+    "budget": "most evaluations.",
+    "prior": "exponent A of the prior of a model's variance, (sigma^2)^(-1 - A).",
+    "method": "what proposes settings: a Gaussian process, Sobol points or random draws.",
+    "trials": "settings in all.",
+    "enqueue": "a setting to evaluate first, as 'NAME=VALUE NAME=VALUE'; may be repeated.",
     "json_field": "where the score is in the JSON that a command prints, such as dev.f1.",
     "time_limit": "seconds that one run of a command may take.",
     "dry_run": "show what would be done, and stop; nothing is written.",

@@ -97,7 +97,7 @@ def _of_arrays(
         if higher is False:
             raise ConfigError("assert_better: missing='zero' would be the best; expected 'drop'")
         arrays = {name: np.nan_to_num(array, nan=0.0) for name, array in arrays.items()}
-    data = scores.of_arrays(
+    data = scores.from_arrays(
         arrays,
         metric=metric or "score",
         higher_is_better=higher is not False,

@@ -100,3 +100,8 @@ def _plan(trials: list) -> Plan:
 
 
 COMMANDS: parsers.Commands = {"": train}
+
+if __name__ == "__main__":
+    from jaxeval.__main__ import command
+
+    command("train")

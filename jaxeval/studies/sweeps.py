@@ -16,10 +16,10 @@ import jax
 from jaxeval import files, runs
 from jaxeval.config import fields, reading
 from jaxeval.errors import ConfigError, RunError, argument, parsing
+from jaxeval.files import RECORDED
 from jaxeval.space import space as spaces
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
-from jaxeval.state_file import RECORDED
 from jaxeval.studies import cohorts, costs, padding, prepared
 from jaxeval.studies.prepared import Study, Trial, at
 from jaxeval.studies.running import Session

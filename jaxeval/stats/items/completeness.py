@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxeval.errors import DataError
 from jaxeval.runs import metrics
-from jaxeval.runs.imported import listed
+from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import DataSetScores, Direction, Scores, Status
 
 _MOST_MISSING = 0.05  # of a model's answers on a data set
