@@ -30,7 +30,7 @@ _BIASES = ("bias_input", "bias_recurrent")  # two, as in torch
 SOURCE, LAYER, TARGET, OUTPUT = range(4)  # dropout sites
 
 
-class EncodedSource(NamedTuple):
+class _Encoded(NamedTuple):
     """What the decoder attends to."""
 
     encoded: Array  # [Ts, B, 2 H]
@@ -71,7 +71,7 @@ class AttentiveLstm(Module):
         layers = self.live.encoder_layers
         return True if layers is None or not layer else layer < layers
 
-    def encode(self, source: Array, length: Array, drop: HashedDropout) -> EncodedSource:
+    def encode(self, source: Array, length: Array, drop: HashedDropout) -> _Encoded:
         """Encodes sources [B, Ts] of the given lengths [B]."""
         valid = jnp.arange(source.shape[1])[:, None] < length[None]
         x = drop.at(SOURCE).apply(self.source[source.T], 1)
@@ -91,9 +91,9 @@ class AttentiveLstm(Module):
             x = run() if live is True else lax.cond(live, run, lambda x=x: x)
         x = jnp.where(valid[..., None], x, 0.0)
         keys = ragged.affine(self.attention["keys"], x)
-        return EncodedSource(x, keys, jnp.where(valid, 0.0, -jnp.inf))
+        return _Encoded(x, keys, jnp.where(valid, 0.0, -jnp.inf))
 
-    def teacher_forced(self, memory: EncodedSource, target: Array, drop: HashedDropout) -> Array:
+    def teacher_forced(self, memory: _Encoded, target: Array, drop: HashedDropout) -> Array:
         """Logits [B, Tt, V] of the symbol after each of the gold ones [B, Tt]."""
         inputs = self._inputs(drop.at(TARGET).apply(self.target[target.T], 1))
         kernels, weights = self._weights(memory)
@@ -102,7 +102,7 @@ class AttentiveLstm(Module):
         logits = ragged.affine(self.output, drop.at(OUTPUT).apply(hidden, 1))
         return logits.transpose(1, 0, 2)
 
-    def initial_state(self, memory: EncodedSource, steps: int) -> tuple[Array, Array]:
+    def initial_state(self, memory: _Encoded, steps: int) -> tuple[Array, Array]:
         """The learned h and c [B, H]."""
         del steps
         shape = memory.keys.shape[1:]
@@ -110,7 +110,7 @@ class AttentiveLstm(Module):
         return hidden, cell
 
     def step(
-        self, memory: EncodedSource, state: tuple, token: Array, position: Array
+        self, memory: _Encoded, state: tuple, token: Array, position: Array
     ) -> tuple[Array, tuple[Array, Array]]:
         """Logits [B, V] after a symbol [B], and the new state."""
         del position
@@ -124,7 +124,7 @@ class AttentiveLstm(Module):
         state, hidden = _step(tap, weights, memory.attention_bias, state, inputs)
         return ragged.affine(self.output, hidden), state
 
-    def _weights(self, memory: EncodedSource) -> tuple[Weights, Weights]:
+    def _weights(self, memory: _Encoded) -> tuple[Weights, Weights]:
         """Kernels of a step, and the other values that it is differentiated by."""
         decoder, attention = self.decoder, self.attention
         kernels = {name: decoder[name] for name in ("context", "recurrent")}

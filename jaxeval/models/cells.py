@@ -157,19 +157,17 @@ class Cell(NamedTuple):
         """Number of gate blocks of H units."""
         return {"lstm": 4, "rhn": 3, "nas": 8}[self.kind] - (self.gates == "tied")
 
+    def parameters(self, inputs: int, hidden: int) -> int:
+        """Number of parameters of one layer."""
+        if self.kind == "nas":
+            return self.blocks * hidden * (inputs + hidden)
+        levels = (self.depth - 1) * self.blocks * hidden * (hidden + 1)
+        return self.blocks * hidden * (inputs + hidden + 1) + levels
 
-def parameter_count(cell: Cell, inputs: int, hidden: int) -> int:
-    """Returns the number of parameters of one layer."""
-    if cell.kind == "nas":
-        return cell.blocks * hidden * (inputs + hidden)
-    levels = (cell.depth - 1) * cell.blocks * hidden * (hidden + 1)
-    return cell.blocks * hidden * (inputs + hidden + 1) + levels
-
-
-def start(cell: Cell, rows: int, hidden: int) -> Tree:
-    """Returns the zero state of a layer: (h, c), or a highway's s."""
-    zero = jnp.zeros((rows, hidden))
-    return zero if cell.kind == "rhn" else (zero, zero)
+    def start(self, rows: int, hidden: int) -> Tree:
+        """The zero state of a layer: (h, c), or a highway's s."""
+        zero = jnp.zeros((rows, hidden))
+        return zero if self.kind == "rhn" else (zero, zero)
 
 
 def _dropped(x: Array, mask: Array | None) -> Array:

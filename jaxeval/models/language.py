@@ -123,8 +123,12 @@ class LanguageShape(NamedTuple):
         embeddings = self.vocabulary * self.embedding * (1 if self.tied else 2)
         projection = self.hidden * self.embedding if self.projected else 0
         sizes = [self.embedding, *[self.hidden] * (self.layers - 1)]
-        inner = sum(cells.parameter_count(cell, size, self.hidden) for size in sizes)
+        inner = sum(cell.parameters(size, self.hidden) for size in sizes)
         return embeddings + self.vocabulary + projection + inner
+
+    def start(self, cell: Cell, rows: int) -> tuple[Tree, ...]:
+        """The zero state of all layers."""
+        return tuple(cell.start(rows, self.hidden) for _ in range(self.layers))
 
 
 def solve(like: LanguageShape, budget: int, cell: Cell, ratio: float = 1.0) -> LanguageShape:
@@ -183,11 +187,6 @@ class LanguageModel(Module):
             projection = self.param("projection", nn.initializers.orthogonal(), square)
             output = drop.elements("projected", jnp.einsum("tbh,he->tbe", output, projection))
         return tuple(ends), output
-
-
-def start(shape: LanguageShape, cell: Cell, rows: int) -> tuple[Tree, ...]:
-    """Returns the zero state of all layers."""
-    return tuple(cells.start(cell, rows, shape.hidden) for _ in range(shape.layers))
 
 
 def softmax_table(params: Mapping[str, Array]) -> tuple[Array, Array]:

@@ -48,10 +48,10 @@ class Live(NamedTuple):
     decoder_layers: Array | None = None
     heads: Array | None = None
 
-
-def live_of(hparams: Hparams) -> Live:
-    """Returns the sizes among a member's hyperparameters."""
-    return Live(*(hparams.get(name) for name in Live._fields))
+    @classmethod
+    def of_member(cls, hparams: Hparams) -> "Live":
+        """The sizes among a member's hyperparameters."""
+        return cls(*(hparams.get(name) for name in cls._fields))
 
 
 @reading.settings

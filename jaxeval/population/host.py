@@ -147,7 +147,7 @@ class Population:
 
     def _decay_rate(self, lane: int) -> None:
         """Gives a lane the learning rate after its member's decays."""
-        rate = {"learning_rate": slots.learning_rate(self.slots[lane])}
+        rate = {"learning_rate": self.slots[lane].learning_rate}
         self._host_lanes[lane] = engine.with_hparams(self._host_lanes[lane], rate)
         self._stale = True
 

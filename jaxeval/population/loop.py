@@ -142,7 +142,7 @@ class Checkpoints:
         for number in sorted(self._manager.all_steps(), reverse=True):
             try:
                 stored = self._manager.restore(number, args=ocp.args.Composite(**args))
-                each = [slots.from_json(slot) for slot in stored["slots"]]
+                each = [slots.Slot.from_json(slot) for slot in stored["slots"]]
             except Exception as error:  # the readers of several formats raise a dozen kinds
                 damaged.append(self.folder / str(number))
                 shown = f"warning: checkpoint {damaged[-1]} cannot be read ({_reason(error)})"

@@ -34,23 +34,23 @@ def make(
         parts.append(optax.clip(hparams["clip_at"]))
     elif settings.clip == "global_norm":
         parts.append(optax.clip_by_global_norm(hparams["clip_at"]))
-    parts.append(_RULES[settings.name](learning_rate(settings, rate, epoch), *others))
+    parts.append(_RULES[settings.name](_learning_rate(settings, rate, epoch), *others))
     if "warmup" in hparams:  # after the optimiser: all of them are linear in the rate
         warmup = hparams["warmup"]
         # at least one update; none if 0
         updates = jnp.where(warmup > 0, jnp.maximum(warmup / batch_size, 1.0), 0.0)
-        parts.append(optax.scale_by_schedule(lambda done: warmup_factor(done + 1, updates)))
+        parts.append(optax.scale_by_schedule(lambda done: _warmup_factor(done + 1, updates)))
     return optax.chain(*parts)
 
 
-def learning_rate(settings: Optimiser, rate: jax.Array, epoch: jax.Array) -> jax.Array:
+def _learning_rate(settings: Optimiser, rate: jax.Array, epoch: jax.Array) -> jax.Array:
     """Returns the rate in an epoch (from 0): steps replace it, then decay divides it."""
     for start, value in settings.steps:
         rate = jnp.where(epoch + 1 >= start, value, rate)
     return rate / (1.0 + settings.decay * epoch)
 
 
-def warmup_factor(update: jax.Array, warmup_updates: jax.Array) -> jax.Array:
+def _warmup_factor(update: jax.Array, warmup_updates: jax.Array) -> jax.Array:
     """Factor min(s / w, sqrt(w / s)) of the rate of update s; 1 if w is 0.
 
     Updates count from 1, so that each moves the parameters; public code counts from 0.
@@ -83,7 +83,7 @@ def weight_decay(l2: jax.Array | float, names: Sequence[str]) -> optax.GradientT
 
 
 class _Moments(NamedTuple):
-    """State of `_nadam` and `tf_adam`."""
+    """State of `_nadam` and `_tf_adam`."""
 
     steps: jax.Array  # [] int32, steps done
     first: Tree  # like params
@@ -132,7 +132,7 @@ def _nadam(
     return optax.GradientTransformation(lambda params: _moments(params, jnp.float32(1)), update)
 
 
-def tf_adam(
+def _tf_adam(
     learning_rate: _Scalar, beta1: _Scalar, beta2: _Scalar, epsilon: _Scalar
 ) -> optax.GradientTransformation:
     """Adam as in TensorFlow 1: rate sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + epsilon).
@@ -161,5 +161,5 @@ _RULES: Mapping[str, Callable[..., optax.GradientTransformation]] = {
     "rmsprop": functools.partial(optax.rmsprop, eps_in_sqrt=False),
     "adam": optax.adam,
     "nadam": _nadam,
-    "tf_adam": tf_adam,
+    "tf_adam": _tf_adam,
 }

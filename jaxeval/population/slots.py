@@ -41,6 +41,25 @@ class Slot:
         """The member's hyperparameters."""
         return {} if self.member is None else dict(self.member.hparams)
 
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate after decays; one that begins below the floor stays."""
+        initial = self.hparams["learning_rate"]
+        if not self.decays:
+            return initial
+        decayed = initial * self.hparams["plateau_factor"] ** self.decays
+        return max(decayed, min(initial, self.hparams.get("plateau_floor", 0.0)))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Slot":
+        """Reads the slot that `dataclasses.asdict` described."""
+        member = data["member"]
+        if member is None:
+            return cls()
+        hparams = tuple((name, value) for name, value in member["hparams"])
+        member = Member(**{**member, "hparams": hparams})
+        return cls(**{**data, "member": member, "bests": tuple(data["bests"])})
+
 
 class EpochScores(NamedTuple):
     """Scores of a member after an epoch (from 1) on a part of the corpus."""
@@ -152,15 +171,6 @@ def _is_on_plateau(slot: Slot, plateau: Plateau | None) -> bool:
     return overdue or last + hparams.get("plateau_patience", 1.0) < slot.epoch
 
 
-def learning_rate(slot: Slot) -> float:
-    """Returns the learning rate after decays; one that begins below the floor stays."""
-    initial = slot.hparams["learning_rate"]
-    if not slot.decays:
-        return initial
-    decayed = initial * slot.hparams["plateau_factor"] ** slot.decays
-    return max(decayed, min(initial, slot.hparams.get("plateau_floor", 0.0)))
-
-
 def _status(
     slot: Slot, loss: float, dev: float | None, training: Training, metric: Metric
 ) -> Status | None:
@@ -208,13 +218,3 @@ def end_of(slot: Slot, status: Status, metric: Metric, test: float | None) -> Me
     best = best_epoch(slot, metric)
     about = slot.epoch, best, slot.reported, test, slot.seconds, message
     return MemberEnd(slot.member, status, *about)
-
-
-def from_json(data: Mapping[str, Any]) -> Slot:
-    """Returns the slot that `dataclasses.asdict` described, read again from JSON."""
-    member = data["member"]
-    if member is None:
-        return Slot()
-    hparams = tuple((name, value) for name, value in member["hparams"])
-    member = Member(**{**member, "hparams": hparams})
-    return Slot(**{**data, "member": member, "bests": tuple(data["bests"])})

@@ -13,7 +13,7 @@ from jaxeval.studies import costs, memory, prepared
 from jaxeval.studies.prepared import Prepared, Study, Trial
 from jaxeval.tasks import registry
 
-Key = tuple[str, int, int, int, str]  # experiment, seed, split, repeat, hparams
+_Key = tuple[str, int, int, int, str]  # experiment, seed, split, repeat, hparams
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Entry:
     record: runs.Experiment  # of its config or its study
 
     @property
-    def key(self) -> Key:
+    def key(self) -> _Key:
         """Key of the trial in the runs database."""
         trial = self.trial
         return self.record.id, trial.seed, trial.split, trial.repeat, trial.hparams

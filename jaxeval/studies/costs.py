@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
-MICRO_BATCHES = (16, 32, 64, 128, 256)
+_MICRO_BATCHES = (16, 32, 64, 128, 256)
 _FEW_ROWS = 16.0  # a product of so many rows runs at half of the rate
 _UPDATE = 8e-10  # seconds of an optimiser per parameter: 40 bytes at 50 GB/s
 # of a training step: the forward pass is a third, outputs up to 1.5 times as long
@@ -120,7 +120,7 @@ def as_grouped(
         if whole is None:
             raise ValueError("runs of a cohort that cannot share a program")
         group = tuple(numbers), whole if shapes is None else shapes[k]
-        cohorts.append(model.estimate(group, MICRO_BATCHES.index(micro_batch)))
+        cohorts.append(model.estimate(group, _MICRO_BATCHES.index(micro_batch)))
     return cohorts
 
 
@@ -131,7 +131,7 @@ class _Model:
         self.runs, self.sizes, self.machine = runs, sizes, machine
         self.rows = [  # computed in all epochs, padding included
             run.epochs
-            * np.array([rows_computed(sizes, run.batch_size, m) for m in MICRO_BATCHES], float)
+            * np.array([rows_computed(sizes, run.batch_size, m) for m in _MICRO_BATCHES], float)
             for run in runs
         ]
         self.updates = [
@@ -151,7 +151,7 @@ class _Model:
             neighbours = math.ceil(count / self.machine.devices)
             # expected number of buckets that some lane of a device is in
             buckets = np.sum(1.0 - (1.0 - self.shares) ** neighbours)
-            steps = [[math.ceil(run.batch_size / m) * m for m in MICRO_BATCHES] for run in runs]
+            steps = [[math.ceil(run.batch_size / m) * m for m in _MICRO_BATCHES] for run in runs]
             most = np.max(np.array(steps, float), axis=0)
             per_row = np.full(count, shape.operations(shape))
             updates = max(self.updates[k] for k in jobs)
@@ -169,11 +169,11 @@ class _Model:
         rate = lambda rows: self.machine.rate * rows / (rows + _FEW_ROWS)  # noqa: E731
         beside = evaluation / rate(np.array(_EVALUATION_ROWS))
         beside += updates * shape.parameters() * _UPDATE
-        total = training / rate(np.array(MICRO_BATCHES)) + beside[:, None]
+        total = training / rate(np.array(_MICRO_BATCHES)) + beside[:, None]
         return (total / count * math.ceil(count / self.machine.devices)).sum(axis=0)
 
     def estimate(self, group: _Group, best: int | None = None) -> Estimate:
-        """The cost of a group; its micro-batches are the best, or a place in MICRO_BATCHES."""
+        """The cost of a group; its micro-batches are the best, or a place in _MICRO_BATCHES."""
         seconds = self.seconds(group)
         best = int(np.argmin(seconds)) if best is None else best
         jobs, shape = group
@@ -181,7 +181,7 @@ class _Model:
         return Estimate(
             tuple(sorted(jobs)),
             shape,
-            MICRO_BATCHES[best],
+            _MICRO_BATCHES[best],
             self.machine.compile_seconds,
             float(seconds[best]),
             float(self.operations(group)[0][:, best].sum()),

@@ -74,7 +74,7 @@ def repeated(
     """
     if count == 1:
         return seeds_by_splits(config, seeds, splits)
-    tree = without_models(config)
+    tree = _without_models(config)
     study = Study("noise", tree)
     cells = itertools.product(range(count), splits, seeds)
     return [Trial(tree, seed, split, repeat, study=study) for repeat, split, seed in cells]
@@ -82,12 +82,12 @@ def repeated(
 
 def neighbourhood(config: Any, settings: Sequence[Mapping[str, float]]) -> list[Trial]:
     """Returns trials with other values of traced hyperparameters; setting k has seed k, from 1."""
-    traced, study = fields.traced(config), Study("neighbourhood", without_models(config))
+    traced, study = fields.traced(config), Study("neighbourhood", _without_models(config))
     trials = []
     for seed, setting in enumerate(settings, 1):
         changed = {name: v for name, v in setting.items() if v != traced[name].value}
         changes = [f"{traced[name].key}={json.dumps(value)}" for name, value in changed.items()]
-        tree = without_models(reading.read(type(config), config, changes))
+        tree = _without_models(reading.read(type(config), config, changes))
         trials.append(Trial(tree, seed, values=changed, study=study))
     return trials
 
@@ -105,15 +105,15 @@ def evaluations(
       configs, settings: the config, and (values, seeds), of each setting.
       design: how they were proposed.
     """
-    study = Study("tuning", without_models(base), design)
+    study = Study("tuning", _without_models(base), design)
     return [
-        Trial(without_models(config), seed, values=values, study=study)
+        Trial(_without_models(config), seed, values=values, study=study)
         for config, (values, seeds) in zip(configs, settings, strict=True)
         for seed in seeds
     ]
 
 
-def without_models(config: Any) -> dict[str, Any]:
+def _without_models(config: Any) -> dict[str, Any]:
     """Returns the config of a study's trials, whose models are not saved, as plain data."""
     training = dataclasses.replace(config.training, save_models=False)
     return reading.to_dict(dataclasses.replace(config, training=training))

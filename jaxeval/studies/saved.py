@@ -33,7 +33,7 @@ Which = Literal["best", "all", "vote"]
 _TEMPERATURES = tuple(round(1.1 - 0.02 * k, 2) for k in range(16))
 
 
-class ModelFile(NamedTuple):
+class _ModelFile(NamedTuple):
     """A saved model whose parameters have not been read yet."""
 
     path: Path  # of the parameters
@@ -51,7 +51,7 @@ class ModelFile(NamedTuple):
 class Choice(NamedTuple):
     """Models of one experiment."""
 
-    used: Sequence[ModelFile]  # those that predict, by rank
+    used: Sequence[_ModelFile]  # those that predict, by rank
     saved: int  # how many there were to choose from
 
 
@@ -79,7 +79,7 @@ def choose(
         described = path.with_suffix(".json")
         about = kind.checked(recording.Description, _read_json(described), described)
         if members is None or (about.experiment, about.split, about.seed) in members:
-            models.append(ModelFile(path, about))
+            models.append(_ModelFile(path, about))
     if not models:
         whose = "" if members is None else " of these runs"
         raise RunError(
@@ -104,7 +104,7 @@ def choose(
     return Choice(chosen[:1] if which == "best" else chosen, len(chosen))
 
 
-def predictions(models: Sequence[ModelFile], file: Path, options: Options) -> list[str]:
+def predictions(models: Sequence[_ModelFile], file: Path, options: Options) -> list[str]:
     """Returns the models' predictions on a file, in the form of their task.
 
     Raises as `Kind.predict`.
@@ -116,7 +116,7 @@ def predictions(models: Sequence[ModelFile], file: Path, options: Options) -> li
     return list(predict(_loaded(models), file, options))
 
 
-def _loaded(chosen: Iterable[ModelFile]) -> list[SavedModel]:
+def _loaded(chosen: Iterable[_ModelFile]) -> list[SavedModel]:
     """Reads models without the corpus that they were trained on; shared files only once."""
     read_json, read_arrays = functools.cache(_read_json), functools.cache(parameter_files.arrays)
     models = []

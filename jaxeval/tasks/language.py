@@ -81,7 +81,7 @@ class Language(NamedTuple):
 
     def start(self, rows: int) -> Tree:
         """The zero state of all layers."""
-        return models.start(self.shape, self.cell, rows)
+        return self.shape.start(self.cell, rows)
 
     def run(
         self, params: Tree, state: Tree, tokens: Array, hparams: Hparams, key: Array | None

@@ -61,7 +61,7 @@ class Config:
 def model_of(choices: Seq2Seq, vocabularies: Vocabularies, hparams: Hparams) -> Any:
     """The Flax module of a member; hparams named as `models.seq2seq.Live` are its sizes."""
     shape = choices.shape(len(vocabularies.source_names), len(vocabularies.target))
-    return _CLASSES[choices.architecture](shape, models.live_of(hparams))
+    return _CLASSES[choices.architecture](shape, models.Live.of_member(hparams))
 
 
 def build(choices: Seq2Seq, vocabularies: Vocabularies) -> Task:

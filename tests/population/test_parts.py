@@ -60,7 +60,7 @@ def test_slots_count_strict_improvements() -> None:
     slot, _ = _advanced(START, F1, (0.1, 0.5), (0.1, 0.5), (0.1, 0.4))
     assert (slot.best, slot.best_epoch, slot.epoch, slot.seconds) == (0.5, 1, 3, 3.0)
     assert slot.bests == (0.5, 0.5, 0.5)
-    assert slots.from_json(dataclasses.asdict(slot)) == slot
+    assert slots.Slot.from_json(dataclasses.asdict(slot)) == slot
     for loss, expected in ((0.1, 2), (math.nan, 1)):
         assert _advanced(START, LOSS, (0.1, 3.0), (loss, 2.0))[0].best_epoch == expected
 
@@ -137,7 +137,7 @@ def test_the_rate_falls_to_the_floor() -> None:
     def rates(first: float) -> list[float]:
         plateau = fields.active(Plateau(factor=0.5, floor=0.2))
         who = Member(1, 0, tuple(sorted({"learning_rate": first, **plateau}.items())))
-        return [slots.learning_rate(slots.Slot(who, decays=decays)) for decays in range(4)]
+        return [slots.Slot(who, decays=decays).learning_rate for decays in range(4)]
 
     assert rates(1.0) == [1.0, 0.5, 0.25, 0.2]
     assert rates(0.1) == [0.1] * 4

@@ -76,19 +76,18 @@ def test_the_order_of_events(
     assert captured.out == captured.err == ""
 
 
-@pytest.mark.parametrize("epochs", [1, 3])
 def test_closing_saves_and_the_same_call_continues(
-    epochs: int, store: runs.Store, tmp_path: Path, truth: tuple
+    store: runs.Store, tmp_path: Path, truth: tuple
 ) -> None:
     """Dies if an epoch is lost or trained twice, or a score is another for having been stopped."""
-    happening, left = _run(store, tmp_path), epochs
+    happening, left = _run(store, tmp_path), 3
     for event in happening:
         left -= isinstance(event, running.Epoch)
         if not left:
             happening.close()
-    assert max(row.epoch for row in runs.load_curves(tmp_path) if row.part == "train") == epochs
+    assert max(row.epoch for row in runs.load_curves(tmp_path) if row.part == "train") == 3
     happened = list(_run(store, tmp_path))
-    assert sum(isinstance(event, running.Epoch) for event in happened) == 4 - epochs
+    assert sum(isinstance(event, running.Epoch) for event in happened) == 1
     assert _rows(tmp_path) == truth
 
 
