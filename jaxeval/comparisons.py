@@ -65,7 +65,7 @@ class ItemComparison(Result):
         """The study as a gate has it."""
         from jaxeval.stats.items import study
 
-        return study.decided(self.study) if self.study.strict else self.study
+        return study.withhold_incomplete(self.study) if self.study.strict else self.study
 
     @property
     def outcome(self) -> str | None:

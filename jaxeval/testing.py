@@ -56,7 +56,7 @@ def assert_better(
     from jaxeval.stats.rules import Rules
 
     with errors.called_from_python():
-        factors = None if over is None else estimates.named(over, ConfigError)
+        factors = None if over is None else estimates.parse_over(over, ConfigError)
         complete, margin = missing == "error", margin or None
         rules = Rules(alpha, margin=margin, confidence=1 - alpha, over=factors, complete=complete)
         of_paths = [isinstance(each, str | PathLike) for each in (a, b)]

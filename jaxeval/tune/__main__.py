@@ -46,19 +46,16 @@ def tune(
 ) -> "Tuned | str":
     """Searches a space for the best setting of a config, in few trainings.
 
-    Proposes settings, trains each batch of them as populations, and learns from their dev scores
-    which to propose next. Failures are results. In the end the best setting is trained again with
-    fresh seeds, which says what its score is worth. Proposals are on disk before they run: the
-    same command goes on where it was stopped, and with more --trials where it ended.
-    docs/search.md says more. A command of any framework is tuned by
+    Trains each batch of settings as populations, and learns from their dev scores which to propose
+    next. In the end the best setting is trained again with fresh seeds. The same command goes on
+    where it was stopped, and with more --trials where it ended. Any other program is tuned by
 
     Args:
       parallel: settings at once: a batch that is trained together (8, or one a device).
       seeds: of each setting.
-      halving: successive halving (ASHA): at each rung one of so many trainings goes on, and lanes
-        that become free get new settings.
+      halving: successive halving (ASHA): at each rung one of so many trainings goes on.
       min_epochs: of halving: its rungs are after R, R HALVING, R HALVING^2 ... epochs (1).
-      seconds: of wall time, all calls of this command together; then nothing more is proposed.
+      seconds: of wall time of all calls; then nothing more is proposed.
       retrain: fresh seeds that the best setting is trained with in the end; 0: not at all.
       margin: a difference that does not matter, in the metric's unit (the metric's).
 
@@ -66,7 +63,6 @@ def tune(
       jaxeval tune wiemerslage2024/georgian_attentive_lstm_small --data DIR \\
           --space wiemerslage2024/space_attentive_lstm_small --trials 48 --parallel 12
       jaxeval tune CONFIG --space FILE --method random      # the baseline
-      jaxeval tune command "./train.sh --rate={rate} --seed={seed}" --space FILE --lower-is-better
     """
     if callable(config):
         raise ConfigError(
@@ -119,8 +115,7 @@ def tune_command(
     """Searches a space for the best setting of any program, or of a function of Python.
 
     A command prints its score in its last line. No shell runs it; a word that names an inactive
-    hyperparameter is left out. Proposals are in STATE before they run: kill the process at any
-    time, and the same command goes on; with more --trials it goes on where it ended.
+    hyperparameter is left out. Kill the process at any time: the same command goes on.
 
     Args:
       command: with {values}, all of them as JSON, or each hyperparameter's {name}; and {seed}. In
@@ -131,7 +126,7 @@ def tune_command(
       halving: successive halving (ASHA): at each rung one of so many runs goes on.
       steps: of halving: steps of a whole run, which prints lines {"step": K, "score": X}; a
         function calls report(step, score), and ends if that is true.
-      seconds: of wall time, all calls of this command together; then nothing more is proposed.
+      seconds: of wall time of all calls; then nothing more is proposed.
       retrain: fresh seeds that the best setting is run with in the end (8; without {seed} 0).
       margin: a difference that does not matter, in the score's unit.
       lower_is_better: lower scores are better (as the field's name says, else higher).
