@@ -16,8 +16,8 @@ from jaxeval.space.space import Space
 from jaxeval.studies import cohorts, costs, memory, padding, prepared, sweeps
 from jaxeval.studies.cohorts import Entry
 from jaxeval.studies.padding import OpenProgram, ShapeBucket
+from jaxeval.tuning import Search
 from jaxeval.tuning.history import Evaluation
-from jaxeval.tuning.search import Search
 
 
 @dataclasses.dataclass(frozen=True)
