@@ -130,6 +130,7 @@ RENAMED: list[tuple] = [
         for key in ("casing_dimension", "carry_bias", "forget_bias", "layer_norm")
     ),
     ("files.*.config.*.model.released_highway", None, "no config set it"),
+    ("files.*.config.*.tuning.adaptive", None, "no adaptive seeds"),
     ("json.evaluate.*.condition", None, "1 stream, was: batch 1"),
     ("json.logit", None, "no logits any more", "select: table"),
     ("exit.1", None, "no logits any more", "select: table"),
@@ -185,6 +186,7 @@ RENAMED: list[tuple] = [
         (f"json.*.{old}", f"json.*.{new}" if new else None, why, commands)
         for commands in ("tune: *", "trained: bags, tuned*")
         for old, new, why in (
+            ("search.adaptive", None, "no adaptive seeds"),
             ("best.mean", None, "the mean of its scores"),
             ("retrained.optimism", None, "that of the setting that is taken is enough"),
             ("retrained.optimism_of_taken.value", "retrained.optimism", "one optimism"),

@@ -48,16 +48,14 @@ def compare(
       models: two or more, all for none; in Python also further runs or sequences.
       column: ROLE=NAME, which column is model, seed, split, dataset, metric, status or dev;
         last=EPOCH or best=DEV: which row of a run counts.
-      unit: what one independent repetition is; scores within it are averaged (data set where each
-        has one score of a model, else split where there are several, else seed, else row).
+      unit: of replication, within which scores are averaged (dataset where each has one score of
+        a model, else split where there are several, else seed, else row).
       correction: over all tests looked at.
       paired: the k-th scores of all sequences belong together.
 
     Examples:
       jaxeval compare scores.csv lstm transformer
       jaxeval compare runs --save figures --save tables.tex
-      jaxeval compare scores.json A B --column split=number
-      jaxeval compare one_score_a_data_set.csv --control baseline
     """
     from jaxeval import sources
     from jaxeval.stats.rules import Rules

@@ -4,7 +4,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterable
 
-_HELP = {  # argument -> its help, where a verb's docstring has none
+_HELP = {  # parameter -> its help, where a verb's docstring has none
     "config": "TOML file or shipped name; absent: the embedded default.",
     "changes": "change a config's key; key= unsets it.",
     "data": "the corpus: a folder, for a text also a file, or tfds:NAME.",
@@ -52,24 +52,20 @@ def sections(function: Callable[..., object]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {"": []}
     head = ""
     for line in (inspect.getdoc(function) or "").splitlines():
-        if line in _HEADS:
-            head = line
-            found[head] = []
-        else:
-            found[head].append(line)
+        head = line if line in _HEADS else head
+        found.setdefault(head, []).extend([] if line in _HEADS else [line])
     return found
 
 
 def arguments(lines: Iterable[str]) -> dict[str, str]:
     """Returns the help of each argument in the lines of an Args section."""
     found: dict[str, str] = {}
-    names: list[str] = []
+    name = ""
     for line in lines:
         if line.startswith("  ") and not line.startswith("    ") and ":" in line:
-            before, _, line = line.partition(":")
-            names = [name.strip().lstrip("*") for name in before.split(",")]
-        for name in names if line.strip() else ():
-            found[name] = f"{found.get(name, '')} {line.strip()}".strip()
+            name, _, line = line.strip().partition(":")
+        for each in name.split(", ") if line.strip() else ():
+            found[each] = f"{found.get(each, '')} {line.strip()}".strip()
     return found
 
 

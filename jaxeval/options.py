@@ -27,9 +27,8 @@ def compare_options(
 ) -> OptionsCompared:
     """Compares the values of one option within configurations that are equal in all else.
 
-    As Reimers & Gurevych (2017) do; and shows what the seed alone does to configurations that were
-    trained more than once. The key of a configuration is every column but the option, the score,
-    the groups and those left out: leave out what a run measures (other scores, epochs, ids) and
+    As Reimers & Gurevych (2017). The key of a configuration is every column but the option, the
+    score, the groups and those ignored: ignore what a run measures (other scores, epochs, ids) and
     what depends on the option.
 
     Args:

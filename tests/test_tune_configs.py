@@ -16,8 +16,9 @@ from jaxeval.tasks import registry
 from jaxeval.tune import target as targets
 from jaxeval.tune import training
 from jaxeval.tune.target import Target
+from jaxeval.tuning import Search
 from jaxeval.tuning.history import Halving, History, Result
-from jaxeval.tuning.search import Search, State
+from jaxeval.tuning.running import State
 from tests.studies import toy_kind, toy_sizes
 from tests.verbs import tune
 
@@ -253,7 +254,7 @@ def test_programs_are_chosen_for_the_whole_search(tmp_path: Path) -> None:
     (program,) = search.target.padded(1, 2)
     assert program.rows == 4 and program.sizes == ["width"]
     values = {"rate": 0.01, "width": 6, "rows": 4, "scheduler": "none"}
-    (entry,) = search.target.entries(History().proposed(values, [1]).evaluations[0])
+    (entry,) = search.target.entries(History().propose(values, [1]).evaluations[0])
     assert program.takes(entry) and not program.takes(padding.in_batches(entry, 3))
     group = search.target.together({7: entry, 9: entry}, [program])
     assert [*group] == [7, 9]

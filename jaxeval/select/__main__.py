@@ -45,27 +45,21 @@ def select(
     """Finds the best of several models with few evaluations.
 
     A bandit decides which model is evaluated next (another split, another seed), and stops when
-    one is the best with probability 1 - delta, or when the budget is spent. That is the posterior
-    probability for normal scores at the moment of stopping; it does not bound how often such an
-    answer is wrong. The models are configs, which are trained in this process; or those of a
-    command, or recorded scores:
+    one is the best with probability 1 - delta (posterior, of normal scores), or when the budget is
+    spent. Models are configs, trained in this process; or those of a command, or recorded scores:
 
     Args:
       configs: two or more of them, with key=value changes of all.
       changes: key -> value, of all configs.
       out: runs folder; the same command goes on where it ended.
-      batch: evaluations between decisions of top-two and batch (one a device); a batch of the
-        other rules is a round.
-      own_splits: evaluation k has the data's own split and seed k, not random split k and seed k;
-        so it is where the task has no random splits.
+      batch: evaluations between decisions of top-two and batch (one a device).
+      own_splits: evaluation k has the data's own split, not random split k; and seed k.
       part: whose score counts (test on random splits, dev on the data's own).
       seconds: of training, summed over all evaluations; then the leader is named.
 
     Examples:
       jaxeval select A.toml B.toml C.toml training.epochs=5 --data DIR --delta .05
       jaxeval select A.toml B.toml --rule batch --batch 4 --budget 40
-      jaxeval select command "./train.sh {model} {split} {seed}" lstm rhn nas --workers 4
-      jaxeval select table scores.json --delta .1
     """
     from jaxeval import backend, bandits
 
@@ -102,8 +96,7 @@ def select_command(
     """Finds the best of several models that a command trains or asks.
 
     The k-th evaluation of every model gets split k and seed k. A command prints its score in the
-    last line. It is not run by a shell. Every score is written to STATE: the same command goes
-    on, also with another rule, budget or delta, and runs nothing twice.
+    last line; no shell runs it. The same command goes on, also with another rule, budget or delta.
 
     Args:
       command: with {model} and maybe {split}, {seed}, {items}.
@@ -112,13 +105,11 @@ def select_command(
       lower_is_better: lower scores are better (as the field's name says, else higher).
       retries: of a failed evaluation; then its model is dropped.
       workers: commands at once.
-      items: of a test set; an evaluation is the mean score of a block of 20 of them, whose
-        numbers (0 ... ITEMS - 1) stand in {items}.
+      items: of a test set; an evaluation is the mean score of 20 of them, numbered from 0.
       state: file of the scores, from which the same command goes on.
 
     Examples:
       jaxeval select command "./train.sh {model} {split} {seed}" lstm rhn nas --workers 4
-      jaxeval select command "python train.py {model} {seed}" a b --json-field f1
       jaxeval select command "./ask.sh {model} {items}" A B C --items 1200
     """
     from jaxeval import bandits

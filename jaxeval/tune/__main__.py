@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from jaxeval.config.reading import Source
     from jaxeval.report.tuning import Tuned
     from jaxeval.space.space import Space
+    from jaxeval.tuning import Search
     from jaxeval.tuning.running import Runner
-    from jaxeval.tuning.search import Search
 
 Method = Literal["gp", "sobol", "random"]
 _RETRAINED = 8
@@ -46,19 +46,16 @@ def tune(
 ) -> "Tuned | str":
     """Searches a space for the best setting of a config, in few trainings.
 
-    Proposes settings, trains each batch of them as populations, and learns from their dev scores
-    which to propose next. Failures are results. In the end the best setting is trained again with
-    fresh seeds, which says what its score is worth. Proposals are on disk before they run: the
-    same command goes on where it was stopped, and with more --trials where it ended.
-    docs/search.md says more. A command of any framework is tuned by
+    Trains each batch of settings as populations, and learns from their dev scores which to propose
+    next. In the end the best setting is trained again with fresh seeds. The same command goes on
+    where it was stopped, and with more --trials where it ended. Any other program is tuned by
 
     Args:
       parallel: settings at once: a batch that is trained together (8, or one a device).
       seeds: of each setting.
-      halving: successive halving (ASHA): at each rung one of so many trainings goes on, and lanes
-        that become free get new settings.
+      halving: successive halving (ASHA): at each rung one of so many trainings goes on.
       min_epochs: of halving: its rungs are after R, R HALVING, R HALVING^2 ... epochs (1).
-      seconds: of wall time, all calls of this command together; then nothing more is proposed.
+      seconds: of wall time of all calls; then nothing more is proposed.
       retrain: fresh seeds that the best setting is trained with in the end; 0: not at all.
       margin: a difference that does not matter, in the metric's unit (the metric's).
 
@@ -66,7 +63,6 @@ def tune(
       jaxeval tune wiemerslage2024/georgian_attentive_lstm_small --data DIR \\
           --space wiemerslage2024/space_attentive_lstm_small --trials 48 --parallel 12
       jaxeval tune CONFIG --space FILE --method random      # the baseline
-      jaxeval tune command "./train.sh --rate={rate} --seed={seed}" --space FILE --lower-is-better
     """
     if callable(config):
         raise ConfigError(
@@ -119,8 +115,7 @@ def tune_command(
     """Searches a space for the best setting of any program, or of a function of Python.
 
     A command prints its score in its last line. No shell runs it; a word that names an inactive
-    hyperparameter is left out. Proposals are in STATE before they run: kill the process at any
-    time, and the same command goes on; with more --trials it goes on where it ended.
+    hyperparameter is left out. Kill the process at any time: the same command goes on.
 
     Args:
       command: with {values}, all of them as JSON, or each hyperparameter's {name}; and {seed}. In
@@ -131,7 +126,7 @@ def tune_command(
       halving: successive halving (ASHA): at each rung one of so many runs goes on.
       steps: of halving: steps of a whole run, which prints lines {"step": K, "score": X}; a
         function calls report(step, score), and ends if that is true.
-      seconds: of wall time, all calls of this command together; then nothing more is proposed.
+      seconds: of wall time of all calls; then nothing more is proposed.
       retrain: fresh seeds that the best setting is run with in the end (8; without {seed} 0).
       margin: a difference that does not matter, in the score's unit.
       lower_is_better: lower scores are better (as the field's name says, else higher).
@@ -145,7 +140,6 @@ def tune_command(
     from jaxeval.report import text
     from jaxeval.space import space as spaces
     from jaxeval.tuning import running
-    from jaxeval.tuning import search as searches
     from jaxeval.tuning.history import History
 
     known = spaces.load(space)[0]
@@ -158,13 +152,13 @@ def tune_command(
     running.refuse_unfit(evaluate, seeds > 1 or bool(retrain), halving, steps)
     if dry_run and isinstance(evaluate, running.Command):
         _, proposed = search.ask(History(), min(-(-parallel // seeds), trials))
-        lines = [shlex.join(evaluate.called(e.values, s)) for e in proposed for s in e.seeds]
+        lines = [shlex.join(evaluate.command(e.values, s)) for e in proposed for s in e.seeds]
         return "".join(f"{line}\n" for line in lines)
     asked = None if lower_is_better is None else not lower_is_better
     metric, higher, direction = text.direction_of_field(json_field, asked)
     source = {kind: evaluate.name, "json_field": json_field, "steps": steps}
     path = None if state is None else Path(state)
-    opening = searches.opened(path, search, higher is not False, source, trials, seconds)
+    opening = running.opened(path, search, higher is not False, source, trials, seconds)
     with cli.resumable(), opening as opened:
         cli.say(direction, quiet)
         runner = running.Runner(search, opened, evaluate, parallel, retries, steps)
@@ -179,7 +173,7 @@ def _run(
     from jaxeval.report import tuning
     from jaxeval.report.tuning import progress
     from jaxeval.runs import metrics
-    from jaxeval.tuning.search import fresh_seeds
+    from jaxeval.tuning.running import fresh_seeds
 
     state = runner.state
 
@@ -199,7 +193,7 @@ def _run(
     if best is not None and retrain:
         for number, result in runner.again(best, retrain):
             cli.say(f"best setting, fresh seed {number}: {result}", quiet)
-        every = [state.fresh_of(best)[seed] for seed in fresh_seeds(retrain)]
+        every = [state.fresh_scores(best)[seed] for seed in fresh_seeds(retrain)]
         fresh = {"score": [result for result in every if isinstance(result, float)]}
         failures = [result for result in every if isinstance(result, str)]
     seeded, scale = runner.evaluate.seeded or fresh is not None, ("score", unit(), margin)
@@ -217,9 +211,9 @@ def _search(
     trials: int,
 ) -> "Search":
     """The search that the arguments describe; ConfigError where they do not go together."""
+    from jaxeval.tuning import Search
     from jaxeval.tuning.candidates import setting
     from jaxeval.tuning.history import Halving
-    from jaxeval.tuning.search import Search
 
     if trials * seeds > parameters.MOST:
         expected = f"expected at most {parameters.MOST} runs in all"

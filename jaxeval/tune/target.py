@@ -17,8 +17,8 @@ from jaxeval.studies import buckets, cohorts, costs, memory, padding, prepared, 
 from jaxeval.studies.buckets import ShapeBucket
 from jaxeval.studies.cohorts import Entry
 from jaxeval.studies.padding import OpenProgram
+from jaxeval.tuning import Search
 from jaxeval.tuning.history import Evaluation
-from jaxeval.tuning.search import Search
 
 
 @dataclasses.dataclass(frozen=True)

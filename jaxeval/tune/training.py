@@ -19,9 +19,10 @@ from jaxeval.studies import memory, proposers, running
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.tune.populations import Populations, Scored
 from jaxeval.tune.target import Target
-from jaxeval.tuning import search as searches
+from jaxeval.tuning import Search
+from jaxeval.tuning import running as searches
 from jaxeval.tuning.history import History, Setting
-from jaxeval.tuning.search import Search, State
+from jaxeval.tuning.running import State
 
 _LEAST_AT_ONCE = 8  # settings of a batch, unless there are more devices
 
