@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError, RunError, argument
-from jaxeval.runs import columns, metrics, names, records, roles, rows, store
+from jaxeval.runs import columns, layout, metrics, records, roles, rows, store
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import analysis, hyperparameters
@@ -96,8 +96,9 @@ def _distinct(sweeps: Sequence[Sweep]) -> list[Sweep]:
 def _read_table(location: str, request: Request) -> Sweep:
     table, column = columns.read(location), request.score or "score"
     roles.refuse_history(table)
-    if metrics.column_direction(table.values, column, table.source) is False:
-        raise _lower_is_better(location, metrics.metric_name(table.values, column) or column)
+    higher, _, metric = metrics.column_direction(table.values, column, table.source)
+    if higher is False:
+        raise _lower_is_better(location, metric)
     if column in request.chosen:
         raise ConfigError(f"{argument('hyperparameters', column)}: these are the scores")
     scores, keep, unusable = rows.usable_scores(table, column, request.missing)
@@ -113,7 +114,7 @@ def _read_table(location: str, request: Request) -> Sweep:
         first = f"the first in row {unusable[0].row}, column {column} ({unusable[0].what})"
         notes.append(f"{_unusable(len(unusable), request.missing)}, {first}")
     others = [n for n, of in cut.values.items() if n not in {column, *values} and len({*of}) > 1]
-    if unread := [name for name in others if not values or names.role(name) == "model"]:
+    if unread := [name for name in others if not values or layout.role(name) == "model"]:
         notes.append(
             f"its {len(keep)} runs are taken for one sweep; not read: {columns.listed(unread)} "
             f"({argument('hyperparameters')} names those that were drawn)"
