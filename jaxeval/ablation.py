@@ -16,7 +16,6 @@ from jaxeval.parameters import Changes, Quiet, Seeds
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
-    from jaxeval.studies.cohorts import Entry
 
 _RECORDED = ("seed", "dev", "status", "metric", "higher_is_better")
 
@@ -62,15 +61,7 @@ def ablation(
 
     backend.prepare()
     from jaxeval import files, observe, studies
-    from jaxeval.studies import proposers
-
-    models: dict[str, str] = {}  # by experiment
-
-    def check(entries: Sequence[Entry]) -> None:
-        for entry in entries:
-            title = entry.trial.labels["model"]
-            if (same := models.setdefault(entry.record.id, title)) != title:
-                raise ConfigError(f"{variants}: {title!r} is the same as {same!r}")
+    from jaxeval.studies import cohorts, prepared
 
     configs: dict[str, Any] = {}
     for name, changed in {"": (), **named}.items():
@@ -79,14 +70,28 @@ def ablation(
         whole = studies.read(config, [*changes, *changed], data, origin)
         title = f"{whole.name}, {name}" if name else whole.name
         configs[title] = dataclasses.replace(whole, name=title)
-    trials = proposers.variants(configs, parameters.numbers(seeds))
-    rows = observe.train(trials, Path(out), check=check, again=again, quiet=quiet)
-    records = [
-        {"model": models[row.experiment], "score": row.test}
-        | {key: getattr(row, key) for key in _RECORDED}
-        for row in rows
+    session = studies.Session()
+    numbers = parameters.numbers(seeds)
+    trials = [
+        trial
+        for name, whole in configs.items()
+        for trial in prepared.seeds_by_splits(whole, numbers, model=name)
     ]
-    table = Path(out) / "ablations" / f"{next(iter(models))}.json"
+    entries = cohorts.entries(trials, session.loader)  # all are checked before one is trained
+    first: dict[str, str] = {}
+    for entry in entries:
+        title = entry.trial.labels["model"]
+        if (same := first.setdefault(entry.record.id, title)) != title:
+            raise ConfigError(f"{variants}: {title!r} is the same as {same!r}")
+    programs = cohorts.by_program(entries)
+    rows = observe.train_cohorts(programs, Path(out), again=again, session=session, quiet=quiet)
+    by_key = {(row.experiment, row.seed): row for row in rows}
+    records = []
+    for entry in entries:
+        row = by_key[entry.record.id, entry.trial.seed]
+        recorded = {key: getattr(row, key) for key in _RECORDED}
+        records.append({"model": entry.trial.labels["model"], "score": row.test, **recorded})
+    table = Path(out) / "ablations" / f"{entries[0].record.id}.json"
     files.write_json(str(table), records)
     return compare(table, *configs)
 

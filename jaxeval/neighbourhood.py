@@ -18,7 +18,6 @@ from jaxeval.report.document import Document, Figure, Result, Table
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
-    from jaxeval.studies.cohorts import Entry
 
 _LEAST = 5  # scores; with fewer nothing can be said of a trend
 _PANELS = 4  # in a row
@@ -151,22 +150,21 @@ def neighbourhood(
     backend.prepare()
     from jaxeval import observe, studies
     from jaxeval.runs import metrics
-    from jaxeval.studies import proposers
+    from jaxeval.studies import cohorts, prepared
 
-    def check(entries: Sequence[Entry]) -> None:
-        metrics.refuse_points("within", within or 0.0, entries[0].record.unit)
-
-    whole = studies.read(config, [*changes], data)
+    whole, session = studies.read(config, [*changes], data), studies.Session()
     active = {name: h for name, h in fields.traced(whole).items() if h.active}
     # every draw depends on those before it: of language models, sites stand among the others
     prefix = "dropout_" if whole.task == "language" else ""
     traced = {name: active[name] for name in sorted(active, key=lambda n: n.removeprefix(prefix))}
     ranges = ranges_of(traced, range or {})
     drawn = draw({name: h.value for name, h in traced.items()}, ranges, width, settings, seed)
-    trials = proposers.neighbourhood(whole, drawn)
-    rows = observe.train(trials, Path(out), check=check, quiet=quiet)
-    first, scored = rows[0], [getattr(row, part) for row in rows]
-    near = first.margin if within is None else within
+    entries = cohorts.entries(prepared.neighbourhood(whole, drawn), session.loader)
+    first = entries[0].record
+    metrics.refuse_points("within", within or 0.0, first.unit)
+    programs = cohorts.by_program(entries)
+    rows = observe.train_cohorts(programs, Path(out), session=session, quiet=quiet)
+    near, scored = first.margin if within is None else within, [getattr(r, part) for r in rows]
     found = describe(scored, drawn, near, first.higher_is_better)
     return Neighbourhood(first.metric, part, width, unit=first.unit, ranges=ranges, **found)
 

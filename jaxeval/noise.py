@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from jaxeval.runs import MemberRow
     from jaxeval.runs.scores import Scores
     from jaxeval.stats import nested
-    from jaxeval.studies.cohorts import Entry
 
 
 @parameters.verb
@@ -67,24 +66,27 @@ def noise(
     from jaxeval.report.noise import Noise
     from jaxeval.runs import metrics
     from jaxeval.stats import nested
-    from jaxeval.studies import proposers
+    from jaxeval.studies import cohorts, prepared
 
-    def check(entries: Sequence[Entry]) -> None:
-        metrics.refuse_points("precision", precision or 0.0, entries[0].record.unit)
-
-    whole = studies.read(config, [*changes], data)
-    trials = proposers.crossed(whole, numbers, range(1, each + 1) if crossed else (0,), count)
-    rows = observe.train(trials, Path(out), check=check, quiet=quiet)
-    metric, unit = rows[0].metric, rows[0].unit
+    whole, session = studies.read(config, [*changes], data), studies.Session()
+    trials = prepared.repeated(whole, numbers, range(1, each + 1) if crossed else (0,), count)
+    entries = cohorts.entries(trials, session.loader)
+    record = entries[0].record
+    metrics.refuse_points("precision", precision or 0.0, record.unit)
+    programs = cohorts.by_program(entries)
+    rows = observe.train_cohorts(programs, Path(out), session=session, quiet=quiet)
     if not crossed:
-        return Noise(metric, unit, *_by_repeat(rows, numbers))
+        return Noise(record.metric, record.unit, *_by_repeat(rows, numbers))
     parts: dict[str, nested.Noise | Study] = {}
     for part in ("dev", "test"):
-        axes = [row.split for row in rows], [row.seed for row in rows]
-        table = nested.balanced(*axes, [getattr(row, part) for row in rows])
-        limits = metrics.bounds(metric, table.scores, unit)
-        parts[part] = _study(table, precision or rows[0].margin, limits)
-    return Noise(metric, unit, parts)
+        table = nested.balanced(
+            [row.split for row in rows],
+            [row.seed for row in rows],
+            [getattr(row, part) for row in rows],
+        )
+        limits = metrics.bounds(record.metric, table.scores, record.unit)
+        parts[part] = _study(table, precision or record.margin, limits)
+    return Noise(record.metric, record.unit, parts)
 
 
 def _by_repeat(

@@ -28,20 +28,21 @@ def train(
     folder: Path,
     store_url: str | None = None,
     *,
-    check: Callable[[Sequence[cohorts.Entry]], None] = lambda entries: None,
-    **more: bool,
+    again: bool = False,
+    outputs: bool = False,
+    quiet: bool = False,
 ) -> list[runs.MemberRow]:
     """Trains trials into a runs folder and returns their rows.
 
     Args:
       store_url: of a database instead of the folder's.
-      check: is called when configs and data have been read, before anything is trained.
-      more: again, outputs, quiet: as of `train_cohorts`.
+      again, outputs: as of `studies.run`.
+      quiet: without progress; signals are left alone.
     """
     session = studies.Session()
-    entries = cohorts.entries(trials, session.loader)
-    check(entries)
-    return train_cohorts(cohorts.by_program(entries), folder, store_url, session=session, **more)
+    planned = cohorts.by_program(cohorts.entries(trials, session.loader))
+    more = {"again": again, "outputs": outputs, "quiet": quiet}
+    return train_cohorts(planned, folder, store_url, session=session, **more)
 
 
 def sweep(
@@ -67,16 +68,11 @@ def train_cohorts(
     session: studies.Session | None = None,
     quiet: bool = False,
 ) -> list[runs.MemberRow]:
-    """Trains cohorts into a runs folder and returns the rows of their members.
-
-    Args:
-      again, outputs: as of `studies.run_cohorts`.
-      quiet: without progress; signals are left alone.
-    """
+    """Trains cohorts, as `train`."""
     running.refuse_impossible(planned, again, outputs)
     every = [entry for cohort in planned for entry in cohort.entries]
     with runs.open_store(store_url or folder) as store:
-        trained = studies.run_cohorts(
+        trained = studies.run(
             planned, store, folder, session=session, again=again, outputs=outputs
         )
         announced: set[str] = set()
@@ -176,13 +172,9 @@ def _watch_cohort(
     with progress.Progress(cohort.records[0], len(cohort.members), ended) as shown:
         for event in trained:
             match event:
-                case running.Compiling(program):
-                    shown.compiled(program, None)
-                    signals.wait = False
-                case running.Compiled(program, seconds):
+                case running.Compiling(program, seconds, ready):
                     shown.compiled(program, seconds)
-                case running.Ready():
-                    signals.wait = True
+                    signals.wait = ready
                 case running.Epoch(report):
                     signals.wait = True
                     shown.epoch(report)

@@ -8,8 +8,8 @@ from scipy import special
 
 from jaxeval.report import plots, scores, sweeps, text
 from jaxeval.report.document import Block, Document, Figure, Result, Table
-from jaxeval.sensitivity.analysis import Analysis, Estimate
-from jaxeval.sensitivity.groups import Contrast, Group, Mean
+from jaxeval.sensitivity.analysis import Analysis, Contrast, Estimate, Group, Mean
+from jaxeval.sensitivity.metrics import MARGIN
 from jaxeval.sensitivity.trials import Sweep
 from jaxeval.stats import multiple
 
@@ -53,7 +53,7 @@ class Sensitivity(Result):
                 *shown,
                 *((f"{c.a} - {c.b}", len(c.datasets), c.means) for c in self.contrasts),
             ]
-        margin = scores.difference(self.sweeps[0].rope, "fraction")
+        margin = scores.difference(MARGIN, "fraction")
         notes = [f"{sweep.name}: {note}" for sweep in self.trials for note in sweep.notes]
         if len(self.groups or self.trials) > plots.MOST:
             notes.append(f"no figures: they tell at most {plots.MOST} sweeps or groups apart")
@@ -69,7 +69,7 @@ class Sensitivity(Result):
             details=details,
             figures=self._figures,
             title=f"Sensitivity: {', '.join(name for name, *_ in shown)}",
-            signature=f"ROPE {margin} | CIs not corrected for several looks | {text.versions()}",
+            signature=f"margin {margin} | CIs not corrected for several looks | {text.versions()}",
             noun="sweep",
         )
 
