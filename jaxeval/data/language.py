@@ -75,7 +75,7 @@ class Text(NamedTuple):
             raise ConfigError(
                 f"a text has only the split that its files give; leave {argument('splits')} out"
             )
-        return splits.split_of({part: [rows] for part, rows in self.rows.items()}, ())
+        return splits.to_split({part: [rows] for part, rows in self.rows.items()}, ())
 
 
 class Windows(NamedTuple):
@@ -214,8 +214,7 @@ def contents(settings: LanguageData) -> dict[str, bytes]:
 def _files(settings: LanguageData) -> dict[str, Path]:
     """The file of each part; one file is train alone."""
     alone = Path(settings.path).is_file()
-    patterns = {part: getattr(settings, part) for part in splits.PARTS}
-    return text.parts(settings.path, patterns, "data", alone=alone)
+    return text.find_parts(settings, "data", alone=alone)
 
 
 def _cut(

@@ -19,9 +19,7 @@ from pydantic import Field
 from jaxeval.config import fields, reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
 from jaxeval.data import seq2seq as data
-from jaxeval.data import symbols
-from jaxeval.data.seq2seq import Seq2SeqData
-from jaxeval.data.symbols import SavedVocabulary, SequencePair, Vocabularies
+from jaxeval.data.seq2seq import SavedVocabulary, Seq2SeqData, SequencePair, Vocabularies
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.models import dropout, softmax
 from jaxeval.models import seq2seq as models
@@ -101,7 +99,7 @@ def _gold(batch: Batch) -> Array:
 
 def _weights(batch: Batch) -> Array:
     """[B, Tt - 1] 1 at symbols and END of real rows."""
-    return (_gold(batch) != symbols.PAD) * batch.weight[:, None]
+    return (_gold(batch) != data.PAD) * batch.weight[:, None]
 
 
 def _logits(model: Any, batch: Batch, drop: HashedDropout) -> Array:
@@ -117,7 +115,7 @@ def _search(model: Any, batch: Batch, width: int, steps: int, ranked: bool) -> A
     Of width 1, and not ranked, it is greedy.
     """
     source, length = batch.rows["source"], batch.rows["source_length"]
-    limits = len(source), steps, symbols.START, symbols.END
+    limits = len(source), steps, data.START, data.END
     if width > 1:
         source, length = (jnp.repeat(part, width, axis=0) for part in (source, length))
     memory = model.encode(source, length, HashedDropout())
@@ -134,11 +132,11 @@ def _search(model: Any, batch: Batch, width: int, steps: int, ranked: bool) -> A
 
 def count(outputs: Array, batch: Batch) -> Mapping[str, Array]:
     """Outputs [B, T] against gold; what a model generates for an unknown symbol is never right."""
-    gold = jnp.where(_gold(batch) == symbols.UNKNOWN, -1, _gold(batch))
+    gold = jnp.where(_gold(batch) == data.UNKNOWN, -1, _gold(batch))
     length = batch.rows["target_length"] - 1  # with END
     needed = jnp.arange(gold.shape[1])[None] < length[:, None]
     right = jnp.all((outputs[:, : gold.shape[1]] == gold) | ~needed, axis=1)
-    generated = jnp.sum(jnp.cumsum(outputs == symbols.END, axis=1) == 0, axis=1)
+    generated = jnp.sum(jnp.cumsum(outputs == data.END, axis=1) == 0, axis=1)
     edits = edit_distance(outputs, generated, gold, length - 1)
     return {
         "items": jnp.sum(batch.weight),
@@ -177,19 +175,22 @@ def score(counts: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def _source(config: Config, pairs: data.Pairs) -> kind.Source:
+def _source(config: Config, pairs: data.SequenceCorpus) -> kind.Source:
     vocabularies = pairs.vocabularies
     facts = {
         "pairs": {part: sum(map(len, rows)) for part, rows in pairs.given_split.items()},
         "source_symbols": len(vocabularies.source_names),
         "target_symbols": len(vocabularies.target),
-        "padded_widths": [list(widths) for widths in pairs.widths],
+        "padded_widths": [
+            [bucket[side].shape[1] for side in ("source", "target")]
+            for bucket in pairs.corpus.buckets
+        ],
     }
     said = pairs.fingerprint, config.data.path, facts, lambda number: vocabularies.to_dict()
     return kind.Source(pairs.corpus, pairs.split, *said, pairs.positions, findings=pairs.findings)
 
 
-def _member_sizes(config: Config, pairs: data.Pairs) -> models.Seq2SeqSizes:
+def _member_sizes(config: Config, pairs: data.SequenceCorpus) -> models.Seq2SeqSizes:
     """What the arrays of a member must hold."""
     model, vocabularies = config.model, pairs.vocabularies
     shape = model.shape(len(vocabularies.source_names), len(vocabularies.target))
@@ -214,9 +215,9 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
     if options.n_best and options.beam and options.beam < options.n_best:
         narrow, asked = argument("beam", options.beam), argument("n_best", options.n_best)
         raise ConfigError(f"{narrow}: less than {asked}")
-    sources = data.read_sources(saved[0].config.data, file)
-    each = kind.predictions(saved, lambda model: _program(model, sources.pairs, options))
-    for line, *hypotheses in zip(sources.lines, *each, strict=True):
+    lines, pairs = data.read_sources(saved[0].config.data, file)
+    each = kind.predictions(saved, lambda model: _program(model, pairs, options))
+    for line, *hypotheses in zip(lines, *each, strict=True):
         if options.n_best:
             yield from (f"{line}\t{text}\t{total:.6f}" for text, total in hypotheses[0])
             continue
@@ -227,7 +228,7 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
 def _program(saved: SavedModel, pairs: Sequence[SequencePair], options: Options) -> kind.Program:
     """Hypotheses (text, log-probability) of each source, the best first."""
     config, vocabulary = saved.config, saved.read_vocabulary(SavedVocabulary)
-    if vocabulary.specials != symbols.SPECIALS:
+    if vocabulary.specials != data.SPECIALS:
         raise DataError("vocabulary of another version of jaxeval", saved.meanings)
     vocabularies, size = vocabulary.vocabularies, config.training.evaluation_batch_size
     numbers, columns = data.encode(config.data, vocabularies, pairs, size)
