@@ -273,7 +273,8 @@ def _terms(sentence: Element, content: str, dropped: Counter[str]) -> Iterator[T
             expected = f"expected {', '.join(_CLASSES)} or {_DROPPED}"
             raise ValueError(f"polarity {polarity!r} of {words!r}; {expected}")
         elif not all(end.isdecimal() and len(end) < 10 for end in ends):
-            raise ValueError(f"from, to of {words!r}: {ends}; expected whole numbers")
+            found = f"from={ends[0]!r} to={ends[1]!r} of {words!r}"
+            raise ValueError(f"{found}; expected whole numbers")
         else:
             start, end = map(int, ends)
             if content[start:end] != words or not words.strip():
