@@ -683,3 +683,8 @@ DROPPED_FIGURES += [
         for name in ("ranks", "profile", "marginals", "near_best")
     ),
 ]
+RENAMED[:0] = [
+    ("json.**.sizes.dropped", None, "always 0: items that one model lacks go before", _RUNS),
+    ("json.*.data_sets.*.alike", None, "changes no conclusion", _RUNS),
+    ("json.*.expected_power", None, "the ends of intervals say how sure a pilot is", "plan: *"),
+]

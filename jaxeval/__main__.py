@@ -69,9 +69,9 @@ def main(words: Sequence[str]) -> int:
     return parsers.main(verb, module.COMMANDS, words[1:])
 
 
-def command() -> NoReturn:
-    """The console script."""
-    cli.run(functools.partial(main, sys.argv[1:]))
+def command(*verb: str) -> NoReturn:
+    """Runs the console script, or that of a verb: `python -m jaxeval.train`."""
+    cli.run(functools.partial(main, [*verb, *sys.argv[1:]]))
 
 
 if __name__ == "__main__":

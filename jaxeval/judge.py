@@ -111,7 +111,7 @@ def _baseline(baseline: str, named: Mapping[str, str]) -> str:
 def changes_of(changes: Changes, tasks: Mapping[str, str]) -> dict[str, list[str]]:
     """Task -> the changes of its configs; ConfigError where one would make names untrue."""
     found: dict[str, list[str]] = {task: [] for task in tasks}
-    for change in parameters.changed_keys(changes):
+    for change in changes:
         task, _, own = change.partition(":")
         own = own if task in tasks else change
         _refuse_set(own.partition("=")[0].strip())

@@ -128,11 +128,9 @@ def neighbourhood(
     """Trains random settings near that of a config, as one population and one compilation.
 
     Each traced hyperparameter (learning rate, decay, dropout rates ...) is drawn from an interval
-    of --width times its range around the config's value (Melis et al. 2018, section 7.3). Shows
-    the score against each of them, and the share of settings near the best.
-
-    Ranges (the authors did not publish theirs): learning rates .0001 to .1 and l2 1e-7 to .001,
-    both logarithmic; dropout rates 0 to .9. A value of 0 of l2 stays 0.
+    of --width times its range around the config's value (Melis et al. 2018, section 7.3). Ranges
+    are ours: learning rates .0001 to .1 and l2 1e-7 to .001, both logarithmic; dropout rates 0 to
+    .9. A value of 0 of l2 stays 0.
 
     Args:
       settings: how many are drawn.

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxeval import state_file
+from jaxeval import files
 from jaxeval.bandits import commands
 from jaxeval.bandits.confidence import Confident, NonAdaptive
 from jaxeval.bandits.rules import Answer, Rule, SequentialHalving
@@ -170,7 +170,7 @@ class Recorded:
       scores: model -> number -> score.
     """
 
-    file: state_file.StateFile
+    file: files.StateFile
     scores: dict[str, dict[int, float]]
 
     def has(self, model: str, number: int) -> bool:
@@ -199,7 +199,7 @@ def recorded(path: Path, source: Mapping[str, Json]) -> Iterator[Recorded]:
       ConfigError: the file holds scores of another source, or something else.
       RunError: another process works on it.
     """
-    with state_file.opened(path, "selection", {"evaluator": source}) as file:
+    with files.open_state(path, "selection", {"evaluator": source}) as file:
         tree = file.read() or {}
         with file.parsing():
             scores = {m: {int(k): float(x) for k, x in of.items()} for m, of in tree.items()}

@@ -1,4 +1,4 @@
-"""How a table or logs are to be read: which column is what, and which scores are compared."""
+"""How to read a table or logs: which column is what, and which scores are compared."""
 
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
@@ -10,25 +10,25 @@ Missing = Literal["error", "drop", "zero"]
 Mismatched = Literal["error", "drop", "pair"]
 AXES = ("seed", "split", "dataset")
 ROLES = ("model", "score", "dev", *AXES, "metric", "unit", "status", "higher_is_better")
+PICKS = ("last", "best")  # columns that choose a row of each run
 _OF_ITEMS = ("item", "correct", "gold", "predicted", "task", "run", "sample", "cluster", "prompt")
-PICKS = ("last", "best")  # of the rows of a run: that of its last epoch, or the best by dev
 
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """How to read a table.
+    """How to read a table or logs.
 
     Attributes:
-      columns: role -> column name, where it is not named as its role ("model": "arch"); "last":
-        the column of epochs or steps, of which each run's last row is read; "best": of dev scores.
-      models: only these; in a wide table, the columns that hold scores.
-      metric: only rows of this metric; of items several, parted by commas: of each data set the
-        first that it has.
-      missing: what to do with a score that is missing, no number or not finite.
-      higher_is_better: None: as the table or the metric's name says, else so.
-      cluster: of logs, the key of an item's data that says to which cluster it belongs.
-      tasks: of logs, only these, or of these patterns; none: all.
-      mismatched: of logs, what to do with items whose content or prompt differs.
+      columns: role -> column name, for columns that are not named as their role. "last" is the
+        column of epochs whose last row is read of each run, "best" the column of dev scores.
+      models: the models to read, none for all; in a wide table, the columns of scores.
+      metric: the metric to read; of items several names, separated by commas: the first that a
+        data set has.
+      missing: what to do with a score that is missing, not a number or not finite.
+      higher_is_better: None: as the source or the metric's name says.
+      cluster: key of an item's data that names its cluster (logs).
+      tasks: names or patterns of the tasks to read, none for all (logs).
+      mismatched: what to do with items whose content or prompt differs between logs.
     """
 
     columns: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -42,12 +42,12 @@ class Layout:
 
     def __post_init__(self) -> None:
         named = self.columns.values() if isinstance(self.columns, Mapping) else None
-        for of, expected, found in (
+        for names, expected, found in (
             (named, "columns: expected role -> column", self.columns),
             (self.models, "models: expected names", self.models),
         ):
-            texts = isinstance(of, Collection) and all(isinstance(value, str) for value in of)
-            if not texts or isinstance(of, str):
+            texts = isinstance(names, Collection) and all(isinstance(name, str) for name in names)
+            if not texts or isinstance(names, str):
                 raise DataError(f"{expected}, found {found!r:.60}")
         for role, name in self.columns.items():
             if role not in (*ROLES, *PICKS, *_OF_ITEMS):

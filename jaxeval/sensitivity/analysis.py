@@ -15,6 +15,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.runs import metrics as known_metrics
@@ -22,7 +23,6 @@ from jaxeval.sensitivity import metrics
 from jaxeval.sensitivity.hyperparameters import Axis, Values
 from jaxeval.sensitivity.hyperparameters import axes as ranked
 from jaxeval.space.space import Space
-from jaxeval.stats.items import proportions
 from jaxeval.stats.results import Interval, Sample, fraction, sample, within
 
 LEAST = 3  # runs of a sweep
@@ -119,7 +119,7 @@ def analyze(
             method = f"{kind}, {resamples} resamples, seed {seed}"
             intervals[path] = _interval(path, values[path], of, confidence, method)
         zeros = int(np.sum(scores == 0))
-        share = proportions.proportion(zeros, n, method="wilson", confidence=confidence)
+        share = wilson(zeros, n, confidence)
         intervals["share_zero"] = _percent(share)
     estimates = {path: Estimate(value, intervals.get(path)) for path, value in values.items()}
     first = int(np.argmax(scores))
@@ -228,9 +228,28 @@ def difference(a: Analysis, b: Analysis, *, confidence: float = 0.95) -> dict[st
             differences[path] = Estimate(gap, interval)
     if a.draws and b.draws:
         shares = [of.values["share_zero"] for of in (a, b)]
-        zeros = [
-            (round(share * of.n / 100), of.n) for share, of in zip(shares, (a, b), strict=True)
-        ]
-        interval = proportions.difference(*zeros, confidence=confidence)
+        of_a, of_b = ((round(s * of.n / 100), of.n) for s, of in zip(shares, (a, b), strict=True))
+        interval = newcombe(of_a, of_b, confidence)
         differences["share_zero"] = Estimate(shares[0] - shares[1], _percent(interval))
     return differences
+
+
+def wilson(successes: int, n: int, confidence: float) -> Interval:
+    """Computes Wilson's score interval of a proportion (1927)."""
+    z2, share = float(special.ndtri((1 - confidence) / 2)) ** 2, successes / n
+    half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2)))
+    middle = share + z2 / (2 * n)
+    low, high = (middle - half) / (1 + z2 / n), (middle + half) / (1 + z2 / n)
+    return Interval(max(low, 0.0), min(high, 1.0), confidence, "Wilson")
+
+
+def newcombe(first: tuple[int, int], second: tuple[int, int], confidence: float) -> Interval:
+    """Computes the interval of a difference of proportions (Newcombe 1998, method 10).
+
+    Each proportion is given as successes and n; the two are independent.
+    """
+    a, b = (wilson(*of, confidence) for of in (first, second))
+    p, q = first[0] / first[1], second[0] / second[1]
+    low = p - q - math.hypot(p - a.low, b.high - q)
+    high = p - q + math.hypot(a.high - p, q - b.low)
+    return Interval(low, high, confidence, "Newcombe 1998, of Wilson's")

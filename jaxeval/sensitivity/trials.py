@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxeval.errors import ConfigError, DataError, RunError, argument
-from jaxeval.runs import checks, directions, experiments, imported, names, steps, store
+from jaxeval.runs import columns, metrics, names, records, roles, rows, store
 from jaxeval.runs.layout import Missing
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import analysis, hyperparameters
@@ -76,7 +76,7 @@ def read(locations: Sequence[str], request: Request) -> list[Sweep]:
     if twice := [of for of, count in Counter(locations).items() if count > 1]:
         raise ConfigError(f"{twice[0]}: expected once, got twice")
     runs = {of: store.load(of) for of in locations if Path(of).is_dir() or "://" in of}
-    datasets = experiments.dataset_names([row for members in runs.values() for row in members])
+    datasets = records.dataset_names([row for members in runs.values() for row in members])
     sweeps: list[Sweep] = []
     for location in locations:
         if location in runs:
@@ -105,17 +105,17 @@ def _told_apart(sweeps: Sequence[Sweep]) -> list[Sweep]:
 
 
 def _of_table(location: str, request: Request) -> Sweep:
-    table, column = imported.read(location), request.score or "score"
-    steps.refuse_history(table)
-    if directions.of_columns(table.values, column, table.source) is False:
-        raise _lower(location, directions.metric_of(table.values, column) or column)
+    table, column = columns.read(location), request.score or "score"
+    roles.refuse_history(table)
+    if metrics.column_direction(table.values, column, table.source) is False:
+        raise _lower(location, metrics.metric_name(table.values, column) or column)
     if column in request.chosen:
         raise ConfigError(f"{argument('hyperparameters', column)}: these are the scores")
-    scores, keep, unusable = checks.usable(table, column, request.missing)
+    scores, keep, unusable = rows.usable_scores(table, column, request.missing)
     for k in keep.tolist():
         place = f"row {table.rows[k]}, column {column}"
         analysis.refuse_beyond(scores[k : k + 1], place, table.source)
-    cut = imported.pick(table, keep.tolist())
+    cut = table.select(keep.tolist())
     drawn = [of.name for of in request.space.parameters] if request.space else []
     values = {n: cut[n] for n in request.chosen or [n for n in drawn if n in cut.values]}
     logs = [name for name in request.log_scale if name in values]
@@ -128,7 +128,7 @@ def _of_table(location: str, request: Request) -> Sweep:
     others = [n for n, of in cut.values.items() if n not in {column, *values} and len({*of}) > 1]
     if unread := [name for name in others if not values or names.role(name) == "model"]:
         notes.append(
-            f"its {len(keep)} runs are taken for one sweep; not read: {imported.listed(unread)} "
+            f"its {len(keep)} runs are taken for one sweep; not read: {columns.listed(unread)} "
             f"({argument('hyperparameters')} names those that were drawn)"
         )
     return Sweep(
@@ -165,10 +165,10 @@ def _of_runs(
     location: str, members: Sequence[MemberRow], datasets: Mapping[str, str], request: Request
 ) -> list[Sweep]:
     """The sweeps of a runs folder; `datasets` has the names of data by their hashes."""
-    groups = experiments.by_experiment(members)
+    groups = records.by_experiment(members)
     plain = [of[0].name for of in groups if space_of(of[0].config, of[0].name) is None]
     if len(plain) == len(groups):
-        listed = experiments.listed(members) if members else "no runs"
+        listed = records.describe(members) if members else "no runs"
         raise RunError(f"{location}: expected random sweeps, found {listed}")
     found, beside = list[Sweep](), [f"left out beside it: {', '.join(plain)}"] if plain else []
     for group in groups:
@@ -218,7 +218,7 @@ def of_members(members: Sequence[MemberRow], request: Request = _OF_REPORTS) -> 
     logs = [name for name in request.log_scale if name in own]
     config = {
         key: str(value)
-        for key, value in experiments.leaves(json.loads(first.config))
+        for key, value in records.leaves(json.loads(first.config))
         if isinstance(value, str | int | float) and not key.startswith("sweep.")
     }
     return Sweep(

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import directions
+from jaxeval.runs import metrics
 from jaxeval.stats import hypotheses, multiple, ranking
 from jaxeval.stats.results import HypothesisTest, as_many, sample
 
@@ -110,7 +110,7 @@ def paired_options(
         raise DataError(f"repeats: expected {', '.join(_REDUCE)}, found {repeats}")
     if option in key or option in by:
         raise DataError(f"{option}: the option studied cannot be in the key or the group")
-    higher = directions.asked_for(higher_is_better) is not False
+    higher = metrics.check_direction(higher_is_better) is not False
     scores, values = _scores(table, score), _column(table, option)
     compared = list(dict.fromkeys(values if options is None else options))
     if len(compared) < 2 or not set(compared) <= set(values):

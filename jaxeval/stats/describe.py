@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxeval.runs import directions
+from jaxeval.runs import metrics
 from jaxeval.runs.scores import ModelScores, Scores
 from jaxeval.stats import nested
 from jaxeval.stats.nested import Components
@@ -156,7 +156,7 @@ def expected_validation_performance(
     from scipy import special
 
     values = np.sort(sample(scores))
-    values = values[::-1] if directions.asked_for(higher_is_better) is False else values
+    values = values[::-1] if metrics.check_direction(higher_is_better) is False else values
     size, choose = len(values), special.gammaln
     rank, draws = np.arange(size + 1)[None], np.arange(1, size + 1)[:, None]
     if replacement:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.runs import directions
+from jaxeval.runs import metrics
 from jaxeval.stats import multiple
 from jaxeval.stats.results import HypothesisTest, Sample, as_many, floats, sample
 from jaxeval.stats.rules import Rules
@@ -170,7 +170,7 @@ def _ranks(table: np.ndarray, higher_is_better: bool) -> np.ndarray:
         raise DataError(
             f"Friedman: expected at least 2 data sets x 3 models, found {scores.shape}"
         )
-    lower = directions.asked_for(higher_is_better) is False
+    lower = metrics.check_direction(higher_is_better) is False
     return np.asarray(stats.rankdata(scores if lower else -scores, axis=1))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from jaxeval.errors import argument
-from jaxeval.runs.imported import listed
+from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import describe
 from jaxeval.stats.datasets import Across

@@ -18,7 +18,7 @@ from jaxeval.data.language import laid_out
 from jaxeval.errors import ConfigError, DataError, RunError, argument
 from jaxeval.population import parameter_files
 from jaxeval.population.engine import Scorer
-from jaxeval.runs import experiments
+from jaxeval.runs import records
 from jaxeval.studies import memory, prepared, recording
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.tasks import kind, language, language_evaluation, registry
@@ -88,12 +88,12 @@ def choose(
             f"{argument('again', True)} if that has ended without"
         )
     names = {each.about.experiment: each.about.name for each in models}
-    chosen_ids = [*names] if experiment is None else experiments.ids_of(names, experiment)
+    chosen_ids = [*names] if experiment is None else records.find_ids(names, experiment)
     if len(chosen_ids) != 1:
         wrong = "" if experiment is None else f"; {experiment!r} is {len(chosen_ids)} of them"
         raise RunError(
             f"{folder}: saved models of {len(names)} experiments{wrong}; choose one with "
-            f"{argument('experiment')}: {experiments.with_ids(names)}"
+            f"{argument('experiment')}: {records.describe_ids(names)}"
         )
     models = [each for each in models if each.about.experiment == chosen_ids[0]]
     chosen = [each for each in models if seed in (None, each.about.seed)]

@@ -15,8 +15,8 @@ import jax
 from jaxeval import files, runs
 from jaxeval.config import reading
 from jaxeval.errors import RunError, argument, parsing
+from jaxeval.files import RECORDED
 from jaxeval.space.space import Space
-from jaxeval.state_file import RECORDED
 from jaxeval.studies import cohorts, costs, padding, prepared, proposers
 from jaxeval.studies.running import Session
 

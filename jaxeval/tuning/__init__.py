@@ -12,7 +12,7 @@ import numpy as np
 from jaxeval.bandits.commands import EvaluationFailed
 from jaxeval.errors import ConfigError, DataError, called_from_python
 from jaxeval.parameters import MOST, SEED_LIMIT, Number
-from jaxeval.runs import directions
+from jaxeval.runs import metrics
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Space
 from jaxeval.tuning import candidates
@@ -64,7 +64,7 @@ class Tuner:
         stops = None if halving is None else Halving(_whole("halving", halving, 2))
         self.steps = None if steps is None else _whole("steps", steps, 2)
         self.search = Search(known, method, *counts, adaptive, stops)
-        asked = directions.asked_for(higher_is_better)
+        asked = metrics.check_direction(higher_is_better)
         self._state = State(history or History((), asked is not False))
         if asked not in (None, self.history.higher_is_better):
             raise DataError(

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 import threadpoolctl
 
-from jaxeval import state_file
+from jaxeval import files
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.files import Json
 from jaxeval.parameters import MOST
@@ -138,7 +138,7 @@ class State:
     history: History
     trials: int = MOST
     limit: float | None = None
-    file: state_file.StateFile | None = None
+    file: files.StateFile | None = None
     fresh: dict[str, dict[int, float | str]] = dataclasses.field(default_factory=dict)
     before: float = 0.0
     known: int = 0
@@ -213,7 +213,7 @@ def opened(
         yield state
         return
     directed = {**search.to_dict(), "higher_is_better": higher_is_better}
-    with state_file.opened(path, "search", {"search": directed, "evaluator": evaluator}) as file:
+    with files.open_state(path, "search", {"search": directed, "evaluator": evaluator}) as file:
         tree: Any = file.read()
         state.file = file
         if tree is not None:

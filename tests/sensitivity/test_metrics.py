@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.sensitivity import analyze, difference, metrics
+from jaxeval.sensitivity import analysis, analyze, difference, metrics
 from jaxeval.sensitivity.hyperparameters import axes
 from jaxeval.space import space
 
@@ -217,3 +217,34 @@ def test_degenerate_sweeps() -> None:
     ):
         with pytest.raises(DataError, match=message):
             analyze(scores, {"x": x})
+
+
+@pytest.mark.parametrize("right", [0, 1, 13, 30])
+def test_wilson_is_scipys(right: int) -> None:
+    """Dies if a limit, also at none or all right, is not that of scipy's binomtest."""
+    expected = stats.binomtest(right, 30).proportion_ci(method="wilson")
+    assert analysis.wilson(right, 30, 0.95)[:2] == pytest.approx(tuple(expected), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "published"),
+    [
+        ((56, 70), (48, 80), (0.0524, 0.3339)),
+        ((9, 10), (3, 10), (0.1705, 0.8090)),
+        ((6, 7), (2, 7), (0.0582, 0.8062)),
+        ((5, 56), (0, 29), (-0.0381, 0.1926)),
+        ((0, 10), (0, 20), (-0.1611, 0.2775)),
+        ((0, 10), (0, 10), (-0.2775, 0.2775)),
+        ((10, 10), (0, 20), (0.6791, 1.0)),
+        ((10, 10), (0, 10), (0.6075, 1.0)),
+    ],
+)
+def test_differences_as_published(
+    first: tuple[int, int], second: tuple[int, int], published: tuple[float, float]
+) -> None:
+    """Dies if it is not method 10 of Newcombe (1998, part 2, table II), or does not mirror."""
+    interval = analysis.newcombe(first, second, 0.95)
+    assert interval[:2] == pytest.approx(published, abs=5e-5)
+    assert analysis.newcombe(second, first, 0.95)[:2] == pytest.approx(
+        (-interval[1], -interval[0])
+    )

@@ -11,8 +11,8 @@ from jaxeval.report.comparison import words
 from jaxeval.report.comparison.words import OVER, TESTS, Study, on
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import describe, run_plans
-from jaxeval.stats.items.leaderboard import POWER, Board
-from jaxeval.stats.items.study import ItemStudy
+from jaxeval.stats.items.planning import POWER
+from jaxeval.stats.items.study import Board, ItemStudy
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.results import Interval
 from jaxeval.stats.rules import Rules

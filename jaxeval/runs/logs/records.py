@@ -1,51 +1,52 @@
-"""Scores of answers to items, as readers of logs give them, and all of several logs as rows."""
+"""Scores of items as readers of logs give them, and all scores of several logs as rows."""
 
 import dataclasses
 import hashlib
+import itertools
 import json
 import math
-from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxeval.errors import DataError, printable
+from jaxeval.data import text
+from jaxeval.errors import DataError, parsing, printable
 from jaxeval.files import Json
 from jaxeval.runs import rows as normal
-from jaxeval.runs.directions import Key
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.rows import Coded, Rows, constant
+from jaxeval.runs.metrics import Key
+from jaxeval.runs.rows import Coded, Rows, constant, encode
 from jaxeval.runs.scores import Status
 
-Notes = Counter[str]  # what a user should know of the logs, and how often
+Notes = Counter[str]  # note -> how often
 _MOST = 50_000_000  # scores of all logs
+MOST_BYTES = 1 << 30  # of a JSON file, or of a member of an archive
 _OF_ROWS = ("model", "dataset", "metric", "item", "cluster", "content", "prompt")
 _KINDS = (*_OF_ROWS, "run", "run_id", "name")
 
 
 class Source(NamedTuple):
-    """A log, and its model's name by NAME=PATH; "": the log says."""
+    """A log, and its model's name by NAME=PATH, or ""."""
 
     path: Path
     model: str = ""
 
 
 class Record(NamedTuple):
-    """A score.
+    """A score of an answer.
 
     Attributes:
-      model: as the log names it.
-      dataset: the task; "" unknown.
-      metric: "" of a failed answer: of all metrics.
-      run: what tells runs within a log apart; "" where it holds one.
-      sample: number of the answer, where a run answers an item several times.
-      content: hash of what the item asks; "" unknown.
-      prompt: hash of all else in which one item can differ between two logs; "" unknown.
-      run_id: what names the run in other logs too, as where several files are parts of one run.
-      settings: of the model beside its name, as of `settings`; None: unknown.
+      dataset: the task.
+      metric: "" for a failed answer, which belongs to all metrics.
+      run: name of the run within its log.
+      sample: number of the answer, if a run answers an item several times.
+      content: hash of the item's question; "" if unknown.
+      prompt: hash of everything else that two logs must agree on; "" if unknown.
+      run_id: name of the run in other logs too, which may be parts of it.
+      settings: settings of the model, see `settings`; None if unknown.
     """
 
     model: str
@@ -67,22 +68,14 @@ class Record(NamedTuple):
 Reader = Callable[[Source, Layout, Notes], Iterator[Record] | Rows]
 
 
-class _Codes(dict[str, int]):
-    """Names, numbered as they come; -1 of none."""
-
-    def __missing__(self, name: str) -> int:
-        self[name] = code = len(self) - 1
-        return code
-
-
 @dataclasses.dataclass
 class Collector:
-    """All rows of several logs as they are read, 4 or 8 bytes a cell, and what else logs say.
+    """The rows of several logs as they are read, and what else the logs say.
 
     Attributes:
-      wanted: whether a task is read.
-      tasks: that there are, those too that are not read.
-      unplaced: model -> the file of its scores of which nothing says the task or run.
+      wanted: returns whether a task is read.
+      tasks: all tasks of the logs.
+      unplaced: model -> file of its scores without a task or run.
     """
 
     wanted: Callable[[str], bool]
@@ -94,131 +87,167 @@ class Collector:
     settings: dict[Key, dict[str, None]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.codes = {kind: _Codes({"": -1}) for kind in _KINDS}
-        self.codes["dataset"] = _Codes({" ": -1})  # a task without a name is one too
-        self.cells = {kind: array("i") for kind in (*_KINDS, "sample", "status", "log")}
-        self.scores = array("d")
+        # an empty name is unknown, but a task without a name is a task
+        self._codes = {
+            kind: defaultdict(itertools.count().__next__, {"" if kind != "dataset" else " ": -1})
+            for kind in _KINDS
+        }
+        self._parts: list[dict[str, np.ndarray]] = []
+        self._size = 0
 
     def read(self, source: Source, reader: Reader, layout: Layout) -> None:
-        """Appends the scores of a log; of one without a task that is wanted nothing is noted."""
+        """Appends the scores of a log; its notes too if a task of it is wanted."""
         self.sources.append(source)
-        notes, before = Notes(), len(self.scores)
+        notes, before = Notes(), self._size
         found = reader(source, layout, notes)
         if isinstance(found, Rows):
-            self._extend(found, source)
+            self._add_rows(found, source)
         else:
-            for record in found:
-                self.tasks[record.dataset] = None
-                if self.wanted(record.dataset):
-                    self._add(record, source)
-        if len(self.scores) > before:
+            self._add_records(found, source)
+        if self._size > before:
             self.notes.update(notes)
 
-    def _add(self, record: Record, source: Source) -> None:
-        self._refuse_many(1, source)
-        model, task, log = source.model or record.model, record.dataset, len(self.sources) - 1
-        higher, key = record.higher_is_better, (task, record.metric)
-        if higher is not None and self.directions.setdefault(key, higher) != higher:
-            message = f"{', '.join(key)}: logs differ in whether higher is better"
-            raise DataError(message, source.path)
-        if record.settings is not None and not source.model:
-            self.settings.setdefault((model, task), {})[record.settings] = None
-        names = (
-            *(model, task, record.metric, record.item, record.cluster, record.content),
-            *(record.prompt, f"{log} {record.run}", record.run_id, ""),
-        )
-        for kind, name in zip(_KINDS, names, strict=True):
-            self.cells[kind].append(self.codes[kind][name])
-        for number, value in (("sample", record.sample), ("status", record.status), ("log", log)):
-            self.cells[number].append(value)
-        self.scores.append(record.score)
+    def _add_records(self, records: Iterator[Record], source: Source) -> None:
+        kept = list[Record]()
+        for record in records:
+            self.tasks[record.dataset] = None
+            if not self.wanted(record.dataset):
+                continue
+            kept.append(record)
+            higher, key = record.higher_is_better, (record.dataset, record.metric)
+            if higher is not None and self.directions.setdefault(key, higher) != higher:
+                message = f"{', '.join(key)}: logs differ in whether higher is better"
+                raise DataError(message, source.path)
+            if record.settings is not None and not source.model:
+                key = record.model, record.dataset
+                self.settings.setdefault(key, {})[record.settings] = None
+        if not kept:
+            return
+        columns = dict(zip(Record._fields, zip(*kept, strict=True), strict=True))
+        coded = {kind: encode(columns[kind]) for kind in (*_OF_ROWS, "run", "run_id")}
+        if source.model:
+            coded["model"] = constant(source.model, len(kept))
+        numbers = {name: np.array(columns[name]) for name in ("sample", "status", "score")}
+        self._extend(coded | {"name": constant("", len(kept))}, numbers, source)
 
-    def _extend(self, table: Rows, source: Source) -> None:
-        """Appends the scores of a table."""
-        size, log = len(table.score), len(self.sources) - 1
-        self._refuse_many(size, source)
+    def _add_rows(self, table: Rows, source: Source) -> None:
+        size = len(table.score)
         name = table.labels.get("name") or constant("", size)
-        run = table.labels.get("place") or name
         if "name" not in table.labels and table.dataset.names == ("",) and not source.model:
             for model in table.model.names:
                 first = self.unplaced.setdefault(model, source.path)
                 if first != source.path:
                     message = f"model {model} is in {first.name} too; expected a key task, or run"
                     raise DataError(message, source.path)
-        run = Coded(tuple(f"{log} {of}" for of in run.names), run.codes)
-        columns = {kind: getattr(table, kind) or constant("", size) for kind in _OF_ROWS}
-        columns |= {"run": run, "run_id": name, "name": name}
+        coded = {kind: getattr(table, kind) or constant("", size) for kind in _OF_ROWS}
+        coded |= {"run": table.labels.get("place") or name, "run_id": name, "name": name}
         if source.model:
-            columns["model"] = constant(source.model, size)
+            coded["model"] = constant(source.model, size)
         self.tasks |= dict.fromkeys(table.dataset.names)
         keep = np.array([*map(self.wanted, table.dataset.names)])[table.dataset.codes]
-        numbers = {"status": table.status, "log": np.full(size, log)}
-        numbers["sample"] = np.ones(size) if table.sample is None else table.sample
-        for kind, of in columns.items():
-            numbers[kind] = np.array([self.codes[kind][n] for n in of.names])[of.codes]
-        for kind, values in numbers.items():
-            self.cells[kind].frombytes(values[keep].astype(np.intc).tobytes())
-        self.scores.frombytes(table.score[keep].tobytes())
+        sample = np.ones(size) if table.sample is None else table.sample
+        numbers = {"sample": sample, "status": table.status, "score": table.score}
+        coded = {kind: Coded(c.names, c.codes[keep]) for kind, c in coded.items()}
+        self._extend(coded, {name: values[keep] for name, values in numbers.items()}, source)
 
-    def _refuse_many(self, more: int, source: Source) -> None:
-        if len(self.scores) + more > _MOST:
+    def _extend(
+        self, coded: Mapping[str, Coded], numbers: Mapping[str, np.ndarray], source: Source
+    ) -> None:
+        """Appends the columns of a log, 4 or 8 bytes a cell."""
+        size, log = len(numbers["score"]), len(self.sources) - 1
+        self._size += size
+        if self._size > _MOST:
             raise DataError(f"more than {_MOST} scores", source.path)
+        part: dict[str, np.ndarray] = {"log": np.full(size, log, np.intc)}
+        part["score"] = numbers["score"].astype(np.float64)
+        part |= {name: numbers[name].astype(np.intc) for name in ("sample", "status")}
+        for kind, (names, codes) in coded.items():
+            names = tuple(f"{log} {name}" for name in names) if kind == "run" else names
+            part[kind] = np.array([self._codes[kind][n] for n in names], np.intc)[codes]
+        self._parts.append(part)
 
     def rows(self, source: str) -> Rows:
-        """All of them, `source` in a message; raises DataError where there is no score."""
-        cells = {kind: np.asarray(of).astype(np.int64) for kind, of in self.cells.items()}
-        if not np.any(cells["status"] == Status.SCORED):
-            none = "no item in them has one" if len(self.scores) else "they hold no items"
-            said = "; ".join(map(printable, self.notes)) or none
+        """Returns all rows; raises DataError if there is no score.
+
+        Args:
+          source: for messages.
+        """
+        if not any(np.any(part["status"] == Status.SCORED) for part in self._parts):
+            none = "no item in them has one" if self._size else "they hold no items"
+            reason = "; ".join(map(printable, self.notes)) or none
             count = f"{len(self.sources)} log{'s' if len(self.sources) > 1 else ''}"
-            raise DataError(f"no score in {count} ({said})")
+            raise DataError(f"no score in {count} ({reason})")
+        cells = {name: np.concatenate([p[name] for p in self._parts]) for name in self._parts[0]}
+        cells = {name: v if name == "score" else v.astype(np.int64) for name, v in cells.items()}
         for (model, _), settings in self.settings.items():
             if len(settings) > 1:
-                differ = f"({'; '.join(of or 'none' for of in settings):.200})"
-                said = f"logs of {model} differ in their settings {differ} and are taken for one"
-                self.notes[f"{said} model; NAME=PATH tells them apart"] = 1
+                differ = f"({'; '.join(words or 'none' for words in settings):.200})"
+                found = f"logs of {model} differ in their settings {differ} and are taken for one"
+                self.notes[f"{found} model; NAME=PATH tells them apart"] = 1
         coded: dict[str, Any] = {
-            kind: Coded(tuple(map(printable, [*self.codes[kind]][1:])), cells[kind])
+            kind: Coded(tuple(map(printable, [*self._codes[kind]][1:])), cells[kind])
             for kind in (*_OF_ROWS, "name")
         }
-        run = _merged(cells)
-        said_of = [f"{of} ({n} times)" if n > 1 else of for of, n in self.notes.items()]
+        run = _merge_parts(cells)
+        warnings = [f"{note} ({n} times)" if n > 1 else note for note, n in self.notes.items()]
         return Rows(
             source,
             labels={"name": coded.pop("name")},
             **coded,
             run=run,
-            score=np.asarray(self.scores),
+            score=cells["score"],
             status=cells["status"].astype(np.uint8),
             number=run + 1,
             sample=cells["sample"],
             recorded=self.directions,
             who="the logs say",
-            file=Coded(tuple(str(of.path) for of in self.sources), cells["log"]),
-            warnings=tuple(map(printable, said_of)),
+            file=Coded(tuple(str(source.path) for source in self.sources), cells["log"]),
+            warnings=tuple(map(printable, warnings)),
         )
 
 
-def _merged(cells: Mapping[str, np.ndarray]) -> np.ndarray:
-    """[N] the run of each score; several logs that are parts of one run count as the first."""
+def _merge_parts(cells: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Returns [N] the run of each score; logs without a common item may be parts of one run."""
     run, known = cells["run"].copy(), np.flatnonzero(cells["run_id"] >= 0)
-    whole = normal.pairs(cells["model"][known], cells["dataset"][known])
-    whole = normal.pairs(np.unique(whole, return_inverse=True)[1], cells["run_id"][known])
+    whole = normal.pair_codes(cells["model"][known], cells["dataset"][known])
+    whole = normal.pair_codes(np.unique(whole, return_inverse=True)[1], cells["run_id"][known])
     _, whole = np.unique(whole, return_inverse=True)
-    pairs = np.unique(normal.pairs(whole, run[known]), return_index=True)[1]
-    of_run, logs = np.unique(whole[pairs], return_counts=True)
-    for one in of_run[logs > 1].tolist():
+    pairs = np.unique(normal.pair_codes(whole, run[known]), return_index=True)[1]
+    names, logs = np.unique(whole[pairs], return_counts=True)
+    for one in names[logs > 1].tolist():
         rows = known[whole == one]
-        parts = np.unique(normal.pairs(run[rows], cells["item"][rows]))
+        parts = np.unique(normal.pair_codes(run[rows], cells["item"][rows]))
         if len(parts) == len(np.unique(cells["item"][rows])):
             run[rows] = run[rows].min()
     return run
 
 
+def read_json(path: Path) -> Json:
+    """Reads a JSON file; raises DataError if it is none, or too large."""
+    text.refuse_pointer(path)
+    with parsing("cannot be read", path, passing=(MemoryError,)), path.open("rb") as stream:
+        raw = stream.read(MOST_BYTES + 1)
+    return parse_json(raw, MOST_BYTES, path)
+
+
+def parse_json(raw: bytes, most: int, path: Path, head: str = "") -> Json:
+    """Parses the bytes of a log; raises DataError if they are more than `most`, or no JSON."""
+    if len(raw) > most:
+        raise DataError(f"{head}expected at most {most} bytes, or as many as it declares", path)
+    with parsing(f"{head}not valid JSON", path):
+        tree: Json = json.loads(raw)
+    return tree
+
+
+def members(tree: Json) -> Mapping[str, Json]:
+    """Returns the members of a JSON object; none of other values."""
+    return tree if isinstance(tree, Mapping) else {}
+
+
 def digest(tree: Json) -> str:
-    """A hash of JSON data; ids that a program draws at random in it do not count."""
-    text = json.dumps(_without_ids(tree), sort_keys=True, ensure_ascii=True)
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    """Returns a hash of JSON data; keys "id", which programs draw at random, do not count."""
+    whole = json.dumps(_without_ids(tree), sort_keys=True, ensure_ascii=True)
+    return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 
 def _without_ids(tree: Json) -> Json:
@@ -230,20 +259,20 @@ def _without_ids(tree: Json) -> Json:
 def cluster_of(
     data: object, layout: Layout, source: Source, item: str, line: int | None = None
 ) -> str:
-    """The cluster of an item, by its own data; raises DataError where that does not say."""
+    """Returns the cluster of an item by its data; raises DataError if the data has none."""
     if not layout.cluster:
         return ""
     known = data if isinstance(data, Mapping) else {}
     value = known.get(layout.cluster)
-    if value is not None and not isinstance(value, Mapping | list):
+    if value not in (None, "") and not isinstance(value, Mapping | list):
         return str(value)
     keys = ", ".join(map(str, [*known][:12])) or "none"
-    said = f"item {item:.60}: no {layout.cluster!r} to cluster it by; its keys are {keys}"
-    raise DataError(said, source.path, line)
+    found = f"item {item:.60}: no {layout.cluster!r} to cluster it by; its keys are {keys}"
+    raise DataError(found, source.path, line)
 
 
 def settings(*given: Json) -> str:
-    """What makes two models of one name different, as text; seeds do not count."""
+    """Returns as text the settings that tell two models of one name apart; seeds do not."""
     found = []
     for tree in given:
         words = tree.split(",") if isinstance(tree, str) else []
@@ -254,27 +283,24 @@ def settings(*given: Json) -> str:
 
 
 def label(value: object, what: str, path: Path, line: int | None = None) -> str:
-    """A name or number that identifies something, as text; raises DataError where it is none."""
+    """Returns an identifying name or number as text; raises DataError for other values."""
     if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
         message = f"{what}: expected a name or a number, found {str(value)[:40]!r}"
         raise DataError(message, path, line)
     return str(value)
 
 
-def note_lost(held: int, answered: object, source: Source, notes: Notes) -> None:
-    """Notes that a log holds fewer answers than its results count: it may have been cut.
-
-    lm-evaluation-harness counts all, also where --samples chose some.
-    """
-    said = number(answered) or 0.0
-    if held < said < math.inf:
-        lost = f"holds {held} of the {said:.0f} answers that its results count"
-        notes[f"{source.path}: {lost}: cut, or not all were asked for"] += 1
-
-
 def number(value: object) -> float | None:
-    """A score as a number: true is 1; None for what is none."""
+    """Returns a score as a float, 1 for true; None if it is no number."""
     try:
         return float(value) if isinstance(value, bool | int | float) else None
     except OverflowError:
         return None
+
+
+def note_lost(held: int, answered: object, source: Source, notes: Notes) -> None:
+    """Notes that a log holds fewer answers than its results count: it may have been cut."""
+    counted = number(answered) or 0.0
+    if held < counted < math.inf:
+        lost = f"holds {held} of the {counted:.0f} answers that its results count"
+        notes[f"{source.path}: {lost}: cut, or not all were asked for"] += 1

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import DataError
-from jaxeval.runs.logs import files, finding
+from jaxeval.runs.logs import finding, records
 from tests.runs.logs import writing
 
 SAMPLE = writing.inspect_sample(1, "C")
@@ -90,9 +90,12 @@ MALFORMED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "no prediction": (
         lambda f: _lines(f / "a.jsonl", '{"item": 1, "answer": 2}'),
-        ":1: expected a key score, correct, predicted (--column ROLE=KEY names another); its keys",
+        "no column score or correct or gold or predicted; the columns are item, answer: --column",
     ),
-    "no gold": (lambda f: _lines(f / "a.jsonl", '{"predicted": "x"}'), ":1: predicted without"),
+    "no gold": (
+        lambda f: _lines(f / "a.jsonl", '{"predicted": "x"}'),
+        "no column 'gold'",
+    ),
     "score is huge": (
         lambda f: _lines(f / "a.jsonl", '{"score": 1}', '{"score": -5e90}'),
         "item 2: -5e+90; expected an absolute value up to 1e+70",
@@ -179,7 +182,7 @@ def test_names_cannot_steer_a_terminal(tmp_path: Path) -> None:
 def test_archives_that_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if a member is inflated past the bound, or past what the archive says of it."""
     path = writing.inspect_eval(tmp_path / "a.eval", HEAD, [SAMPLE] * 100)
-    monkeypatch.setattr(files, "_MOST_BYTES", 1000)
+    monkeypatch.setattr(records, "MOST_BYTES", 1000)
     with pytest.raises(DataError, match=r"summaries\.json: expected at most 1000 bytes"):
         finding.read([str(path)])
     whole = writing.inspect_json(tmp_path / "a.json", HEAD, [SAMPLE] * 100)

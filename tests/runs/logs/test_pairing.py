@@ -132,7 +132,7 @@ def test_clusters_go_with_their_items(tmp_path: Path) -> None:
         read(_predictions(tmp_path, {"a": of(None, "x"), "b": of(None, "x")}))
     data = _one(_predictions(tmp_path, {"a": of(None, None), "b": of("x", "y")}))
     assert data.clusters is not None and data.clusters.tolist() == ["x", "y"]
-    with pytest.raises(DataError, match=r"jsonl:1: item 0: no 'c' to cluster it by; its keys are"):
+    with pytest.raises(DataError, match="no column 'c'; expected one of item, score"):
         read(tmp_path, cluster="c")
 
 

@@ -150,7 +150,7 @@ def test_openai_evals(tmp_path: Path) -> None:
             ],
         ),
         (  # model by the file's name, items by the line's number
-            [{"correct": True}, {"correct": [0]}, {"metadata": "of all items"}],
+            [{"correct": True}, {"correct": [0]}],
             {},
             [("log", "", "1", "", 0, 1.0), ("log", "", "2", "", 0, 0.0)],
         ),
