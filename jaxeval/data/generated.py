@@ -68,12 +68,10 @@ def _pick(generator: _Generator, choices: Sequence[str]) -> str:
 
 
 def _lexicon(generator: _Generator) -> dict[str, list[str]]:
-    """Returns names by type."""
     return {kind: [_name(generator, kind) for _ in range(250)] for kind in _ENDINGS}
 
 
 def _name(generator: _Generator, kind: str) -> str:
-    """Returns a name of one or two syllables and an ending that hints at the type."""
     name = ""
     for _ in range(int(generator.integers(1, 3))):
         name += _pick(generator, _ONSETS) + _pick(generator, _VOWELS)
@@ -108,7 +106,6 @@ class _Scene:
         return [_pick(self.generator, choices.split())] if self.chance(probability) else []
 
     def names(self, kind: str) -> list[str]:
-        """Returns the one to four words of an entity."""
         if kind == "PER":
             title = self.maybe(0.15, "dr mrs")
             family = [self.name("PER")] if self.chance(0.5) else []
@@ -121,7 +118,6 @@ class _Scene:
         return [self.name("ORG"), *after]
 
     def entity(self, kind: str = "") -> _Words:
-        """Returns an entity of a type, or of any, with its tags, some of them wrong."""
         kind = kind or _pick(self.generator, _TYPES)
         words = self.names(kind)
         if self.chance(_MISLABELLED):
@@ -140,7 +136,11 @@ class _Scene:
                 who = self.entity("PER" if self.chance(0.7) else "ORG") + self.word(_SPEECH)
                 words = who + (self.entity() if self.chance(0.4) else self.noun_phrase())
             case 1:
-                words = self.trade()
+                who = self.entity("ORG" if self.chance(0.7) else "PER")
+                goods = self.entity("ORG") if self.chance(0.4) else self.noun_phrase()
+                words = who + self.word(_ACTIONS) + goods
+                if self.chance(0.3):
+                    words += self.plain(f"for {self.generator.integers(2, 3000)}")
             case 2:
                 who = self.noun_phrase() if self.chance(0.5) else self.entity()
                 words = who + self.plain("moved to") + self.entity("LOC")
@@ -151,13 +151,6 @@ class _Scene:
                 words = self.noun_phrase() + self.word(_ACTIONS) + self.noun_phrase()
                 words += self.word(_TIMES)
         return words + (self.plain("in") + self.entity("LOC") if self.chance(0.2) else [])
-
-    def trade(self) -> _Words:
-        who = self.entity("ORG" if self.chance(0.7) else "PER")
-        goods = self.entity("ORG") if self.chance(0.4) else self.noun_phrase()
-        action = self.word(_ACTIONS)
-        price = f"for {self.generator.integers(2, 3000)}" if self.chance(0.3) else ""
-        return who + action + goods + self.plain(price)
 
 
 def _tagged(scene: _Scene) -> Sentence:
@@ -230,7 +223,6 @@ def texts(seed: int = 1, size: int = 400) -> dict[str, list[LabelledText]]:
 
 
 def _text(generator: _Generator, new: float) -> LabelledText:
-    """Returns a sentence; a fraction `new` of its targets does not occur in train."""
     polarities = ["positive", "negative", *(["neutral"] if generator.random() < _THIRD else [])]
     names = _target_names(generator, len(polarities), new)
     words, targets = list[str](), list[Target]()
@@ -249,7 +241,6 @@ def _text(generator: _Generator, new: float) -> LabelledText:
 
 
 def _target_names(generator: _Generator, count: int, new: float) -> list[str]:
-    """Returns different targets of one or two words."""
     known = generator.permutation(_TARGETS).tolist()
     fresh = generator.permutation(_NEW_TARGETS).tolist()
     nouns = [(fresh if generator.random() < new else known).pop() for _ in range(count)]

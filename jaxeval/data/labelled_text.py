@@ -20,7 +20,6 @@ _NEWS = dict(zip((2, 4, 6, -1, 0, 1), _CLASSES * 2, strict=True))  # polarities 
 _HOLE = "$T$"
 _HALF = re.compile("[\ud800-\udfff]")  # a surrogate, which JSON can hold
 _EXPECTED = 'such as {"text": "...", "target": "...", "label": "..."}, or span: [0, 4]'
-_DROPPED, _NULL = "conflict", "NULL"
 _TERMS = {"aspectTerm": "term", "Opinion": "target"}  # element -> attribute that holds the words
 
 
@@ -100,8 +99,7 @@ def _after_label(
     """Yields number, text and label of lines of a label, a blank and a text."""
     for number, line in enumerate(lines, 1):
         label, _, content = line.partition(" ")
-        name = name_of(label)
-        if not (name and content.strip()):
+        if not ((name := name_of(label)) and content.strip()):
             message = f"expected {expected}, a blank and a text, found {line[:40]!r}"
             raise DataError(f"{message}; {text.OTHER_FORMAT}", path, number)
         yield number, content, name
@@ -263,14 +261,14 @@ def read_semeval(path: str | Path) -> LabelledTexts:
 def _terms(sentence: Element, content: str, dropped: Counter[str]) -> Iterator[Target]:
     """Yields the targets of a sentence and counts those left out; raises ValueError."""
     for term in (e for e in sentence.iter() if e.tag in _TERMS):
-        words, polarity = term.get(_TERMS[term.tag], _NULL), term.get("polarity")
+        words, polarity = term.get(_TERMS[term.tag], "NULL"), term.get("polarity")
         ends = term.get("from", ""), term.get("to", "")
-        if words == _NULL and term.tag == "Opinion":
-            dropped[_NULL] += 1
-        elif polarity == _DROPPED:
-            dropped[_DROPPED] += 1
+        if words == "NULL" and term.tag == "Opinion":
+            dropped["NULL"] += 1
+        elif polarity == "conflict":
+            dropped["conflict"] += 1
         elif polarity not in _CLASSES:
-            expected = f"expected {', '.join(_CLASSES)} or {_DROPPED}"
+            expected = f"expected {', '.join(_CLASSES)} or conflict"
             raise ValueError(f"polarity {polarity!r} of {words!r}; {expected}")
         elif not all(end.isdecimal() and len(end) < 10 for end in ends):
             found = f"from={ends[0]!r} to={ends[1]!r} of {words!r}"

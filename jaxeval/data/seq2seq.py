@@ -233,18 +233,15 @@ def _collect(pairs: Sequence[SequencePair], tied: bool) -> Vocabularies:
     )
     if tied:
         source = target = source | target
-    return Vocabularies(
-        Vocabulary(tuple(sorted(source))),
-        Vocabulary(tuple(sorted(target))),
-        Vocabulary(tuple(sorted(features))) if features else None,
-    )
+    each = [Vocabulary(tuple(sorted(own))) for own in (source, target, features)]
+    return Vocabularies(each[0], each[1], each[2] if features else None)
 
 
 def read(settings: Seq2SeqData) -> dict[str, list[SequencePair]]:
     """Returns the pairs of each part.
 
     Raises ConfigError: no folder named; DataError: no such folder or file; a line without source,
-    target or features, or one that is too long; fewer train pairs than `train_items`.
+    target or features, or one that is too long.
     """
     if not settings.path:
         named = argument("data", "PATH")
@@ -254,9 +251,6 @@ def read(settings: Seq2SeqData) -> dict[str, list[SequencePair]]:
         first = settings.train_items if part == "train" else None
         rows = itertools.islice(text.columns(file, columns), first)
         parts[part] = [_pair(settings, values, file, line) for line, values in rows]
-        if first is not None and len(parts[part]) < first:
-            found = f"data.train_items asks for {first} pairs, found {len(parts[part])}"
-            raise DataError(found, file)
     return parts
 
 
@@ -287,8 +281,7 @@ def read_sources(settings: Seq2SeqData, path: Path) -> tuple[list[str], list[Seq
     A line without tabs is a source as a whole, unless features belong to it. Raises DataError: a
     line without source or features, or one that is too long.
     """
-    columns = settings.columns
-    lines, pairs = [], []
+    columns, lines, pairs = settings.columns, [], []
     for number, line in enumerate(text.iterate_lines(path), 1):
         if line:
             alone = "\t" not in line and len(columns) == 1

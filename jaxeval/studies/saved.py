@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxeval.config import reading
 from jaxeval.contracts import Array, Member, Tree
-from jaxeval.data.language import laid_out
+from jaxeval.data.language import lay_out
 from jaxeval.errors import ConfigError, DataError, RunError, argument
 from jaxeval.population import parameter_files
 from jaxeval.population.engine import Scorer
@@ -219,7 +219,7 @@ def scores(models: Models, condition: Condition | None, part: Part) -> Scores:
     """Scores of each member on a part of its data; None: read as in training, of any task."""
     if condition is None:
         return Scorer(models.prepared.problem, models.members, models.params).scores(part)
-    own = _laid_out(models.prepared, condition.rows)
+    own = _lay_out(models.prepared, condition.rows)
     if condition.dynamic is not None:
         return _dynamic(models, own, condition.dynamic, part)
     problem, more = own.problem, {"temperature": condition.temperature}
@@ -232,7 +232,7 @@ def scores(models: Models, condition: Condition | None, part: Part) -> Scores:
 
 def best_temperature(models: Models, rows: int) -> float:
     """The temperature of the lowest mean dev score over members, among `_TEMPERATURES`."""
-    problem = _laid_out(models.prepared, rows).problem
+    problem = _lay_out(models.prepared, rows).problem
     scorer, name = Scorer(problem, models.members, models.params), problem.task.metric.name
     means = {
         t: np.mean([s[name] for s in scorer.scores("dev", {"temperature": t})])
@@ -241,12 +241,12 @@ def best_temperature(models: Models, rows: int) -> float:
     return min(means, key=lambda t: means[t])
 
 
-def _laid_out(trained: prepared.Prepared, rows: int) -> prepared.Prepared:
+def _lay_out(trained: prepared.Prepared, rows: int) -> prepared.Prepared:
     """The experiment with its text laid out in another number of streams."""
     config = trained.config
     training = dataclasses.replace(config.training, evaluation_batch_size=rows)
     config = dataclasses.replace(config, training=training)
-    text = laid_out(trained.data, config.data, training.batch_size, rows)
+    text = lay_out(trained.data, config.data, training.batch_size, rows)
     source, task = trained.kind.build(config, text)
     return trained._replace(config=config, data=text, source=source, task=task)
 
