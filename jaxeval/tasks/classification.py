@@ -24,10 +24,9 @@ from jaxeval.data.corpora import WordCorpus
 from jaxeval.data.pairs import PairData
 from jaxeval.data.sentiment import SentimentData
 from jaxeval.errors import ConfigError
-from jaxeval.models import pairs as pair_models
+from jaxeval.models import nll
 from jaxeval.models import sentiment as sentiment_models
-from jaxeval.models import softmax
-from jaxeval.models.pairs import PairModel
+from jaxeval.models.sentences import PairClassifier, PairModel, PairSizes
 from jaxeval.models.sentiment import SentimentModel
 from jaxeval.population import optimisers
 from jaxeval.population.settings import Training
@@ -96,7 +95,7 @@ def _task(
 
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         logits = model.apply({"params": params}, batch, hparams, key)
-        losses = softmax.nll(logits, batch.rows["labels"]) * weights(batch)
+        losses = nll(logits, batch.rows["labels"]) * weights(batch)
         return jnp.sum(losses) / jnp.maximum(normaliser(batch), 1.0), carry
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
@@ -255,8 +254,8 @@ def _predict_pairs(saved: Sequence[SavedModel], file: Path, options: Options) ->
         encoded = pairs.encode(config.data, vocabulary, each_row, file, size)
         table = "words", config.model.words.trained, vocabulary.rows
         rows, known = kind.saved_rows(saved, encoded, *table)
-        sizes = pair_models.Sizes(len(vocabulary.labels), known)
-        model = pair_models.PairClassifier(config.model, sizes)
+        sizes = PairSizes(len(vocabulary.labels), known)
+        model = PairClassifier(config.model, sizes)
         return _program(saved, model, rows, vocabulary.labels, np.stack)
 
     items = ({"premise": row.first, "hypothesis": row.second} for row in each_row)
@@ -278,8 +277,8 @@ def _build_sentiment(config: SentimentConfig, data: WordCorpus) -> tuple[kind.So
 
 
 def _build_pairs(config: PairConfig, data: WordCorpus) -> tuple[kind.Source, Task]:
-    sizes = pair_models.Sizes(len(data.labels), data.table.vocabulary)
-    model = pair_models.PairClassifier(config.model, sizes)
+    sizes = PairSizes(len(data.labels), data.table.vocabulary)
+    model = PairClassifier(config.model, sizes)
     task = _task(model, lambda batch: batch.weight, weighted_rows, config.scoring)
     return kind.word_source(config, data, "pairs"), task
 
