@@ -92,7 +92,7 @@ def test_dry_run(
     assert main(["train", "--dry-run", "--json", "-", "--seeds", "3", "model.layers=[7]"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["members"] == 3 and plan["config"]["model"]["layers"] == [7]
-    assert plan["parameters"] > 1000 and "train epoch" in plan["compiled_programs"]
+    assert plan["parameters"] > 1000 and plan["batches"][0]["nominal"] == 32
     assert [*tmp_path.iterdir()] == []
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from jaxeval.config.reading import Source
     from jaxeval.report.tuning import Tuned
     from jaxeval.space.space import Space
+    from jaxeval.tuning import Search
     from jaxeval.tuning.running import Runner
-    from jaxeval.tuning.search import Search
 
 Method = Literal["gp", "sobol", "random"]
 _RETRAINED = 8
@@ -140,7 +140,6 @@ def tune_command(
     from jaxeval.report import text
     from jaxeval.space import space as spaces
     from jaxeval.tuning import running
-    from jaxeval.tuning import search as searches
     from jaxeval.tuning.history import History
 
     known = spaces.load(space)[0]
@@ -153,13 +152,13 @@ def tune_command(
     running.refuse_unfit(evaluate, seeds > 1 or bool(retrain), halving, steps)
     if dry_run and isinstance(evaluate, running.Command):
         _, proposed = search.ask(History(), min(-(-parallel // seeds), trials))
-        lines = [shlex.join(evaluate.called(e.values, s)) for e in proposed for s in e.seeds]
+        lines = [shlex.join(evaluate.command(e.values, s)) for e in proposed for s in e.seeds]
         return "".join(f"{line}\n" for line in lines)
     asked = None if lower_is_better is None else not lower_is_better
     metric, higher, direction = text.direction_of_field(json_field, asked)
     source = {kind: evaluate.name, "json_field": json_field, "steps": steps}
     path = None if state is None else Path(state)
-    opening = searches.opened(path, search, higher is not False, source, trials, seconds)
+    opening = running.opened(path, search, higher is not False, source, trials, seconds)
     with cli.resumable(), opening as opened:
         cli.say(direction, quiet)
         runner = running.Runner(search, opened, evaluate, parallel, retries, steps)
@@ -174,7 +173,7 @@ def _run(
     from jaxeval.report import tuning
     from jaxeval.report.tuning import progress
     from jaxeval.runs import metrics
-    from jaxeval.tuning.search import fresh_seeds
+    from jaxeval.tuning.running import fresh_seeds
 
     state = runner.state
 
@@ -194,7 +193,7 @@ def _run(
     if best is not None and retrain:
         for number, result in runner.again(best, retrain):
             cli.say(f"best setting, fresh seed {number}: {result}", quiet)
-        every = [state.fresh_of(best)[seed] for seed in fresh_seeds(retrain)]
+        every = [state.fresh_scores(best)[seed] for seed in fresh_seeds(retrain)]
         fresh = {"score": [result for result in every if isinstance(result, float)]}
         failures = [result for result in every if isinstance(result, str)]
     seeded, scale = runner.evaluate.seeded or fresh is not None, ("score", unit(), margin)
@@ -212,9 +211,9 @@ def _search(
     trials: int,
 ) -> "Search":
     """The search that the arguments describe; ConfigError where they do not go together."""
+    from jaxeval.tuning import Search
     from jaxeval.tuning.candidates import setting
     from jaxeval.tuning.history import Halving
-    from jaxeval.tuning.search import Search
 
     if trials * seeds > parameters.MOST:
         expected = f"expected at most {parameters.MOST} runs in all"

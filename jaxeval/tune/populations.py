@@ -11,8 +11,9 @@ from jaxeval.studies.cohorts import Cohort, Entry
 from jaxeval.studies.padding import OpenProgram
 from jaxeval.studies.running import Progress
 from jaxeval.tune.target import Target
+from jaxeval.tuning import Search
 from jaxeval.tuning.history import Evaluation, History, Result, Stopped
-from jaxeval.tuning.search import Search, State
+from jaxeval.tuning.running import State
 
 
 class Scored(NamedTuple):
@@ -119,7 +120,7 @@ class Populations:
         return [e for e in self._history.evaluations if e.joined and e.joined[0] == population]
 
     def _change(self, number: int, **new: Any) -> None:
-        self.state.history = self._history.changed(number, **new)
+        self.state.history = self._history.change(number, **new)
 
     def _leave(self, numbers: Iterable[int]) -> None:
         for number in numbers:
@@ -188,7 +189,7 @@ class Populations:
             self._tell(number, Result(failure=f"{known[lost]}{which}"))
 
     def _tell(self, number: int, result: Result) -> None:
-        self.state.history = self._history.told(number, result)
+        self.state.history = self._history.tell(number, result)
 
     def arrivals(self) -> Mapping[int, int]:
         """Returns the epoch of the population after which the evaluation of each seed joined."""
@@ -225,7 +226,7 @@ class Populations:
             if progress.best is not None and progress.epoch in rungs:
                 reached[number] = progress.best, Stopped(progress.epoch, most)
         ended = [number for number, progress in each if progress.status is not None]
-        self.state.history = self.search.halving.judged(self._history, reached, ended)
+        self.state.history = self.search.halving.judge(self._history, reached, ended)
 
     def _is_over(self, number: int, epoch: int) -> bool:
         """True if a trial was stopped at its epoch: a resumed population repeats those before."""

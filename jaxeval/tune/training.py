@@ -15,13 +15,14 @@ from jaxeval.report import text
 from jaxeval.report import tuning as reports
 from jaxeval.report.sweep_plan import SweepPlan
 from jaxeval.report.tuning import progress
-from jaxeval.studies import memory, proposers, running
+from jaxeval.studies import memory, prepared, running
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.tune.populations import Populations, Scored
 from jaxeval.tune.target import Target
-from jaxeval.tuning import search as searches
+from jaxeval.tuning import Search
+from jaxeval.tuning import running as searches
 from jaxeval.tuning.history import History, Setting
-from jaxeval.tuning.search import Search, State
+from jaxeval.tuning.running import State
 
 _LEAST_AT_ONCE = 8  # settings of a batch, unless there are more devices
 
@@ -100,7 +101,7 @@ def trained(
     trained lane by lane.
 
     Raises:
-      RunError: as `studies.run_cohorts`.
+      RunError: as `studies.run`.
     """
     populations = Populations(target, search, state, store, parallel)
     narrow = ""  # name of a population that does not fit into memory in all its lanes
@@ -122,7 +123,7 @@ def _train(
     program, session = populations.program, populations.target.session
     assert program is not None
     feed = running.Feed(populations.arrivals(), populations.after_epoch, program.member)
-    events = running.run_cohorts(
+    events = running.run(
         [cohort], populations.store, folder, session=session, lanes=lanes, feed=feed
     )
     try:
@@ -161,7 +162,7 @@ def _retrain(
     if not count:
         return []
     cli.say(f"\nthe best setting, {text.counted(count, 'fresh seed')}", quiet)
-    trials = proposers.seeds_by_splits(config, searches.fresh_seeds(count))
+    trials = prepared.seeds_by_splits(config, searches.fresh_seeds(count))
     return observe.train(trials, folder, store_url, quiet=quiet)
 
 
