@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from jaxeval.report import noise as report
 from jaxeval.report.document import Document, Table
 from jaxeval.report.noise import Noise, Study
-from jaxeval.stats import crossed
+from jaxeval.stats import crossed, nested
 from jaxeval.stats.nested import TrainingDesign, TrainingPlan
 
 SCORES = 0.75 + np.array([[0.00, 0.04], [0.04, 0.04], [0.08, 0.10]])
@@ -82,3 +83,18 @@ def test_whose_the_variance_is_mirrors() -> None:
 def test_what_to_train(plan: TrainingPlan, said: str) -> None:
     """Dies if another design than the cheapest is named."""
     assert said in _said(SCORES, plan).answer[1]
+
+
+def test_whether_seeds_or_repeats_differ_by_more_mirrors() -> None:
+    """Dies if the larger sd is the other one's, or is named where the intervals overlap."""
+    draw = np.random.default_rng(0)
+    wide, thin = draw.normal(size=(30, 1)), 0.01 * draw.normal(size=(30, 8))
+    for rows, said in (
+        (wide + thin, "Seeds differ by more in test f1 than runs of one seed do."),
+        (0.01 * wide + 100 * thin, "Runs of one seed differ by more in test f1 than seeds do."),
+        (
+            np.array([[1.0, 2.0], [2.5, 3.1], [0.4, 2.2]]),
+            "Whether seeds differ by more in test f1 than runs of one seed was not shown.",
+        ),
+    ):
+        assert report._compare_repeats(nested.noise(rows.tolist()), "f1") == said
