@@ -12,8 +12,8 @@ from jaxeval.report.comparison import answers, figures
 from jaxeval.report.document import Block, Document, Figure, Heading, Result, Table
 from jaxeval.stats.judgement import MEAN, Judgement
 from jaxeval.stats.results import Effect
+from jaxeval.vectors import Scored
 from jaxeval.vectors.analogies import Accuracy
-from jaxeval.vectors.scored import Scored
 from jaxeval.vectors.similarity import Unknown
 from jaxeval.vectors.svd import Counted
 
