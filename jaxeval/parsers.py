@@ -96,7 +96,11 @@ def _add_flag(parser: argparse.ArgumentParser, of: Parameter, about: str) -> Non
         # not {a,b}: a choice may hold a comma
         options["metavar"] = "|".join(of.choices) or _METAVARS.get(of.kind, of.name.upper())
         if of.kind in (list, dict):
-            options |= {"action": "append", "default": []}
+            options |= {
+                "action": "extend",
+                "default": [],
+                "type": _parts if of.kind is list else _pair,
+            }
         else:
             options |= {"type": _reader(of), "choices": of.choices or None}
             if isinstance(of.default, int | float | str):
@@ -129,6 +133,17 @@ def _value(of: Parameter, text: str) -> object:
     with contextlib.suppress(ValueError):
         return float(text) if of.kind is float else text
     return text
+
+
+def _parts(text: str) -> list[str]:
+    return [part for part in text.split(",") if part]
+
+
+def _pair(text: str) -> list[tuple[str, str]]:
+    name, _, value = text.partition("=")
+    if not (name and value):
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")
+    return [(name, value)]
 
 
 def _is_whole(text: str) -> bool:
@@ -170,26 +185,10 @@ def _arguments(function: Verb, args: Mapping[str, Any]) -> tuple[list[object], d
         if of.variadic:
             positional, named = [*named.values(), *args[of.name]], {}
         elif of.kind in (list, dict) and not of.changes:
-            words = args[of.name]
-            found = _pairs(of, words) if of.kind is dict else _split(words)
-            named[of.name] = found or of.default
+            named[of.name] = of.kind(args[of.name]) or of.default
         elif not of.python_only:
             named[of.name] = args[of.name]
     return positional, named
-
-
-def _split(words: Sequence[str]) -> list[str]:
-    return [part for word in words for part in word.split(",") if part]
-
-
-def _pairs(of: Parameter, words: Sequence[str]) -> dict[str, str]:
-    pairs = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not (name and equals and value):
-            raise ConfigError(f"{errors.argument(of.name)}: expected NAME=VALUE, got {word!r}")
-        pairs[name] = value
-    return pairs
 
 
 def _refuse_outputs(json: str | None, save: Sequence[str], args: Mapping[str, Any]) -> None:

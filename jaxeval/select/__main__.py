@@ -4,11 +4,11 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from jaxeval import cli, parameters, parsers
 from jaxeval.errors import ConfigError
-from jaxeval.parameters import Changes, Count, Natural, Number, Positive, Probability, Quiet
+from jaxeval.parameters import Changes, Count, Natural, Positive, Probability, Quiet
 from jaxeval.runs.layout import Layout, Missing
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from jaxeval.report.selection import Selection
 
 RuleName = Literal["top-two", "batch", "non-adaptive", "sequential-halving"]
-Prior = Annotated[float, Number(-5, 1)]
-_FIESTA = -0.5  # the prior's exponent
 
 
 @parameters.verb
@@ -35,7 +33,6 @@ def select(
     delta: Probability | None = None,
     budget: Count | None = None,
     batch: Count | None = None,
-    prior: Prior = _FIESTA,
     seed: Natural = 0,
     own_splits: bool = False,
     part: Literal["dev", "test"] | None = None,
@@ -70,7 +67,7 @@ def select(
 
     arms = training.arms(configs, [*changes], data, own_splits, part)
     higher, size = arms.record.higher_is_better, batch or len(jax.devices())
-    chosen = bandits.rule(rule, higher, delta, budget, batch, prior, seed, size)
+    chosen = bandits.rule(rule, higher, delta, budget, batch, seed, size)
     return training.select(chosen, arms, Path(out), store, seconds=seconds, quiet=quiet)
 
 
@@ -82,7 +79,6 @@ def select_command(
     delta: Probability | None = None,
     budget: Count | None = None,
     batch: Count | None = None,
-    prior: Prior = _FIESTA,
     seed: Natural = 0,
     json_field: str | None = None,
     lower_is_better: bool | None = None,
@@ -118,7 +114,7 @@ def select_command(
 
     asked = None if lower_is_better is None else not lower_is_better
     metric, higher, direction = text.direction_of_field(json_field, asked)
-    chosen = bandits.rule(rule, higher is not False, delta, budget, batch, prior, seed, workers)
+    chosen = bandits.rule(rule, higher is not False, delta, budget, batch, seed, workers)
     order = None if items is None else evaluate.blocks(items, seed)
     most = None if order is None else len(order)
     runner = evaluate.Command(command, json_field, time_limit, order)
@@ -146,7 +142,6 @@ def select_functions(
     rule: RuleName = "top-two",
     delta: Probability | None = None,
     budget: Count | None = None,
-    prior: Prior = _FIESTA,
     seed: Natural = 0,
     lower_is_better: bool = False,
     quiet: Quiet = False,
@@ -163,7 +158,7 @@ def select_functions(
     for name, function in functions.items():
         if not callable(function):
             raise ConfigError(f"{name}: expected a function of the evaluation's number")
-    chosen = bandits.rule(rule, not lower_is_better, delta, budget, None, prior, seed, 1)
+    chosen = bandits.rule(rule, not lower_is_better, delta, budget, None, seed, 1)
     steps = evaluate.run(chosen, [*functions], lambda name, number: functions[name](number))
     found = _follow(steps, chosen.begin([*functions]), chosen, quiet)
     return selection.result(chosen, found, evaluate.answer(chosen, found))
@@ -197,7 +192,6 @@ def select_table(
     delta: Probability | None = None,
     budget: Count | None = None,
     batch: Count | None = None,
-    prior: Prior = _FIESTA,
     seed: Natural = 0,
     score: str | None = None,
     column: Mapping[str, str] | None = None,
@@ -227,7 +221,7 @@ def select_table(
     pools, higher, known = _read(
         source, dataclasses.replace(layout, models=[*dict.fromkeys(models)])
     )
-    chosen = bandits.rule(rule, higher, delta, budget, batch, prior, seed)
+    chosen = bandits.rule(rule, higher, delta, budget, batch, seed)
     state, answer = bandits.select(chosen, bandits.Replay(pools, seed))
     return selection.result(chosen, state, answer, more=known)
 
