@@ -4,16 +4,14 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from jaxeval import cli, parameters, parsers
 from jaxeval.errors import ConfigError
 from jaxeval.parameters import Changes, Count, Natural, Positive, Probability, Quiet
-from jaxeval.runs.layout import Layout, Missing
+from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from jaxeval.bandits import Rule, State
     from jaxeval.bandits.evaluate import Evaluated, Recorded
     from jaxeval.config.reading import Source
@@ -215,28 +213,16 @@ def select_table(
       jaxeval select table runs A B --rule sequential-halving --budget 16
     """
     from jaxeval import bandits, sources
-    from jaxeval.report import selection
-
-    layout = sources.layout(column, score, metric, missing, lower_is_better)
-    pools, higher, known = _read(
-        source, dataclasses.replace(layout, models=[*dict.fromkeys(models)])
-    )
-    chosen = bandits.rule(rule, higher, delta, budget, batch, seed)
-    state, answer = bandits.select(chosen, bandits.Replay(pools, seed))
-    return selection.result(chosen, state, answer, more=known)
-
-
-def _read(
-    source: object, layout: Layout
-) -> "tuple[Mapping[str, np.ndarray], bool, Mapping[str, Any]]":
-    """Scores by model, whether higher is better, and fields of a `Selection` of a table."""
-    from jaxeval import sources
-    from jaxeval.report import text
+    from jaxeval.report import selection, text
     from jaxeval.report.comparison import answers
     from jaxeval.stats import samples
 
+    layout = sources.layout(column, score, metric, missing, lower_is_better)
+    layout = dataclasses.replace(layout, models=[*dict.fromkeys(models)])
     scores = sources.read(source, layout)
     pools, failed = samples.pools(scores), samples.of_runs(scores)
+    chosen = bandits.rule(rule, scores.higher_is_better, delta, budget, batch, seed)
+    state, answer = bandits.select(chosen, bandits.Replay(pools, seed))
     notes = [*scores.warnings]
     if scores.unusable and failed is None:
         notes.append(text.unusable(scores.unusable, scores.missing))
@@ -251,7 +237,7 @@ def _read(
         "unusable": scores.unusable,
         "warnings": notes,
     }
-    return pools, scores.higher_is_better, known
+    return selection.result(chosen, state, answer, more=known)
 
 
 COMMANDS: parsers.Commands = {"": select, "command": select_command, "table": select_table}
