@@ -109,9 +109,7 @@ class LSTM(Module):
         units = variant.gates * self.width
         kernel = self.param("kernel", nn.initializers.glorot_uniform(), (inputs.shape[-1], units))
         recurrent = self.param("recurrent", nn.initializers.orthogonal(), (self.width, units))
-        forget = jnp.full(self.width * (variant.gates - 3), variant.forget_bias)
-        zeros = jnp.zeros(3 * self.width)
-        bias = self.param("bias", lambda key: jnp.concatenate([zeros, forget]))
+        bias = self.param("bias", self._bias)
         peepholes = self._vectors("peephole_in", "peephole_out") if variant.peepholes else {}
         if input_mask is None or len(input_mask) == 1:
             masked = inputs if input_mask is None else inputs * input_mask[:1]
@@ -130,6 +128,10 @@ class LSTM(Module):
 
     def _vectors(self, *names: str) -> Weights:
         return {n: self.param(n, nn.initializers.zeros, (self.width,)) for n in names}
+
+    def _bias(self, key: Array) -> Array:
+        forget = jnp.full(self.width * (self.variant.gates - 3), self.variant.forget_bias)
+        return jnp.concatenate([jnp.zeros(3 * self.width), forget])
 
 
 class Masks(NamedTuple):
