@@ -223,11 +223,6 @@ def _rows(table: Columns, metric: str = "", label: str = "seed", scored: str = "
 
     model, dataset = column("model", Path(table.source).stem), column("dataset", "")
     run, (score, empty, gold, predicted) = column("seed", "1"), _parse_answers(table)
-    prompt = gold  # two logs must agree on it
-    if "prompt" in known:
-        hashes = [records.digest(str(text)) if text else "" for text in known["prompt"]]
-        golds = [""] * size if gold is None else [gold.name(k) for k in range(size)]
-        prompt = encode([f"{a} {b}".strip() for a, b in zip(hashes, golds, strict=True)])
     has_scores = "score" in known and gold is None and "correct" not in known
     default = scored if has_scores else "accuracy"
     measured = constant(metric, size) if metric else column("metric", "")
@@ -247,9 +242,18 @@ def _rows(table: Columns, metric: str = "", label: str = "seed", scored: str = "
         {label: run} if "seed" in known or label == "seed" else {},
         sample=_parse_samples(table) if "sample" in known else None,
         cluster=column("cluster", "") if "cluster" in known else None,
-        prompt=prompt,
+        prompt=_prompts(table, gold),
         count=functools.partial(_count, score, gold, predicted) if metric else None,
     )
+
+
+def _prompts(table: Columns, gold: Coded | None) -> Coded | None:
+    """Returns what two logs must agree on: prompt and gold."""
+    if "prompt" not in table.values:
+        return gold
+    hashes = [records.digest(str(text)) if text else "" for text in table["prompt"]]
+    golds = [gold.name(k) if gold else "" for k in range(len(table))]
+    return encode([f"{a} {b}".strip() for a, b in zip(hashes, golds, strict=True)])
 
 
 def _parse_samples(table: Columns) -> np.ndarray:

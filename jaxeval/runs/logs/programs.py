@@ -149,16 +149,7 @@ def read_evals(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]
     of one kind are several answers.
     """
     path, lines = source.path, json_lines(source.path)
-    spec = next(lines, (1, {}))[1].get("spec")
-    if not isinstance(spec, Mapping):
-        raise DataError('expected a first line {"spec": {...}}', path, 1)
-    models = spec.get("completion_fns")
-    model = ",".join(map(str, models)) if isinstance(models, list) else models
-    base = Record(
-        records.label(model, "completion_fns", path, 1),
-        records.label(spec.get("eval_name"), "eval_name", path, 1),
-        *("", "", math.nan),
-    )
+    base = _read_spec(next(lines, (1, {}))[1].get("spec"), path)
     finished, times = False, Counter[tuple[str, str]]()
     failed, prompts = dict[str, None](), dict[str, str]()
     for number, event in lines:
@@ -193,3 +184,15 @@ def read_evals(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]
     for item in failed:
         if item not in answered:
             yield base._replace(item=item, status=Status.FAILED)
+
+
+def _read_spec(spec: Json, path: Path) -> Record:
+    if not isinstance(spec, Mapping):
+        raise DataError('expected a first line {"spec": {...}}', path, 1)
+    models = spec.get("completion_fns")
+    model = ",".join(map(str, models)) if isinstance(models, list) else models
+    return Record(
+        records.label(model, "completion_fns", path, 1),
+        records.label(spec.get("eval_name"), "eval_name", path, 1),
+        *("", "", math.nan),
+    )
