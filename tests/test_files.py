@@ -98,21 +98,6 @@ def test_a_pipe_is_written_into(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["pipe"]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")
-def test_a_device_is_written_into(tmp_path: Path) -> None:
-    """Dies if `--json /dev/null` of root replaces the device by a file."""
-    path = tmp_path / "null"
-    try:
-        os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
-        path.open("w").close()
-    except PermissionError:
-        pytest.skip("no devices in this container")
-    (tmp_path / "link").symlink_to(path)
-    for name in ("null", "link"):
-        _written(tmp_path / name, "gone")
-        assert path.is_char_device() and (tmp_path / "link").is_symlink()
-
-
 def test_of_a_symlink_the_target_is_replaced(tmp_path: Path) -> None:
     """Dies if a link becomes a file, or a file loses its mode."""
     target, link = tmp_path / "deep" / "a.txt", tmp_path / "link"

@@ -120,13 +120,6 @@ def _change(rows: list[Row], **values: Any) -> None:
             r"1 of 90 items have several golds or prompts \(i10\)",
         ),
         (lambda rows: [row.pop("item") for row in rows], "no column 'item'"),
-        (lambda rows: [row.pop("predicted") for row in rows], "no column 'predicted'"),
-        (
-            lambda rows: [
-                row.update(corect=row.pop("gold") == row.pop("predicted")) for row in rows
-            ],
-            "no column correct or gold .*: --column correct=NAME",
-        ),
         (
             lambda rows: [row.pop("gold") and row.pop("predicted") for row in rows],
             "no column correct or gold or predicted; the columns are dataset, model",
@@ -135,7 +128,6 @@ def _change(rows: list[Row], **values: Any) -> None:
             lambda rows: [row.update(correct=0.5) or row.pop("gold") for row in rows],
             "row 2, column correct: expected 1 or 0, found '0.5'",
         ),
-        (lambda rows: [r.update(gold="") for r in rows if r["item"] == "i7"], "row 9: an answer"),
         (lambda rows: rows[7].update(predicted=""), "row 9: an answer is empty; expected a word"),
     ],
 )
