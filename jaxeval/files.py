@@ -20,7 +20,7 @@ from jaxeval.errors import ConfigError, RunError, argument
 
 # what a JSON file holds
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
-Head = Mapping[str, Mapping[str, Json]]  # says which work a state is of
+_Head = Mapping[str, Mapping[str, Json]]  # says which work a state is of
 RECORDED = "what has been trained is in the runs database, and is not trained again"
 
 _TEMPORARY = ".jaxeval."  # without the name, which may be as long as names may be
@@ -182,7 +182,7 @@ class StateFile:
 
     path: Path
     work: str  # for messages, such as "selection"
-    head: Head
+    head: _Head
 
     def read(self) -> Any:
         """Reads the state; None if there is no file yet.
@@ -236,7 +236,7 @@ class StateFile:
 
 
 @contextlib.contextmanager
-def open_state(path: Path, work: str, head: Head) -> Iterator[StateFile]:
+def open_state(path: Path, work: str, head: _Head) -> Iterator[StateFile]:
     """Holds the state file of some work; raises RunError if another process works on it."""
     if not path.name:
         raise ConfigError(f"{argument('state')}: expected the name of a file")

@@ -30,7 +30,7 @@ from jaxeval.runs.logs.records import Notes, Source
 from jaxeval.runs.rows import Coded, Rows, constant, encode
 from jaxeval.runs.scores import DataSetScores, Scores, Status
 
-METRICS = ("accuracy", "macro_f1")
+_METRICS = ("accuracy", "macro_f1")
 TABLES = (".csv", ".tsv")
 _ANSWERS = ("score", "correct", "predicted")
 _PREDICTED = ("correct", "gold", "predicted")
@@ -38,7 +38,7 @@ _ROLES = ("model", "seed", "item", "dataset", "status", "sample", "cluster", "me
 _TRUTH = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0}
 
 
-class Answers(NamedTuple):
+class _Answers(NamedTuple):
     """Scores of whole runs, and of their items."""
 
     runs: Scores
@@ -51,7 +51,7 @@ def read(
     models: Sequence[str] = (),
     metric: str | None = None,
     columns: Mapping[str, str] | None = None,
-) -> Answers:
+) -> _Answers:
     """Reads the scores of all runs, and of the items of those that finished.
 
     A column status says which runs failed; they need no answers.
@@ -64,8 +64,8 @@ def read(
       columns: role -> column with another name.
     """
     metric = metric or "accuracy"
-    if metric not in METRICS:
-        raise DataError(f"metric {metric!r}: items give {' or '.join(METRICS)}", path)
+    if metric not in _METRICS:
+        raise DataError(f"metric {metric!r}: items give {' or '.join(_METRICS)}", path)
     table = _by_role(files.read(path), columns or {}, _PREDICTED)
     if metric == "macro_f1" and "gold" not in table.values:
         raise DataError("macro_f1 needs columns gold and predicted", path)
@@ -85,7 +85,7 @@ def read(
         statuses.setdefault(rows.model.name(k), Counter())[how] += 1
     found = dataclasses.replace(found, statuses=statuses)
     both = zip(*(_split(data, path) for data in found.data_sets), strict=True)
-    return Answers(*(dataclasses.replace(found, data_sets=data_sets) for data_sets in both))
+    return _Answers(*(dataclasses.replace(found, data_sets=data_sets) for data_sets in both))
 
 
 def _split(data: DataSetScores, path: str | Path) -> tuple[DataSetScores, DataSetScores]:

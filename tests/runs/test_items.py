@@ -57,7 +57,7 @@ def _named(found: Scores) -> dict[tuple[str, str, str], float]:
     }
 
 
-@pytest.mark.parametrize("metric", items.METRICS)
+@pytest.mark.parametrize("metric", ["accuracy", "macro_f1"])
 def test_scores_are_those_of_the_predictions(tmp_path: Path, metric: str) -> None:
     """Dies if runs, items or data sets are mixed, if a class is left out of macro-F1, or if the
     order of the rows matters."""

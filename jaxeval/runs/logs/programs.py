@@ -33,10 +33,10 @@ _OF_MODEL = re.compile(r"[,:](?:model|model_deployment)=(?P<model>[^,]*)")
 
 def reader(name: str) -> Reader | None:
     """Returns the reader for the name of a file of lm-evaluation-harness or HELM."""
-    return read_helm if name == _HELM else read_lm_eval if _SAMPLES.fullmatch(name) else None
+    return _read_helm if name == _HELM else _read_lm_eval if _SAMPLES.fullmatch(name) else None
 
 
-def read_lm_eval(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
+def _read_lm_eval(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
     """Yields the scores in a file of samples; metrics that are no numbers are noted.
 
     Raises DataError: names the line.
@@ -92,7 +92,7 @@ def _join_hashes(sample: Mapping[str, Json], *names: str) -> str:
     return "".join(values) if all(values) else ""
 
 
-def read_helm(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
+def _read_helm(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
     """Yields the scores of a run of HELM: the means of its statistics.
 
     Trials, which have other examples in their prompts, are runs. Splits other than test are tasks
