@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval.data import conll, schemes, tagging_files
+from jaxeval.data import conll, schemes, tagging
 from jaxeval.data.schemes import Sentence
 from jaxeval.errors import DataError
 
@@ -209,8 +209,8 @@ def test_classes_become_events_of_one_word(tmp_path: Path) -> None:
     assert sentence.tags == ("O", "B-REPORTING", "B-OCCURRENCE", "B-OCCURRENCE")
     for part in ("dev", "test"):
         (tmp_path / f"{part}.txt").write_text(CLASSES)
-    source = tagging_files.SentenceSource(path=str(tmp_path), format="tempeval3")
-    parts, entities = tagging_files.read(source, "iobes")
+    source = tagging.SentenceSource(path=str(tmp_path), format="tempeval3")
+    parts, entities = tagging.read(tagging.TaggingData(source=source, scheme="iobes"))
     assert entities and parts["dev"][0].tags[1:] == ("S-REPORTING", "S-OCCURRENCE", "S-OCCURRENCE")
 
 

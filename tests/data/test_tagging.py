@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxeval.data import splits, tagging, tagging_files, words
+from jaxeval.data import corpora, splits, tagging, words
 from jaxeval.data.schemes import Sentence
 from jaxeval.errors import DataError
 from tests.data import hand_tagging
@@ -16,40 +16,44 @@ CONLL = "Ann NNP B-PER\nLee NNP I-PER\nruns VBZ O\n"
 CONLLU = "1\tgo\tgo\tVERB\tVB\t_\t0\troot\t_\tEntity=(1-event-x)\n"
 
 
-def _folder(folder: Path, content: str, end: str = ".txt") -> tagging_files.SentenceSource:
+def _folder(folder: Path, content: str, end: str = ".txt") -> tagging.SentenceSource:
     for part in ("train", "dev", "test"):
         (folder / f"my_{part}{end}").write_text(content, encoding="utf-8")
-    return tagging_files.SentenceSource(path=str(folder))
+    return tagging.SentenceSource(path=str(folder))
 
 
-def _tags(source: tagging_files.SentenceSource) -> tuple[str, ...]:
-    return tagging_files.read(source, "iobes")[0]["train"][0].tags
+def _tags(source: tagging.SentenceSource) -> tuple[str, ...]:
+    return tagging.read(tagging.TaggingData(source=source))[0]["train"][0].tags
 
 
 def test_entity_tags_are_converted(tmp_path: Path) -> None:
     """Dies if the scheme asked for is ignored."""
     source = _folder(tmp_path, CONLL)
     assert _tags(source) == ("B-PER", "E-PER", "O")
-    assert tagging_files.read(source, "bio")[0]["dev"][0].tags == ("B-PER", "I-PER", "O")
-    assert tagging_files.read(source, "iobes")[1] != "none"
+    assert tagging.read(tagging.TaggingData(source=source, scheme="bio"))[0]["dev"][0].tags == (
+        "B-PER",
+        "I-PER",
+        "O",
+    )
+    assert tagging.read(tagging.TaggingData(source=source, scheme="iobes"))[1] != "none"
 
 
 def test_iob1_must_be_named(tmp_path: Path) -> None:
     """Dies if IOB1 is repaired silently, or the message does not name file, line and remedy."""
     source = _folder(tmp_path, "runs O\nAnn I-PER\n")
     with pytest.raises(DataError, match=r"my_train\.txt:2: .*data\.source\.scheme: iob1"):
-        tagging_files.read(source, "bio")
-    assert _tags(tagging_files.SentenceSource(path=source.path, scheme="iob1")) == ("O", "S-PER")
+        tagging.read(tagging.TaggingData(source=source, scheme="bio"))
+    assert _tags(tagging.SentenceSource(path=source.path, scheme="iob1")) == ("O", "S-PER")
 
 
 def test_conllu_by_its_name_or_by_the_config(tmp_path: Path) -> None:
     """Dies if *.conllu is read as columns, or `tag` is ignored."""
     path = _folder(tmp_path, CONLLU, ".conllu").path
-    assert _tags(tagging_files.SentenceSource(path=path)) == ("VERB",)
-    assert _tags(tagging_files.SentenceSource(path=path, tag="entity")) == ("S-event",)
+    assert _tags(tagging.SentenceSource(path=path)) == ("VERB",)
+    assert _tags(tagging.SentenceSource(path=path, tag="entity")) == ("S-event",)
     (tmp_path / "plain").mkdir()
     plain = _folder(tmp_path / "plain", CONLLU).path
-    assert _tags(tagging_files.SentenceSource(path=plain, format="conllu", tag="xpos")) == ("VB",)
+    assert _tags(tagging.SentenceSource(path=plain, format="conllu", tag="xpos")) == ("VB",)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +73,7 @@ def test_conllu_by_its_name_or_by_the_config(tmp_path: Path) -> None:
 def test_an_odd_tag_among_entities_is_refused(last: str, message: str, tmp_path: Path) -> None:
     """Dies if one tag turns the F1 of entities into accuracy, or its line is not named."""
     with pytest.raises(DataError, match=message):
-        tagging_files.read(_folder(tmp_path, f"Ann B-PER\nLee I-PER\nruns O\n{last}\n"), "iobes")
+        _tags(_folder(tmp_path, f"Ann B-PER\nLee I-PER\nruns O\n{last}\n"))
 
 
 TAGS = {"UH", "DT", "O"}
@@ -90,7 +94,7 @@ def test_running_text_is_refused(content: str, place: str, tmp_path: Path) -> No
     file = tmp_path / "plain"
     file.write_text(content)
     with pytest.raises(DataError) as error:
-        tagging_files.read_untagged(tagging_files.SentenceSource(), file, TAGS)
+        tagging.read_untagged(tagging.SentenceSource(), file, TAGS)
     assert f"plain{place}" in str(error.value) and "one word a line" in str(error.value)
 
 
@@ -123,7 +127,7 @@ def test_tables_of_a_split_count_its_own_train_rows(number: int) -> None:
 
 
 def _sentences(
-    settings: tagging.TaggingData, tagged: tagging.Tagged, rows: Sequence[np.ndarray]
+    settings: tagging.TaggingData, tagged: corpora.WordCorpus, rows: Sequence[np.ndarray]
 ) -> list[Sentence]:
     """The sentences of a part of a split, read back from the arrays."""
     forms, actual = hand_tagging.forms(settings), []
@@ -143,35 +147,34 @@ def test_arrays_hold_the_sentences() -> None:
     settings = tagging.TaggingData(train_sentences=200)
     tagged, parts = tagging.build(settings, 8), tagging.read(settings)[0]
     split = tagged.split(0)
-    assert len(tagged.widths) > 1
+    assert len(tagged.corpus.buckets) > 1
     for part, rows in zip(splits.PARTS, (split.train, split.dev, split.test), strict=True):
         assert sorted(_sentences(settings, tagged, rows)) == sorted(parts[part])
-    assert [bucket["forms"].shape[1] for bucket in tagged.corpus.buckets] == list(tagged.widths)
+    widths = [bucket["forms"].shape[1] for bucket in tagged.corpus.buckets]
+    assert widths == tagged.facts["padded_widths"]
 
 
 def test_shared_arrays_describe_the_forms(tmp_path: Path) -> None:
     """Dies if characters or casing are of another form, or padding has a casing."""
     settings = hand_tagging.settings(tmp_path / "c", max_characters=3, vocabulary="all")
     tagged, forms = tagging.build(settings, 2), hand_tagging.forms(settings)
-    numbers = words.numbered(sorted({*"".join(forms)}))
+    numbers = {c: n for n, c in enumerate(sorted({*"".join(forms)}), 2)}
     shared = tagged.corpus.shared
-    assert tagged.alphabet == len(numbers) + 2 == shared["characters"].max() + 1
+    assert len(tagged.saved["characters"]) + 2 == shared["characters"].max() + 1
     for number, form in enumerate(forms):
         spelt = [numbers[character] for character in form[:3]]
         assert shared["characters"][number].tolist() == spelt + [0] * (3 - len(spelt))
         assert shared["casing"][number] == (words.casing(form) if form else 0)
 
 
-def test_labels_and_legality(tmp_path: Path) -> None:
-    """Dies if O is not entities' first label, or legality is not of the scheme used inside."""
+def test_labels(tmp_path: Path) -> None:
+    """Dies if O is not entities' first label, or labels are not of the scheme used inside."""
     sentences = "Ann B-PER\nLee I-PER\n\nran O\n"
     parts = {"train": sentences, "dev": sentences, "test": "ran O\n"}
     tagged = tagging.build(hand_tagging.settings(tmp_path / "c", parts), 2)
-    assert tagged.entities and tagged.labels == ["O", "B-PER", "E-PER"]
-    assert tagged.legality.start.tolist() == [True, True, False]
-    assert tagged.legality.end.tolist() == [True, False, True]
+    assert tagged.saved["scheme"] == "bio" and tagged.labels == ["O", "B-PER", "E-PER"]
     bio = tagging.build(hand_tagging.settings(tmp_path / "c", parts, scheme="bio"), 2)
-    assert bio.labels == ["O", "B-PER", "I-PER"] and bio.legality.end.all()
+    assert bio.labels == ["O", "B-PER", "I-PER"]
 
 
 def test_fewer_train_sentences_and_zero_digits(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def test_only_newlines_end_a_line(tmp_path: Path) -> None:
 
 def test_decompression_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if the limit counts compressed bytes, or is not applied."""
-    monkeypatch.setattr(text, "MOST_BYTES", 1000)
+    monkeypatch.setattr(text, "_MOST_BYTES", 1000)
     path = tmp_path / "f"
     path.write_bytes(gzip.compress(b"0123456\n" * 125))
     assert len(list(text.iterate_lines(path))) == 125
