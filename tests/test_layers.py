@@ -59,9 +59,7 @@ HEAVY = {"jax", "flax", "optax"}
 LOADED_FAST = [
     "jaxeval.runs",
     "jaxeval.stats",
-    "jaxeval.bandits",
     "jaxeval.tuning",
-    "jaxeval.space.space",
     "jaxeval.sensitivity",
     "jaxeval.vectors.analogies",
     "jaxeval.vectors.similarity",
