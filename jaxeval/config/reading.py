@@ -49,12 +49,8 @@ def read(cls: type[_T], source: Source, overrides: Sequence[str] = (), origin: s
     The value "null" in a file makes a key absent, even if it has a default. A table that is given
     in part keeps its parent's defaults, which may differ from those of its own class.
 
-    Args:
-      origin: where the overrides come from. Messages begin with it instead of the file if only
-        overridden keys are wrong.
-
-    Raises:
-      ConfigError: names each wrong key, its value and what was expected.
+    Raises ConfigError: names each wrong key, its value and what was expected. The message begins
+    with `origin` instead of the file if only overridden keys are wrong.
     """
     checked, lines = _validate(cls, _tree(source, overrides))
     if checked is not None:
@@ -148,11 +144,7 @@ def _over(defaults: object, values: object) -> object:
 
 
 def read_toml(name: str | Path, what: str = "config") -> dict[str, object]:
-    """Reads the tables of a TOML file or of a shipped name; raises ConfigError.
-
-    Args:
-      what: kind of file, for messages.
-    """
+    """Reads the tables of a TOML file or of a shipped name; raises ConfigError."""
     return toml.parse(toml.read_text(name, what), name)
 
 

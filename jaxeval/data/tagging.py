@@ -220,14 +220,9 @@ def read_untagged(source: SentenceSource, path: Path, tags: Collection[str]) -> 
     """Reads the sentences of a file in a format that a tagger was trained on.
 
     A `*.conllu` file is CoNLL-U. In all others the words are in `source.word_column`, or in the
-    only column; columns of tags are optional and ignored.
-
-    Args:
-      tags: of the files that the tagger was trained on; lines that all end in one are columns.
-
-    Raises:
-      DataError: no words; running text: lines that differ in columns, or every sentence is a
-        line of several columns.
+    only column; columns of tags are optional and ignored. Lines that all end in one of `tags`
+    (of training) are columns. Raises DataError: no words; running text: lines that differ in
+    columns, or every sentence is a line of several columns.
     """
     lines = list(text.iterate_lines(path))
     if _is_conllu(source, path):
