@@ -95,7 +95,7 @@ def from_dict(tree: Mapping[str, object], where: str = "space") -> Space:
 
 
 def draw(space: Space, seed: int, run: int) -> dict[str, Value]:
-    """Draws the values of a run (from 0) by name; parameters with a failed condition are absent."""
+    """Draws a run (from 0): values by name, without parameters whose condition fails."""
     quantiles = {}
     for name in (parameter.name for parameter in space.parameters):
         word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")
