@@ -76,7 +76,7 @@ class WordCorpus(NamedTuple):
             rows = self.given_split if number == GIVEN_SPLIT else self.groups.deal(number)
             train = [
                 chosen[np.unique(group[chosen], return_index=True)[1]]
-                for group, chosen in zip(self.groups.of_row, rows["train"], strict=True)
+                for group, chosen in zip(self.groups.row_groups, rows["train"], strict=True)
             ]
             rows = splits.pad(rows, self.sizes)
         seen = np.zeros(len(self.table.vectors), np.int64)

@@ -94,12 +94,12 @@ def read_trec(path: str | Path) -> LabelledTexts:
 
 
 def _after_label(
-    lines: Iterable[str], path: str | Path, expected: str, name_of: Callable[[str], str | None]
+    lines: Iterable[str], path: str | Path, expected: str, parse_label: Callable[[str], str | None]
 ) -> Iterator[tuple[int, str, str]]:
     """Yields number, text and label of lines of a label, a blank and a text."""
     for number, line in enumerate(lines, 1):
         label, _, content = line.partition(" ")
-        if not ((name := name_of(label)) and content.strip()):
+        if not ((name := parse_label(label)) and content.strip()):
             message = f"expected {expected}, a blank and a text, found {line[:40]!r}"
             raise DataError(f"{message}; {text.OTHER_FORMAT}", path, number)
         yield number, content, name

@@ -116,7 +116,7 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
     warnings += [f"tags: {line}; {_UNSEEN[settings.vocabulary == 'all']}" for line in lines]
     of_words = {p: [s.words for s in own] for p, own in parts.items()}
     forms, table, findings = word_table.build(settings, of_words)
-    inside = word_table.PARTS_OF[settings.vocabulary]
+    inside = word_table.VOCABULARY_PARTS[settings.vocabulary]
     names = {tag for part in inside for tag in tags[part]}
     predicted = sorted(names) if scheme == "none" else ["O", *sorted(names - {"O"})]
     labels = predicted + sorted(set().union(*tags.values()) - {*predicted})

@@ -249,22 +249,22 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:_MOST_NAMES])
 
 
-def format_of(
+def detect_format(
     file: Path, named: str, suffixes: Mapping[str, str], formats: Collection[str]
 ) -> str:
     """Returns the named format of a file or, for "auto", the one of its suffix (before .gz)."""
     if named != "auto":
         return named
-    suffix = suffix_of(file)
-    if suffix not in suffixes:
+    ending = suffix(file)
+    if ending not in suffixes:
         raise DataError(
             f"its name does not tell its format; expected {', '.join(suffixes)}, or "
             f"data.source.format=FORMAT, one of {', '.join(formats)}",
             file,
         )
-    return suffixes[suffix]
+    return suffixes[ending]
 
 
-def suffix_of(file: Path) -> str:
+def suffix(file: Path) -> str:
     """Returns the lower-case suffix of a file's name before .gz, such as ".tsv"."""
     return Path(file.name.lower().removesuffix(".gz")).suffix
