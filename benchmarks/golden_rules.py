@@ -286,13 +286,13 @@ RENAMED: list[tuple] = [
     ("json.*.across_datasets.nemenyi.pairs", None, "p_values by pair", _RUNS),
     (
         "json.*.across_datasets.friedman.without_ties",
-        "json.*.across.ranking.without_ties.0",
+        None,
         "",
         _RUNS,
     ),
     (
         "json.*.across_datasets.iman_davenport.without_ties",
-        "json.*.across.ranking.without_ties.1",
+        None,
         "",
         _RUNS,
     ),
@@ -329,6 +329,7 @@ RENAMED[:0] = [
     (f"{_ACROSS}.performance_profile", None, _TOO_MUCH, _RUNS),
     (f"{_PAIRS}.detectable_ratio", None, _TOO_MUCH, _RUNS),
     (f"{_PAIRS}.rope", None, _TOO_MUCH, _RUNS),
+    ("json.*.warnings", None, "fewer warnings", _RUNS),
     (f"{_ACROSS}.average_probability_of_improvement.*.a", None, "the key", _RUNS),
     (f"{_ACROSS}.average_probability_of_improvement.*.b", None, "the key", _RUNS),
     *(
@@ -517,6 +518,7 @@ ADDED: list[tuple] = [
         )
     ),
     ("files.*", "tables of documents", _RUNS),
+    ("json.*.warnings*", "fewer warnings", _RUNS),
 ]
 # (path below "figures.", reason)
 DROPPED_FIGURES: list[tuple[str, str]] = [("*/profiles", _TOO_MUCH)]
@@ -590,6 +592,11 @@ _NO_CONVENTION = "the paper's convention is that of a function"
 _LABELS = "labels of a file's name are part1, part2 .."
 _NOISE = [  # a study is an object in `parts`; dev and test of repeats lie there as they were
     ("json.one.score.plan", None, "--split-cost is gone", "noise: of a table"),
+    *(
+        (f"json.*.*.plan.{of}", None, "a plan counts runs", commands)
+        for of in ("split_cost", "designs.*.cost")
+        for commands in ("noise: of a table", "trained: *")
+    ),
     *(
         (f"json.{file}.{part}.{of}", f"json.{file}.parts.{part}.{now}", "parts", commands)
         for file, commands in (

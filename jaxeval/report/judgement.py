@@ -10,8 +10,8 @@ from jaxeval.report.comparison import answers, documents
 from jaxeval.report.comparison import figures as of_scores
 from jaxeval.report.document import Block, Document, Figure, Heading, Table
 from jaxeval.report.result import Result
-from jaxeval.stats.judgement import MEAN, Judgement
 from jaxeval.stats.results import Effect
+from jaxeval.stats.vectors import MEAN, Judgement
 
 _MODES = {"fixed": "vectors fixed", "tuned": "vectors fine-tuned"}
 Coverage = Mapping[str, Mapping[str, float]]  # part -> fraction of tokens, of types

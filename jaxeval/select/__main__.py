@@ -152,7 +152,7 @@ def _read(
 
     scores = sources.read(source, of)
     pools = samples.pools(scores)
-    failed = samples.of_runs(scores)
+    failed = samples.compare_failures(scores)
     notes = list(scores.warnings)
     if scores.unusable and failed is None:
         notes.append(text.unusable(scores.unusable, scores.missing))

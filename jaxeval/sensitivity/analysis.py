@@ -23,7 +23,7 @@ from jaxeval.sensitivity.hyperparameters import Axis, Values
 from jaxeval.sensitivity.hyperparameters import axes as ranked
 from jaxeval.space.space import Space
 from jaxeval.stats.items import proportions
-from jaxeval.stats.results import Interval, Sample, fraction, sample, within
+from jaxeval.stats.results import Interval, Sample, fraction, sample
 
 LEAST = 3  # runs of a sweep
 _MOST_RESAMPLED = 5000  # runs for which intervals are made
@@ -196,7 +196,7 @@ def _interval(
         normal = NormalDist().inv_cdf(1 - tail) * float(np.std(known))
         reach = max(value - low, high - value, normal)
         low, high, method = value - reach, value + reach, f"symmetric {method}"
-    return within(Interval(low, high, confidence, method), *bounds(path, gap))
+    return Interval(low, high, confidence, method).clip(*bounds(path, gap))
 
 
 def bounds(path: str, difference: bool = False) -> tuple[float, float]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxeval.errors import ConfigError, argument
 from jaxeval.sensitivity import analysis
-from jaxeval.stats.results import Interval, within
+from jaxeval.stats.results import Interval
 
 _ROUNDING = 1e-9  # of percentages, counts and correlations: a smaller spread is none
 Labels = Mapping[str, str]
@@ -122,4 +122,4 @@ def mean(
     sd = float(drawn.std(ddof=1))
     half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * sd / math.sqrt(n)
     interval = Interval(centre - half, centre + half, confidence, f"t over {n} datasets")
-    return Mean(n, centre, sd, within(interval, *bounds))
+    return Mean(n, centre, sd, interval.clip(*bounds))

@@ -10,7 +10,7 @@ from scipy import special
 
 from jaxeval.runs import metrics
 from jaxeval.stats import describe
-from jaxeval.stats.results import Interval, within
+from jaxeval.stats.results import Interval
 
 LEAST_DF = 4  # of the noise, below which little is said by it
 
@@ -56,14 +56,14 @@ def retrained(
         parts[part] = of = describe.summarize(sample)
         bounds = metrics.bounds(metric, np.array(sample), unit)
         if bounds is not None and of.mean_interval is not None:
-            cut = within(of.mean_interval, *bounds)
+            cut = of.mean_interval.clip(*bounds)
             parts[part] = dataclasses.replace(of, mean_interval=cut)
     searched, interval = next(iter(fresh.values())), None
     if not searched:
         return Retrained(fresh, failures, parts, None, None)
     sign = 1.0 if higher_is_better else -1.0
-    if len(set(searched)) > 1:
-        of_mean = describe.t_interval(np.asarray(searched, np.float64), 0.95)
+    of_mean = describe.summarize(searched).mean_interval
+    if of_mean is not None:
         low, high = sorted(sign * (seen - end) + 0.0 for end in of_mean[:2])
         interval = of_mean._replace(low=low, high=high)
     optimism = sign * (seen - statistics.fmean(searched)) + 0.0  # never -0

@@ -20,7 +20,7 @@ import numpy as np
 from jaxeval import backend
 from jaxeval.data import text
 from jaxeval.errors import DataError
-from jaxeval.stats import resampled
+from jaxeval.stats import vectors as statistics
 from jaxeval.stats.results import Interval
 from jaxeval.vectors import scored
 from jaxeval.vectors.scored import Lookup, Resampling, Scored
@@ -247,7 +247,7 @@ def evaluate(
         units = np.concatenate([first[chosen], second[chosen]])
         used, where = np.unique(units, return_inverse=True)
         sides = np.split(where, 2)
-        return resampled.crossed_draws(
+        return statistics.crossed_draws(
             right, sides[0], sides[1], questions.strata[used], **resampling._asdict()
         )
 

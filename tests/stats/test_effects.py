@@ -48,7 +48,7 @@ def test_difference_intervals() -> None:
         a, b = generator.normal(0.7, 1, 8), generator.normal(0, 2, 12)
         interval = effects.difference(a, b).interval
         assert (interval.low <= 0 <= interval.high) == (hypotheses.welch_t(a, b).p_value >= 0.05)
-    median = effects.difference([1, 2, 9], [0, 1, 2, 3], statistic="median", resamples=499)
+    median = effects.difference([1, 2, 9], [0, 1, 2, 3], median=True, resamples=499)
     assert median.estimate == 0.5
     assert median.interval.low <= 0.5 <= median.interval.high
 
@@ -92,7 +92,7 @@ def test_swapping_mirrors_resampled_intervals(decimals: int) -> None:
     a = np.round(3 * generator.normal(size=9), decimals)
     b = np.round(3 * generator.normal(size=7) + 1, decimals)
     one, other = (
-        effects.difference(x, y, statistic="median", resamples=999) for x, y in ((a, b), (b, a))
+        effects.difference(x, y, median=True, resamples=999) for x, y in ((a, b), (b, a))
     )
     assert one.estimate == -other.estimate != 0
     assert one.interval[:2] == (-other.interval.high, -other.interval.low)

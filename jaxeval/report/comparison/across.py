@@ -6,10 +6,8 @@ from jaxeval.report import text
 from jaxeval.report.comparison import claims, words
 from jaxeval.report.document import Table
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats import pairs
-from jaxeval.stats.datasets import Across
+from jaxeval.stats.datasets import Across, Ranking
 from jaxeval.stats.pairs import FEW_DATA_SETS, RunScores
-from jaxeval.stats.ranking import Ranking
 from jaxeval.stats.results import Effect
 from jaxeval.stats.study import RunStudy
 
@@ -81,7 +79,7 @@ def _of_two(across: Across, study: RunStudy) -> str:
         return f"no difference between {a} and {b} was shown: {tested}"
     higher, lower = (a, b) if shown > 0 else (b, a)
     of = RunScores(a, b, "", first, second, (first, second), True, "data set")
-    if others := pairs.against(of, shown):
+    if others := of.contradicting(shown):
         said = claims.disagree("Wilcoxon signed-rank", higher, lower, others)
         return f"m{said[1:]}: {tested}"
     best, other = (higher, lower) if study.scores.higher_is_better else (lower, higher)

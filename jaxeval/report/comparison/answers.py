@@ -15,7 +15,7 @@ from jaxeval.runs.checks import is_failed
 from jaxeval.stats.items import study as items
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.pairs import Pair
-from jaxeval.stats.run_plans import PLANNED_SDS
+from jaxeval.stats.power import Primary
 from jaxeval.stats.samples import Failures, FailureTest
 from jaxeval.stats.study import RunStudy
 
@@ -164,7 +164,7 @@ def _too_few(study: RunStudy, models: Sequence[str]) -> str:
         return f"{said}."
     each = "" if pair.scores and pair.scores.by_pairs else " each"
     needed = f"{text.counted(of.needed, pair.unit)}{each}"
-    return f"{said}; {needed} would show one of {PLANNED_SDS:g} sds."
+    return f"{said}; {needed} would show one of {Primary.PLANNED_SDS:g} sds."
 
 
 def _by_how_much(study: RunStudy, scale: ScoreFormat) -> str:

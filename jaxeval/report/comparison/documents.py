@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from jaxeval.report import text
 from jaxeval.report.comparison import across, answers, claims, figures, tables, words
 from jaxeval.report.document import Block, Document, Heading
-from jaxeval.stats import samples, study_warnings
+from jaxeval.stats import samples
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.study import RunStudy
 
@@ -13,11 +13,10 @@ from jaxeval.stats.study import RunStudy
 def of_runs(study: RunStudy) -> Document:
     """Of scores of whole runs."""
     of, together = study.scores, study.across
-    failed, behind = samples.rows_of(of), ""
+    failed, behind = {row for rows in samples.failed_runs(of).values() for row in rows}, ""
     others = [one for one in of.unusable if one.row not in failed]
-    of_details = {*study_warnings.of_details(study.samples, study.pairs, together)}
     notes = [text.unusable(others, of.missing)] if others else []
-    notes += [*of.notes, *(line for line in study.warnings if line not in of_details)]
+    notes += [*of.notes, *study.warnings]
     blocks: list[Block] = [*tables.of_runs(study)]
     blocks.append(" | ".join([of.source, *words.directions(study), words.unit(study)]))
     if study.pairs:
@@ -30,7 +29,7 @@ def of_runs(study: RunStudy) -> Document:
         answer=answers.of_runs(study),
         blocks=blocks,
         notes=notes,
-        details=[*_details_of_runs(study), *sorted(of_details)],
+        details=[*_details_of_runs(study)],
         paper=paper,
         figures=lambda: figures.of_runs(study),
         title=f"Comparison of {text.listed(of.models[:8])}",

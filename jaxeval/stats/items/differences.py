@@ -15,8 +15,7 @@ from jaxeval.errors import DataError
 from jaxeval.stats.items import cells, estimates, proportions
 from jaxeval.stats.items.cells import Labels, Part, Parts, RunPart, Scores, Table
 from jaxeval.stats.items.estimates import FACTORS, Estimate, Sizes
-from jaxeval.stats.results import fraction, no_interval
-from jaxeval.stats.rules import Factor
+from jaxeval.stats.results import Factor, Interval, fraction
 
 
 def difference(
@@ -95,7 +94,7 @@ def of_gap(
     with_two, lines = gap.binary and "items" in over, estimates.warnings_of(sizes, over, clustered)
     middle = gap.middle if with_two else gap.value
     tested = cells.total(gap.tested, over) if with_two else part
-    interval, p_value = no_interval(confidence, "the differences do not vary"), math.nan
+    interval, p_value = Interval.none(confidence, "the differences do not vary"), math.nan
     if (error := np.sqrt(tested.variance)) <= estimates.ROUNDING * gap.largest:
         lines.append(
             f"The difference is the same over all {' and '.join(over)}: its error cannot be told, "

@@ -16,8 +16,7 @@ from jaxeval.errors import DataError
 from jaxeval.stats import crossed
 from jaxeval.stats.items import cells, proportions
 from jaxeval.stats.items.cells import Labels, Part, Parts, Scores, Table
-from jaxeval.stats.results import Interval, Wrong, fraction, no_interval
-from jaxeval.stats.rules import Factor
+from jaxeval.stats.results import Factor, Interval, fraction
 
 FACTORS: tuple[Factor, ...] = ("items", "runs")
 FEW_CLUSTERS = 30
@@ -110,7 +109,9 @@ def sizes_of(of: Sequence[Table], dropped: int = 0) -> Sizes:
     )
 
 
-def named(over: str | Collection[Factor], error: Wrong = DataError) -> tuple[Factor, ...]:
+def named(
+    over: str | Collection[Factor], error: type[Exception] = DataError
+) -> tuple[Factor, ...]:
     """The factors in order, each once, of a collection or "items,runs"; else raises `error`."""
     words = [word.strip() for word in over.split(",")] if isinstance(over, str) else over
     factors = tuple(f for f in FACTORS if isinstance(words, Collection) and f in words)
@@ -202,7 +203,7 @@ def of_level(
     if limits is not None:
         interval = Interval(float(limits[0]), float(limits[1]), confidence, JEFFREYS)
     elif se <= ROUNDING * largest:
-        interval = no_interval(confidence, "the scores do not vary")
+        interval = Interval.none(confidence, "the scores do not vary")
         lines.append(
             f"The score is the same over all {' and '.join(over)}: its error cannot be told."
         )

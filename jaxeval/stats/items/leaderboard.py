@@ -14,7 +14,7 @@ from jaxeval.stats.items.cells import Table
 from jaxeval.stats.items.estimates import FACTORS, Estimate
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import t_test_power
-from jaxeval.stats.rules import Factor, Rules
+from jaxeval.stats.results import Factor, Rules
 
 POWER = 0.8
 _FAR = 60.0  # standard errors: what is not shown there never is

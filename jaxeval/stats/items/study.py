@@ -15,7 +15,7 @@ import numpy as np
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import metrics
 from jaxeval.runs.scores import DataSetScores, Scores
-from jaxeval.stats import hypotheses, multiple, pairs, permutation, samples
+from jaxeval.stats import hypotheses, multiple, pairs, samples, single_models
 from jaxeval.stats.items import (
     cells,
     completeness,
@@ -28,8 +28,7 @@ from jaxeval.stats.items.completeness import DataSetCounts
 from jaxeval.stats.items.estimates import FACTORS, Estimate
 from jaxeval.stats.items.leaderboard import Board
 from jaxeval.stats.pairs import Outcome, Pair
-from jaxeval.stats.results import HypothesisTest
-from jaxeval.stats.rules import Factor, Rules
+from jaxeval.stats.results import Factor, HypothesisTest, Rules
 from jaxeval.stats.samples import Failures
 
 _MOST_TESTED = 12  # pairs on data sets of which tests are made beside their intervals
@@ -188,7 +187,7 @@ def _means(
 def _tests(a: Table, b: Table, clustered: bool, rules: Rules) -> dict[str, HypothesisTest]:
     """Of items alone: permutation and, of one run each of right and wrong answers, McNemar's."""
     sums = a.groups.sums((a.means - b.means)[:, np.newaxis])[:, 0]
-    flips = permutation.sign_flips(sums, permutations=rules.resamples, seed=rules.seed)
+    flips = single_models.sign_flips(sums, permutations=rules.resamples, seed=rules.seed)
     tests = {"sign_flips": flips}
     single = a.runs == b.runs == a.samples == b.samples == 1
     if not clustered and single and a.binary and b.binary:

@@ -8,7 +8,7 @@ import pytest
 from jaxeval.report.comparison import figures
 from jaxeval.report.document import Figure
 from jaxeval.stats import ranking, study
-from jaxeval.stats.rules import Rules
+from jaxeval.stats.results import Rules
 from jaxeval.stats.study import RunStudy
 from tests.stats import cubes
 from tests.stats.test_datasets import DEMSAR

@@ -12,7 +12,7 @@ from jaxeval.stats import multiple
 from jaxeval.stats.items import completeness, differences, leaderboard, study
 from jaxeval.stats.items.estimates import Estimate
 from jaxeval.stats.pairs import by_margin
-from jaxeval.stats.rules import Rules
+from jaxeval.stats.results import Rules
 from tests.stats.cubes import studied, task
 
 DRAW = np.random.default_rng(11)
