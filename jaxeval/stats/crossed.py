@@ -11,6 +11,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 
 from jaxeval.errors import DataError
 from jaxeval.stats.results import Interval, floats, fraction
@@ -44,21 +45,19 @@ class Combination(NamedTuple):
         Graybill & Wang (1980) for sums; Ting, Burdick, Graybill, Jeyaratnam & Lu (1990) for
         differences, an F test where a limit is 0. Both in Burdick & Graybill (1992).
         """
-        from scipy import special
-
         tail, estimate = (1 - confidence) / 2, self.estimate
         terms = self.plus if self.minus is None else (self.plus[0], self.minus)
         values, dfs = [factor * square.value for factor, square in terms], [s.df for _, s in terms]
         # how far the limits of each mean square lie below and above it, relative to its size
-        g = [1 - df / special.chdtri(df, tail) for df in dfs]
-        h = [df / special.chdtri(df, 1 - tail) - 1 for df in dfs]
+        g = [1 - df / scipy.special.chdtri(df, tail) for df in dfs]
+        h = [df / scipy.special.chdtri(df, 1 - tail) - 1 for df in dfs]
         if self.minus is None:
             below, above = (
                 np.sum(np.square([e * v for e, v in zip(ends, values, strict=True)]), 0)
                 for ends in (g, h)
             )
         else:
-            upper, lower = (special.fdtri(*dfs, p) for p in (1 - tail, tail))
+            upper, lower = (scipy.special.fdtri(*dfs, p) for p in (1 - tail, tail))
             g12 = ((upper - 1) ** 2 - (g[0] * upper) ** 2 - h[1] ** 2) / upper
             h12 = ((1 - lower) ** 2 - (h[0] * lower) ** 2 - g[1] ** 2) / lower
             first, second = values
@@ -155,9 +154,7 @@ class MeanSquares(NamedTuple):
 
 def t_quantile(df: np.ndarray, confidence: float) -> np.ndarray:
     """How many standard errors [...] an interval reaches to either side."""
-    from scipy import special
-
-    return -special.stdtrit(df, (1 - confidence) / 2)
+    return -scipy.special.stdtrit(df, (1 - confidence) / 2)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+import scipy
 
 from jaxeval.stats import effects, hypotheses, multiple
 from jaxeval.stats.results import (
@@ -85,8 +86,6 @@ def across(
 
     `counted`: the same samples with a score worse than all others for each failed run.
     """
-    from scipy import stats
-
     by_data_set, with_failed = _runs(samples), _runs(counted)
     models = list(dict.fromkeys(m for cell in by_data_set.values() for m in cell))
     common = tuple(d for d, cell in by_data_set.items() if len(cell) == len(models))
@@ -107,7 +106,7 @@ def across(
         ranked = rank_models(means, rules, higher_is_better=higher)
         if control:
             against = compare_with_control(means, control, higher_is_better=higher)
-            quantile = float(stats.norm.isf(rules.alpha / (2 * (len(models) - 1))))
+            quantile = float(scipy.stats.norm.isf(rules.alpha / (2 * (len(models) - 1))))
             critical = quantile * _standard_error(len(common), len(models))
     return Across(common, means, ranked, control, against, critical, signed, several, one_scale)
 
@@ -188,11 +187,9 @@ def bootstrap(
 
 def friedman(table: np.ndarray) -> HypothesisTest:
     """Friedman's test, corrected for ties, of a table [N, k] of at least 2 x 3 scores."""
-    from scipy import stats
-
     ranks = _ranks(table, True)
     statistic, null = _chi_squared(ranks), "all models rank alike"
-    p_value = float(stats.chi2.sf(statistic, ranks.shape[1] - 1))
+    p_value = float(scipy.stats.chi2.sf(statistic, ranks.shape[1] - 1))
     method = "chi-squared, corrected for ties"
     return HypothesisTest("Friedman", statistic, p_value, ranks.shape, null, method)
 
@@ -223,14 +220,12 @@ def rank_models(
     scores: Mapping[str, Sample], rules: Rules | None = None, *, higher_is_better: bool = True
 ) -> Ranking:
     """Ranks three models or more by their scores [N] (Demšar 2006, section 3.2.2)."""
-    from scipy import stats
-
     rules = rules or Rules()
     table = np.column_stack([sample(values, name) for name, values in scores.items()])
     ranks = _ranks(table, higher_is_better)
     averages, (sets, models) = ranks.mean(axis=0), ranks.shape
     error = _standard_error(sets, models) / math.sqrt(2)
-    critical = float(stats.studentized_range.isf(rules.alpha, models, math.inf)) * error
+    critical = float(scipy.stats.studentized_range.isf(rules.alpha, models, math.inf)) * error
     order = np.argsort(averages, kind="stable")
     names, ordered = [list(scores)[k] for k in order], averages[order]
     groups: list[tuple[str, ...]] = []
@@ -247,7 +242,7 @@ def rank_models(
         rules.alpha,
         tuple(groups),
         {
-            (a, b): float(stats.studentized_range.sf(abs(x - y) / error, models, math.inf))
+            (a, b): float(scipy.stats.studentized_range.sf(abs(x - y) / error, models, math.inf))
             for (a, x), (b, y) in itertools.combinations(zip(scores, averages, strict=True), 2)
         },
         friedman(table),
@@ -259,13 +254,11 @@ def compare_with_control(
     scores: Mapping[str, np.ndarray], control: str, *, higher_is_better: bool = True
 ) -> tuple[Against, ...]:
     """Compares every other model with a control, best first (Demšar 2006, section 3.2.2)."""
-    from scipy import stats
-
     ranks = _ranks(np.column_stack([*scores.values()]), higher_is_better)
     averages = dict(zip(scores, ranks.mean(axis=0), strict=True))
     error = _standard_error(*ranks.shape)
     z = {m: float(averages[control] - r) / error for m, r in averages.items() if m != control}
-    p_values = [2 * float(stats.norm.sf(abs(value))) for value in z.values()]
+    p_values = [2 * float(scipy.stats.norm.sf(abs(value))) for value in z.values()]
     adjusted = multiple.adjust_p_values(p_values, "holm").tolist()
     return tuple(
         sorted(map(Against, z, z.values(), p_values, adjusted), key=lambda model: -model.z)
@@ -274,9 +267,7 @@ def compare_with_control(
 
 def _ranks(table: np.ndarray, higher_is_better: bool) -> np.ndarray:
     """Ranks [N, k], 1 the best, ties with their mean rank."""
-    from scipy import stats
-
-    return np.asarray(stats.rankdata(-table if higher_is_better else table, axis=1))
+    return np.asarray(scipy.stats.rankdata(-table if higher_is_better else table, axis=1))
 
 
 def _squares(ranks: np.ndarray) -> float:

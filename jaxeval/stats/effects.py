@@ -1,10 +1,10 @@
 """Effect sizes: how large is the difference between two models, with confidence intervals."""
 
 import math
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 
 from jaxeval.errors import DataError
 from jaxeval.stats import describe, ranks
@@ -30,31 +30,20 @@ def difference(
     a: Sample,
     b: Sample,
     *,
-    median: bool = False,
     paired: bool = False,
     confidence: float = 0.95,
-    resamples: int = 9999,
-    seed: int = 0,
 ) -> Effect:
-    """A minus B in the unit of the scores.
+    """Mean of A minus mean of B in the unit of the scores.
 
-    Welch's interval for means, the t interval for means of pairs (same seed, split or data set),
-    BCa for unpaired medians.
+    Welch's interval, or the t interval of pairs (same seed, split or data set).
     """
     confidence = fraction(confidence, "confidence")
-    if median:
-        first, second = two_samples(a, b)
-        estimate = float(np.median(first) - np.median(second))
-        interval = _median_interval(first, second, confidence, resamples, seed)
-        return Effect("difference of medians", estimate, interval, (len(first), len(second)))
     (estimate, error, freedom), n = mean_gap(a, b, paired)
     name = "mean difference of pairs" if paired else "difference of means"
     if error == 0:
         what = "differences" if paired else "scores"
         return Effect(name, estimate, Interval.none(confidence, f"the {what} do not vary"), n)
-    from scipy import stats
-
-    half = float(stats.t.ppf((1 + confidence) / 2, freedom)) * error
+    half = float(scipy.stats.t.ppf((1 + confidence) / 2, freedom)) * error
     method = "t on pairs" if paired else "Welch"
     return Effect(
         name, estimate, Interval(estimate - half, estimate + half, confidence, method), n
@@ -82,43 +71,6 @@ def mean_gap(a: Sample, b: Sample, paired: bool) -> tuple[_Mean, tuple[int, ...]
     return (float(np.mean(first) - np.mean(second)), math.sqrt(total), freedom), sizes
 
 
-def _median_interval(
-    first: np.ndarray, second: np.ndarray, confidence: float, resamples: int, seed: int
-) -> Interval:
-    """BCa bootstrap interval (Efron 1987); the percentile interval where BCa is not defined.
-
-    The interval of B - A is its mirror image, to the last bit.
-    """
-    from scipy import stats
-
-    def gap(x: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray:
-        return np.median(x, axis=axis) - np.median(y, axis=axis)
-
-    resamples, mirrored = count(resamples, "resamples"), exchanged(first, second)
-    if not (varies(first) or varies(second)):
-        return Interval.none(confidence, "the scores do not vary")
-    low = high = math.nan
-    for method in ("BCa", "percentile"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", stats.DegenerateDataWarning)
-            warnings.simplefilter("ignore", RuntimeWarning)  # 0 / 0 in the acceleration
-            low, high = stats.bootstrap(
-                [second, first] if mirrored else [first, second],
-                gap,
-                n_resamples=resamples,
-                batch=max(1, 10_000_000 // max(len(first), len(second))),
-                confidence_level=confidence,
-                method=method,
-                vectorized=True,
-                rng=np.random.default_rng(seed),
-            ).confidence_interval
-        if np.isfinite(low) and np.isfinite(high):
-            break
-    ends = (0.0 - high, 0.0 - low) if mirrored else (low, high)
-    how = f"{method} bootstrap, {resamples} resamples, seed {seed}"
-    return Interval(float(ends[0]), float(ends[1]), confidence, how)
-
-
 def probability_of_improvement(
     a: Sample, b: Sample, *, paired: bool = False, confidence: float = 0.95
 ) -> Effect:
@@ -143,12 +95,10 @@ def probability_of_improvement(
 
 
 def _within_pairs(differences: np.ndarray, confidence: float) -> Effect:
-    from scipy import special
-
     n, tail = len(differences), (1 - confidence) / 2
     won = float(np.sum(differences > 0) + np.sum(differences == 0) / 2)
-    low = float(special.betaincinv(won, n - won + 1, tail)) if won > 0 else 0.0
-    high = float(special.betaincinv(won + 1, n - won, 1 - tail)) if won < n else 1.0
+    low = float(scipy.special.betaincinv(won, n - won + 1, tail)) if won > 0 else 0.0
+    high = float(scipy.special.betaincinv(won + 1, n - won, 1 - tail)) if won < n else 1.0
     interval = Interval(low, high, confidence, "Clopper-Pearson on pairs")
     return Effect("probability of improvement within pairs", won / n, interval, (n,))
 
@@ -196,9 +146,7 @@ def _newcombe(
 
     `sizes`: n and m of each data set; N* = (n + m) / 2 - 1 stands for n - 1 and m - 1.
     """
-    from scipy import optimize, stats
-
-    z = float(stats.norm.ppf((1 + confidence) / 2))
+    z = float(scipy.stats.norm.ppf((1 + confidence) / 2))
 
     def equal_spreads(p: float) -> float:
         each = [
@@ -213,8 +161,8 @@ def _newcombe(
         return (estimate - p) ** 2 - z * z * widened * equal_spreads(p)
 
     near = 1e-9  # if the estimate is 0 or 1 it is itself a root, but not the one wanted
-    low = 0.0 if estimate == 0 else float(optimize.brentq(excess, 0.0, estimate - near))
-    high = 1.0 if estimate == 1 else float(optimize.brentq(excess, estimate + near, 1.0))
+    low = 0.0 if estimate == 0 else float(scipy.optimize.brentq(excess, 0.0, estimate - near))
+    high = 1.0 if estimate == 1 else float(scipy.optimize.brentq(excess, estimate + near, 1.0))
     return low, high
 
 
@@ -224,13 +172,6 @@ def probability_of_superiority(first: np.ndarray, second: np.ndarray) -> float:
     below = np.searchsorted(ordered, first, "left")
     not_above = np.searchsorted(ordered, first, "right")
     return float(np.sum(below + not_above)) / (2 * len(first) * len(second))
-
-
-def cliffs_delta(improvement: Effect) -> Effect:
-    """Cliff's delta (1993), P(A > B) - P(A < B), of a probability of improvement."""
-    low, high, confidence, method = improvement.interval
-    interval = Interval(2 * low - 1, 2 * high - 1, confidence, method)
-    return Effect("Cliff's delta", 2 * improvement.estimate - 1, interval, improvement.n)
 
 
 def almost_stochastic_order(
@@ -249,8 +190,6 @@ def almost_stochastic_order(
     bootstrapped ratio); A is almost stochastically larger if it is below .5. This is no test at a
     level; the level is divided by the number of `comparisons` (Bonferroni).
     """
-    from scipy import stats
-
     first, second = two_samples(a, b)
     confidence = fraction(confidence, "confidence")
     comparisons, resamples = count(comparisons, "comparisons"), count(resamples, "resamples")
@@ -263,7 +202,7 @@ def almost_stochastic_order(
         )
     )
     spread = float(np.std(drawn)) if varies(drawn) else 0.0
-    z = float(stats.norm.ppf(1 - (1 - confidence) / comparisons))
+    z = float(scipy.stats.norm.ppf(1 - (1 - confidence) / comparisons))
     method = f"one-sided, {resamples} resamples, seed {seed}, {comparisons} pairs"
     interval = Interval(0.0, min(1.0, ratio + z * spread), confidence, method)
     if spread == 0:

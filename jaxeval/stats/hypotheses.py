@@ -7,6 +7,7 @@ import math
 import warnings
 
 import numpy as np
+import scipy
 
 from jaxeval.errors import DataError
 from jaxeval.stats import effects, ranks
@@ -32,13 +33,11 @@ _LARGEST = 1e300  # in units of the twelfth digit
 
 def kolmogorov_smirnov(a: Sample, b: Sample) -> HypothesisTest:
     """Kolmogorov-Smirnov: the largest gap between the two empirical distribution functions."""
-    from scipy import stats
-
     first, second = two_samples(a, b)
     exact = max(len(first), len(second)) <= _MOST_EXACT
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuntimeWarning)
-        result = stats.ks_2samp(first, second, method="exact" if exact else "asymp")
+        result = scipy.stats.ks_2samp(first, second, method="exact" if exact else "asymp")
     method = "exact" if exact and not caught else "asymptotic"  # rounding lifts p above 1
     null, n = "both models draw from one distribution", (len(first), len(second))
     statistic, p_value = float(result.statistic), float(result.pvalue)
@@ -50,15 +49,13 @@ def brown_forsythe(a: Sample, b: Sample) -> HypothesisTest:
 
     F test of the absolute deviations from the median; the mean deviation says which is wider.
     """
-    from scipy import stats
-
     values = two_samples(a, b)
     deviations = [without_rounding(np.abs(v - np.median(v)), *values) for v in values]
     statistic, p_value = 0.0, 1.0
     if np.ptp(np.concatenate(deviations)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # no spread within the groups
-            result = stats.f_oneway(*deviations)
+            result = scipy.stats.f_oneway(*deviations)
         if result.statistic > 0:  # rounding can lead below 0, where scipy has no p-value
             statistic, p_value = float(result.statistic), float(result.pvalue)
     wider = sign(float(np.mean(deviations[0]) - np.mean(deviations[1])))
@@ -84,11 +81,9 @@ def mann_whitney_u(a: Sample, b: Sample) -> HypothesisTest:
 
     Exact for small samples, with ties; else normal, but not below the share of one labelling.
     """
-    from scipy import stats
-
     first, second = two_samples(a, b)
     n, m = len(first), len(second)
-    result = stats.mannwhitneyu(first, second, method="asymptotic")
+    result = scipy.stats.mannwhitneyu(first, second, method="asymptotic")
     p_value, method = ranks.rank_sum_p(first, second), "exact"
     if p_value is None:  # NaN: all scores are equal
         normal, method = float(result.pvalue), "normal, corrected for ties and continuity"
@@ -116,14 +111,12 @@ def brunner_munzel(a: Sample, b: Sample, *, seed: int = 0) -> HypothesisTest:
 
 def welch_t(a: Sample, b: Sample) -> HypothesisTest:
     """Welch's t test of the means, for unequal variances; p is NaN without any spread."""
-    from scipy import stats
-
     first, second = two_samples(a, b)
     n, null = (len(first), len(second)), "both models have the same mean"
     if varies(first) or varies(second):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # constant scores
-            result = stats.ttest_ind(first, second, equal_var=False)
+            result = scipy.stats.ttest_ind(first, second, equal_var=False)
         statistic, p_value = float(result.statistic), float(result.pvalue)
     else:  # the variance is rounding alone
         statistic, p_value = _without_spread(float(gaps(first[:1], second[:1])[0]))
@@ -133,14 +126,12 @@ def welch_t(a: Sample, b: Sample) -> HypothesisTest:
 
 def paired_t(a: Sample, b: Sample) -> HypothesisTest:
     """Student's t test on pairs (same seed or split); p is NaN if all differences are equal."""
-    from scipy import special
-
     differences = gaps(*two_samples(a, b, paired=True))
     n, mean = len(differences), float(np.mean(differences))
     statistic, p_value = _without_spread(mean)
     if varies(differences):
         statistic = mean / float(np.std(differences, ddof=1)) * math.sqrt(n)
-        p_value = 2 * float(special.stdtr(n - 1, -abs(statistic)))
+        p_value = 2 * float(scipy.special.stdtr(n - 1, -abs(statistic)))
     null, method = "the mean difference of pairs is 0", "t distribution"
     return HypothesisTest("t on pairs", statistic, p_value, (n,), null, method, sign(statistic))
 
@@ -186,9 +177,7 @@ def mcnemar(a: Sample, b: Sample) -> HypothesisTest:
 
 def _binomial(wins: int, losses: int) -> float:
     """P-value of this many wins if A and B win equally often."""
-    from scipy import stats
-
-    return float(stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
+    return float(scipy.stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
 
 
 def tost(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> HypothesisTest:
@@ -196,12 +185,13 @@ def tost(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> Hypoth
 
     The statistic is that of the less convincing side; NaN, as p is, if the scores do not vary.
     """
-    from scipy import stats
-
     margin = positive(margin, "margin")
     (gap, error, freedom), n = effects.mean_gap(a, b, paired)
     statistic = (margin - abs(gap)) / error if error else math.nan
-    p_value, null = float(stats.t.sf(statistic, freedom)), f"the means differ by {margin} or more"
+    p_value, null = (
+        float(scipy.stats.t.sf(statistic, freedom)),
+        f"the means differ by {margin} or more",
+    )
     method = "two one-sided t tests on pairs" if paired else "two one-sided Welch t tests"
     return HypothesisTest("equivalence (TOST)", statistic, p_value, n, null, method)
 
@@ -214,8 +204,6 @@ def permutation_test(
     Exact if there are at most `resamples` permutations, else these are random. p is twice that of
     the smaller side, (1 + hits) / (1 + resamples), and the same if A and B are exchanged.
     """
-    from scipy import stats
-
     resamples = count(resamples, "resamples")
     first, second = two_samples(a, b, paired=paired)
     samples = _whole(*((second, first) if exchanged(first, second) else (first, second)))
@@ -226,7 +214,7 @@ def permutation_test(
         above, below = _limbs(x, axis)
         return (above - large) + (below - small)
 
-    result = stats.permutation_test(
+    result = scipy.stats.permutation_test(
         samples,
         total,
         permutation_type="samples" if paired else "independent",

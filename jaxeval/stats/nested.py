@@ -1,4 +1,4 @@
-"""Seeds nested in splits, runs nested in seeds, and what to train for a precision of the mean."""
+"""Runs nested in seeds, and what to train for a precision of the mean."""
 
 import dataclasses
 import math
@@ -6,48 +6,12 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
+import scipy
 
 from jaxeval.errors import DataError
 from jaxeval.stats import crossed
 from jaxeval.stats.crossed import Crossed, MeanSquare, MeanSquares
-from jaxeval.stats.results import Interval, Sample, sample, varies
-
-
-@dataclasses.dataclass(frozen=True)
-class Components:
-    """Variance components of scores nested in splits (one-way random effects, moments)."""
-
-    splits: int
-    n: int  # all scores
-    mean: float  # of the split means
-    sd_split: float  # between splits, without the share of seeds
-    sd_seed: float  # between seeds of one split
-    share_split: float | None  # intraclass correlation; None without any spread
-
-
-def variance_components(scores: Sequence[Sample]) -> Components:
-    """Splits' and seeds' shares of the spread, from the scores of the seeds of each split."""
-    groups = [sample(group, f"split {k}") for k, group in enumerate(scores)]
-    counts = np.array([len(group) for group in groups])
-    n, splits = int(counts.sum()), len(groups)
-    if splits < 2 or n == splits:
-        raise DataError(f"nested scores: expected 2 splits and 2 seeds in one, found {counts}")
-    means = np.array([group.mean() for group in groups])
-    grand = float(np.concatenate(groups).mean())
-    within = sum(map(_squares_within, groups)) / (n - splits)
-    between = float(np.sum(counts * (means - grand) ** 2)) / (splits - 1)
-    size = (n - float(np.sum(counts**2)) / n) / (splits - 1)
-    varying = varies(np.concatenate(groups))  # else means differ by rounding alone
-    of_split = max(0.0, (between - within) / size) if varying else 0.0
-    total = of_split + within
-    sds, share = (math.sqrt(of_split), math.sqrt(within)), of_split / total if total else None
-    return Components(splits, n, float(means.mean()), *sds, share)
-
-
-def _squares_within(scores: np.ndarray) -> float:
-    """Sum of squared deviations from the mean; exactly 0 for equal scores."""
-    apart = scores - scores[0]
-    return float(np.sum((apart - apart.mean()) ** 2))
+from jaxeval.stats.results import Interval, varies
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,34 +37,35 @@ def noise(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Noise:
     The interval of the repeats is chi-squared, that of the seeds Williams' and Tukey's (Searle,
     Casella & McCulloch 1992, section 3.8), which covers at least as often as it says.
     """
-    from scipy import stats
-
     if len({len(row) for row in scores}) != 1 or len(scores) < 2 or len(scores[0]) < 2:
         sizes = [len(row) for row in scores]
         raise DataError(f"noise: expected 2 or more runs of 2 or more seeds each, found {sizes}")
     table = np.array(scores, float)
-    found, (seeds, repeats) = variance_components(list(table)), table.shape
+    (seeds, repeats), varying = table.shape, varies(table.ravel())
     between, within = seeds - 1, seeds * (repeats - 1)
-    ssb = repeats * float(np.sum((table.mean(axis=1) - table.mean()) ** 2))
-    ssw = sum(map(_squares_within, table))
+    means, apart = table.mean(axis=1), table - table[:, :1]  # apart: exactly 0 of equal scores
+    ssb = repeats * float(np.sum((means - table.mean()) ** 2))
+    ssw = sum(float(np.sum((row - row.mean()) ** 2)) for row in apart)
+    of_means = float(np.sum(repeats * (means - table.mean()) ** 2)) / between
+    variance = max(0.0, (of_means - ssw / within) / repeats) if varying else 0.0
 
     def of_seeds(tail: float) -> float:
         # F_tail times the mean square of repeats: what it would add to the seeds' sum of squares
-        noise = between * stats.f.ppf(tail, between, within) * ssw / within
-        return math.sqrt(max(0.0, ssb - noise) / (repeats * stats.chi2.ppf(tail, between)))
+        noise = between * scipy.stats.f.ppf(tail, between, within) * ssw / within
+        return math.sqrt(max(0.0, ssb - noise) / (repeats * scipy.stats.chi2.ppf(tail, between)))
 
     tails = (1 + confidence) / 2, (1 - confidence) / 2
     of_repeat = Interval.none(confidence, "repeats of a seed do not vary")
     of_seed = Interval.none(confidence, "the scores do not vary")
     if ssw:
-        low, high = (math.sqrt(ssw / stats.chi2.ppf(tail, within)) for tail in tails)
+        low, high = (math.sqrt(ssw / scipy.stats.chi2.ppf(tail, within)) for tail in tails)
         of_repeat = Interval(low, high, confidence, "chi-squared")
-    if varies(table.ravel()):
+    if varying:
         low, high = map(of_seeds, tails)
         of_seed = Interval(low, high, confidence, "Williams-Tukey")
-    both = found.sd_seed, of_repeat, found.sd_split, of_seed
-    whole = math.hypot(found.sd_split, found.sd_seed)
-    return Noise(seeds, repeats, found.mean, *both, whole)
+    sd_repeat, sd_seed = math.sqrt(ssw / within), math.sqrt(variance)
+    both, whole = (sd_repeat, of_repeat, sd_seed, of_seed), math.hypot(sd_seed, sd_repeat)
+    return Noise(seeds, repeats, float(means.mean()), *both, whole)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -128,9 +128,8 @@ class RunScores:
     def effects(self, rules: Rules, comparisons: int, higher_is_better: bool) -> dict[str, Effect]:
         """Computes all effects, by name; `comparisons` corrects almost stochastic order.
 
-        `difference` and `difference_of_medians` are A - B, all others say how much better A is.
-        `difference` and `probability_of_improvement` are of pairs if these decide. Failed runs
-        count as the worst in probabilities of improvement.
+        `difference` is A - B, all others say how much better A is. It and the probability of
+        improvement are of pairs if these decide. Failed runs count as the worst.
         """
         sign, level = 1 if higher_is_better else -1, rules.confidence
         u, v = (sign * values for values in self.counted or (self.first, self.second))
@@ -144,13 +143,9 @@ class RunScores:
             ),
             "probability_of_improvement": within,
             "a12": of_all,
-            "cliffs_delta": effects.cliffs_delta(of_all),
         }
         if self.resampled:
             a, b = self.first, self.second
-            results["difference_of_medians"] = effects.difference(
-                a, b, median=True, confidence=level, resamples=rules.resamples, seed=rules.seed
-            )
             results["almost_stochastic_order"] = effects.almost_stochastic_order(
                 sign * a, sign * b, comparisons=comparisons, seed=rules.seed, confidence=level
             )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import scipy
 
 from jaxeval.errors import DataError
 from jaxeval.stats import describe, pairs, ranks
@@ -79,7 +80,7 @@ class TestDesign:
         if self.test == "wilcoxon_signed_rank":
             efficiency = _SIGNED_EFFICIENCY
         elif self.test == "brunner_munzel":
-            shares, counts = np.array(self._sds) ** 2, (n, m)
+            shares, counts = np.array(self._sds, float) ** 2, (n, m)
             shares /= self._sds[0] ** 2 + self._sds[1] ** 2
             efficiency = float(np.sum(shares / counts) / np.sum(np.arcsin(shares) / counts))
         return t_test_power(difference * math.sqrt(efficiency / total), freedom, self.level)
@@ -98,11 +99,10 @@ class TestDesign:
         self, difference: float, power: float = 0.8, *, simulated: bool = True
     ) -> int:
         """Fewest seeds per model that show a difference with this power, up to 10,000,000."""
-        from scipy import special
-
         power = fraction(power, "power")
         if difference == 0 or not between(difference, -math.inf, math.inf):
             raise DataError(f"difference: expected a finite number but 0, found {difference}")
+        special = scipy.special
         reach = float(special.ndtri(1 - self.level / 2) + special.ndtri(power))
         errors = reach * math.sqrt(2 * self._error(2, 2)[0]) / abs(difference)
         guess = int(min(math.sqrt(_MOST_SEEDS), errors) ** 2)  # of a z test
@@ -121,8 +121,6 @@ class TestDesign:
 
     def detectable_difference(self, n: int, m: int | None = None, power: float = 0.8) -> float:
         """Smallest difference that n and m seeds show with this power."""
-        from scipy import optimize
-
         power, high = fraction(power, "power"), max(self._sds)
         if high == 0:
             return 0.0
@@ -131,9 +129,8 @@ class TestDesign:
         while self.power(high, n, m) < power:
             high *= 2
         exactly = 1e-12 if self.test == "t" else 1e-4 * high  # simulated power rises in steps
-        return float(
-            optimize.brentq(lambda gap: self.power(gap, n, m) - power, 0.0, high, xtol=exactly)
-        )
+        solve = scipy.optimize.brentq
+        return float(solve(lambda gap: self.power(gap, n, m) - power, 0.0, high, xtol=exactly))
 
 
 def t_test_power(shift: float, freedom: float, level: float) -> float:
@@ -141,8 +138,7 @@ def t_test_power(shift: float, freedom: float, level: float) -> float:
 
     Far out, where scipy's noncentral t gives NaN, the mean over the chi of the denominator.
     """
-    from scipy import special, stats
-
+    special, nct = scipy.special, scipy.stats.nct
     if math.isinf(freedom):
         critical = -float(special.ndtri(level / 2))
         return float(special.ndtr(shift - critical) + special.ndtr(-shift - critical))
@@ -151,7 +147,10 @@ def t_test_power(shift: float, freedom: float, level: float) -> float:
         places = (np.arange(_POINTS) + 0.5) / _POINTS
         limit = critical * np.sqrt(special.chdtri(freedom, 1 - places) / freedom)
         return float(np.mean(special.ndtr(shift - limit) + special.ndtr(-shift - limit)))
-    upper, lower = stats.nct.sf(critical, freedom, shift), stats.nct.cdf(-critical, freedom, shift)
+    upper, lower = (
+        nct.sf(critical, freedom, shift),
+        nct.cdf(-critical, freedom, shift),
+    )
     return min(1.0, float(upper) + (float(lower) if math.isfinite(lower) else 0.0))
 
 

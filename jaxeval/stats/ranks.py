@@ -10,6 +10,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 
 _ENUMERATED = 100_000  # labellings that are all enumerated: 10 against 10 have 92,378
 _DRAWN, _FEWEST_DRAWN = 19_999, 1_999  # random labellings; the more scores, the fewer
@@ -100,9 +101,7 @@ def p_values(
     equal, statistics = "exact if the distributions are equal", np.abs(test.statistic)
     exact = _labellings(n, m) <= _ENUMERATED
     if not exact and min(n, m) >= _MOST_PERMUTED:
-        from scipy import special
-
-        p = 2 * special.stdtr(test.freedom, -statistics)
+        p = 2 * scipy.special.stdtr(test.freedom, -statistics)
         method = "t approximation"
     else:
         ends = np.arange(1, n + m + 1) if ties is None else np.unique(ties.end)
@@ -155,13 +154,11 @@ def rank_sum_p(first: np.ndarray, second: np.ndarray) -> float | None:
 
     It is the share of labellings whose rank sum lies as far from its mean; None for large samples.
     """
-    from scipy import stats
-
     pooled = np.concatenate([first, second])
     size = min(len(first), len(second))
     if size > _FEW_SUMMED or 2 * (size * len(pooled)) ** 2 > _ADDITIONS:
         return None
-    doubled = np.rint(2 * stats.rankdata(pooled)).astype(int)
+    doubled = np.rint(2 * scipy.stats.rankdata(pooled)).astype(int)
     few = min(doubled[: len(first)], doubled[len(first) :], key=len)
     null = _rank_sum_null(tuple(sorted(doubled.tolist())), len(few))
     gaps = np.abs(np.arange(len(null)) * len(pooled) - len(few) * doubled.sum())
@@ -189,12 +186,12 @@ def signed_ranks(
       Sums of the positive and of the negative ranks and two-sided p-values, [...] each, and the
       method: "exact" up to 50 pairs, else "normal".
     """
-    from scipy import stats
-
-    ranks = stats.rankdata(np.abs(differences), axis=-1)
+    ranks = scipy.stats.rankdata(np.abs(differences), axis=-1)
     sums = [(ranks * own).sum(axis=-1) for own in (differences > 0, differences < 0)]
     if differences.shape[-1] > _MOST_SIGNED and differences.any():
-        result = stats.wilcoxon(differences, zero_method="pratt", method="asymptotic", axis=-1)
+        result = scipy.stats.wilcoxon(
+            differences, zero_method="pratt", method="asymptotic", axis=-1
+        )
         return sums[0], sums[1], result.pvalue, "normal"
     row = (0,) * (differences.ndim - 1)
     doubled = np.rint(2 * ranks[row])[differences[row] != 0].astype(int)
@@ -221,9 +218,7 @@ def spearman(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]
     All rows have the ties of the first. Up to 8 pairs p is the share of orders with as large a
     correlation, else that of Student's t. The correlation is 0 if x or y does not vary.
     """
-    from scipy import special, stats
-
-    first, second = stats.rankdata(x, axis=-1), stats.rankdata(y, axis=-1)
+    first, second = scipy.stats.rankdata(x, axis=-1), scipy.stats.rankdata(y, axis=-1)
     n, row = x.shape[-1], (0,) * (x.ndim - 1)
     rho = np.asarray(_correlations(first, second))
     if n <= _MOST_ORDERS:
@@ -233,7 +228,7 @@ def spearman(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]
     flat = rho.reshape(-1)
     with np.errstate(divide="ignore"):
         t = np.abs(flat) * np.sqrt((n - 2) / np.maximum(1 - flat**2, 0.0))
-    p = np.maximum(2 * special.stdtr(n - 2, -t), 2 * math.exp(-math.lgamma(n + 1)))
+    p = np.maximum(2 * scipy.special.stdtr(n - 2, -t), 2 * math.exp(-math.lgamma(n + 1)))
     return rho, p.reshape(rho.shape), "t approximation"
 
 

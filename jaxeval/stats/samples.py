@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
+import scipy
 
 from jaxeval.errors import DataError, argument
 from jaxeval.runs.scores import Scores, Status
@@ -268,8 +269,6 @@ def failures(
     correction: Method = "holm",
 ) -> Failures | None:
     """Tests these pairs of models on all data sets; None if no run failed."""
-    from scipy import stats
-
     if not any(of.failed for of in counts.values()):
         return None
     found = []
@@ -277,7 +276,7 @@ def failures(
         for a, b in pairs:
             x, y = counts.get((a, dataset)), counts.get((b, dataset))
             if x and y and x.runs and y.runs:
-                p = min(1.0, float(stats.fisher_exact([x, y]).pvalue))
+                p = min(1.0, float(scipy.stats.fisher_exact([x, y]).pvalue))
                 more = sign(x.failed * y.runs - y.failed * x.runs)
                 found.append(FailureTest(a, b, dataset, more, p, p))
     adjusted = multiple.adjust_p_values([test.p_value for test in found], correction).tolist()

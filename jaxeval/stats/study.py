@@ -22,8 +22,6 @@ from jaxeval.stats.samples import Copies, Failures, Samples, Unit
 from jaxeval.stats.single_models import SingleModels
 
 _MOST_RESAMPLED = 5_000  # scores of all pairs up to which there is resampling: some ten seconds
-_SMALL = 20  # scores from which p-values of the wider sample are nearly right
-_WIDER = 2  # sds, in ratio, from which a small sample's p-values are clearly too small
 _FOLDS = 10  # of one cross-validation, at most
 _MOST_ALIKE = 4  # warnings of one kind
 _Progress = Callable[[float], None]
@@ -74,13 +72,13 @@ def study(
     compared, families = _compared(chosen, rules, scores, bounds, progress)
     return RunStudy(
         *(units.unit, units.averaged),
-        models=tuple(describe.describe_models(scores, units, rules, bounds)),
+        models=tuple(describe.describe_models(units, rules, bounds)),
         pairs=tuple(compared),
         primary=power.primary(chosen, rules),
         families=families,
         across=datasets.across(units, rules, higher, control, counted),
         rules=rules,
-        warnings=(*scores.warnings, *_warnings(scores, units, compared, rules)),
+        warnings=(*scores.warnings, *_warnings(scores, units, compared)),
         single=None if items is None else single_models.compare(items, rules, control),
         items=None if items is None else _over_items(items, rules),
         copies=copies,
@@ -229,10 +227,8 @@ def _pair(
     )
 
 
-def _warnings(
-    scores: Scores, units: Samples, compared: Sequence[Pair], rules: Rules
-) -> Iterator[str]:
-    """Warns of absent, equal, dependent, unpaired and few scores."""
+def _warnings(scores: Scores, units: Samples, compared: Sequence[Pair]) -> Iterator[str]:
+    """Warns of absent, equal, dependent and unpaired scores."""
     cells = units.by_data_set.items()
     yield from _shortened(
         f"{', '.join(absent)}: no scores{_on(place)}; not compared there"
@@ -253,7 +249,6 @@ def _warnings(
         for pair in compared
         if pair.scores and pair.scores.by_pairs and 0 < pair.pairs < max(pair.n)
     )
-    yield from _shortened(_small_and_wide(compared, rules))
 
 
 def _of_unit(scores: Scores, units: Samples) -> Iterator[str]:
@@ -273,24 +268,6 @@ def _of_unit(scores: Scores, units: Samples) -> Iterator[str]:
             "other splits of this corpus, and are far too sure for other data (Nadeau & Bengio "
             "2003); folds of one cross-validation err little (.07 for .05)"
         )
-
-
-def _small_and_wide(compared: Sequence[Pair], rules: Rules) -> Iterator[str]:
-    """Warns of pairs that Brunner-Munzel rejects too often: a small sample is the wider one."""
-    for of in (pair.scores for pair in compared if pair.p_value <= rules.alpha):
-        if of is None or of.location_test != "brunner_munzel" or of.units < of.fewest:
-            continue
-        (few, small), (many, large) = sorted(
-            ((of.a, of.first), (of.b, of.second)), key=lambda named: len(named[1])
-        )
-        sds = describe.sd(small), describe.sd(large)
-        uneven = len(small) < _SMALL and 2 * len(small) <= len(large)
-        if uneven and sds[0] > 0 and sds[0] >= _WIDER * sds[1]:
-            yield (
-                f"{of.a}, {of.b}{_on(of.data_set)}: the {len(small)} scores of {few} are spread "
-                f"{_WIDER} times as wide as the {len(large)} of {many}, or wider: p of "
-                f"Brunner-Munzel is then too small; more scores of {few} mend it"
-            )
 
 
 def _on(data_set: str | None) -> str:

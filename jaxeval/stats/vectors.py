@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 
 from jaxeval.errors import DataError
 from jaxeval.runs.scores import DataSetScores, ModelScores, Scores, Status
@@ -156,8 +157,6 @@ def reductions(
 
 def _effect(name: str, left: float, influence: np.ndarray, confidence: float) -> Effect:
     """1 - left, with the interval from the influence [S] of each seed."""
-    from scipy import stats
-
     seeds = len(influence)
     error = np.sqrt(np.sum(influence**2) / (max(seeds - 1, 1) * seeds))
     absent = f"fewer than {_FEWEST} seeds" if seeds < _FEWEST else ""
@@ -165,7 +164,7 @@ def _effect(name: str, left: float, influence: np.ndarray, confidence: float) ->
     absent = absent or ("nothing varies over seeds" if error <= _TINY else "")
     if absent:
         return Effect(name, float(1 - left), Interval.none(confidence, absent), (seeds,))
-    half = float(stats.t.ppf((1 + confidence) / 2, seeds - 1)) * error / left
+    half = float(scipy.stats.t.ppf((1 + confidence) / 2, seeds - 1)) * error / left
     with np.errstate(over="ignore"):
         low, high = (float(1 - left * np.exp(side)) for side in (half, -half))
     method = "t of log(1 - RER) over seeds, linearised"
