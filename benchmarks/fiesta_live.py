@@ -19,6 +19,7 @@ from pathlib import Path
 
 import common
 import numpy as np
+import simulated_selections
 
 from jaxeval import bandits, runs
 from jaxeval.bandits import Rule
@@ -102,7 +103,7 @@ def _points(
 
 
 def _point(rule: Rule, value: float, scores: Scores, repetitions: int) -> Point:
-    simulation = bandits.simulate(rule, scores, repetitions=repetitions)
+    simulation = simulated_selections.simulate(rule, scores, repetitions=repetitions)
     spent, right = simulation.mean_evaluations, simulation.share_correct
     return {
         "at": value,

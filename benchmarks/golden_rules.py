@@ -23,6 +23,7 @@ _EFFECTS = (
 )
 _PLAN = "least_p detectable_difference planned_difference power required_seeds required_range"
 _TOO_MUCH = "compare has no rope, profiles and detectable ratio of standard deviations any more"
+_IN_JSON_ONLY = "no table or sentence had it"
 _RUNS = "compare: *"
 _MARKED = "one sign, `shown`, and one number, `p_adjusted`, for all pairs"
 _ITEMS = ("compare: log*", "compare: gate", "compare: items, one run")
@@ -130,6 +131,7 @@ RENAMED: list[tuple] = [
         for key in ("casing_dimension", "carry_bias", "forget_bias", "layer_norm")
     ),
     ("files.*.config.*.model.released_highway", None, "no config set it"),
+    ("files.*.config.*.tuning.adaptive", None, "no adaptive seeds"),
     ("json.evaluate.*.condition", None, "1 stream, was: batch 1"),
     ("json.logit", None, "no logits any more", "select: table"),
     ("exit.1", None, "no logits any more", "select: table"),
@@ -185,6 +187,7 @@ RENAMED: list[tuple] = [
         (f"json.*.{old}", f"json.*.{new}" if new else None, why, commands)
         for commands in ("tune: *", "trained: bags, tuned*")
         for old, new, why in (
+            ("search.adaptive", None, "no adaptive seeds"),
             ("best.mean", None, "the mean of its scores"),
             ("retrained.optimism", None, "that of the setting that is taken is enough"),
             ("retrained.optimism_of_taken.value", "retrained.optimism", "one optimism"),
@@ -330,6 +333,15 @@ RENAMED[:0] = [
     (f"{_PAIRS}.detectable_ratio", None, _TOO_MUCH, _RUNS),
     (f"{_PAIRS}.rope", None, _TOO_MUCH, _RUNS),
     ("json.*.warnings", None, "fewer warnings", _RUNS),
+    ("json.*.models.*.summarize.median_interval", None, _IN_JSON_ONLY, _RUNS),
+    *(
+        (f"json.*.models.*.{name}", None, _IN_JSON_ONLY, _RUNS)
+        for name in ("spearman", "expected_validation_performance", "variance_components")
+    ),
+    *(
+        (f"{_PAIRS}.{name}", None, _IN_JSON_ONLY, _RUNS)
+        for name in ("difference_of_medians", "cliffs_delta")
+    ),
     (f"{_ACROSS}.average_probability_of_improvement.*.a", None, "the key", _RUNS),
     (f"{_ACROSS}.average_probability_of_improvement.*.b", None, "the key", _RUNS),
     *(
@@ -562,7 +574,8 @@ def _sensitivity(files: str, old: str, commands: str) -> list[tuple]:
         (f"{by}.*.points", None),
         (f"{by}.*.*", f"{metrics}.{by}_*_*.value"),
         *((key, None) for key in ("skipped_ks", "convention", "signature")),
-        *((key, f"json.{files}.{sweep}.{key}") for key in ("name", "n", "rope")),
+        *((key, f"json.{files}.{sweep}.{key}") for key in ("name", "n")),
+        ("rope", None),
     ]
     reason = "a metric and its interval stand together, by path; --ks, --convention are gone"
     return [(f"json.{files}.{old}{path}", now, reason, commands) for path, now in moved]
@@ -690,3 +703,21 @@ DROPPED_FIGURES += [
         for name in ("ranks", "profile", "marginals", "near_best")
     ),
 ]
+_NO_ROPE = "runs within .01 of the best are near it"
+RENAMED[:0] = [
+    ("json.*.sweeps.*.rope", None, _NO_ROPE, "sensitivity: *"),
+    *(
+        (f"json.architecture.{of}.*.{metrics}.{name}_equivalent", None, _NO_ROPE, "sensitivity: *")
+        for of, metrics in (("groups", "means"), ("contrasts", "means"))
+        for name in ("best", "expected")
+    ),
+    *(
+        (f"json.architecture.sweeps.*.{name}_equivalent", None, _NO_ROPE, "sensitivity: *")
+        for name in ("best", "expected")
+    ),
+    ("json.*.difference.share_zero", None, "both shares have intervals", "sensitivity: *"),
+    ("json.**.sizes.dropped", None, "always 0: items that one model lacks go before", _RUNS),
+    ("json.*.data_sets.*.alike", None, "changes no conclusion", _RUNS),
+    ("json.*.expected_power", None, "the ends of intervals say how sure a pilot is", "plan: *"),
+]
+ADDED += [("json.architecture.*_equivalent*", _NO_ROPE, "sensitivity: *")]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy
 
-from jaxeval.runs.scores import Scores, of_arrays
+from jaxeval.runs.scores import Scores, from_arrays
 from jaxeval.stats import single_models
 from jaxeval.stats.items import cells, study
 
@@ -28,7 +28,7 @@ def main() -> None:
     seconds = {}
     for runs in (1, 3):
         scores = {f"model {k}": answers[:, :runs, k].astype(float) for k in range(MODELS)}
-        data = of_arrays({m: cells.array(of) for m, of in scores.items()}, "task", "accuracy")
+        data = from_arrays({m: cells.array(of) for m, of in scores.items()}, "task", "accuracy")
         whole = Scores("answers", tuple(scores), (data,))
         seconds[f"all pairs, {runs} runs"] = _seconds(lambda whole=whole: study.study(whole))
     gaps = generator.normal(size=PERMUTED)

@@ -33,8 +33,8 @@ import tuner_quality
 from tuner_problems import Problem, Values
 
 from jaxeval.space import space as spaces
-from jaxeval.tuning import candidates, gp
-from jaxeval.tuning import search as searches
+from jaxeval.tuning import Search, candidates, gp
+from jaxeval.tuning import running as searches
 from jaxeval.tuning.history import History, Result
 
 BBOB = ((3, 5), (6, 10), (12, 5), (17, 10), (22, 10), (23, 2))  # function, dimensions
@@ -183,16 +183,16 @@ def run(problem: Problem, engine: str, seed: int, parallel: int) -> list[float]:
             propose = candidates.sobol if shared else ENGINES[engine]
             with searches.one_thread():
                 (values,) = propose(problem.space, history, 1, seed)
-            history = history.proposed(values, (0,))
+            history = history.propose(values, (0,))
         waiting = history.pending
         chosen = waiting[int(random.integers(len(waiting)))]
         score = problem.observe(chosen.values, random)
         result = Result((score,)) if score is not None else Result(failure="diverged")
-        history = history.told(chosen.number, result)
+        history = history.tell(chosen.number, result)
         best = min(best, problem.regret(chosen.values))
         if ended in TRIALS:
             with searches.one_thread():
-                taken = searches.Search(problem.space, METHODS[engine]).best(history)
+                taken = Search(problem.space, METHODS[engine]).best(history)
             assert taken is not None
             told += [best, problem.regret(dict(taken.values))]
     return told

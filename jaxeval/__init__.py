@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from jaxeval.report.selection import Selection
     from jaxeval.report.tuning import Tuned
     from jaxeval.results import Runs, load
-    from jaxeval.select.__main__ import select, select_table
-    from jaxeval.select.commands import select_command, select_functions
+    from jaxeval.select.__main__ import select, select_command, select_functions, select_table
     from jaxeval.sensitivity.__main__ import sensitivity
     from jaxeval.sources import read_scores
     from jaxeval.sweep import sweep
@@ -54,8 +53,7 @@ _NAMES = {  # module -> names that it defines
     "report.selection": "Selection",
     "report.tuning": "Tuned",
     "results": "Runs load",
-    "select.__main__": "select select_table",
-    "select.commands": "select_command select_functions",
+    "select.__main__": "select select_command select_functions select_table",
     "sensitivity.__main__": "sensitivity",
     "sources": "read_scores",
     "sweep": "sweep",

@@ -48,16 +48,14 @@ def compare(
       models: two or more, all for none; in Python also further runs or sequences.
       column: ROLE=NAME, which column is model, seed, split, dataset, metric, status or dev;
         last=EPOCH or best=DEV: which row of a run counts.
-      unit: what one independent repetition is; scores within it are averaged (data set where each
-        has one score of a model, else split where there are several, else seed, else row).
+      unit: of replication, within which scores are averaged (dataset where each has one score of
+        a model, else split where there are several, else seed, else row).
       correction: over all tests looked at.
       paired: the k-th scores of all sequences belong together.
 
     Examples:
       jaxeval compare scores.csv lstm transformer
       jaxeval compare runs --save figures --save tables.tex
-      jaxeval compare scores.json A B --column split=number
-      jaxeval compare one_score_a_data_set.csv --control baseline
     """
     from jaxeval import sources
     from jaxeval.stats.results import Rules
@@ -99,7 +97,7 @@ def _compared(
     control: str | None = None,
 ) -> Comparison | ItemComparison:
     """Compares the scores of runs, or items alone where a model has a single run."""
-    from jaxeval.runs import experiments
+    from jaxeval.runs import records
     from jaxeval.stats import study
 
     alone = _single(scores)
@@ -112,7 +110,7 @@ def _compared(
             )
         return _over_items(scores, items, alone, rules)
     if control is not None:  # an id may name it, as it names the models of our own runs
-        control = experiments.model_of(scores.ids, scores.models, control) or control
+        control = records.find_model(scores.ids, scores.models, control) or control
     return Comparison(
         study.study(scores, rules, unit, control=control, items=items, progress=_progress())
     )
@@ -232,7 +230,7 @@ def compare_logs(
     from jaxeval.stats.items.study import study
     from jaxeval.stats.results import Rules
 
-    factors = None if over is None else estimates.named(over, ConfigError)
+    factors = None if over is None else estimates.parse_over(over, ConfigError)
     rules = Rules(alpha, margin=margin, resamples=resamples, seed=seed, over=factors)
     complete = gate and missing == "error"
     rules = dataclasses.replace(rules, complete=complete, confidence=1 - alpha)

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jaxeval.report.document import Block, Document
-    from jaxeval.runs.checks import Unusable
     from jaxeval.runs.layout import Missing
+    from jaxeval.runs.rows import Unusable
     from jaxeval.stats.configurations import OptionComparison, SeedEffect
     from jaxeval.stats.items.study import ItemStudy
     from jaxeval.stats.study import RunStudy
@@ -65,7 +65,7 @@ class ItemComparison(Result):
         """The study as a gate has it."""
         from jaxeval.stats.items import study
 
-        return study.decided(self.study) if self.study.strict else self.study
+        return study.withhold_incomplete(self.study) if self.study.strict else self.study
 
     @property
     def outcome(self) -> str | None:

@@ -4,7 +4,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterable
 
-_HELP = {  # argument -> its help, where a verb's docstring has none
+_HELP = {  # parameter -> its help, where a verb's docstring has none
     "config": "TOML file or shipped name; absent: the embedded default.",
     "changes": "change a config's key; key= unsets it.",
     "data": "the corpus: a folder, for a text also a file, or tfds:NAME.",
@@ -24,6 +24,20 @@ _HELP = {  # argument -> its help, where a verb's docstring has none
     "control": "compare all others with this model only, not all pairs.",
     "resamples": "permutations, bootstraps.",
     "seed": "of the random draws.",
+    "rule": (
+        "top-two evaluates the probable leader or its challenger, batch draws each slot of a "
+        "batch by the probability of being the best, non-adaptive evaluates every model once a "
+        "round, sequential-halving spends the budget and halves the field in every round."
+    ),
+    "delta": (
+        "stop when a model is the best with probability 1 - delta (.05; for non-adaptive never "
+        "where there is a budget)."
+    ),
+    "budget": "most evaluations.",
+    "prior": "exponent A of the prior of a model's variance, (sigma^2)^(-1 - A).",
+    "method": "what proposes settings: a Gaussian process, Sobol points or random draws.",
+    "trials": "settings in all.",
+    "enqueue": "a setting to evaluate first, as 'NAME=VALUE NAME=VALUE'; may be repeated.",
     "json_field": "where the score is in the JSON that a command prints, such as dev.f1.",
     "time_limit": "seconds that one run of a command may take.",
     "dry_run": "show what would be done, and stop; nothing is written.",
@@ -38,24 +52,20 @@ def sections(function: Callable[..., object]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {"": []}
     head = ""
     for line in (inspect.getdoc(function) or "").splitlines():
-        if line in _HEADS:
-            head = line
-            found[head] = []
-        else:
-            found[head].append(line)
+        head = line if line in _HEADS else head
+        found.setdefault(head, []).extend([] if line in _HEADS else [line])
     return found
 
 
 def arguments(lines: Iterable[str]) -> dict[str, str]:
     """Returns the help of each argument in the lines of an Args section."""
     found: dict[str, str] = {}
-    names: list[str] = []
+    name = ""
     for line in lines:
         if line.startswith("  ") and not line.startswith("    ") and ":" in line:
-            before, _, line = line.partition(":")
-            names = [name.strip().lstrip("*") for name in before.split(",")]
-        for name in names if line.strip() else ():
-            found[name] = f"{found.get(name, '')} {line.strip()}".strip()
+            name, _, line = line.strip().partition(":")
+        for each in name.split(", ") if line.strip() else ():
+            found[each] = f"{found.get(each, '')} {line.strip()}".strip()
     return found
 
 

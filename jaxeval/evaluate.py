@@ -58,10 +58,8 @@ def evaluate(
 ) -> Evaluation:
     """Scores models that were trained with training.save_models=true.
 
-    Language models: in one stream and in as many as in training, and, where asked for, with
-    another softmax temperature, averaged over dropout masks, or by dynamic evaluation.
-    Temperatures are searched on dev; try rates of dynamic evaluation with --part dev. What --json
-    writes is a table of scores that `compare` reads.
+    Language models also with another softmax temperature (searched on dev), averaged over dropout
+    masks, or by dynamic evaluation. `compare` reads the table of scores that --json writes.
 
     Args:
       seeds: N for seeds 1 .. N (8), or a list such as 3,5,8; of an experiment all that are saved.
@@ -75,12 +73,9 @@ def evaluate(
       dynamic: language: learning rate of dynamic evaluation (Krause et al. 2018), such as 0.001.
 
     Examples:
-      jaxeval evaluate CONFIG --data DIR --part dev         # models of any task
       jaxeval evaluate CONFIG --data DIR --input FILE       # your own, with labels
       jaxeval evaluate --out RUNS --experiment 3f2a         # all seeds that are saved
-      jaxeval evaluate CONFIG --data DIR --temperature search
-      jaxeval evaluate CONFIG --data DIR --mean arithmetic --samples 200
-      jaxeval evaluate CONFIG --data DIR --dynamic 0.001 --json scores.json
+      jaxeval evaluate CONFIG --data DIR --temperature search --mean arithmetic --samples 200
     """
     others = {"streams": streams, "temperature": temperature, "mean": mean, "dynamic": dynamic}
     if input is not None and part == "dev":
@@ -93,7 +88,7 @@ def evaluate(
         temperature = _number("temperature", temperature, 100)
     backend.prepare()
     from jaxeval import studies
-    from jaxeval.studies import cohorts, proposers, saved
+    from jaxeval.studies import cohorts, prepared, saved
 
     source, numbers = config, seeds or _SEEDS
     if experiment is not None:
@@ -101,7 +96,7 @@ def evaluate(
         numbers = seeds or found
     whole = studies.read(source, [*changes], data)
     _refuse_unused({**others, "samples": samples}, whole)
-    trials = proposers.seeds_by_splits(whole, parameters.numbers(numbers))
+    trials = prepared.seeds_by_splits(whole, parameters.numbers(numbers))
     (cohort,) = cohorts.by_program(cohorts.entries(trials, studies.Session().loader))
     models = saved.load(cohort, Path(out))
     models = models if input is None else saved.on_file(models, str(input))

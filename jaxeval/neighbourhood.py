@@ -128,11 +128,9 @@ def neighbourhood(
     """Trains random settings near that of a config, as one population and one compilation.
 
     Each traced hyperparameter (learning rate, decay, dropout rates ...) is drawn from an interval
-    of --width times its range around the config's value (Melis et al. 2018, section 7.3). Shows
-    the score against each of them, and the share of settings near the best.
-
-    Ranges (the authors did not publish theirs): learning rates .0001 to .1 and l2 1e-7 to .001,
-    both logarithmic; dropout rates 0 to .9. A value of 0 of l2 stays 0.
+    of --width times its range around the config's value (Melis et al. 2018, section 7.3). Ranges
+    are ours: learning rates .0001 to .1 and l2 1e-7 to .001, both logarithmic; dropout rates 0 to
+    .9. A value of 0 of l2 stays 0.
 
     Args:
       settings: how many are drawn.
@@ -153,7 +151,7 @@ def neighbourhood(
     backend.prepare()
     from jaxeval import observe, studies
     from jaxeval.runs import metrics
-    from jaxeval.studies import cohorts, proposers
+    from jaxeval.studies import cohorts, prepared
 
     whole, session = studies.read(config, [*changes], data), studies.Session()
     active = {name: h for name, h in fields.traced(whole).items() if h.active}
@@ -162,7 +160,7 @@ def neighbourhood(
     traced = {name: active[name] for name in sorted(active, key=lambda n: n.removeprefix(prefix))}
     ranges = ranges_of(traced, range or {})
     drawn = draw({name: h.value for name, h in traced.items()}, ranges, width, settings, seed)
-    entries = cohorts.entries(proposers.neighbourhood(whole, drawn), session.loader)
+    entries = cohorts.entries(prepared.neighbourhood(whole, drawn), session.loader)
     first = entries[0].record
     metrics.refuse_points("within", within or 0.0, first.unit)
     programs = cohorts.by_program(entries)

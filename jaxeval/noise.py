@@ -36,22 +36,20 @@ def noise(
 ) -> "Noise":
     """Splits the spread of scores into its parts, with intervals.
 
-    By seed,repeat every seed is trained several times (Melis et al. 2018, section 7.2): on a GPU,
-    which may add up in another order each time, the same seed gives other scores. By split,seed
-    every seed is trained on every random split; then it says what to train for a precision of the
-    mean. The same command continues what was interrupted.
+    By seed,repeat every seed is trained several times (Melis et al. 2018, section 7.2), since on a
+    GPU the same seed may give other scores. By split,seed every seed is trained on every random
+    split; then it says what to train for a precision of the mean.
 
     Args:
       by: the parts of the variance: seed,repeat or split,seed.
       splits: random splits 1 .. N, by split,seed (6).
       repeats: runs of each seed (4; by split,seed 1, of each on each split).
-      precision: by split,seed half of the mean's 95 % interval to plan for, in the scores' own
-        unit: .01 is a point of F1 (the metric's equivalence margin).
+      precision: by split,seed half of the mean's 95 % interval to plan for, such as .01 for a
+        point of F1 (the metric's equivalence margin).
 
     Examples:
       jaxeval noise CONFIG --data DIR --seeds 8 --repeats 4
       jaxeval noise CONFIG --data DIR --by split,seed --seeds 6 --precision 0.01
-      jaxeval noise table scores.csv --model A --minus B --precision 0.005
     """
     numbers, crossed = parameters.numbers(seeds), by == "split,seed"
     for name, value in {"splits": splits, "precision": precision}.items():
@@ -71,10 +69,10 @@ def noise(
     from jaxeval.runs import metrics
     from jaxeval.stats import nested
     from jaxeval.stats.crossed import balanced
-    from jaxeval.studies import cohorts, proposers
+    from jaxeval.studies import cohorts, prepared
 
     whole, session = studies.read(config, [*changes], data), studies.Session()
-    trials = proposers.crossed(whole, numbers, range(1, each + 1) if crossed else (0,), count)
+    trials = prepared.repeated(whole, numbers, range(1, each + 1) if crossed else (0,), count)
     entries = cohorts.entries(trials, session.loader)
     record = entries[0].record
     metrics.refuse_points("precision", precision or 0.0, record.unit)

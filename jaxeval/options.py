@@ -27,9 +27,8 @@ def compare_options(
 ) -> OptionsCompared:
     """Compares the values of one option within configurations that are equal in all else.
 
-    As Reimers & Gurevych (2017) do; and shows what the seed alone does to configurations that were
-    trained more than once. The key of a configuration is every column but the option, the score,
-    the groups and those left out: leave out what a run measures (other scores, epochs, ids) and
+    As Reimers & Gurevych (2017). The key of a configuration is every column but the option, the
+    score, the groups and those ignored: ignore what a run measures (other scores, epochs, ids) and
     what depends on the option.
 
     Args:
@@ -82,18 +81,18 @@ def _networks(
     A runs folder records the direction of dev and test only.
     """
     from jaxeval import sources
-    from jaxeval.runs import checks, database, directions, imported
+    from jaxeval.runs import database, metrics, rows
 
-    table = sources.columns(source)
-    scores, keep, unusable = checks.usable(table, score, missing)
-    kept = imported.pick(table, keep.tolist()).values
+    table = sources.read_columns(source)
+    scores, keep, unusable = rows.usable_scores(table, score, missing)
+    kept = table.select(keep.tolist()).values
     values = {name: [*map(str, column)] for name, column in kept.items()}
     recorded = database.is_url(source) or Path(str(source)).is_dir()
     of_others = recorded and score not in ("dev", "test")
     said = {} if of_others else {n: v for n, v in values.items() if n != option}
     who = "the runs say" if recorded else "the table says"
     asked = None if lower_is_better is None else not lower_is_better
-    direction = directions.of_columns(said, score, str(source), asked, who)
+    direction, *_ = metrics.column_direction(said, score, str(source), asked, who)
     if missing == "zero" and direction is False:
         zero, drop = argument("missing", "zero"), argument("missing", "drop")
         raise DataError(f"{zero}: 0 would be the best loss; expected {drop}")

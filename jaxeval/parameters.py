@@ -1,7 +1,6 @@
 """Types of a verb's parameters: what they accept from Python and from a command line."""
 
 import builtins
-import dataclasses
 import functools
 import inspect
 import json
@@ -11,7 +10,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from jaxeval import docstrings, errors
 from jaxeval.errors import ConfigError
@@ -20,8 +19,7 @@ MOST = 1_000_000  # members, trials, resamples of one call
 SEED_LIMIT = 2**32
 
 
-@dataclasses.dataclass(frozen=True)
-class Number:
+class Number(NamedTuple):
     """Bounds of a number; exclusive ones are not allowed themselves."""
 
     low: float
@@ -36,8 +34,9 @@ class Number:
             number = operator.index(value) if kind is int else float(value)  # type: ignore
         except (TypeError, ValueError):
             number = math.nan
-        within = self.low < number < self.high if self.exclusive else self.low <= number
-        if not (within and number <= self.high and math.isfinite(number)):
+        low, high = self.low, self.high
+        within = low < number < high if self.exclusive else low <= number <= high
+        if not (within and math.isfinite(number)):
             raise ValueError(self._expected(kind))
         return number
 
@@ -47,12 +46,10 @@ class Number:
             return f"{what} {'above' if self.exclusive else 'from'} {self.low:g}"
         if self.exclusive:
             return f"{what} between {self.low:g} and {self.high:g}"
-        high = int(self.high) if self.high == int(self.high) else self.high
-        return f"{what} from {self.low:g} to {high}"
+        return f"{what} from {self.low:g} to {self.high:.10g}"
 
 
-@dataclasses.dataclass(frozen=True)
-class Numbers:
+class Numbers(NamedTuple):
     """A count N, or a list of distinct whole numbers from `least`."""
 
     least: int
@@ -74,14 +71,6 @@ class Numbers:
         )
 
 
-class _ChangesOf:
-    """Marks changes of a config: {key: value}, or key=value on a command line."""
-
-
-class _Python:
-    """Marks a parameter that a command line does not have."""
-
-
 Count = Annotated[int, Number(1, MOST)]
 Natural = Annotated[int, Number(0, SEED_LIMIT - 1)]
 Positive = Annotated[float, Number(0, exclusive=True)]
@@ -89,8 +78,9 @@ NonNegative = Annotated[float, Number(0)]
 Probability = Annotated[float, Number(0, 1, exclusive=True)]
 Seeds = Annotated[int | Sequence[int], Numbers(0)]
 Splits = Annotated[int | Sequence[int], Numbers(1)]
-Changes = Annotated[Mapping[str, object] | Iterable[str], _ChangesOf]
-Quiet = Annotated[bool, _Python]
+# of a config: {key: value}, or key=value on a command line
+Changes = Annotated[Mapping[str, object] | Iterable[str], "changes"]
+Quiet = Annotated[bool, "python"]  # a flag that a command line does not have
 
 
 def numbers(count: int | Sequence[int]) -> list[int]:
@@ -98,33 +88,20 @@ def numbers(count: int | Sequence[int]) -> list[int]:
     return list(range(1, count + 1)) if isinstance(count, int) else list(count)
 
 
-@dataclasses.dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One parameter of a verb, as its signature describes it."""
 
     name: str
     kind: type  # bool, int, float, str (also a path), list of words, dict of NAME=VALUE
     default: object
-    variadic: bool  # *models
+    required: bool
     positional: bool
+    variadic: bool  # *models
     optional: bool  # None is a value
-    marks: tuple[object, ...]
-    choices: tuple[str, ...] = ()
-
-    @property
-    def required(self) -> bool:
-        """True if there is no default."""
-        return self.default is inspect.Parameter.empty
-
-    @property
-    def python_only(self) -> bool:
-        """True if a command line does not have it."""
-        return _Python in self.marks
-
-    @property
-    def is_changes(self) -> bool:
-        """True if it holds changes of a config."""
-        return _ChangesOf in self.marks
+    bounds: Number | Numbers | None
+    choices: tuple[str, ...]
+    changes: bool  # of a config
+    python_only: bool  # a command line does not have it
 
     def check(self, value: object) -> object:
         """Returns the value as the verb takes it; ValueError says what was expected."""
@@ -132,13 +109,12 @@ class Parameter:
             if self.optional or self.default is None:
                 return None
             raise ValueError("a value")
-        if self.is_changes:
-            return changed_keys(value)
-        for mark in self.marks:
-            if isinstance(mark, Numbers):
-                return mark.check(value)
-            if isinstance(mark, Number):
-                return mark.check(value, self.kind)
+        if self.changes:
+            return _changed_keys(value)
+        if isinstance(self.bounds, Numbers):
+            return self.bounds.check(value)
+        if self.bounds is not None:
+            return self.bounds.check(value, self.kind)
         if self.choices and value not in self.choices:
             raise ValueError(f"{'one of ' if self.choices[2:] else ''}{' or '.join(self.choices)}")
         if self.kind is bool and not isinstance(value, bool):
@@ -204,18 +180,20 @@ class _Names(dict[str, object]):
 
 def _parameter(parameter: inspect.Parameter, hint: object) -> Parameter:
     members, marks = _flatten(hint)
-    origins = [typing.get_origin(member) or member for member in members]
     literal = next((m for m in members if typing.get_origin(m) is Literal), None)
     variadic = parameter.kind is inspect.Parameter.VAR_POSITIONAL
     return Parameter(
         parameter.name,
-        kind=list if variadic else _kind(origins),
+        kind=list if variadic else _kind([typing.get_origin(m) or m for m in members]),
         default=() if variadic else parameter.default,
-        variadic=variadic,
+        required=parameter.default is inspect.Parameter.empty and not variadic,
         positional=parameter.kind is not inspect.Parameter.KEYWORD_ONLY,
+        variadic=variadic,
         optional=type(None) in members,
-        marks=tuple(marks),
+        bounds=next((mark for mark in marks if isinstance(mark, Number | Numbers)), None),
         choices=() if literal is None else typing.get_args(literal),
+        changes="changes" in marks,
+        python_only="python" in marks,
     )
 
 
@@ -243,19 +221,13 @@ def _kind(origins: Sequence[Any]) -> type:
     return list if any(issubclass(each, Iterable) for each in classes) else str
 
 
-def changed_keys(changes: object) -> list[str]:
-    """Returns changes of a config as words `key=value`, tables key by key.
-
-    Raises:
-      ConfigError: they are no keys with values.
-    """
+def _changed_keys(changes: object) -> list[str]:
+    """Changes of a config as words `key=value`, tables key by key."""
     try:
         pairs = changes.items() if isinstance(changes, Mapping) else changes or ()
         return [word for pair in pairs for word in _words(pair, "")]  # type: ignore
     except (TypeError, ValueError):
-        expected = "key -> value, such as {'training.epochs': 5}"
-        name = errors.argument("changes")
-        raise ConfigError(f"{name}: expected {expected}, got {changes!r:.60}") from None
+        raise ValueError("key -> value, such as {'training.epochs': 5}") from None
 
 
 def _words(pair: str | tuple[str, object], prefix: str) -> Iterator[str]:

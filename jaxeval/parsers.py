@@ -1,6 +1,7 @@
 """A verb's command line, made of its function: signature, docstring, result."""
 
 import argparse
+import contextlib
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -53,9 +54,13 @@ def of_function(
     parser = cli.parser(name, text, f"examples:\n{examples}" if examples else "")
     described = docstrings.arguments(found.get("Args:", ()))
     for parameter in parameters.of_verb(function):
-        if not parameter.python_only and not _among_words(parameter):
-            _add(parser, parameter, described.get(parameter.name, "").replace("%", "%%"))
-    if _has_result(function):
+        about = described.get(parameter.name, "").replace("%", "%%")
+        if parameter.positional:
+            _add_word(parser, parameter, about)
+        elif not (parameter.python_only or parameter.changes):  # changes stand among the words
+            _add_flag(parser, parameter, about.rstrip("."))
+    returned = inspect.signature(inspect.unwrap(function)).return_annotation
+    if getattr(returned, "__name__", str(returned)) not in _WITHOUT_RESULT:
         parser.add_argument("--json", metavar="PATH", help="the result as JSON, - for stdout")
         kinds = ".html page, .md or .tex tables, .json; else a folder for figures; repeatable"
         parser.add_argument("--save", action="append", default=[], metavar="PATH", help=kinds)
@@ -75,23 +80,16 @@ def _help(name: str, commands: Commands, words: Sequence[str]) -> None:
     parser.print_help()
 
 
-def _has_result(function: Verb) -> bool:
-    returned = inspect.signature(inspect.unwrap(function)).return_annotation
-    return getattr(returned, "__name__", str(returned)) not in _WITHOUT_RESULT
+def _add_word(parser: argparse.ArgumentParser, of: Parameter, about: str) -> None:
+    several = of.kind is list or of.changes
+    nargs = "*" if several else None if of.required else "?"
+    default = [] if several else None if of.required else of.default
+    metavar = "key=value" if of.changes else of.name.upper()
+    parser.add_argument(of.name, nargs=nargs, default=default, metavar=metavar, help=about)
 
 
-def _add(parser: argparse.ArgumentParser, of: Parameter, about: str) -> None:
-    """Adds one parameter: a word by its place, or a flag."""
+def _add_flag(parser: argparse.ArgumentParser, of: Parameter, about: str) -> None:
     options: dict[str, Any] = {"default": None if of.required else of.default}
-    if of.positional:
-        if of.kind is list or of.is_changes:
-            options = {"nargs": "*", "default": []}
-        elif not of.required:
-            options["nargs"] = "?"
-        metavar = "key=value" if of.is_changes else of.name.upper()
-        parser.add_argument(of.name, metavar=metavar, help=about, **options)
-        return
-    options |= {"required": of.required, "help": about.rstrip(".") + _default(of)}
     if of.kind is bool:
         options["action"] = "store_true" if of.default is False else argparse.BooleanOptionalAction
     else:
@@ -101,18 +99,10 @@ def _add(parser: argparse.ArgumentParser, of: Parameter, about: str) -> None:
             options |= {"action": "append", "default": []}
         else:
             options |= {"type": _reader(of), "choices": of.choices or None}
-    parser.add_argument(f"--{of.name.replace('_', '-')}", **options)
-
-
-def _default(of: Parameter) -> str:
-    if isinstance(of.default, bool) or not isinstance(of.default, int | float | str):
-        return ""
-    return f" ({of.default:g})" if isinstance(of.default, float) else f" ({of.default})"
-
-
-def _among_words(of: Parameter) -> bool:
-    """True for changes of several configs, which stand among their names."""
-    return of.is_changes and not of.positional
+            if isinstance(of.default, int | float | str):
+                about += f" ({of.default:g})" if of.kind is float else f" ({of.default})"
+    flag = f"--{of.name.replace('_', '-')}"
+    parser.add_argument(flag, required=of.required, help=about, **options)
 
 
 def _reader(of: Parameter) -> Callable[[str], object]:
@@ -130,17 +120,14 @@ def _reader(of: Parameter) -> Callable[[str], object]:
 
 def _value(of: Parameter, text: str) -> object:
     """A word as a number where one is expected; other words stay text, for `check`."""
-    if any(isinstance(mark, parameters.Numbers) for mark in of.marks):
+    if isinstance(of.bounds, parameters.Numbers):
         parts = [part.strip() for part in text.removesuffix(",").split(",")]
         whole = [int(part) if _is_whole(part) else -1 for part in parts]
-        return whole[0] if "," not in text else whole
+        return whole if "," in text else whole[0]
     if of.kind is int:
         return int(text) if _is_whole(text) else text
-    if of.kind is float:
-        try:
-            return float(text)
-        except ValueError:
-            return text
+    with contextlib.suppress(ValueError):
+        return float(text) if of.kind is float else text
     return text
 
 
@@ -155,16 +142,16 @@ def _parsed(
     cut = words.index("--") if "--" in words else len(words)
     args = parser.parse_intermixed_args(words[:cut])
     verb = parameters.of_verb(function)
-    lists = [of.name for of in verb if of.positional and of.kind is list and not of.is_changes]
+    several = next((of.name for of in verb if of.variadic), "")
     if words[cut + 1 :]:
-        if not lists:
+        if not several:
             parser.error(f"{words[cut + 1]}: no such argument")
-        setattr(args, lists[-1], [*getattr(args, lists[-1]), *words[cut + 1 :]])
-    for of in filter(_among_words, verb):
-        given = getattr(args, lists[-1])
-        changed = [word for word in given if _is_change(word)]
-        setattr(args, of.name, changed)
-        setattr(args, lists[-1], [word for word in given if word not in changed])
+        getattr(args, several).extend(words[cut + 1 :])
+    changes = next((of for of in verb if of.changes), None)
+    if changes is not None and not changes.positional:  # of several configs, among their names
+        given = getattr(args, several)
+        args.changes = [word for word in given if _is_change(word)]
+        setattr(args, several, [word for word in given if word not in args.changes])
     if _is_change(getattr(args, "config", None)):  # there is no config, only changes
         args.config, args.changes = None, [args.config, *args.changes]
     return args
@@ -175,30 +162,24 @@ def _is_change(word: object) -> bool:
     return isinstance(word, str) and "=" in word and not os.path.exists(word)
 
 
-def _arguments(
-    function: Verb, args: Mapping[str, object]
-) -> tuple[list[object], dict[str, object]]:
+def _arguments(function: Verb, args: Mapping[str, Any]) -> tuple[list[object], dict[str, object]]:
     """Returns positional and named arguments of the function."""
     named: dict[str, object] = {}
     positional: list[object] = []
     for of in parameters.of_verb(function):
-        if of.python_only:
-            continue
-        value = args[of.name]
         if of.variadic:
-            positional, named = [*named.values(), *_texts(value)], {}
-            continue
-        if of.kind is list and not of.positional and not of.is_changes:
-            value = [part for word in _texts(value) for part in word.split(",") if part]
-            value = value or of.default
-        elif of.kind is dict and not of.is_changes:
-            value = _pairs(of, _texts(value)) or of.default
-        named[of.name] = value
+            positional, named = [*named.values(), *args[of.name]], {}
+        elif of.kind in (list, dict) and not of.changes:
+            words = args[of.name]
+            found = _pairs(of, words) if of.kind is dict else _split(words)
+            named[of.name] = found or of.default
+        elif not of.python_only:
+            named[of.name] = args[of.name]
     return positional, named
 
 
-def _texts(value: object) -> list[str]:
-    return list(value) if isinstance(value, list | tuple) else []
+def _split(words: Sequence[str]) -> list[str]:
+    return [part for word in words for part in word.split(",") if part]
 
 
 def _pairs(of: Parameter, words: Sequence[str]) -> dict[str, str]:
@@ -211,7 +192,7 @@ def _pairs(of: Parameter, words: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def _refuse_outputs(json: str | None, save: Sequence[str], args: Mapping[str, object]) -> None:
+def _refuse_outputs(json: str | None, save: Sequence[str], args: Mapping[str, Any]) -> None:
     """Refuses outputs that cannot be written or would replace an input, before any work."""
     from jaxeval.report.result import ending
 
@@ -220,12 +201,8 @@ def _refuse_outputs(json: str | None, save: Sequence[str], args: Mapping[str, ob
     saved = [path for path in save if ending(path)]
     folder = next((path for path in save if path not in saved), None)
     values = [value for name, value in args.items() if name not in _RUNS]
-    reads = [
-        word
-        for value in values
-        for word in ([value] if isinstance(value, str) else _texts(value))
-        if isinstance(word, str)
-    ]
+    words = [word for value in values for word in (value if isinstance(value, list) else [value])]
+    reads = [word for word in words if isinstance(word, str)]
     runs = [str(args[name]) for name in _RUNS if args.get(name)]
     outputs.refuse_unwritable(json, *saved, folder=folder, reads=reads, runs=runs)
 

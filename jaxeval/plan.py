@@ -114,7 +114,7 @@ def _of_pilot(
 
     if model == minus:
         raise ConfigError(f"expected two models, found {model!r} twice")
-    data_sets, counts = completeness.prepared(scores.only([model, minus]))
+    data_sets, counts = completeness.prepare(scores.only([model, minus]))
     if len(data_sets) > 1:
         names = ", ".join(data.name for data in data_sets)
         raise DataError(f"several data sets ({names}); expected one", scores.source)
@@ -126,13 +126,9 @@ def _of_pilot(
     def planned(of: "Spread") -> "Plan":
         return planning.plan(difference, of, pilot.size, power=power, alpha=alpha)
 
-    whole, expected = planned(pilot.spread), None
-    if whole.cheapest is not None:
-        size = whole.cheapest.size
-        expected = planning.expected_power(pilot, difference, size, alpha=alpha)
     return Planned(
-        *(whole, pilot.spread, pilot, planned(pilot.low) if pilot.low else None),
-        *(planned(pilot.high), expected, (a.shape[1], b.shape[1])),
+        *(planned(pilot.spread), pilot.spread, pilot, planned(pilot.low) if pilot.low else None),
+        *(planned(pilot.high), (a.shape[1], b.shape[1])),
         warnings=(*scores.warnings, *completeness.warnings(counts[0])),
     )
 

@@ -42,19 +42,17 @@ def predict(
       runs: runs folder; in Python also runs of one: their models alone.
       input: the file to read, in the form of the models' task; - for stdin.
       output: file to write, instead of the standard output.
-      which: the best model of dev; all, a column each; or the vote of all: the majority, the mean
-        of probabilities.
+      which: the best model of dev; all, a column each; or their vote (or mean of probabilities).
       seed: models of this seed only.
       n_best: seq2seq: so many hypotheses, with their log-probabilities.
       beam: seq2seq: width of the beam instead of the config's model.beam.
-      max_length: seq2seq: most symbols generated, instead of the config's data.max_length.
+      max_length: seq2seq: most symbols instead of the config's data.max_length.
       whole: language: the score of the whole text instead of each line.
       quiet: without naming the models on stderr.
 
     Examples:
       jaxeval predict RUNS --input FILE               # the best model of dev
       jaxeval predict RUNS --which vote --input - < FILE
-      jaxeval predict RUNS --experiment 3f2a --which all --input FILE --output TAGS
       jaxeval predict RUNS --input WORDS --n-best 5   # seq2seq: with log-probabilities
     """
     from jaxeval.results import Runs

@@ -12,7 +12,7 @@ from jaxeval.errors import ConfigError, RunError
 from jaxeval.files import Json
 from jaxeval.report import plain
 from jaxeval.report.result import Result
-from jaxeval.runs import experiments
+from jaxeval.runs import records
 from jaxeval.runs.records import MemberRow
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ class Runs(Result):
         Raises ConfigError: there is none.
         """
         names = {row.experiment: row.name for row in self.rows}
-        ids = experiments.ids_of(names, name)
+        ids = records.find_ids(names, name)
         if not ids:
-            known = experiments.with_ids(names)
+            known = records.describe_ids(names)
             raise ConfigError(f"{self.location}: no runs of {name!r}; has {known}")
         rows = tuple(row for row in self.rows if row.experiment in ids)
         return dataclasses.replace(self, rows=rows)
@@ -66,10 +66,10 @@ class Runs(Result):
         names = {row.experiment: row.name for row in self.rows}
         if len(names) > 1:
             raise ConfigError(
-                f"{self.location}: several experiments: {experiments.with_ids(names)}; expected "
+                f"{self.location}: several experiments: {records.describe_ids(names)}; expected "
                 f"one, as runs[{next(iter(names))!r}].scores()"
             )
-        if part == "test" and self.rows and experiments.kind(self.rows) == "tuning":
+        if part == "test" and self.rows and records.kind(self.rows) == "tuning":
             raise ConfigError(
                 f"{self.location}: {self.rows[0].name} has the settings of a search, chosen by "
                 "dev; expected scores(part='dev'), or its best setting retrained, the experiment "
@@ -98,7 +98,7 @@ class Runs(Result):
         ]
 
     def _groups(self) -> list[list[MemberRow]]:
-        return experiments.by_experiment(self.rows)
+        return records.by_experiment(self.rows)
 
     def document(self) -> "Document":
         """A line, a table and figures an experiment."""

@@ -32,9 +32,8 @@ def sweep(
 ) -> "Runs | SweepPlan":
     """Draws runs from a search space, and trains them in as few compiled programs as pay.
 
-    All draws are written down first. Runs whose shapes can share a compiled program are members of
-    one population, padded to its size. The same command continues what was interrupted; with more
-    --trials it goes on where it ended.
+    Runs whose shapes can share a compiled program are one population, padded to its size. The same
+    command continues what was interrupted; with more --trials it goes on where it ended.
 
     Args:
       trials: how many runs are drawn; run k has seed k.
@@ -46,7 +45,6 @@ def sweep(
           --space wiemerslage2024/space_transformer_small --data DIR
       jaxeval sweep CONFIG --space FILE --data DIR --trials 200 --dry-run   # the plan
       jaxeval sensitivity runs               # what the sweep says of the architecture
-      jaxeval report runs --save report.html # the same as a page with figures
     """
     backend.prepare()
     from jaxeval import observe, results

@@ -56,7 +56,7 @@ def assert_better(
     from jaxeval.stats.results import Rules
 
     with errors.called_from_python():
-        factors = None if over is None else estimates.named(over, ConfigError)
+        factors = None if over is None else estimates.parse_over(over, ConfigError)
         complete, margin = missing == "error", margin or None
         rules = Rules(alpha, margin=margin, confidence=1 - alpha, over=factors, complete=complete)
         of_paths = [isinstance(each, str | PathLike) for each in (a, b)]
@@ -97,7 +97,7 @@ def _of_arrays(
         if higher is False:
             raise ConfigError("assert_better: missing='zero' would be the best; expected 'drop'")
         arrays = {name: np.nan_to_num(array, nan=0.0) for name, array in arrays.items()}
-    data = scores.of_arrays(
+    data = scores.from_arrays(
         arrays,
         metric=metric or "score",
         higher_is_better=higher is not False,

@@ -53,27 +53,23 @@ def train(
 ) -> "Runs | Plan":
     """Trains one member a seed (and split), all in one compiled program.
 
-    Shows the distribution of their dev and test scores. Without CONFIG it trains eight small
-    taggers on a generated corpus: nothing is downloaded. The same command continues what was
-    interrupted and never trains a finished member again. `jaxeval configs` lists shipped configs,
-    `jaxeval configs keys TASK` all keys of a config.
+    Without CONFIG it trains eight small taggers on a generated corpus. The same command continues
+    what was interrupted. `jaxeval configs` lists shipped configs, `jaxeval configs keys TASK` all
+    keys of a config.
 
     Args:
       splits: random splits of all the data instead of its own: N for 1 .. N, or a list.
       outputs: keep what each member gets right or wrong, item by item.
-      again: train also members that have ended without the saved model, or without the outputs,
-        that are asked for.
+      again: train also members that have ended without the saved model or outputs asked for.
 
     Examples:
-      jaxeval train                              # the embedded default, 8 seeds
-      jaxeval train training.batch_size=8 --seeds 16
       jaxeval train reimers2017/wnut17_ner --data DIR --seeds 8
       jaxeval train CONFIG --splits 5 --seeds 4  # 5 random splits x 4 seeds
       jaxeval train CONFIG --dry-run             # the plan, and the whole config as TOML
     """
     backend.prepare()
     from jaxeval import observe, results, studies
-    from jaxeval.studies import proposers
+    from jaxeval.studies import prepared
 
     whole = studies.read(config, [*changes], data)
     numbers = [0] if splits is None else parameters.numbers(splits)
@@ -83,7 +79,7 @@ def train(
             f"{argument('splits')}: expected at most {parameters.MOST} members, got {len(each)} "
             f"seeds on {len(numbers)} splits"
         )
-    trials = proposers.seeds_by_splits(whole, each, numbers)
+    trials = prepared.seeds_by_splits(whole, each, numbers)
     if dry_run:
         return _plan(trials)
     rows = observe.train(trials, Path(out), store, again=again, outputs=outputs, quiet=quiet)

@@ -124,7 +124,7 @@ def test_other_runs_other_items_and_both(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_what_items_contribute_to_an_f1_may_be_above_1() -> None:
     """Dies if runs are refused as percentages because an item counts more than its share."""
-    data = scores.of_arrays({"a": np.array([[0.5]]), "b": np.array([[1.4]])}, metric="f1")
+    data = scores.from_arrays({"a": np.array([[0.5]]), "b": np.array([[1.4]])}, metric="f1")
     completeness._refuse_scales(dataclasses.replace(data, counts=("gold_spans",)))
     with pytest.raises(DataError, match="expected one scale"):
         completeness._refuse_scales(data)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import jaxeval
-from jaxeval import errors, state_file
+from jaxeval import errors, files
 from jaxeval.studies import running
 from tests import from_python
 from tests.from_python import TOY
@@ -59,7 +59,7 @@ def test_a_commands_scores_are_nowhere_else(tmp_path: Path) -> None:
     path.write_text("{")
     head = {"evaluator": {"command": "./train.sh"}}
     with (
-        state_file.opened(path, "search", head) as file,
+        files.open_state(path, "search", head) as file,
         pytest.raises(errors.ConfigError, match="if it was damaged: the command then runs"),
     ):
         file.read()

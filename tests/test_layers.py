@@ -14,7 +14,6 @@ SHARED = {
     "contracts",
     "errors",
     "files",
-    "state_file",
     "backend",
     "config",
     "docstrings",

@@ -16,8 +16,9 @@ from jaxeval.tasks import registry
 from jaxeval.tune import target as targets
 from jaxeval.tune import training
 from jaxeval.tune.target import Target
+from jaxeval.tuning import Search
 from jaxeval.tuning.history import Halving, History, Result
-from jaxeval.tuning.search import Search, State
+from jaxeval.tuning.running import State
 from tests.studies import toy_kind, toy_sizes
 from tests.verbs import tune
 
@@ -173,13 +174,13 @@ def test_a_population_that_the_memory_has_no_room_for(
     monkeypatch.setattr(host.Population, "epoch", epoch)
     history = _Search(TOY, "toy", halving).go_on(tmp_path / "b", trials=4)
     assert all(e.result and e.result.scores for e in history.evaluations)
-    real = running.run_cohorts
+    real = running.run
 
     def none(*arguments: Any, **more: Any) -> Any:
         raise jax.errors.JaxRuntimeError(message)
         yield from real(*arguments, **more)
 
-    monkeypatch.setattr(running, "run_cohorts", none)
+    monkeypatch.setattr(running, "run", none)
     message = "RESOURCE_EXHAUSTED: Out of memory allocating 1 bytes."
     history = _Search(TOY, "toy", halving).go_on(tmp_path / "c", trials=4)
     assert {e.result and e.result.failure for e in history.evaluations} == {"out of memory"}
@@ -209,7 +210,7 @@ def test_settings_of_several_sizes_share_a_program(halving: int | None, tmp_path
         (entry,) = search.target.entries(e)
         cohort = search.target.program([entry], programs).cohort([entry], f"alone-{e.number}")
         with runs.open_store(alone) as store:
-            trained = studies.run_cohorts([cohort], store, alone, session=search.target.session)
+            trained = studies.run([cohort], store, alone, session=search.target.session)
             (end,) = [event for event in trained if isinstance(event, running.Ended)]
         assert e.result and (end.result.dev,) == e.result.scores
     for crash in (1, 3, len(search.saved) - 2):
@@ -253,7 +254,7 @@ def test_programs_are_chosen_for_the_whole_search(tmp_path: Path) -> None:
     (program,) = search.target.padded(1, 2)
     assert program.rows == 4 and program.sizes == ["width"]
     values = {"rate": 0.01, "width": 6, "rows": 4, "scheduler": "none"}
-    (entry,) = search.target.entries(History().proposed(values, [1]).evaluations[0])
+    (entry,) = search.target.entries(History().propose(values, [1]).evaluations[0])
     assert program.takes(entry) and not program.takes(padding.in_batches(entry, 3))
     group = search.target.together({7: entry, 9: entry}, [program])
     assert [*group] == [7, 9]

@@ -22,11 +22,11 @@ from jax import lax
 from jaxeval.contracts import Array, Tree
 
 # (gates [B, K], memory [B, H], weights) -> (hidden [B, H], memory [B, H]), of one step
-Cell = Callable[[Array, Array, Tree], tuple[Array, Array]]
+_Cell = Callable[[Array, Array, Tree], tuple[Array, Array]]
 Blocks = Sequence[Array]  # [B, H] each, one a gate
 Tap = Callable[[str, Array], Blocks]  # (name of a kernel, x) -> x @ kernel
 # (tap, other weights, masks, state, inputs of a step) -> (state, output [B, H])
-Step = Callable[[Tap, Tree, Tree, Tree, Blocks], tuple[Tree, Array]]
+_Step = Callable[[Tap, Tree, Tree, Tree, Blocks], tuple[Tree, Array]]
 
 
 def _project(hidden: Array, kernel: Array, mask: Array | None) -> Array:
@@ -52,7 +52,7 @@ def _project_back(gates: Array, kernel: Array, mask: Array | None) -> Array:
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
 def run(
-    cell: Cell,
+    cell: _Cell,
     reverse: bool,
     clip: float | None,
     inputs: Array,
@@ -155,7 +155,7 @@ def _blocks(stack: Array, number: Array, width: int) -> list[Array]:
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def unroll(
-    step: Step, kernels: dict[str, Array], weights: Tree, masks: Tree, inputs: Array, start: Tree
+    step: _Step, kernels: dict[str, Array], weights: Tree, masks: Tree, inputs: Array, start: Tree
 ) -> tuple[Tree, Array]:
     """The cell's state after the last step, and its outputs [T, B, H] of all time steps.
 
@@ -206,7 +206,7 @@ def _replayed_backward(transposed: Array, gradient: Blocks) -> tuple:
 _replayed.defvjp(lambda transposed, x, product, offset: (product, transposed), _replayed_backward)
 
 
-def _unroll_backward(step: Step, saved: tuple, gradient: tuple[Tree, Array]) -> tuple:
+def _unroll_backward(step: _Step, saved: tuple, gradient: tuple[Tree, Array]) -> tuple:
     kernels, weights, masks, inputs, states, products = saved
     width = min(map(len, kernels.values()))  # H
     transposed = {name: kernel.T for name, kernel in kernels.items()}

@@ -30,7 +30,7 @@ WEIGHTS, ADDED, INNER, CROSS_WEIGHTS, ADDED_CROSS, ADDED_INNER = range(6)
 _SELF, _CROSS = (WEIGHTS, ADDED), (CROSS_WEIGHTS, ADDED_CROSS)
 
 
-class SourceKeyValues(NamedTuple):
+class _Encoded(NamedTuple):
     """What the decoder attends to: for each of its layers, the keys and values of the source."""
 
     keys: Array  # [layers, B, A, Ts, D]
@@ -76,7 +76,7 @@ class Transformer(Module):
         self.decoder = self.param("decoder", _stack, *layers, attentions, axes)
         self.output = self.param("output", ragged.linear, axes.model, ragged.axis(shape.target))
 
-    def encode(self, source: Array, length: Array, drop: HashedDropout) -> SourceKeyValues:
+    def encode(self, source: Array, length: Array, drop: HashedDropout) -> _Encoded:
         """Encodes sources [B, Ts] of the given lengths [B]."""
         bias = jnp.where(jnp.arange(source.shape[1])[None] < length[:, None], 0.0, -jnp.inf)
         x = self._embedded(self.source, source, jnp.arange(source.shape[1]), drop.at(SOURCE))
@@ -91,9 +91,9 @@ class Transformer(Module):
         qkv = self.decoder["layers"]["cross_attention"]["in_projection"]
         of_source = {name: leaf[..., self.shape.embedding :] for name, leaf in qkv.items()}
         keys, values = lax.map(lambda weights: self._by_head(weights, encoded, 2), of_source)
-        return SourceKeyValues(keys, values, bias)
+        return _Encoded(keys, values, bias)
 
-    def teacher_forced(self, memory: SourceKeyValues, target: Array, drop: HashedDropout) -> Array:
+    def teacher_forced(self, memory: _Encoded, target: Array, drop: HashedDropout) -> Array:
         """Logits [B, Tt, V] of the symbol after each of the gold ones [B, Tt]."""
         positions = jnp.arange(target.shape[1])
         x = self._embedded(self.target, target, positions, drop.at(TARGET))
@@ -105,14 +105,14 @@ class Transformer(Module):
         stacked = (self.decoder["layers"], memory.keys, memory.values)
         return self._logits(_through(layer, stacked, x, self.live.decoder_layers))
 
-    def initial_state(self, memory: SourceKeyValues, steps: int) -> tuple[Array, Array]:
+    def initial_state(self, memory: _Encoded, steps: int) -> tuple[Array, Array]:
         """An empty cache of keys and values: [layers, B, A, steps, D] each."""
         layers, rows, heads, _, size = memory.keys.shape
         zeros = jnp.zeros((layers, rows, heads, steps, size))
         return zeros, zeros
 
     def step(
-        self, memory: SourceKeyValues, state: tuple, token: Array, position: Array
+        self, memory: _Encoded, state: tuple, token: Array, position: Array
     ) -> tuple[Array, tuple]:
         """Logits [B, V] after a symbol [B] at a position []; past keys and values are cached."""
         none = HashedDropout()
@@ -139,7 +139,7 @@ class Transformer(Module):
         self,
         inputs: tuple,
         x: Array,
-        memory: SourceKeyValues,
+        memory: _Encoded,
         bias: Array,
         drop: HashedDropout,
         remembered: Callable[[Sequence[Array]], Sequence[Array]] = lambda new: new,

@@ -8,8 +8,8 @@ from importlib import metadata
 from jaxeval import __version__
 from jaxeval.errors import argument
 from jaxeval.runs import metrics
-from jaxeval.runs.checks import Unusable
 from jaxeval.runs.layout import Missing
+from jaxeval.runs.rows import Unusable
 from jaxeval.stats.results import Interval
 
 _HALF = 0.0005  # of the last of three digits

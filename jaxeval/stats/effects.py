@@ -74,7 +74,7 @@ def mean_gap(a: Sample, b: Sample, paired: bool) -> tuple[_Mean, tuple[int, ...]
 def probability_of_improvement(
     a: Sample, b: Sample, *, paired: bool = False, confidence: float = 0.95
 ) -> Effect:
-    """P(A > B) + P(A = B) / 2 for one run of each model: U / (n m), Vargha & Delaney's A12 (2000).
+    """P(A > B) + P(A = B) / 2 for one run of each: U / (n m), the A12 of Vargha & Delaney (2000).
 
     The interval is Newcombe's (2006, part 2, method 5): it inverts the score test with the Hanley-
     McNeil variance, so it has a width even if A wins every pair. It is widened in proportion where

@@ -64,10 +64,11 @@ def brown_forsythe(a: Sample, b: Sample) -> HypothesisTest:
 
 
 def pitman_morgan(a: Sample, b: Sample) -> HypothesisTest:
-    """Pitman-Morgan (1939) by ranks (McCulloch 1987): do the spreads within pairs differ?
+    """Pitman-Morgan test by ranks: do the spreads within pairs differ?
 
-    Tests Spearman's correlation of the sums and differences of pairs. If pairs share no spread,
-    skewed scores reject about twice as often as they should.
+    Tests Spearman's correlation of the sums and differences of pairs (Pitman 1939; Morgan 1939;
+    McCulloch 1987). If pairs share no spread, skewed scores reject about twice as often as they
+    should.
     """
     first, second = two_samples(a, b, paired=True)
     rho, p_value, method = ranks.spearman(gaps(first, -second), gaps(first, second))
@@ -94,7 +95,7 @@ def mann_whitney_u(a: Sample, b: Sample) -> HypothesisTest:
 
 
 def brunner_munzel(a: Sample, b: Sample, *, seed: int = 0) -> HypothesisTest:
-    """Brunner-Munzel (2000): is P(A > B) + P(A = B) / 2 one half, whatever the spreads?
+    """Brunner & Munzel (2000): is P(A > B) + P(A = B) / 2 one half, whatever the spreads?
 
     Small samples use the permutation distribution of the statistic (Neubert & Brunner 2007),
     enumerated up to 10 against 10; above 30 scores each, t. If all scores of one model are higher,

@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxeval.errors import DataError, argument
 from jaxeval.runs import metrics
-from jaxeval.runs.imported import listed
+from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import Scores
 from jaxeval.stats import datasets, describe, pairs, power, samples, single_models
 from jaxeval.stats.datasets import Across

@@ -140,9 +140,9 @@ def test_equal_scores_borrow_the_spread_of_the_others() -> None:
     counts, means, variances = (np.array([f(row) for row in rows]) for f in (len, np.mean, np.var))
     moments = posterior.Moments(counts, means, variances)
     assert not moments.has_spread[0] and moments.judged.all()
-    believed = posterior.with_borrowed_spread(moments)
+    believed = moments.with_borrowed_spread()
     pooled = (3 * b.var(ddof=1) + 2 * c.var(ddof=1)) / 5
     nu = believed.counts[0] - 2  # FIESTA's: T - 2
     assert nu == 5 + 1 - 2 and believed.variances[0] / nu == pytest.approx(pooled / 3)
     constant = moments._replace(counts=np.array([len(many), 4, 3]))
-    assert constant.has_spread.all() and posterior.with_borrowed_spread(constant) is constant
+    assert constant.has_spread.all() and constant.with_borrowed_spread() is constant

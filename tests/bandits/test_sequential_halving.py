@@ -6,7 +6,6 @@ from itertools import permutations
 import pytest
 
 from jaxeval.bandits import NonAdaptive, SequentialHalving, State, TopTwoThompson
-from jaxeval.bandits import state as states
 from jaxeval.errors import ConfigError, DataError
 
 
@@ -51,7 +50,7 @@ def test_sequential_halving_ranks_by_all_evaluations_so_far() -> None:
 
 def _halved(scores: list[list[float]], dropped: tuple[int, ...] = ()) -> State:
     """A state of models m0, m1 ... with these scores, of which some were then dropped."""
-    state = states.begin([f"m{k}" for k in range(len(scores))])
+    state = State.begin([f"m{k}" for k in range(len(scores))])
     for k, of_model in enumerate(scores):
         for score in of_model:
             state = state.tell(f"m{k}", score)

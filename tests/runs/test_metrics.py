@@ -78,11 +78,11 @@ def test_who_says_what_is_better(
     assert (found.higher_is_better, found.direction) == (higher, direction)
     if direction == "recorded":
         with pytest.raises(DataError, match="-is-better: the table says that"):
-            sources._directed(found, not higher)
+            sources._redirect(found, not higher)
     else:
-        turned = sources._directed(found, not higher)
+        turned = sources._redirect(found, not higher)
         assert (turned.higher_is_better, turned.direction) == (not higher, "recorded")
-        assert sources._directed(found, None).data_sets == found.data_sets
+        assert sources._redirect(found, None).data_sets == found.data_sets
 
 
 def test_a_recorded_direction_is_one_word(tmp_path: Path) -> None:

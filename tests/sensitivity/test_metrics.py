@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.sensitivity import analyze, difference, metrics
+from jaxeval.sensitivity import analysis, analyze, difference, metrics
 from jaxeval.sensitivity.hyperparameters import axes
 from jaxeval.space import space
 
@@ -23,7 +23,7 @@ def quick(scores: np.ndarray, values: dict, **how: object) -> dict[str, float]:
 
 
 def test_scores_against_loops() -> None:
-    """Dies if k is off by one, the best counts as its own equal, or the ROPE loses its border."""
+    """Dies if k is off by one, the best counts as its own equal, or the margin its border."""
     found = quick(SCORES, {}, ks=(1, 25, 60, 61))
     falling = sorted(SCORES, reverse=True)
     for k, score in ((1, falling[0]), (25, falling[24]), (60, falling[59])):
@@ -206,8 +206,6 @@ def test_degenerate_sweeps() -> None:
     failed = zero.metrics["share_zero"].interval
     assert failed is not None
     assert failed[:2] == pytest.approx((100 / (1 + 1.96**2 / 10), 100), abs=0.01)  # Wilson's
-    gap = difference(flat, zero)["share_zero"].interval
-    assert gap is not None and gap.high < 0
     tiny = analyze([0.5, 0.6, 0.7], {}, resamples=300)  # some draws hold one run alone
     assert tiny.values["expected_equivalent"] == 0
     for scores, x, message in (
@@ -217,3 +215,12 @@ def test_degenerate_sweeps() -> None:
     ):
         with pytest.raises(DataError, match=message):
             analyze(scores, {"x": x})
+
+
+@pytest.mark.parametrize("right", [0, 1, 13, 30])
+def test_wilson_is_scipys(right: int) -> None:
+    """Dies if a limit, also at none or all right, is not that of scipy's binomtest."""
+    expected = stats.binomtest(right, 30).proportion_ci(method="wilson")
+    assert analysis._wilson_percent(right, 30, 0.95)[:2] == pytest.approx(
+        (100 * expected.low, 100 * expected.high), abs=1e-7
+    )

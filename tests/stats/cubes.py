@@ -48,7 +48,7 @@ def runs(
 
 def task(name: str, metric: str, of: Mapping[str, Any], **how: Any) -> DataSetScores:
     """Scores of items, [I], [I, R] or [I, R, K] of each model."""
-    return scores.of_arrays({m: cells.array(v) for m, v in of.items()}, name, metric, **how)
+    return scores.from_arrays({m: cells.array(v) for m, v in of.items()}, name, metric, **how)
 
 
 def studied(tasks: Sequence[DataSetScores], progress: Any = None, **rules: Any) -> ItemStudy:

@@ -15,7 +15,7 @@ from jaxeval.stats import (
     hypotheses,
     power,
 )
-from jaxeval.stats.items import estimates, proportions
+from jaxeval.stats.items import estimates
 from jaxeval.stats.results import Rules
 
 A, B = [0.1, 0.2, 0.4], [0.3, 0.5, 0.4]
@@ -41,13 +41,12 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: hypotheses.tost(A, B, np.nan),
         "margin: expected a number above 0, found nan",
     ),
-    "too many": (lambda: proportions.proportion(4, 3), "right: expected at most n, found 4 of 3"),
     "factor": (
-        lambda: estimates.mean(A, over="items,seeds"),
+        lambda: estimates.estimate(A, over="items,seeds"),
         "over: expected items, runs or items,runs, found 'items,seeds'",
     ),
     "no cluster": (
-        lambda: estimates.mean(A, clusters=["p", None, "q"]),
+        lambda: estimates.estimate(A, clusters=["p", None, "q"]),
         "clusters: expected a label of every item, found None",
     ),
 }
@@ -75,7 +74,7 @@ SAME: dict[str, tuple[Callable[[Any], Any], float]] = {
     "permutation": (lambda of: hypotheses.permutation_test(A, B, resamples=of), 9),
     "margin": (lambda of: hypotheses.tost(A, B, of), 0.25),
     "seeds": (lambda of: power.TestDesign(0.1).power(0.1, of), 5),
-    "items": (lambda of: estimates.mean(A, confidence=of), 0.75),
+    "items": (lambda of: estimates.estimate(A, confidence=of), 0.75),
     "rules": (lambda of: Rules(of, margin=of, resamples=1000 * of), 0.25),
     "comparison": (lambda of: jaxeval.compare(A, B, alpha=of).to_dict(), 0.0625),
 }
@@ -92,7 +91,7 @@ def test_any_type_of_number_is_that_number(call: str) -> None:
 
 def test_masked_scores_of_items_are_missing() -> None:
     """Dies if what a mask hides is used: the mean of two scores would be 333.1."""
-    masked = estimates.mean(MASKED)
-    assert masked == estimates.mean([0.1, 0.2, np.nan])
+    masked = estimates.estimate(MASKED)
+    assert masked == estimates.estimate([0.1, 0.2, np.nan])
     assert masked.value == pytest.approx(0.15)
-    assert estimates.mean(np.ma.masked_equal([1, 0, 1, 7], 7)).value == pytest.approx(2 / 3)
+    assert estimates.estimate(np.ma.masked_equal([1, 0, 1, 7], 7)).value == pytest.approx(2 / 3)

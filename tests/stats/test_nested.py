@@ -9,28 +9,8 @@ import pytest
 from scipy import stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats import crossed, nested
+from jaxeval.stats import crossed
 from jaxeval.stats.nested import noise
-
-
-def test_components_by_hand() -> None:
-    """Dies if mean squares are wrong: MS between 8, within 2, two seeds a split -> 3 and 2."""
-    components = nested.variance_components([[0.0, 2.0], [2.0, 4.0], [4.0, 6.0]])
-    assert components.sd_seed**2 == pytest.approx(2.0)
-    assert components.sd_split**2 == pytest.approx(3.0)
-    assert components.share_split == pytest.approx(0.6)
-
-
-def test_components_are_unbiased_for_unequal_numbers_of_seeds() -> None:
-    """Dies if the unbalanced formula is wrong: 2,000 experiments, variances 4 and 1."""
-    generator = np.random.default_rng(12)
-    estimates = []
-    for _ in range(2000):
-        splits = generator.normal(0, 2, 8)
-        groups = [s + generator.normal(0, 1, 2 + k % 4) for k, s in enumerate(splits)]
-        part = nested.variance_components(groups)
-        estimates.append((part.sd_split**2, part.sd_seed**2))
-    np.testing.assert_allclose(np.mean(estimates, axis=0), [4.0, 1.0], rtol=0.06)
 
 
 def _runs(score: Callable[[int, int], float | None]) -> tuple[list, list, list]:

@@ -64,7 +64,7 @@ def _items(metric: str, skills: Mapping[str, float], n: int = 60) -> Scores:
     models = {}
     for name, skill in skills.items():
         counts = _counts(metric, n, 1 + ord(name), skill)[:, None]
-        scores = counted.values(counts, _NAMES[metric], metric)
+        scores = counted.item_values(counts, _NAMES[metric], metric)
         assert scores is not None
         seed = {"seed": np.array(["7"], object)}
         status = np.zeros(scores.shape, np.uint8)

@@ -7,7 +7,7 @@ import pytest
 
 from jaxeval import observe, runs, studies
 from jaxeval.data import generated, generated_texts
-from jaxeval.studies import cohorts, prepared, proposers
+from jaxeval.studies import cohorts, prepared
 from tests.data.test_word_tables import vectors
 
 QUICK = [
@@ -62,7 +62,7 @@ def _configs(task: str, folder: Path, *changes: str) -> list[Any]:
 
 
 def _trials(configs: list[Any]) -> list[studies.Trial]:
-    return [trial for config in configs for trial in proposers.seeds_by_splits(config, [1, 2])]
+    return [trial for config in configs for trial in prepared.seeds_by_splits(config, [1, 2])]
 
 
 def _scores(folder: Path) -> dict[tuple[str, int], list[float | None]]:

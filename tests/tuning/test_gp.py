@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from jaxeval.space import space as spaces
-from jaxeval.tuning import acquisition, candidates, encoding, gp, process
-from jaxeval.tuning import history as histories
-from jaxeval.tuning.history import Halving, History, Result, Stopped
+from jaxeval.tuning import candidates, gp
+from jaxeval.tuning.encoding import encoder
+from jaxeval.tuning.history import Halving, History, Result, Stopped, identity
 from jaxeval.tuning.process import Data
 from tests.tuning.searches import PLANE, ended, quadratic
 
@@ -34,8 +34,8 @@ def _scored(values: dict) -> Result:
 def _check(history: History, proposed: list[dict]) -> None:
     """All can be drawn, and none is there twice."""
     every = [*(e.values for e in history.evaluations), *proposed]
-    assert len({histories.identity(values) for values in every}) == len(every)
-    assert encoding.settings(SPACE, encoding.places(SPACE, proposed)) == proposed
+    assert len({identity(values) for values in every}) == len(every)
+    assert encoder(SPACE).settings(encoder(SPACE).places(proposed)) == proposed
 
 
 def test_better_than_random() -> None:
@@ -43,8 +43,8 @@ def test_better_than_random() -> None:
     history = ended(SPACE, 12, _scored)
     for _ in range(4):
         for values in gp.propose(SPACE, history, 4, 0):
-            history = history.proposed(values, (0,))
-            history = history.told(len(history.evaluations) - 1, _scored(values))
+            history = history.propose(values, (0,))
+            history = history.tell(len(history.evaluations) - 1, _scored(values))
     scores = [e.result.scores[0] for e in history.evaluations if e.result is not None]
     assert max(scores[12:]) > -0.02 > max(scores[:12])
     best = gp.best(SPACE, history)
@@ -59,7 +59,7 @@ def test_batch_is_what_single_requests_give() -> None:
     assert gp.propose(SPACE, history, 4, 3) == batch
     for values in batch:
         assert gp.propose(SPACE, history, 1, 3) == [values]
-        history = history.proposed(values, (0,))
+        history = history.propose(values, (0,))
     assert gp.propose(SPACE, history, 1, 4) != gp.propose(SPACE, history, 1, 3)
 
 
@@ -69,7 +69,7 @@ def test_the_model_waits_for_results() -> None:
     for count, running in ((0, 9), (1, 7), (3, 9), (4, 4), (4, 3)):
         history = ended(SPACE, count, _scored)
         for values in candidates.sobol(SPACE, history, running, 3):
-            history = history.proposed(values, (0,))
+            history = history.propose(values, (0,))
         sobol = gp.propose(SPACE, history, 1, 3) == candidates.sobol(SPACE, history, 1, 3)
         assert sobol == (count < 4 or count + running < 8)
 
@@ -85,15 +85,15 @@ def test_failures_are_avoided() -> None:
     history = ended(space, 24, result)
     for k in range(24, 40, 4):
         for values in gp.propose(space, history, 4, 0):
-            history = history.proposed(values, (0,))
+            history = history.propose(values, (0,))
         for number in range(k, k + 4):
             outcome = result(dict(history.evaluations[number].values))
-            history = history.told(number, outcome)
+            history = history.tell(number, outcome)
     proposed = [float(evaluation.values["x"]) for evaluation in history.evaluations[24:]]
     assert max(x for x in proposed if x <= 0.5) > 0.49
     assert sum(x > 0.5 for x in proposed[8:]) <= 4
     points = np.array([[0.1, 0.5], [0.9, 0.5]])
-    probability = np.exp(acquisition.log_success(gp.fit(space, history).success, points))
+    probability = np.exp(gp._log_success(gp.fit(space, history).success, points))
     assert probability[0] > 0.6 and probability[1] < 0.1
     assert gp.fit(SPACE, ended(SPACE, 5, _scored)).success is None
 
@@ -110,10 +110,10 @@ def test_small_spaces_end() -> None:
     history, every = History(), []
     while proposed := gp.propose(space, history, 2, 0):
         for values in proposed:
-            every.append(histories.identity(values))
-            history = history.proposed(values, (0,))
+            every.append(identity(values))
+            history = history.propose(values, (0,))
             score = Result((float(values.get("b", 0)),))
-            history = history.told(len(history.evaluations) - 1, score)
+            history = history.tell(len(history.evaluations) - 1, score)
     assert len(every) == len(set(every)) == 6
     only = spaces.from_dict({"c": {"choices": ["a"]}})
     assert gp.propose(only, ended(only, 1, lambda values: Result((1.0,))), 2, 0) == []
@@ -140,31 +140,21 @@ def test_what_is_taken_of_many_peaks_is_near_the_best_score() -> None:
     rugged = np.random.default_rng(0).normal(size=60)
     history = History((), higher_is_better=True)
     for number, value in enumerate(rugged):
-        history = history.proposed(spaces.draw(space, 5, number), (0,))
-        history = history.told(number, Result((float(value),)))
+        history = history.propose(spaces.draw(space, 5, number), (0,))
+        history = history.tell(number, Result((float(value),)))
     fitted = gp.fit(space, history)
     assert fitted.model is not None and math.exp(fitted.model.kernel.noise) > 0.3
     assert np.argmax(rugged) in gp.ranked(fitted)[:3]
 
 
-def test_seeds_go_where_they_decide() -> None:
-    """Dies if noise does not call for seeds, a quiet objective is repeated, what runs does not
-    count, or a setting that failed is repeated or taken."""
-    quiet, noisy = quadratic(30, 0.0), quadratic(30, 6.0)
-    known = [evaluation.values for evaluation in quiet.evaluations]
-    assert gp.propose_adaptive(PLANE, quiet, 1, 0)[0] not in known
-    new, fitted = [{"x": 0.05, "y": 0.95}], gp.fit(PLANE, noisy)
-    again = gp._further_seed(PLANE, noisy, fitted, new)
-    assert again in [fitted.settings[k].values for k in gp.ranked(fitted)[:12]]
-    waiting = noisy
-    for k in range(8):
-        waiting = waiting.proposed(again, (100 + k,))
-    assert gp._further_seed(PLANE, waiting, fitted, new) != again
+def test_a_setting_that_failed_is_not_taken() -> None:
+    """Dies if the best mean is taken although an evaluation of the setting failed."""
+    noisy = quadratic(30, 6.0)
+    fitted = gp.fit(PLANE, noisy)
     best = fitted.settings[gp.ranked(fitted)[0]].values
-    failing = noisy.proposed(best, (99,)).told(30, Result(failure="diverged"))
+    failing = noisy.propose(best, (99,)).tell(30, Result(failure="diverged"))
     fitted = gp.fit(PLANE, failing)
     assert best not in [fitted.settings[k].values for k in gp.ranked(fitted)]
-    assert gp._further_seed(PLANE, failing, fitted, new) != best
     taken = gp.best(PLANE, failing)
     assert taken is not None and taken.values != best
 
@@ -174,23 +164,23 @@ def test_the_process_knows_the_budget_of_a_score() -> None:
     that were stopped, or scores at rungs are left out."""
     history = History()
     for number, epochs in enumerate((1, 3, 9, 1, 3, 9)):
-        history = history.proposed({"x": number / 6, "y": 0.5}, [number])
+        history = history.propose({"x": number / 6, "y": 0.5}, [number])
         stopped = None if epochs == 9 else Stopped(epochs, 9)
-        history = history.told(number, Result((0.1 * number,), stopped=stopped))
+        history = history.tell(number, Result((0.1 * number,), stopped=stopped))
         rungs = (0.05,) * (0 if epochs == 1 else 1) + ((0.1 * number,) if stopped else ())
-        history = history.changed(number, rungs=rungs)
+        history = history.change(number, rungs=rungs)
     fitted = gp.fit(PLANE, history)
     model = fitted.model
     assert model is not None and fitted.features.shape == (6, 2)
     assert np.allclose(model.data.features[:, 2], [0, 0.5, 1, 0, 0.5, 1, 0, 0, 0, 0])
     new = np.array([[0.2, 0.5]])
     data = model.data.features
-    inner = process.prior_covariance(model, data, data)
+    inner = model.prior_covariance(data, data)
     inner += math.exp(model.kernel.noise) * np.eye(10)
     at = np.column_stack([new, [1.0]])
-    cross = process.prior_covariance(model, at, data)
+    cross = model.prior_covariance(at, data)
     mean = cross @ np.linalg.solve(inner, model.data.targets)
-    assert process.predict(model, new).mean == pytest.approx(mean, abs=1e-6)
+    assert model.predict(new).mean == pytest.approx(mean, abs=1e-6)
     taken = gp.best(PLANE, history)
     assert taken is not None and taken.numbers[0] in (2, 5)  # of whole trainings
 
@@ -200,16 +190,16 @@ def test_the_next_setting_improves_where_enough_trainings_have_been() -> None:
     hyperparameters, and one) have had."""
     history = History((), False)
     for values in candidates.sobol(PLANE, history, 12, 0):
-        history = history.proposed(values, history.fresh_seeds(1))
+        history = history.propose(values, history.fresh_seeds(1))
     order = np.random.default_rng(0).permutation(12) / 12
     for epochs in (1, 3, 9):
         reached = {
             e.number: (float(order[e.number]) + 9 / epochs, Stopped(epochs, 27))
             for e in history.pending
         }
-        history = Halving(3).judged(history, reached)
+        history = Halving(3).judge(history, reached)
     (last,) = history.pending
-    fitted = gp.fit(PLANE, history.told(last.number, Result((0.0,))))
+    fitted = gp.fit(PLANE, history.tell(last.number, Result((0.0,))))
     assert fitted.model is not None and fitted.budget == pytest.approx(1 / 3)
     assert len(fitted.model.data.targets) == 12 + 4 + 0 + 1  # of the third rung no budget is known
     able = gp.ranked(fitted, fitted.budget)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from jaxeval.space import space as spaces
-from jaxeval.tuning import candidates, draws, encoding, gp, insight, process, targets
-from jaxeval.tuning import history as histories
+from jaxeval.tuning import candidates, draws, gp, insight, targets
+from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.history import History, Result
 from tests.tuning.searches import PLANE, ended, quadratic
 
@@ -37,13 +37,13 @@ def test_worse_by_a_margin_is_compared_in_the_metric(margin: float) -> None:
         points = fitted.features[[own, *order[4::4]]]
         gaps = []
         for model in drawn:
-            prediction = process.predict(model, points)
-            factor = process.joint(model, prediction)
+            prediction = model.predict(points)
+            factor = model.joint_factor(prediction)
             values = prediction.mean[:, None] + factor @ random.normal(size=(len(points), 4000))
             scores = np.array([fitted.targets.in_metric(row) for row in values])
             gaps.append(scores[0] - scores[1:] > margin)
         expected = np.mean(gaps, axis=(0, 2))
-        worse = insight.worse(fitted, drawn, points[1:], points[:1], margin)
+        worse = insight._worse(fitted, drawn, points[1:], points[:1], margin)
         np.testing.assert_allclose(worse, expected, atol=0.02)
 
 
@@ -53,11 +53,11 @@ def test_moments_are_those_of_a_mixture() -> None:
     assert fitted.model is not None
     drawn, points = draws.models(fitted.model, fitted.model.data, 8, [0]), fitted.features[:3]
     random = np.random.default_rng(0)
-    predictions = [process.predict(model, points) for model in drawn]
+    predictions = [model.predict(points) for model in drawn]
     values = np.concatenate(
         [p.mean + np.sqrt(p.variance) * random.normal(size=(20_000, 3)) for p in predictions]
     )
-    mean, sd = insight.moments(drawn, points)
+    mean, sd = insight._moments(drawn, points)
     np.testing.assert_allclose(mean, values.mean(axis=0), atol=0.03)
     np.testing.assert_allclose(sd, values.std(axis=0), rtol=0.02)
 
@@ -84,8 +84,8 @@ def searched() -> History:
     """60 Sobol points, which are even: what they say of the space is nearly all."""
     history = History((), higher_is_better=False)
     for number, values in enumerate(candidates.sobol(MIXED, history, 60, 0)):
-        history = history.proposed(values, [number])
-        history = history.told(number, Result((_loss(values),)))
+        history = history.propose(values, [number])
+        history = history.tell(number, Result((_loss(values),)))
     return history
 
 
@@ -101,7 +101,7 @@ def test_importance_is_that_of_the_objective_as_it_is_warped(searched: History) 
     order = np.argsort(known)
 
     def truth(quantiles: np.ndarray) -> np.ndarray:
-        settings = encoding.settings(MIXED, encoding.from_quantiles(MIXED, quantiles))
+        settings = encoder(MIXED).settings(encoder(MIXED).from_quantiles(quantiles))
         values = -np.array([_loss(values) for values in settings])
         return np.interp(values, known[order], warped[order])[:, None]
 
@@ -168,5 +168,5 @@ def test_noise_is_known_from_seeds_of_good_settings() -> None:
     ):
         several = iter(scores)
         history = ended(PLANE, 3, lambda values, s=several: Result(next(s)))
-        said = insight.insight(PLANE, history, histories.ranked(history)[0])
+        said = insight.insight(PLANE, history, history.ranked()[0])
         assert said is not None and said.noise_known is known

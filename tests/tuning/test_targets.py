@@ -23,8 +23,8 @@ def test_weights_move_the_middle() -> None:
     """Dies if the median, or what is standardised by, is that of equal weights."""
     scores = [(1.0,), (2.0,), (4.0,), (7.0,), (20.0,), (90.0,)]
     weights = np.array([1.0, 1.0, 1.0, 2.0, 1.0, 3.0])
-    assert targets.median(np.array(scores)[:, 0], weights) == pytest.approx(7.0)
-    assert targets.median(np.array(scores)[:, 0], np.ones(6)) == pytest.approx(5.5)
+    assert targets._median(np.array(scores)[:, 0], weights) == pytest.approx(7.0)
+    assert targets._median(np.array(scores)[:, 0], np.ones(6)) == pytest.approx(5.5)
     of = targets.targets(scores, False, weights)
     np.testing.assert_array_equal(of.bad, [False] * 4 + [True] * 2)
     assert np.average(of.values, weights=weights) == pytest.approx(0, abs=1e-12)

@@ -11,7 +11,7 @@ import threadpoolctl
 from jaxeval import tuning
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.space import space as spaces
-from jaxeval.tuning import gp
+from jaxeval.tuning import candidates
 from jaxeval.tuning.history import Stopped
 
 SPACE = {"x": {"uniform": [-5.0, 5.0]}, "kind": {"choices": ["a", "b"]}}
@@ -140,8 +140,8 @@ def test_enqueued_settings_come_first_and_once(method: Any) -> None:
     [
         ({"x": 0.5, "kind": "c"}, "enqueue: kind: expected a value of"),
         ({"x": 2, "kind": "a"}, "enqueue: x: expected a value of"),
-        ({"x": 0.5, "kind": "b"}, "enqueue: n is lacking"),
-        ({"x": 0.5, "kind": "a", "n": 1}, "enqueue: n is not drawn beside these others"),
+        ({"x": 0.5, "kind": "b"}, "enqueue: n is missing"),
+        ({"x": 0.5, "kind": "a", "n": 1}, "enqueue: n is inactive beside these others"),
         ({"x": 0.5, "knd": "a"}, r"enqueue: knd: no such hyperparameter; did you mean kind\?"),
     ],
 )
@@ -205,11 +205,11 @@ def test_proposals_take_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 
     seen: list[set[int]] = []
 
-    def propose(*arguments: object) -> list[dict[str, float]]:
+    def sobol(*arguments: object) -> list[dict[str, float]]:
         seen.append(threads())
         return [{"x": 0.5}]
 
-    monkeypatch.setattr(gp, "propose", propose)
+    monkeypatch.setattr(candidates, "sobol", sobol)
     with threadpoolctl.threadpool_limits(2, "blas"):
         tuning.Tuner(spaces.from_dict({"x": {"uniform": [0, 1]}})).ask(1)
         assert threads() == {2}

@@ -11,7 +11,7 @@ from jaxeval.report import scores, standings, text
 from jaxeval.report.comparison import claims, words
 from jaxeval.report.comparison.words import TESTS, on
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.runs.checks import is_failed
+from jaxeval.runs.rows import is_failed
 from jaxeval.stats.items import study as items
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.pairs import Pair

@@ -11,10 +11,9 @@ from jaxeval.report.comparison import words
 from jaxeval.report.comparison.words import OVER, TESTS, Study, on
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import describe
-from jaxeval.stats.items.leaderboard import POWER, Board
-from jaxeval.stats.items.study import ItemStudy
+from jaxeval.stats.items.planning import POWER
+from jaxeval.stats.items.study import Board, ItemStudy
 from jaxeval.stats.pairs import Pair
-from jaxeval.stats.power import PowerPlan
 from jaxeval.stats.results import Interval, Rules
 from jaxeval.stats.single_models import SinglePair
 from jaxeval.stats.study import RunStudy
@@ -177,7 +176,7 @@ def _needed(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
     what = "A difference like this one" if rules.margin is None else "The margin"
     ends = ""
     if plan.required_range is not None and plan.required_range[0] != plan.required_range[1]:
-        beyond = f"more than {PowerPlan.MOST_REQUIRED:,}"
+        beyond = f"more than {plan.MOST_REQUIRED:,}"
         fewest, most = (beyond if n is None else f"{n:,}" for n in plan.required_range)
         ends = f" ({fewest} to {most} at the ends of the {100 * rules.confidence:g} % CI)"
     many = f"{plan.required_seeds:,} {'pairs' if of.by_pairs else 'scores each'}{ends}"

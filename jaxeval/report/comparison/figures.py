@@ -10,8 +10,7 @@ from jaxeval.report.comparison import tables, words
 from jaxeval.report.document import Figure
 from jaxeval.report.plots import literal
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats.items.leaderboard import Board
-from jaxeval.stats.items.study import ItemStudy
+from jaxeval.stats.items.study import Board, ItemStudy
 from jaxeval.stats.study import RunStudy
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Iterator
 
-from jaxeval.errors import argument
 from jaxeval.report import text
 from jaxeval.report.document import Block, Document, Table
 from jaxeval.report.result import Result
@@ -20,7 +19,6 @@ class Planned(Result):
       spread: variances of the difference of two models' scores of an item.
       pilot: None: the spread is given.
       low, high: the plans if all variances were those at an end of their intervals.
-      expected_power: of the cheapest design, averaged over what the pilot leaves open.
       runs: of the pilot's two models.
     """
 
@@ -29,7 +27,6 @@ class Planned(Result):
     pilot: Pilot | None = None
     low: Plan | None = None
     high: Plan | None = None
-    expected_power: float | None = None
     runs: tuple[int, int] | None = None
     warnings: tuple[str, ...] = ()
 
@@ -48,12 +45,6 @@ class Planned(Result):
             yield f"{_size(best.size)}: they show a difference of {difference} {power}."
         else:
             yield f"To buy next: {self._bought(best)}."
-        if best is not None and self.expected_power is not None:
-            power = f"{self.expected_power:.2f}"
-            more = f": a larger pilot, or a higher {argument('power')}, makes up for it"
-            more = "" if float(power) >= self.plan.target else more
-            average = "Averaged over what the pilot leaves open, that shows it with probability"
-            yield f"{average} {power}{more}."
 
     def _blocks(self) -> Iterator[Block]:
         plan, now, level = self.plan, self.plan.now, ""

@@ -10,8 +10,7 @@ from jaxeval.report.comparison.words import TESTS, Study
 from jaxeval.report.document import Bold, Table
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats.describe import Described
-from jaxeval.stats.items.leaderboard import Board, Row
-from jaxeval.stats.items.study import ItemStudy
+from jaxeval.stats.items.study import Board, ItemStudy, Row
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.study import RunStudy
 

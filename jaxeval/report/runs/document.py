@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from jaxeval.report import scores, text
 from jaxeval.report.document import Block, Document, Figure, Heading, Table
 from jaxeval.report.runs.summary import ExperimentSummary
-from jaxeval.runs import experiments
+from jaxeval.runs import records
 from jaxeval.runs.records import MemberRow
 
 FEW = 5  # fewer scores than this: quartiles say little
@@ -171,5 +171,5 @@ def _details(members: Sequence[MemberRow], summary: ExperimentSummary) -> Iterat
     ]
     head = (*lead, "seed", "split", "repeat", "epochs", "dev", "test")
     yield Table(head, shown, words=len(lead))
-    leaves = experiments.leaves(json.loads(first.config))
+    leaves = records.leaves(json.loads(first.config))
     yield Table(("key", "value"), [(key, json.dumps(value)) for key, value in leaves], words=2)

@@ -9,7 +9,7 @@ from jaxeval.report import plots, scores
 from jaxeval.report import sweeps as sweep_figures
 from jaxeval.report.document import Figure
 from jaxeval.report.runs import summary
-from jaxeval.runs import experiments, records
+from jaxeval.runs import records
 from jaxeval.runs.records import CurveRow, MemberRow
 from jaxeval.sensitivity import trials
 from jaxeval.stats import describe
@@ -35,7 +35,7 @@ def draw(groups: Groups, points: Sequence[CurveRow]) -> list[Figure]:
         seeds = [
             summary.independent(members)
             for members in alike
-            if experiments.kind(members) in ("seeds", "noise")
+            if records.kind(members) in ("seeds", "noise")
         ]
         drawn += [violins(seeds)] if seeds else []
         if sweeps := trials.of_experiments(alike):
@@ -50,7 +50,7 @@ def draw(groups: Groups, points: Sequence[CurveRow]) -> list[Figure]:
 
 
 def _of_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -> list[Figure]:
-    first, kind = members[0], experiments.kind(members)
+    first, kind = members[0], records.kind(members)
     keys = {records.key(row) for row in members}
     own = [point for point in points if records.key(point) in keys]
     drawn = [] if kind == "tuning" else [scatter(members)]
@@ -72,7 +72,7 @@ def violins(groups: Groups) -> Figure:
     from matplotlib.lines import Line2D
 
     label = scores.label(groups[0][0].metric, groups[0][0].unit)
-    names = experiments.dataset_names([members[0] for members in groups])
+    names = records.dataset_names([members[0] for members in groups])
     by_dataset = [
         (names[key] if len(names) > 1 else "", [m for m in groups if m[0].data_hash == key])
         for key in names

@@ -9,7 +9,7 @@ from statistics import fmean
 import numpy as np
 
 from jaxeval.files import Json
-from jaxeval.runs import experiments
+from jaxeval.runs import records
 from jaxeval.runs.records import MemberRow
 from jaxeval.sensitivity import metrics, trials
 from jaxeval.stats import describe
@@ -51,7 +51,7 @@ class ExperimentSummary:
     best_epochs: tuple[int, float, int] | None  # min, median, max of the others
     wall_seconds: float  # summed over members
     sweep: SweepSummary | None  # None: no random sweep
-    kind: experiments.Kind  # what the members differ in
+    kind: records.Kind  # what the members differ in
 
     @property
     def parts(self) -> dict[str, describe.Summary | None]:
@@ -65,7 +65,7 @@ def of_members(rows: Sequence[MemberRow], planned: int | None = None) -> Experim
 
     `planned`: runs that a sweep has in all, ended or not; None: not known.
     """
-    first, kind = rows[0], experiments.kind(rows)
+    first, kind = rows[0], records.kind(rows)
     shown = independent(rows)
     if kind == "tuning":
         shown = [row._replace(test=None) for row in shown]
@@ -112,7 +112,7 @@ def independent(rows: Sequence[MemberRow]) -> Sequence[MemberRow]:
 
     Repeats share their seed's draws: counted one by one they would shorten every interval.
     """
-    if experiments.kind(rows) != "noise":
+    if records.kind(rows) != "noise":
         return rows
     groups: dict[tuple[int, int], list[MemberRow]] = {}
     for row in rows:

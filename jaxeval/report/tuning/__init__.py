@@ -12,11 +12,10 @@ from jaxeval.report.result import Result
 from jaxeval.report.tuning.progress import after, score_of, value_of
 from jaxeval.space.distributions import Value
 from jaxeval.stats.results import Interval
-from jaxeval.tuning import history as histories
-from jaxeval.tuning import worth
+from jaxeval.tuning import Search, insight
 from jaxeval.tuning.history import Evaluation, History, Setting
-from jaxeval.tuning.insight import Insight, Slice, Spread
-from jaxeval.tuning.search import Search, State
+from jaxeval.tuning.insight import Insight, Retrained, Slice, Spread
+from jaxeval.tuning.running import State
 
 _MOST_SHOWN = 10  # settings of the table
 
@@ -46,7 +45,7 @@ class Tuned(Result):
     seeded: bool
     noise: float | None
     noise_df: int
-    retrained: worth.Retrained | None
+    retrained: Retrained | None
     posterior: Insight | None
     evaluations: Sequence[Evaluation]
     search: Mapping[str, Json]
@@ -67,7 +66,7 @@ class Tuned(Result):
 
     def ranked(self) -> list[Setting]:
         """Settings that can be taken, the best mean first."""
-        return histories.ranked(History(tuple(self.evaluations), self.higher_is_better))
+        return History(tuple(self.evaluations), self.higher_is_better).ranked()
 
     def document(self) -> Document:
         """The answer, the best settings, a line a hyperparameter of the one taken, what failed."""
@@ -94,7 +93,7 @@ class Tuned(Result):
             return f"No setting has a score ({self.reason})."
         by = "posterior mean" if self.search["method"] == "gp" else "mean"
         seen = score_of(self.best.scores, self.metric, self.unit) + after(self.best.stopped)
-        spent = text.counted(self.trials, "evaluation" if self.search["adaptive"] else "setting")
+        spent = text.counted(self.trials, "setting")
         return (
             f"Take setting {self.best.numbers[0]}, the best {by} of {spent}: {seen} in the "
             f"search; {self._fresh()}; {self._unsure()}."
@@ -238,17 +237,13 @@ def result(
     """
     history, best, posterior, again = state.history, search.best(state.history), None, None
     if search.method == "gp" and best is not None:
-        from jaxeval.tuning import insight
-        from jaxeval.tuning.search import one_thread
-
-        with one_thread():
-            limits, seed = scores.limits(unit), search.seed
-            posterior = insight.insight(search.space, history, best, margin, seed, limits)
-    samples = [setting.scores for setting in histories.settings(history)]
+        limits, seed = scores.limits(unit), search.seed
+        posterior = insight.insight(search.space, history, best, margin, seed, limits)
+    samples = [setting.scores for setting in history.settings()]
     if best is not None and fresh is not None:
         samples.append(tuple(next(iter(fresh.values()))))
         higher = history.higher_is_better
-        again = worth.retrained(best.mean, higher, fresh, failures, metric, unit)
+        again = insight.retrained(best.mean, higher, fresh, failures, metric, unit)
     causes = [e.result.failure for e in history.ended if e.result and e.result.failure]
     return Tuned(
         best,
@@ -260,7 +255,7 @@ def result(
         unit,
         history.higher_is_better,
         seeded,
-        *worth.noise(samples),
+        *insight.noise(samples),
         again,
         posterior,
         history.evaluations,

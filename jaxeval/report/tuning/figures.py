@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import special
 
 from jaxeval.report import plots, scores
 from jaxeval.report.document import Figure
@@ -16,11 +17,11 @@ from jaxeval.space import space as spaces
 from jaxeval.space.space import Parameter
 from jaxeval.tuning.history import Evaluation
 from jaxeval.tuning.insight import Insight, Slice
-from jaxeval.tuning.worth import LEAST_DF, two_sided
 
 if TYPE_CHECKING:  # imported late
     from matplotlib.axes import Axes
 
+_LEAST_DF = 4  # of the noise, below which it says little
 _PANELS = 3  # in a row
 _LETTERS, _FEWEST_LETTERS = 36, 5  # beneath a panel, and in a line of a category
 _FAINT: Any = {"s": 14, "color": plots.COLOURS[0], "alpha": 0.6, "linewidths": 0}
@@ -84,9 +85,9 @@ def _best_so_far(tuned: Tuned) -> Figure:
     _draw_retrained(axes, tuned)
     _focus(axes, tuned)  # before the band, which would flatten the rest
     noise, seeds = tuned.noise, tuned.search["seeds"]
-    banded = noise is not None and tuned.noise_df >= LEAST_DF
+    banded = noise is not None and tuned.noise_df >= _LEAST_DF
     if noise is not None and banded and isinstance(seeds, int):
-        half = factor * two_sided(tuned.noise_df) * noise / seeds**0.5
+        half = factor * float(special.stdtrit(tuned.noise_df, 0.975)) * noise / seeds**0.5
         style = {"step": "post", "alpha": 0.15, "linewidth": 0, "label": "its noise, 95 %"}
         axes.fill_between(numbers, best - half, best + half, color=plots.COLOURS[1], **style)
     axes.set(xlabel="setting", ylabel=plots.literal(_label(tuned)))

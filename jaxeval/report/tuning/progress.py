@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from jaxeval.files import Json
 from jaxeval.report import scores, text
-from jaxeval.tuning import history as histories
 from jaxeval.tuning.history import Evaluation, Stopped
-from jaxeval.tuning.search import State
+from jaxeval.tuning.running import State
 
 
 def after(stopped: Stopped | None) -> str:
@@ -37,7 +36,7 @@ def ended(evaluation: Evaluation, metric: str, unit: str) -> str:
 
 def so_far(state: State, metric: str, unit: str) -> str:
     """How far a search is, the time that is left, and its best score so far, in a line."""
-    count, ranked = len(state.history.ended), histories.ranked(state.history)
+    count, ranked = len(state.history.ended), state.history.ranked()
     pace, left = (state.seconds - state.before) / max(1, count - state.known), state.trials - count
     more = f", about {text.duration(pace * left)} left" if left > 0 else ""
     if not ranked:

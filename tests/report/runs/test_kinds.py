@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import runs
+from jaxeval import runs, sources
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.report.runs import document, figures, summary
 from jaxeval.results import Runs
-from jaxeval.runs import MemberResult, MemberRow, experiments, native
+from jaxeval.runs import MemberResult, MemberRow, records
 from jaxeval.runs.layout import Layout
 from tests import verbs
 from tests.runs import test_store
@@ -53,15 +53,15 @@ def folder(tmp_path: Path) -> Path:
 
 def test_kinds_are_told_by_records(folder: Path) -> None:
     """Dies if a variant that is called noise is taken for repeated runs."""
-    groups = experiments.by_experiment(runs.load(folder))
-    kinds = {rows[0].name: experiments.kind(rows) for rows in groups}
+    groups = records.by_experiment(runs.load(folder))
+    kinds = {rows[0].name: records.kind(rows) for rows in groups}
     assert [kinds[name] for name in ("repeated", "near", "search")] == [
         "noise",
         "neighbourhood",
         "tuning",
     ]
     assert {kind for name, kind in kinds.items() if name.startswith("bag")} == {"seeds"}
-    table = native.scores(str(folder), Layout())
+    table = sources.read(str(folder), Layout())
     assert {*table.models} == {name for name in kinds if name.startswith("bag")}
     (said,) = [line for line in table.warnings if "not compared" in line]
     assert "repeated (6 runs of f1; repeated runs" in said and "bag" not in said
@@ -92,7 +92,7 @@ def test_settings_are_no_seeds(folder: Path) -> None:
     lines = list(document._remarks(summary.of_members(of(folder, "near"))))
     assert "spread is that of settings, not of seeds" in lines[0]
     assert not any("train more seeds" in line for line in lines)
-    violins = figures.draw(experiments.by_experiment(runs.load(folder)), [])[0]
+    violins = figures.draw(records.by_experiment(runs.load(folder)), [])[0]
     shown = {row[0] for row in violins.rows}
     assert {"bag", "repeated"} < shown and not shown & {"near", "search"}
 
@@ -125,7 +125,7 @@ def test_each_part_has_its_own_scores(tmp_path: Path) -> None:
     assert (described.best_seed, described.best_test) == (3, None)
     violins = figures.draw([of(tmp_path, "bag")], [])[0]
     assert [row[1] for row in violins.rows] == ["dev"] * 3 + ["test"] * 2
-    table = native.scores(str(tmp_path), Layout(columns={"score": "dev"}))
+    table = sources.read(str(tmp_path), Layout(columns={"score": "dev"}))
     assert (table.known.size, table.data_sets[0].models[table.models[0]].runs) == (
         2,
         3,
@@ -135,16 +135,16 @@ def test_each_part_has_its_own_scores(tmp_path: Path) -> None:
 def test_repeated_runs_are_no_model(folder: Path) -> None:
     """Dies if repeated runs are offered as a model, or refused by the numbers of their rows."""
     with pytest.raises(DataError, match="no model 'x'; has ") as raised:
-        native.scores(str(folder), Layout(models=["x"]))
+        sources.read(str(folder), Layout(models=["x"]))
     assert "bag (bag)" in str(raised.value) and "(repeated)" not in str(raised.value)
     with pytest.raises(DataError, match=r"'repe' has repeated runs: jaxeval noise"):
-        native.scores(str(folder), Layout(models=["bag", "repe"]))
+        sources.read(str(folder), Layout(models=["bag", "repe"]))
 
 
 def test_one_lookup_of_experiments() -> None:
     """Dies if a verb takes a name and no id, an id and no beginning of one, or a vague one."""
     names = {"8fb8aaaa": "of 8", "8fb8bbbb": "of 8", "77770000": "of 7"}
-    assert experiments.ids_of(names, "of 8") == ["8fb8aaaa", "8fb8bbbb"]
-    assert experiments.ids_of(names, "7777") == ["77770000"]
-    assert experiments.ids_of(names, "8fb8b") == ["8fb8bbbb"]
-    assert [experiments.ids_of(names, word) for word in ("8fb8", "777", "of", "")] == [[]] * 4
+    assert records.find_ids(names, "of 8") == ["8fb8aaaa", "8fb8bbbb"]
+    assert records.find_ids(names, "7777") == ["77770000"]
+    assert records.find_ids(names, "8fb8b") == ["8fb8bbbb"]
+    assert [records.find_ids(names, word) for word in ("8fb8", "777", "of", "")] == [[]] * 4

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxeval import runs
+from jaxeval import runs, sources
 from jaxeval.errors import ConfigError
 from jaxeval.report import scores as units
 from jaxeval.report.runs import document, figures, summary
-from jaxeval.runs import experiments, native
+from jaxeval.runs import records
 from jaxeval.runs.layout import Layout
 from tests.runs import test_store
 from tests.verbs import report
@@ -175,7 +175,7 @@ def test_members_that_never_learned_are_counted(tmp_path: Path) -> None:
     assert "scored epoch of the others: median 5, 2 to 6" in lines
     assert report([str(folder), "--save", str(tmp_path / "p.html")]) == 0
     assert (tmp_path / "p.html").read_text().count(said) == 2
-    warnings = native.scores(str(folder), Layout()).warnings
+    warnings = sources.read(str(folder), Layout()).warnings
     assert f"beta: {said.replace('of 6', 'of 5')}" in warnings  # one diverged, without a score
 
 
@@ -184,13 +184,13 @@ def test_each_data_set_has_its_panel(tmp_path: Path) -> None:
     rows = runs.load(fill(tmp_path, ["alpha", "beta", "gamma"]))
     corpora = {"alpha": "ewt", "beta": "gum", "gamma": "ewt"}
     moved = [r._replace(data=f"/d/{corpora[r.name]}", data_hash=corpora[r.name]) for r in rows]
-    drawn = figures.violins(experiments.by_experiment(moved))
+    drawn = figures.violins(records.by_experiment(moved))
     panels = {axes.get_title(): axes for axes in drawn.drawing.axes}
     assert set(panels) == {"ewt", "gum"}
     ticks = [tick.get_text().split("\n")[0] for tick in panels["ewt"].get_xticklabels()]
     assert ticks == ["alpha", "gamma"]
     assert drawn.columns[-1] == "data set" and {row[-1] for row in drawn.rows} == {"ewt", "gum"}
-    assert len(figures.violins(experiments.by_experiment(rows)).drawing.axes) == 1
+    assert len(figures.violins(records.by_experiment(rows)).drawing.axes) == 1
 
 
 def test_many_experiments_are_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

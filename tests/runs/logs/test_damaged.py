@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import DataError
-from jaxeval.runs.logs import files, finding
+from jaxeval.runs.logs import finding, records
 from tests.runs.logs import writing
 
 SAMPLE = writing.inspect_sample(1, "C")
@@ -90,9 +90,12 @@ MALFORMED: dict[str, tuple[Callable[[Path], Path], str]] = {
     ),
     "no prediction": (
         lambda f: _lines(f / "a.jsonl", '{"item": 1, "answer": 2}'),
-        ":1: expected a key score, correct, predicted (--column ROLE=KEY names another); its keys",
+        "no column score or correct or gold or predicted; the columns are item, answer: --column",
     ),
-    "no gold": (lambda f: _lines(f / "a.jsonl", '{"predicted": "x"}'), ":1: predicted without"),
+    "no gold": (
+        lambda f: _lines(f / "a.jsonl", '{"predicted": "x"}'),
+        "no column 'gold'",
+    ),
     "score is huge": (
         lambda f: _lines(f / "a.jsonl", '{"score": 1}', '{"score": -5e90}'),
         "item 2: -5e+90; expected an absolute value up to 1e+70",
@@ -152,23 +155,6 @@ def test_pointers_of_git_lfs(tmp_path: Path, name: str) -> None:
             finding.read([str(given)])
 
 
-def test_answers_that_a_log_lacks_are_told(tmp_path: Path) -> None:
-    """Dies if a log of fewer answers than it counts passes for whole, or a whole one for less."""
-    folder = writing.lm_eval(tmp_path, "a", {"none": [1.0, 0.0, 1.0]})
-    samples = [writing.inspect_sample(item, "C", epoch) for item in (1, 2) for epoch in (1, 2)]
-    path = tmp_path / "b.json"
-    for of in (samples, samples[:3]):
-        writing.inspect_json(path, HEAD, of)
-        path.write_text(path.read_text().replace("null", '{"completed_samples": 4}', 1))
-        found = [finding.read([str(folder)]), finding.read([str(path)])]
-        (cut,) = folder.glob("samples_*")
-        if of is samples:
-            assert [table.warnings for table in found] == [(), ()]
-            cut.write_text(cut.read_text().partition("\n")[0] + "\n")
-    assert "holds 1 of the 3 answers that its results count: cut" in found[0].warnings[0]
-    assert f"{path}: holds 3 of the 4 answers" in found[1].warnings[0]
-
-
 def test_names_cannot_steer_a_terminal(tmp_path: Path) -> None:
     """Dies if a control character or half a surrogate pair of a log reaches the output."""
     line = {"model": "a\x1b[2J", "item": "\ud800", "metric": "m\n", "score": 1}
@@ -179,7 +165,7 @@ def test_names_cannot_steer_a_terminal(tmp_path: Path) -> None:
 def test_archives_that_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if a member is inflated past the bound, or past what the archive says of it."""
     path = writing.inspect_eval(tmp_path / "a.eval", HEAD, [SAMPLE] * 100)
-    monkeypatch.setattr(files, "_MOST_BYTES", 1000)
+    monkeypatch.setattr(records, "MOST_BYTES", 1000)
     with pytest.raises(DataError, match=r"summaries\.json: expected at most 1000 bytes"):
         finding.read([str(path)])
     whole = writing.inspect_json(tmp_path / "a.json", HEAD, [SAMPLE] * 100)

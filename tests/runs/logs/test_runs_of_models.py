@@ -86,5 +86,5 @@ def test_copies_are_told_task_by_task(tmp_path: Path) -> None:
         assert [of.runs["a"] for of in found] == kept
         assert [of.copies["a"] for of in found] == [4 - count for count in kept]
     result = _studied(tmp_path / "sampled")
-    assert "of a that have the same score as another on every item: 3 of 4;" in result.warnings[0]
+    assert "3 of 4 runs of a have the same score as another run" in result.warnings[0]
     assert result.notes[0] == "Over items alone on all tasks, since a has one run on s."

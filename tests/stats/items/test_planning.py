@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats.items import differences, pilots, planning
+from jaxeval.stats.items import estimates, pilots, planning
 
 SPREAD = pilots.Spread(0.1, 0.0004, 0.05, 0.2)
 
@@ -17,7 +17,7 @@ def _target(difference: float, of: pilots.Spread, power: float = 0.8) -> plannin
 
 
 def _millers(difference: float, of: pilots.Spread) -> int:
-    return int(np.ceil(_target(difference, of).by_normal(pilots.Size(2))))
+    return int(np.ceil(_target(difference, of)._normal_items(pilots.Size(2))))
 
 
 def _required(difference: float, of: pilots.Spread, runs: int = 1, samples: int = 1) -> int | None:
@@ -71,7 +71,7 @@ def test_power_is_what_the_test_has(runs: int, difference: float) -> None:
         for _ in range(2)
     )
     p_values = [
-        differences.difference(*of).p_value for of in zip(a + item + difference, b, strict=True)
+        estimates.estimate(*of).p_value for of in zip(a + item + difference, b, strict=True)
     ]
     shown = np.mean([p is not None and p < 0.05 for p in p_values])
     power = planning.power(difference, spread, size)

@@ -9,7 +9,7 @@ import scipy.stats
 
 from jaxeval.errors import ConfigError, DataError
 from jaxeval.stats import multiple
-from jaxeval.stats.items import completeness, differences, leaderboard, study
+from jaxeval.stats.items import completeness, estimates, planning, study
 from jaxeval.stats.items.estimates import Estimate
 from jaxeval.stats.pairs import by_margin
 from jaxeval.stats.results import Rules
@@ -18,7 +18,7 @@ from tests.stats.cubes import studied, task
 DRAW = np.random.default_rng(11)
 B = DRAW.normal(size=(60, 90))
 A = B + DRAW.normal(size=(60, 90)) + np.linspace(-0.7, 0.7, 90)
-DIFFERENCES = [differences.difference(A[:, [k]], B[:, [k]]) for k in range(90)]
+DIFFERENCES = [estimates.estimate(A[:, [k]], B[:, [k]]) for k in range(90)]
 
 
 def _outcomes(
@@ -49,7 +49,7 @@ def test_margins_move_the_border_and_equivalence_takes_both_sides() -> None:
     for margin, expected in ((low - 0.01, "better"), (low + 0.01, "not shown")):
         assert _outcomes([DIFFERENCES[-1]], [True], margin) == [expected]
     for level, others in ((0.05, ()), (0.05 / 3, (DIFFERENCES[0], DIFFERENCES[-1]))):
-        difference = differences.difference(A[:, [44]], B[:, [44]], confidence=1 - level)
+        difference = estimates.estimate(A[:, [44]], B[:, [44]], confidence=1 - level)
         low, high, *_ = difference.interval
         for margin, equal in ((max(-low, high) + 0.01, True), (max(-low, high) - 0.01, False)):
             shown = by_margin([difference, *others], [True] * (1 + len(others)), margin, 0.05)
@@ -143,14 +143,13 @@ def test_copies_are_one_run_unless_another_task_tells_them_apart() -> None:
     own = DRAW.normal(size=(20, 2, 1))
     for first, second, left in ((copies, copies, (1, 1)), (np.ones((9, 2, 1)), own, (0, 0))):
         tasks = [task("s", "m", {"a": first}), task("t", "m", {"a": second})]
-        whole, found, alike = completeness.without_copies(tasks)
-        assert tuple(of["a"] for of in found) == left and not any(of["a"] for of in alike if of)
-        assert whole[0].models["a"].runs == 2 - left[0]
+        found = completeness.drop_copies(tasks)
+        assert tuple(dropped["a"] for _, dropped in found) == left
+        assert [of.models["a"].runs for of, _ in found] == [2 - dropped for dropped in left]
     named = [
         task(n, "m", {"a": of}, runs={"a": ("x", "y")}) for n, of in (("s", copies), ("t", own))
     ]
-    _, found, alike = completeness.without_copies(named)
-    assert not any(found[0].values()) and alike[0] == {"a": 1}
+    assert [dropped for _, dropped in completeness.drop_copies(named)] == [{"a": 0}, {"a": 0}]
 
 
 def test_items_that_a_model_lacks_are_left_out_and_counted() -> None:
@@ -180,7 +179,7 @@ def test_smallest_and_largest_detectable_differences(runs: int) -> None:
     every = [(found.boards[k], of, len(found.pairs)) for k, of in enumerate(by_task)]
     for shown, compared, tests in [*every, (found.board, found.overall, len(found.overall))]:
         estimates = [p.difference for p in compared if p.difference]
-        known = [leaderboard.shift(of.df, 0.05 / tests) * of.error for of in estimates]
+        known = [planning.shift(of.df, 0.05 / tests) * of.error for of in estimates]
         finite = [of for of in known if of < math.inf]
         never = len(finite) < len(known)
         largest = None if never else max(finite)
