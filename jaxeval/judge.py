@@ -66,9 +66,9 @@ def vectors_judge(
       jaxeval vectors judge a.txt b.txt --data ner=DIR --baseline b.txt --modes fixed
       jaxeval vectors judge a.txt --data nli=SNLI nli:data.source.format=auto
     """
-    from jaxeval.vectors import scored
+    from jaxeval.vectors import short_names
 
-    named, corpora = scored.named(files, "vectors"), _corpora(data)
+    named, corpora = short_names(files, "vectors"), _corpora(data)
     against = None if baseline is None else _baseline(str(baseline), named)
     own = changes_of(changes, corpora)
     backend.prepare()

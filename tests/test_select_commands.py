@@ -13,7 +13,6 @@ import pytest
 
 import jaxeval
 from tests import processes
-from tests.verbs import select
 
 TRAIN = """\
 import random, sys, time
@@ -135,36 +134,6 @@ def test_another_budget_goes_on_as_if_begun_with_it(
     assert len(calls) == len({*calls})  # nothing twice
     anew = (tmp_path / "anew" / "calls").read_text().splitlines()
     assert {*anew} <= {*calls} and len(calls) < 16 + 40
-
-
-@pytest.mark.parametrize(
-    ("words", "best", "said"),
-    [
-        (["--json-field", "test.nll"], "1", "nll: lower is better"),
-        (["--json-field", "test.nll", "--no-lower-is-better"], "2", "nll: higher is better"),
-        (["--json-field", "points"], "2", "points: higher is better (assumed; --lower-is"),
-        (["--json-field", "points", "--lower-is-better"], "1", "points: lower is better"),
-    ],
-)
-def test_the_direction_of_a_field(
-    tmp_path: Path, capsys: pytest.CaptureFixture, words: list[str], best: str, said: str
-) -> None:
-    """Dies if the higher loss wins, or the selection does not begin with what is better."""
-    (tmp_path / "score.py").write_text(
-        "import json, sys\n"
-        "score = float(sys.argv[1]) + 0.01 * int(sys.argv[2])\n"
-        "print(json.dumps({'test': {'nll': score, 'f1': score}, 'points': score}))\n"
-    )
-    command = f"{sys.executable} {tmp_path / 'score.py'} {{model}} {{seed}}"
-    words = ["command", command, "1", "2", "--state", str(tmp_path / "s.json"), *words]
-    assert select(words) == 0
-    shown = capsys.readouterr()
-    assert shown.err.splitlines()[0].startswith(said) and said in shown.out
-    assert shown.out.startswith(f"{best} is the best with probability")
-    assert select([*words, "--json", "-"]) == 0
-    tree = json.loads(capsys.readouterr().out)
-    assert tree["rule"]["higher_is_better"] is (best == "2")
-    assert (tree["metric"], tree["direction_assumed"]) == (said.split(":")[0], "assumed" in said)
 
 
 # right where an item's hardness is below the model's skill; all models are asked the same items

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-import jaxeval
 from jaxeval import runs, studies
 from jaxeval.bandits import NonAdaptive, Rule, SequentialHalving, TopTwoThompson
 from jaxeval.bandits.evaluate import Evaluated
@@ -166,21 +165,3 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     )
     assert "8 evaluations in all" in shown.err and "compiling" not in shown.err
     assert len(runs.load(tmp_path / "runs")) == 8
-
-
-def test_another_budget_finds_what_is_trained(tmp_path: Path) -> None:
-    """Dies if a larger budget trains again what is recorded, or ends as no fresh one does."""
-
-    def ended(out: str, budget: int) -> dict[str, Any]:
-        chosen = jaxeval.select(
-            *_files(tmp_path),
-            rule="sequential-halving",
-            budget=budget,
-            out=tmp_path / out,
-            quiet=True,
-        )
-        return chosen.to_dict()
-
-    ended("on", 4)
-    assert ended("on", 8) == ended("anew", 8)
-    assert len(runs.load(tmp_path / "on")) == 8

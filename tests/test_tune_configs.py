@@ -11,7 +11,7 @@ from jaxeval import runs, studies
 from jaxeval.errors import ConfigError
 from jaxeval.population import host
 from jaxeval.space import space as spaces
-from jaxeval.studies import memory, padding, running
+from jaxeval.studies import memory, running
 from jaxeval.tasks import registry
 from jaxeval.tune import target as targets
 from jaxeval.tune import training
@@ -115,7 +115,7 @@ def test_a_batch_that_was_stopped_ends_the_same(tmp_path: Path) -> None:
         assert e.result == Result(expected)
     by_rows = {(e.joined, e.values["rows"]) for e in history.evaluations}
     assert len(by_rows) == len({e.joined for e in history.evaluations}) and whole.compiled == 2
-    for crash in range(1, len(whole.saved) - 1, 2):
+    for crash in (1, len(whole.saved) - 2):
         killed, folder = _Search(TOY, **of), tmp_path / str(crash)
         with pytest.raises(_Crash):
             killed.go_on(folder, crash, 6)
@@ -140,7 +140,7 @@ def test_lanes_are_refilled_and_a_killed_search_ends_the_same(tmp_path: Path) ->
         if result.stopped:
             assert result.stopped == (Halving(2).rungs(5)[len(e.rungs) - 1], 5)
             assert result.scores == e.rungs[-1:]
-    for crash in (1, 4, len(search.saved) - 2):
+    for crash in (4, len(search.saved) - 2):
         killed, folder = _Search(TOY, "toy"), tmp_path / str(crash)
         with pytest.raises(_Crash):
             killed.go_on(folder, crash)
@@ -206,14 +206,14 @@ def test_settings_of_several_sizes_share_a_program(halving: int | None, tmp_path
         assert len({e.values.get(name) for e in history.evaluations}) > 1
     assert not _left(tmp_path / "whole")
     programs, alone = search.target.padded(10, 3), tmp_path / "alone"
-    for e in [e for e in history.evaluations if e.result and not e.result.stopped][:4]:
+    for e in [e for e in history.evaluations if e.result and not e.result.stopped][:2]:
         (entry,) = search.target.entries(e)
         cohort = search.target.program([entry], programs).cohort([entry], f"alone-{e.number}")
         with runs.open_store(alone) as store:
             trained = studies.run([cohort], store, alone, session=search.target.session)
             (end,) = [event for event in trained if isinstance(event, running.Ended)]
         assert e.result and (end.result.dev,) == e.result.scores
-    for crash in (1, 3, len(search.saved) - 2):
+    for crash in (3,) if halving else (1, len(search.saved) - 2):
         killed, folder = _Search(SIZES, halving=halving), tmp_path / str(crash)
         with pytest.raises(_Crash):
             killed.go_on(folder, crash)
@@ -245,37 +245,9 @@ def test_other_shapes_take_up_what_was_stopped(
     assert all(len(of) == 1 for of in widths.values()) and len(widths) > 1
 
 
-def test_programs_are_chosen_for_the_whole_search(tmp_path: Path) -> None:
-    """Dies if the length of the search is not weighed, a program has not room for the smallest
-    batches of the space."""
-    search = _Search(SIZES)
-    chosen = [search.target.padded(trainings, 2) for trainings in (1, 10**9)]
-    assert len(chosen[0]) == 1 < len(chosen[1])
-    (program,) = search.target.padded(1, 2)
-    assert program.rows == 4 and program.sizes == ["width"]
-    values = {"rate": 0.01, "width": 6, "rows": 4, "scheduler": "none"}
-    (entry,) = search.target.entries(History().propose(values, [1]).evaluations[0])
-    assert program.takes(entry) and not program.takes(padding.in_batches(entry, 3))
-    group = search.target.together({7: entry, 9: entry}, [program])
-    assert [*group] == [7, 9]
-
-
-def test_what_cannot_be_trained_has_failed(tmp_path: Path) -> None:
-    """Dies if a setting that is no config ends the search, or is trained."""
-    search = _Search({"batch": {"key": "training.batch_size", "choices": [4, -4]}}, "toy", None)
-    history = search.go_on(tmp_path, trials=2)
-    failed = {e.values["batch"]: e.result.failure for e in history.evaluations if e.result}
-    assert not failed[4] and "training.batch_size" in failed[-4]
-
-
 WRONG: list[tuple[dict[str, Any], list[str], str]] = [
     ({"rate": {"key": "model.rat", "uniform": [0, 1]}}, [], r"rate: model\.rat: unknown key; did"),
     ({"learning_rate": {"uniform": [0, 1]}}, [], "learning_rate: sets nothing; add key"),
-    (
-        {"often": {"key": "training.evaluate_every", "choices": [1, 2]}},
-        [],
-        "--min-epochs: expected a multiple of",
-    ),
     ({"rate": RATE}, ["training.evaluate_every=2"], "--min-epochs: expected a multiple of"),
     ({"rate": RATE}, ["training.optimiser.steps=[[1,0.05]]"], "rate: sets .* which .*steps"),
 ]

@@ -8,8 +8,8 @@ from typing import Any
 from jaxeval.report import standings, text
 from jaxeval.report.document import Document, Table
 from jaxeval.report.result import Result
+from jaxeval.vectors import Difference, Scored
 from jaxeval.vectors.analogies import Accuracy
-from jaxeval.vectors.scored import Difference, Scored
 from jaxeval.vectors.similarity import Unknown
 from jaxeval.vectors.svd import Counted
 

@@ -107,7 +107,7 @@ def test_illegal_tag_in_a_file_names_its_line() -> None:
     """Dies if the line is counted from the sentence's first word instead of looked up."""
     sentences = [Sentence(("a",), ("O",), (1,)), Sentence(("b", "c"), ("O", "I-X"), (4, 7))]
     with pytest.raises(DataError, match=r"^corpus:7: tag 'I-X' continues no span"):
-        schemes.convert_sentences(sentences, "bio", "iobes", "corpus")
+        schemes.convert(sentences, "bio", "iobes", "corpus")
 
 
 def _is_legal(tags: Sequence[str], scheme: schemes.Scheme) -> bool:

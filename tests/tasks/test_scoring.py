@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from seqeval.metrics.sequence_labeling import get_entities
 
-from jaxeval.config import reading
-from jaxeval.tasks import classification, registry, seq2seq, spans
+from jaxeval.tasks import classification, seq2seq, spans
 from tests import quick
 
 GOLDEN = [  # gold, prediction, F1 by: repair to O, repair to B, conlleval, strict (the reference)
@@ -113,14 +112,3 @@ def test_scores_of_classes_are_the_formulas(seed: int) -> None:
     assert score["macro_f1"] == pytest.approx(_macro_f1(*pair, 4))
     none = classification.score(dict.fromkeys(counts, 0.0), 4)
     assert none == {"accuracy": 0.0, "macro_f1": 0.0}
-
-
-@pytest.mark.parametrize("task", ["tagging", "sentiment", "pairs"])
-def test_random_splits_have_the_words_of_all_parts(task: str) -> None:
-    """Dies if words of a random split's train have no row, or another key changes."""
-    kind = registry.KINDS[task]
-    plain, pooled = (
-        reading.to_dict(of(kind.Config())) for of in (lambda c: c, kind.random_splits)
-    )
-    assert pooled["data"].pop("vocabulary") == "all" != plain["data"].pop("vocabulary")
-    assert pooled == plain
