@@ -11,7 +11,8 @@ from jaxeval.parameters import Changes, Quiet, Seeds
 
 if TYPE_CHECKING:
     from jaxeval import runs
-    from jaxeval.report.judgement import JudgedVectors, JudgePlan
+    from jaxeval.report.plans import JudgePlan
+    from jaxeval.report.vectors import JudgedVectors
     from jaxeval.studies.cohorts import Entry
 
 TASKS = ("pos", "chunk", "ner", "sentiment", "questions", "nli")
@@ -73,7 +74,7 @@ def vectors_judge(
     own = changes_of(changes, corpora)
     backend.prepare()
     from jaxeval import observe
-    from jaxeval.report.judgement import JudgePlan
+    from jaxeval.report.plans import JudgePlan
     from jaxeval.studies import cohorts
 
     each = parameters.numbers(seeds)
@@ -187,7 +188,7 @@ def _judged(
     """Scores by file, task and seed, compared mode by mode."""
     import numpy as np
 
-    from jaxeval.report.judgement import JudgedVectors
+    from jaxeval.report.vectors import JudgedVectors
     from jaxeval.stats import vectors as statistics
 
     by_key = {(of.experiment, of.seed, of.split, of.repeat, of.hparams): of for of in rows}

@@ -58,7 +58,7 @@ def test_failed_runs_are_in_the_answer(tmp_path: Path, capsys: pytest.CaptureFix
     first, second, *_ = capsys.readouterr().out.strip().splitlines()
     assert first.startswith("Of the runs that finished, A is the best with probability ")
     assert second.startswith(
-        "5 of 10 runs of A failed (5 diverged), none of 10 of B; A fails more"
+        "5 of 10 runs of A failed (5 diverged), none of 10 runs of B; A fails"
     )
     (test,) = _json(capsys, "table", str(path))["failures"]
     assert test["p_value"] == pytest.approx(0.0325, abs=1e-4)

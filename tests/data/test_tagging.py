@@ -145,7 +145,7 @@ def test_shared_arrays_describe_the_forms(tmp_path: Path) -> None:
     for number, form in enumerate(forms):
         spelt = [numbers[character] for character in form[:3]]
         assert shared["characters"][number].tolist() == spelt + [0] * (3 - len(spelt))
-        assert shared["casing"][number] == (words.casing(form) if form else 0)
+        assert shared["casing"][number] == (words._casing(form) if form else 0)
 
 
 def test_labels(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ KINDS = {
 @pytest.mark.parametrize(("word", "kind"), KINDS.items())
 def test_casing(word: str, kind: str) -> None:
     """Dies if two tests change places, or exactly half digits counts as mainly numeric."""
-    assert words.CASINGS[words.casing(word)] == kind
+    assert words.CASINGS[words._casing(word)] == kind
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_casing(word: str, kind: str) -> None:
 )
 def test_normalise(word: str, normal: str) -> None:
     """Dies if numbers are replaced before dates and times, or the tokens are lowered too."""
-    assert words.normalise(word) == normal
+    assert words._normalise(word) == normal
 
 
 def test_the_first_known_spelling_counts() -> None:
