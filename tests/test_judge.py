@@ -166,7 +166,7 @@ def test_the_plan(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert "8 trainings in 2 programs" in shown and shown.index("ner") < shown.index("sentiment")
     assert not (folder / "runs").exists()
     tasks = {"ner": "", "pos": ""}
-    of = judge.changes_of(["ner:training.epochs=3", "a=1", "pos:b=x:y"], tasks)
+    of = judge.task_changes(["ner:training.epochs=3", "a=1", "pos:b=x:y"], tasks)
     assert of == {"ner": ["training.epochs=3", "a=1"], "pos": ["a=1", "b=x:y"]}
 
 
