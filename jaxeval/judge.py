@@ -11,7 +11,8 @@ from jaxeval.parameters import Changes, Quiet, Seeds
 
 if TYPE_CHECKING:
     from jaxeval import runs
-    from jaxeval.report.judgement import JudgedVectors, JudgePlan
+    from jaxeval.report.plans import JudgePlan
+    from jaxeval.report.vectors import JudgedVectors
     from jaxeval.studies.cohorts import Entry
 
 TASKS = ("pos", "chunk", "ner", "sentiment", "questions", "nli")
@@ -63,7 +64,7 @@ def vectors_judge(
     own = task_changes(changes, corpora)
     backend.prepare()
     from jaxeval import observe
-    from jaxeval.report.judgement import JudgePlan
+    from jaxeval.report.plans import JudgePlan
     from jaxeval.studies import cohorts
 
     each = parameters.numbers(seeds)
@@ -180,7 +181,7 @@ def _judged(
     """Compares the scores by file, task and seed in each mode."""
     import numpy as np
 
-    from jaxeval.report.judgement import JudgedVectors
+    from jaxeval.report.vectors import JudgedVectors
     from jaxeval.stats import judgement
 
     by_key = {(of.experiment, of.seed, of.split, of.repeat, of.hparams): of for of in rows}

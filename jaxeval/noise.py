@@ -79,11 +79,8 @@ def noise(
         return Noise(record.metric, record.unit, *_by_repeat(rows, numbers))
     parts: dict[str, nested.Noise | Study] = {}
     for part in ("dev", "test"):
-        table = nested.balanced(
-            [row.split for row in rows],
-            [row.seed for row in rows],
-            [getattr(row, part) for row in rows],
-        )
+        cells = [(row.split, row.seed, getattr(row, part)) for row in rows]
+        table = nested.balanced(*zip(*cells, strict=True))
         limits = metrics.bounds(record.metric, table.scores, record.unit)
         parts[part] = _study(table, precision or record.margin, limits)
     return Noise(record.metric, record.unit, parts)

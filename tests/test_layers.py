@@ -60,15 +60,13 @@ HEAVY = {"jax", "flax", "optax"}
 LOADED_FAST = [
     "jaxeval.runs",
     "jaxeval.stats",
-    "jaxeval.bandits",
     "jaxeval.tuning",
-    "jaxeval.space.space",
     "jaxeval.sensitivity",
     "jaxeval.vectors.analogies",
     "jaxeval.vectors.similarity",
     "jaxeval.compare",
     "jaxeval.select.__main__",
-    "jaxeval.report.runs.document",
+    "jaxeval.report.runs",
     "jaxeval.config.reading",
     "jaxeval.cli",
 ]

@@ -12,7 +12,7 @@ from jaxeval import parameters, parsers
 from jaxeval.errors import ConfigError
 from jaxeval.parameters import Changes, Count, Positive, Probability, Seeds
 from jaxeval.report import document
-from jaxeval.report.result import Result
+from jaxeval.report.document import Result
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

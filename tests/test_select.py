@@ -58,7 +58,7 @@ def test_failed_runs_are_in_the_answer(tmp_path: Path, capsys: pytest.CaptureFix
     first, second, *_ = capsys.readouterr().out.strip().splitlines()
     assert first.startswith("Of the runs that finished, A is the best with probability ")
     assert second.startswith(
-        "5 of 10 runs of A failed (5 diverged), none of 10 of B; A fails more"
+        "5 of 10 runs of A failed (5 diverged), none of 10 runs of B; A fails"
     )
     (test,) = _json(capsys, "table", str(path))["failures"]
     assert test["p_value"] == pytest.approx(0.0325, abs=1e-4)
@@ -73,7 +73,7 @@ COMMAND = ["command", "true {model}"]
     [
         (["a", "b"], "a: no such config file"),
         (["table", "T", *HALVING], "expected --budget N"),
-        (["table", "T", *HALVING, "--budget", "9", "--delta", ".1"], "neither --delta nor"),
+        (["table", "T", *HALVING, "--budget", "9", "--delta", ".1"], "and no --delta"),
         (["table", "T", "--rule", "non-adaptive", "--batch", "2"], "a round is a batch"),
         (["table", "T", "--budget", "3"], "need at least 6, got 3"),
         (["table", "T", "a", "z"], "no model 'z'"),

@@ -77,7 +77,7 @@ class Text(NamedTuple):
         return splits.to_split({part: [rows] for part, rows in self.rows.items()}, ())
 
 
-def windows(tokens: int, window: int, streams: int) -> tuple[np.ndarray, np.ndarray]:
+def _windows(tokens: int, window: int, streams: int) -> tuple[np.ndarray, np.ndarray]:
     """Cuts a part into `streams` equal stretches, and these into windows, by step then stream.
 
     Step k holds the k-th window of every stream, so that states can be carried from step to step.
@@ -144,7 +144,7 @@ def lay_out(read: Text, settings: LanguageData, batch: int, evaluation_batch: in
     steps, starts, lengths = settings.steps_per_epoch * batch, [], []
     ends, offset = [0, steps], read.tokens["train"] + 1
     for part in splits.PARTS[1:]:
-        start, length = windows(read.tokens[part], settings.window, evaluation_batch)
+        start, length = _windows(read.tokens[part], settings.window, evaluation_batch)
         starts.append(start + offset)
         lengths.append(length)
         ends.append(ends[-1] + len(start))

@@ -149,11 +149,11 @@ def read(source: PairSource) -> tuple[Parts, Mapping[str, str | Path], list[str]
             f"drawn by data.source.seed {source.seed}: {source.test_pairs:,} pairs for test, "
             f"{source.dev_fraction:.0%} of the rest for dev"
         )
-        parts = deal(source, parts["train"])
+        parts = _deal(source, parts["train"])
     return parts, {part: found.get(part, found["train"]) for part in splits.PARTS}, remarks
 
 
-def deal(source: PairSource, pairs: Sequence[LabelledPair]) -> dict[str, list[LabelledPair]]:
+def _deal(source: PairSource, pairs: Sequence[LabelledPair]) -> dict[str, list[LabelledPair]]:
     """Shuffles pairs as Python 2 does; the first are test, a fraction of the rest dev.
 
     VecEval calls `random.Random(137).shuffle`, which in Python 2 draws int(random() (i + 1)) for

@@ -44,7 +44,7 @@ class Legality(NamedTuple):
     end: np.ndarray  # [Y] bool
 
 
-class IllegalTag(ValueError):
+class _IllegalTag(ValueError):
     """A tag that the scheme does not allow at a position."""
 
     def __init__(self, position: int, message: str):
@@ -78,12 +78,12 @@ def _parse(tag: str, scheme: Scheme, position: int = 0) -> tuple[str, str]:
     if not kind or prefix not in [*_PREFIXES[scheme]]:
         allowed = ", ".join(f"{p}-TYPE" for p in _PREFIXES[scheme])
         message = f"tag {tag!r} is not of scheme {scheme}; expected O, {allowed}"
-        raise IllegalTag(position, message)
+        raise _IllegalTag(position, message)
     return prefix, kind
 
 
 def to_spans(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
-    """Returns the spans of tags; raises IllegalTag for the first tag that the scheme forbids."""
+    """Returns the spans of tags; raises an error for the first tag that the scheme forbids."""
     spans: list[Entity] = []
     start, kind = 0, ""  # of the open span; "" when none is open
     opening = {"iob1": "IB", "bio": "B", "iobes": "BS"}[scheme]
@@ -93,14 +93,14 @@ def to_spans(tags: Sequence[str], scheme: Scheme) -> list[Entity]:
             if scheme == "iobes":
                 after = f"tag {tag!r}" if position < len(tags) else "the sentence ends"
                 message = f"{after} after an open {kind}; expected I-{kind} or E-{kind}"
-                raise IllegalTag(min(position, len(tags) - 1), message)
+                raise _IllegalTag(min(position, len(tags) - 1), message)
             spans.append(Entity(start, position, kind))
             kind = ""
         if prefix == "O":
             continue
         if not kind:
             if prefix not in opening:
-                raise IllegalTag(position, f"tag {tag!r} continues no span of type {now}")
+                raise _IllegalTag(position, f"tag {tag!r} continues no span of type {now}")
             start, kind = position, now
         if scheme == "iobes" and prefix in "ES":
             spans.append(Entity(start, position + 1, kind))
@@ -145,7 +145,7 @@ def convert(
     for number, sentence in enumerate(sentences, 1):
         try:
             spans = to_spans(sentence.tags, source)
-        except IllegalTag as error:
+        except _IllegalTag as error:
             line = sentence.lines[error.position] if sentence.lines else None
             place = "" if line else f"sentence {number}, word {error.position + 1}: "
             hint = "set data.source.scheme: iob1, bio, iobes, or none where tags are no entities"

@@ -85,7 +85,7 @@ class Groups(NamedTuple):
 
     def deal(self, number: int) -> Rows:
         """Returns the rows of split `number`; raises ConfigError if a part is empty."""
-        part = stratified(self, number) if self.blocks is None else block(self, number)
+        part = _stratified(self, number) if self.blocks is None else _block(self, number)
         for name, count in zip(PARTS, np.bincount(part, minlength=len(PARTS)), strict=True):
             if not count:
                 raise ConfigError(f"split {number}: no text is left for {name}, of {len(part)}")
@@ -141,7 +141,7 @@ def collect(
     )
 
 
-def stratified(groups: Groups, number: int) -> np.ndarray:
+def _stratified(groups: Groups, number: int) -> np.ndarray:
     """Returns the parts [G] of split `number`, with the given split's counts in each stratum.
 
     A stratum is the groups of a bucket with equal numbers of rows and items. Groups with the same
@@ -163,7 +163,7 @@ def stratified(groups: Groups, number: int) -> np.ndarray:
     return part
 
 
-def block(groups: Groups, number: int) -> np.ndarray:
+def _block(groups: Groups, number: int) -> np.ndarray:
     """Returns parts [G] of split `number` in which test and dev are blocks (Moss et al. 2019).
 
     As in the notebook of FIESTA (`split_data`): of n items a start from 0 to n is drawn, and the
@@ -177,13 +177,13 @@ def block(groups: Groups, number: int) -> np.ndarray:
     rest = np.arange(len(part))
     for name, fraction in ((_TEST, groups.blocks.test), (_DEV, groups.blocks.dev)):
         start = int(generator.integers(int(groups.items[rest].sum()) + 1))
-        inside, behind = cut(groups.items[rest], start, fraction)
+        inside, behind = _cut(groups.items[rest], start, fraction)
         part[rest[inside]] = name
         rest = rest[behind]
     return part
 
 
-def cut(items: np.ndarray, start: int, fraction: float) -> tuple[np.ndarray, np.ndarray]:
+def _cut(items: np.ndarray, start: int, fraction: float) -> tuple[np.ndarray, np.ndarray]:
     """Returns the groups in a block of a circle, and the others, beginning after the block.
 
     A group is in the block if its first item is: ends of blocks move to ends of groups.
@@ -201,7 +201,7 @@ def cut(items: np.ndarray, start: int, fraction: float) -> tuple[np.ndarray, np.
 
 
 def _most_rows(groups: Groups, blocks: Fractions) -> np.ndarray:
-    """Returns the most rows [P, B] that a part has in any split of `block`."""
+    """Returns the most rows [P, B] that a part has in any split of `_block`."""
     items = groups.items
     total = int(items.sum())
     rows = np.zeros((len(groups.of_row), 2 * total), np.int32)  # at each group's first item

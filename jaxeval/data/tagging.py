@@ -199,7 +199,7 @@ def _lay_out(
     return laid_out
 
 
-class Untagged(NamedTuple):
+class _Untagged(NamedTuple):
     """The lines of a file, and its sentences without tags."""
 
     lines: Sequence[str]
@@ -216,7 +216,7 @@ class Untagged(NamedTuple):
         return lines
 
 
-def read_untagged(source: SentenceSource, path: Path, tags: Collection[str]) -> Untagged:
+def read_untagged(source: SentenceSource, path: Path, tags: Collection[str]) -> _Untagged:
     """Reads the sentences of a file in a format that a tagger was trained on.
 
     A `*.conllu` file is CoNLL-U. In all others the words are in `source.word_column`, or in the
@@ -231,7 +231,7 @@ def read_untagged(source: SentenceSource, path: Path, tags: Collection[str]) -> 
     """
     lines = list(text.iterate_lines(path))
     if _is_conllu(source, path):
-        return Untagged(lines, conll.read_conllu(path, None))
+        return _Untagged(lines, conll.read_conllu(path, None))
     sentences = conll.read_columns(path, source.word_column, None, _ADVICE)
     first = sentences[0].lines[0]
     columns = conll.split(lines[first - 1])
@@ -240,7 +240,7 @@ def read_untagged(source: SentenceSource, path: Path, tags: Collection[str]) -> 
     if by_blanks and max(len(s.words) for s in sentences) == 1 and not last <= {*tags}:
         found = f"every sentence is a line of {len(columns)} columns"
         raise DataError(f"{found}{_ADVICE}", path, first)
-    return Untagged(lines, sentences)
+    return _Untagged(lines, sentences)
 
 
 def encode(

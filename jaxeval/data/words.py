@@ -29,7 +29,7 @@ _CAPITALS = (  # tested in this order, the last one if none fits (VecEval's feat
     re.compile(r"[^A-Z]+[A-Z][^A-Z]*"),
     re.compile(r".*", re.DOTALL),
 )
-NO_CAPITALS = -1  # of padding: no feature is set
+_NO_CAPITALS = -1  # of padding: no feature is set
 _NORMALISED = (
     (re.compile('"+'), '"'),
     (re.compile(r"\d{4}-\d{2}-\d{2}"), "DATE_TOKEN"),
@@ -97,7 +97,7 @@ def pad(sentence: Sequence[str], width: int | None) -> tuple[str, ...]:
     return first + ("",) * ((width or 0) - len(first))
 
 
-def casing(word: str) -> int:
+def _casing(word: str) -> int:
     """Returns the index of the word's casing in `CASINGS`."""
     digits = sum(character.isdigit() for character in word)
     tests = (
@@ -112,12 +112,12 @@ def casing(word: str) -> int:
     return CASINGS.index(next(name for holds, name in tests if holds))
 
 
-def capitals(word: str) -> int:
+def _capitals(word: str) -> int:
     """Returns the index of the word's pattern in `_CAPITALS`, which knows ASCII letters only."""
     return next(n for n, pattern in enumerate(_CAPITALS) if pattern.fullmatch(word))
 
 
-def normalise(word: str) -> str:
+def _normalise(word: str) -> str:
     """Applies UKPLab's rule: lower case; dates, times and numbers become one token each.
 
     As published, "." and "," are numbers; that matters only to words without a vector.
@@ -135,7 +135,7 @@ def zero_digits(word: str) -> str:
 
 def spellings(word: str) -> tuple[str, ...]:
     """Returns the names under which a word is looked up, in order: as is, lower, normalised."""
-    return word, word.lower(), normalise(word)
+    return word, word.lower(), _normalise(word)
 
 
 def rows(forms: Sequence[str], index: Mapping[str, int]) -> np.ndarray:
@@ -146,8 +146,8 @@ def rows(forms: Sequence[str], index: Mapping[str, int]) -> np.ndarray:
 
 def shapes(forms: Sequence[str]) -> dict[str, np.ndarray]:
     """Returns the casing and capitals of each form, [F] int32."""
-    casings = [casing(form) if form else PADDING for form in forms]
-    patterns = [capitals(form) if form else NO_CAPITALS for form in forms]
+    casings = [_casing(form) if form else PADDING for form in forms]
+    patterns = [_capitals(form) if form else _NO_CAPITALS for form in forms]
     return {"casing": np.array(casings, np.int32), "capitals": np.array(patterns, np.int32)}
 
 

@@ -9,30 +9,29 @@ from typing import TYPE_CHECKING
 
 from jaxeval import files, parameters, parsers, results
 from jaxeval.errors import RunError
-from jaxeval.report.document import Document
-from jaxeval.report.result import Result
+from jaxeval.report.document import Document, Result
 
 if TYPE_CHECKING:
     from jaxeval.report.runs.summary import ExperimentSummary
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Listing(Result):
+class _Listing(Result):
     """The experiments of a runs folder."""
 
     experiments: "tuple[ExperimentSummary, ...]"
 
     def document(self) -> Document:
         """A row an experiment."""
-        from jaxeval.report.runs import document
+        from jaxeval.report import runs as report
 
         count = len(self.experiments)
         answer = f"{count} experiment{'s' if count != 1 else ''}"
-        return Document((answer,), (document.listing(self.experiments),), title="Experiments")
+        return Document((answer,), (report.listing(self.experiments),), title="Experiments")
 
 
 @parameters.verb
-def list_experiments(runs: str | Path) -> Listing:
+def list_experiments(runs: str | Path) -> _Listing:
     """Lists the experiments of a runs folder or database with their members.
 
     Args:
@@ -44,7 +43,7 @@ def list_experiments(runs: str | Path) -> Listing:
     Raises:
       RunError: no member has ended.
     """
-    return Listing(tuple(results.load(runs).summaries()))
+    return _Listing(tuple(results.load(runs).summaries()))
 
 
 @parameters.verb

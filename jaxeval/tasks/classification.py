@@ -37,7 +37,7 @@ _TRAINING = Training(optimiser=optimisers.Optimiser(name="adam", clip="none"))
 
 
 @reading.settings
-class Scoring:
+class _Scoring:
     """Scoring of predictions."""
 
     metric: Literal["accuracy", "macro_f1"] = Field(
@@ -46,18 +46,18 @@ class Scoring:
 
 
 @reading.settings
-class SentimentConfig:
+class _SentimentConfig:
     """One experiment. Without `data.source.path`: on the generated corpus."""
 
     name: fields.Name = "sentiment"
     task: Literal["sentiment"] = Field("sentiment", description="what is learned")
     data: SentimentData = SentimentData()
     model: SentimentModel = SentimentModel()
-    scoring: Scoring = Scoring()
+    scoring: _Scoring = _Scoring()
     training: Training = _TRAINING
 
     @model_validator(mode="after")
-    def _fits(self) -> "SentimentConfig":
+    def _fits(self) -> "_SentimentConfig":
         if self.model.target.inter_aspect and self.data.rows != "sentences":
             raise ValueError(
                 "model.target.inter_aspect: an LSTM over the targets of a sentence; expected "
@@ -67,14 +67,14 @@ class SentimentConfig:
 
 
 @reading.settings
-class PairConfig:
+class _PairConfig:
     """One experiment. Without `data.source.path`: on the generated corpus."""
 
     name: fields.Name = "pairs"
     task: Literal["pairs"] = Field("pairs", description="what is learned")
     data: PairData = PairData()
     model: PairModel = PairModel()
-    scoring: Scoring = Scoring()
+    scoring: _Scoring = _Scoring()
     training: Training = _TRAINING
 
 
@@ -82,7 +82,7 @@ def _task(
     model: Any,
     weights: Callable[[Batch], Array],
     normaliser: Callable[[Batch], Array],
-    scoring: Scoring,
+    scoring: _Scoring,
 ) -> Task:
     """Returns the task of a classifier.
 
@@ -103,9 +103,9 @@ def _task(
         return jnp.argmax(logits, axis=-1).astype(jnp.int32), carry
 
     def counts(outputs: Array, batch: Batch) -> Mapping[str, Array]:
-        return count(batch.rows["labels"], outputs, weights(batch), classes)
+        return _count(batch.rows["labels"], outputs, weights(batch), classes)
 
-    scores = functools.partial(score, classes=classes)
+    scores = functools.partial(_score, classes=classes)
     metric = Metric(scoring.metric, unit="fraction", margin=0.01)
     return Task(_init(model), lambda size: (), loss, predict, counts, scores, metric, normaliser)
 
@@ -114,7 +114,7 @@ def _init(model: Any) -> Callable[[Array, Batch, Hparams], Tree]:
     return lambda key, batch, hparams: model.init(key, batch, hparams, None)["params"]
 
 
-def count(gold: Array, predicted: Array, weights: Array, classes: int) -> Mapping[str, Array]:
+def _count(gold: Array, predicted: Array, weights: Array, classes: int) -> Mapping[str, Array]:
     """Returns additive counts of items [...]: all, right ones, and those of each class.
 
     Gold labels from Y on are of classes that are never predicted; weights are 0 for padding.
@@ -129,7 +129,7 @@ def count(gold: Array, predicted: Array, weights: Array, classes: int) -> Mappin
     return counts
 
 
-def score(counts: Mapping[str, float], classes: int) -> dict[str, float]:
+def _score(counts: Mapping[str, float], classes: int) -> dict[str, float]:
     """Returns accuracy, and the mean over all classes of F1 = 2 right / (gold + predicted).
 
     F1 of a class that is neither gold nor predicted is 0 (scikit-learn's zero_division=0).
@@ -262,7 +262,7 @@ def _predict_pairs(saved: Sequence[SavedModel], file: Path, options: Options) ->
     return _lines(items, kind.predictions(saved, program), options.vote)
 
 
-def _build_sentiment(config: SentimentConfig, data: WordCorpus) -> tuple[kind.Source, Task]:
+def _build_sentiment(config: _SentimentConfig, data: WordCorpus) -> tuple[kind.Source, Task]:
     architecture = config.model.architecture
     if architecture in sentiment_models.TARGETED and not data.saved["targeted"]:
         others = ", ".join(sorted({*sentiment_models.SITES} - sentiment_models.TARGETED))
@@ -276,12 +276,12 @@ def _build_sentiment(config: SentimentConfig, data: WordCorpus) -> tuple[kind.So
     return source, _task(model, _target_weights, _targets, config.scoring)
 
 
-def _build_pairs(config: PairConfig, data: WordCorpus) -> tuple[kind.Source, Task]:
+def _build_pairs(config: _PairConfig, data: WordCorpus) -> tuple[kind.Source, Task]:
     sizes = PairSizes(len(data.labels), data.table.vocabulary)
     model = PairClassifier(config.model, sizes)
     task = _task(model, lambda batch: batch.weight, weighted_rows, config.scoring)
     return kind.word_source(config, data, "pairs"), task
 
 
-SENTIMENT = kind.word_kind(SentimentConfig, sentiment.build, _build_sentiment, _predict_sentiment)
-PAIRS = kind.word_kind(PairConfig, pairs.build, _build_pairs, _predict_pairs)
+SENTIMENT = kind.word_kind(_SentimentConfig, sentiment.build, _build_sentiment, _predict_sentiment)
+PAIRS = kind.word_kind(_PairConfig, pairs.build, _build_pairs, _predict_pairs)

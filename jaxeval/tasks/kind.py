@@ -73,7 +73,7 @@ class Options(NamedTuple):
                 raise ConfigError(f"{argument(name)}: not for {task} models")
 
 
-class Joining(NamedTuple):
+class _Joining(NamedTuple):
     """How members that differ in their word vectors share a program."""
 
     # (config, data) -> JSON that must be equal, beside the config and the sentences
@@ -100,7 +100,7 @@ class Kind(NamedTuple):
     # (config, data) -> what the arrays of a member must hold (`studies.costs.Shape`): arrays are
     # padded so that members with different ragged fields share a program
     member_sizes: Callable[[Any, Any], Any] | None = None
-    joining: Joining | None = None
+    joining: _Joining | None = None
     # models, file -> lines with their predictions. DataError: models that do not fit their
     # descriptions, or a file that cannot be read; ConfigError: options of another task
     predict: Callable[[Sequence[SavedModel], Path, Options], Iterable[str]] | None = None
@@ -133,7 +133,7 @@ def word_kind(
         read,
         build,
         random_splits,
-        joining=Joining(key, corpora.join),
+        joining=_Joining(key, corpora.join),
         predict=predict,
     )
 

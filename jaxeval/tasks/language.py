@@ -44,7 +44,7 @@ _TRAINING = Training(
 
 
 @reading.settings
-class Config:
+class _Config:
     """One experiment on a text of your own; an epoch is `data.steps_per_epoch` steps."""
 
     name: fields.Name = "language"
@@ -179,7 +179,7 @@ def _reset(state: Tree, key: Array, probability: float) -> Tree:
     return jax.tree.map(lambda leaf: jnp.where(keep[:, None], leaf, 0.0), state)
 
 
-def language_of(config: Config, text: data.Text) -> Language:
+def language_of(config: _Config, text: data.Text) -> Language:
     """Returns the model of a config and its text; solves for sizes."""
     return Language(
         config.model.shape(text.vocabulary),
@@ -191,7 +191,7 @@ def language_of(config: Config, text: data.Text) -> Language:
     )
 
 
-def _built(config: Config, text: data.Text) -> tuple[kind.Source, Task]:
+def _built(config: _Config, text: data.Text) -> tuple[kind.Source, Task]:
     language = language_of(config, text)
     facts = {
         "tokens": dict(text.tokens),
@@ -205,13 +205,13 @@ def _built(config: Config, text: data.Text) -> tuple[kind.Source, Task]:
     return kind.Source(*source, findings=text.findings), build(language)
 
 
-def _no_random_splits(config: Config) -> Config:
+def _no_random_splits(config: _Config) -> _Config:
     left_out = argument("splits")
     raise ConfigError(f"a text has only the split that its files give; leave {left_out} out")
 
 
 KIND = kind.Kind(
-    Config,
+    _Config,
     "data.path",
     lambda config: (
         config.data,

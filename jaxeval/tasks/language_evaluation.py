@@ -27,7 +27,7 @@ from jaxeval.tasks import kind
 from jaxeval.tasks.kind import Options, SavedModel
 from jaxeval.tasks.language import Language, LanguageCarry, Outputs, build, outputs_of, summed
 
-Mean = Literal["arithmetic", "geometric"]
+_Mean = Literal["arithmetic", "geometric"]
 RATES = 0.8  # an average's dropout rates divided by those of training
 _DECAY, _EPSILON = 0.02, 1.0  # of dynamic evaluation
 
@@ -39,7 +39,7 @@ class Averaging(NamedTuple):
     all from the state of the model without dropout.
     """
 
-    mean: Mean
+    mean: _Mean
     samples: int
 
 
@@ -173,7 +173,7 @@ def _window_loss(language: Language, tokens: Array) -> Callable[..., tuple]:
 
 
 @reading.settings
-class SavedVocabulary:
+class _SavedVocabulary:
     """The meaning of a language model's numbers: words, or values of bytes."""
 
     tokens: tuple[str | int, ...]
@@ -215,7 +215,7 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
 def _program(saved: SavedModel, tokens: Sequence[str | int]) -> kind.Program:
     """Returns the program for the nats of each token."""
     config = saved.config
-    vocabulary = saved.read_vocabulary(SavedVocabulary).tokens
+    vocabulary = saved.read_vocabulary(_SavedVocabulary).tokens
     size = config.data.window
     language = Language(config.model.shape(len(vocabulary)), config.model.cell(), size, 0)
     # numbers of each window's inputs, and one more: [steps, T + 1]

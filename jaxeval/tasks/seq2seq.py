@@ -45,7 +45,7 @@ _TRAINING = Training(
 
 
 @reading.settings
-class Config:
+class _Config:
     """One experiment on pairs of your own (--data)."""
 
     name: fields.Name = "seq2seq"
@@ -130,7 +130,7 @@ def _count(outputs: Array, batch: Batch) -> Mapping[str, Array]:
     needed = jnp.arange(gold.shape[1])[None] < length[:, None]
     right = jnp.all((outputs[:, : gold.shape[1]] == gold) | ~needed, axis=1)
     generated = jnp.sum(jnp.cumsum(outputs == data.END, axis=1) == 0, axis=1)
-    edits = edit_distance(outputs, generated, gold, length - 1)
+    edits = _edit_distance(outputs, generated, gold, length - 1)
     return {
         "items": jnp.sum(batch.weight),
         "right": jnp.sum(right * batch.weight),
@@ -139,7 +139,7 @@ def _count(outputs: Array, batch: Batch) -> Mapping[str, Array]:
     }
 
 
-def edit_distance(output: Array, length: Array, gold: Array, gold_length: Array) -> Array:
+def _edit_distance(output: Array, length: Array, gold: Array, gold_length: Array) -> Array:
     """Returns the Levenshtein distances [B] int32 of sequences [B, T] and [B, G]."""
     columns = jnp.arange(gold.shape[1] + 1)[None]
     first = jnp.broadcast_to(columns, (len(gold), columns.shape[1]))
@@ -165,7 +165,7 @@ def _score(counts: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def _source(config: Config, pairs: data.SequenceCorpus) -> kind.Source:
+def _source(config: _Config, pairs: data.SequenceCorpus) -> kind.Source:
     vocabularies = pairs.vocabularies
     facts = {
         "pairs": {part: sum(map(len, rows)) for part, rows in pairs.given_split.items()},
@@ -180,7 +180,7 @@ def _source(config: Config, pairs: data.SequenceCorpus) -> kind.Source:
     return kind.Source(pairs.corpus, pairs.split, *said, pairs.positions, findings=pairs.findings)
 
 
-def _member_sizes(config: Config, pairs: data.SequenceCorpus) -> models.Seq2SeqSizes:
+def _member_sizes(config: _Config, pairs: data.SequenceCorpus) -> models.Seq2SeqSizes:
     """Returns what the arrays of a member must hold."""
     model, vocabularies = config.model, pairs.vocabularies
     shape = model.shape(len(vocabularies.source_names), len(vocabularies.target))
@@ -242,7 +242,7 @@ def _program(saved: SavedModel, pairs: Sequence[SequencePair], options: Options)
 
 
 KIND = kind.Kind(
-    Config,
+    _Config,
     "data.path",
     lambda config: (config.data, _ROWS),
     data.build,

@@ -35,7 +35,7 @@ _WORDS = "features/words"  # the word table among the parameters
 
 
 @reading.settings
-class Scoring:
+class _Scoring:
     """Scoring of predictions."""
 
     metric: Literal["auto", "f1", "accuracy"] = Field(
@@ -54,7 +54,7 @@ class Config:
     task: Literal["tagging"] = Field("tagging", description="what is learned")
     data: TaggingData = TaggingData()
     model: TaggerSettings = TaggerSettings()
-    scoring: Scoring = Scoring()
+    scoring: _Scoring = _Scoring()
     training: Training = Training()
 
 
@@ -88,7 +88,7 @@ def build(config: Config, names: Sequence[str], saved: Mapping[str, Any], known:
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         logits = apply(params, batch, key, hparams)
         columns = batch.rows["labels"], batch.rows["length"]
-        losses = sentence_losses(logits, *columns, selected=windows) * batch.weight
+        losses = _sentence_losses(logits, *columns, selected=windows) * batch.weight
         return jnp.sum(losses) / jnp.maximum(normaliser(batch), 1.0), carry
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
@@ -109,7 +109,7 @@ def build(config: Config, names: Sequence[str], saved: Mapping[str, Any], known:
     return Task(*functions, metric, normaliser, table=table)
 
 
-def _metric(scoring: Scoring, entities: bool) -> Metric:
+def _metric(scoring: _Scoring, entities: bool) -> Metric:
     name = scoring.metric
     if name == "f1" and not entities:
         raise ConfigError(
@@ -144,7 +144,7 @@ def _words(batch: Batch) -> Array:
     return jnp.sum(batch.rows["length"] * batch.weight)
 
 
-def sentence_losses(
+def _sentence_losses(
     logits: TaggerLogits, labels: Array, length: Array, selected: bool = False
 ) -> Array:
     """Returns the loss summed over the words of each sentence: labels [B, T], length [B] -> [B].

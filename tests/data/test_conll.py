@@ -42,11 +42,6 @@ def test_white_space_ends_a_sentence(blank: str, tmp_path: Path) -> None:
     assert [sentence.words for sentence in read] == [("a",), ("b",)]
 
 
-def test_hash_is_a_word(tmp_path: Path) -> None:
-    """Dies if lines that begin with # are comments: tweets hold such words."""
-    assert conll.read_columns(_write(tmp_path, "#\tO\n#news\tO\n"))[0].words == ("#", "#news")
-
-
 def test_blanks_inside_tabs_and_no_break_spaces_belong_to_the_word(tmp_path: Path) -> None:
     """Dies if a line with tabs is split at blanks, or one with blanks at U+00A0."""
     assert conll.read_columns(_write(tmp_path, "New York\tO\n"))[0].words == ("New York",)
@@ -150,12 +145,6 @@ def test_an_unclosed_mention_ends_with_its_sentence(tmp_path: Path) -> None:
     line = "\t_" * 7 + "\t"
     content = f"1\ta{line}Entity=(1-person-x\n\n1\tb{line}_\n"
     assert conll.read_conllu(_write_conllu(tmp_path, content), "entity")[1].tags == ("O",)
-
-
-def test_parts_of_an_interrupted_mention(tmp_path: Path) -> None:
-    """Dies if the part's number is taken for a type, or parts do not close."""
-    fields = ["Entity=(5[1/2]-place-x)", "_", "Entity=(5[2/2]-place-x", "Entity=5[2/2])"]
-    assert _entities(tmp_path, fields) == ("B-place", "O", "B-place", "I-place")
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_pairs_are_dealt_as_python_2_shuffles() -> None:
         j = int(value * (i + 1))
         order[i], order[j] = order[j], order[i]
     numbered = [LabelledPair((str(k),), ("x",), "1") for k in range(5)]
-    parts = pairs.deal(PairSource(test_pairs=2, dev_fraction=0.4), numbered)
+    parts = pairs._deal(PairSource(test_pairs=2, dev_fraction=0.4), numbered)
     names = {part: [pair.premise[0] for pair in of] for part, of in parts.items()}
     assert names == {"test": order[:2], "dev": order[2:3], "train": order[3:]}
 

@@ -45,13 +45,6 @@ def test_targets_in_words() -> None:
     assert [*sentence.words[:4]] == ["Cafe\u0301", "'s", "b", "ar"]
 
 
-def test_words_between_blanks_are_cut_at_targets_alone() -> None:
-    """Dies if text that is in words already is cut by rules, or a target keeps its neighbours."""
-    sentence = _one(_text("don't #food-court .", ("food", "x")), tokenised=True)
-    assert sentence.words == ("don't", "#", "food", "-court", ".")
-    assert sentence.targets == (Target(2, 3, "x"),)
-
-
 def test_equal_texts_have_equal_words() -> None:
     """Dies if a text of two parts is cut in two ways: it could not be dealt as a whole."""
     train, test = _text("barfoodpub", ("food", "x")), _text("barfoodpub", ("bar", "y"))

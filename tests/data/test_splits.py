@@ -76,15 +76,15 @@ GROUPS = _groups(np.random.default_rng(5).integers(1, 4, size=300).tolist())
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_strata_keep_the_rows_of_every_part(number: int) -> None:
     """Dies if a part gets more rows of a bucket, or more groups of a size, than it had."""
-    part = splits.stratified(GROUPS, number)
+    part = splits._stratified(GROUPS, number)
     rows = GROUPS._replace(part=part, blocks=None).most_rows()
     np.testing.assert_array_equal(rows, GROUPS._replace(blocks=None).most_rows())
     assert Counter(zip(part, GROUPS.items, strict=True)) == Counter(
         zip(GROUPS.part, GROUPS.items, strict=True)
     )
     assert (part != GROUPS.part).any()
-    np.testing.assert_array_equal(part, splits.stratified(GROUPS, number))
-    assert (part != splits.stratified(GROUPS, number + 1)).any()
+    np.testing.assert_array_equal(part, splits._stratified(GROUPS, number))
+    assert (part != splits._stratified(GROUPS, number + 1)).any()
 
 
 def test_labels_are_spread_over_the_parts() -> None:
@@ -94,7 +94,7 @@ def test_labels_are_spread_over_the_parts() -> None:
     parts = [p for p, n in zip(splits.PARTS, (30, 10, 20), strict=True) for _ in range(n)]
     groups = splits.collect(range(60), [[name] for name in names], parts, [np.arange(60)], None)
     for number in range(1, 40):
-        part = splits.stratified(groups, number)
+        part = splits._stratified(groups, number)
         for kind, size in ((slice(24), 24), (slice(24, 60), 36)):
             counts = np.bincount(part[kind], minlength=3)
             assert np.abs(counts - size * np.array([1 / 2, 1 / 6, 1 / 3])).max() <= 1
@@ -116,7 +116,7 @@ def test_blocks_of_single_items_are_the_published_ones(size: int, number: int) -
     generator = np.random.default_rng(number)
     rest, test = _published([*range(size)], int(generator.integers(0, size + 1)))
     train, dev = _published(rest, int(generator.integers(0, len(rest) + 1)))
-    part = splits.block(_groups([1] * size), number)
+    part = splits._block(_groups([1] * size), number)
     actual = [np.flatnonzero(part == p).tolist() for p in (TRAIN, DEV, TEST)]
     assert actual == [sorted(of_part) for of_part in (train, dev, test)]
 
@@ -129,10 +129,10 @@ def test_the_most_rows_of_any_block_split(sizes: list[int], seed: int, dev: floa
     groups = _groups(sizes, seed, blocks=Fractions(dev, 0.2))
     most = np.zeros((3, 3), int)
     for start in range(sum(sizes) + 1):
-        _, rest = splits.cut(groups.items, start, 0.2)
+        _, rest = splits._cut(groups.items, start, 0.2)
         items = groups.items[rest]
         for begin in range(int(items.sum()) + 1):
-            of_dev, of_train = splits.cut(items, begin, dev)
+            of_dev, of_train = splits._cut(items, begin, dev)
             part = np.full(len(sizes), TEST)
             part[rest[of_dev]], part[rest[of_train]] = DEV, TRAIN
             most = np.maximum(most, groups._replace(part=part, blocks=None).most_rows())

@@ -43,7 +43,7 @@ def test_the_laws_of_a_task() -> None:
     )
 
 
-_count = quick.jit(tasks.count)
+_count = quick.jit(tasks._count)
 
 
 def _counts(outputs: Any, batch: Batch) -> dict[str, float]:

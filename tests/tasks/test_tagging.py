@@ -86,7 +86,7 @@ def test_softmax_loss_and_gradient_are_those_of_numpy(selected: bool) -> None:
     def loss(emissions: jax.Array) -> jax.Array:
         logits = models.TaggerLogits(emissions, None)
         arrays = jnp.asarray(labels), jnp.asarray(length)
-        return tagging.sentence_losses(logits, *arrays, selected=selected)
+        return tagging._sentence_losses(logits, *arrays, selected=selected)
 
     losses, pull = jax.vjp(jax.jit(loss), jnp.float32(x))
     probs = np.exp(x) / np.exp(x).sum(axis=-1, keepdims=True)
