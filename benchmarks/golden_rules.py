@@ -718,6 +718,7 @@ RENAMED[:0] = [
     ("json.*.difference.share_zero", None, "both shares have intervals", "sensitivity: *"),
     ("json.**.sizes.dropped", None, "always 0: items that one model lacks go before", _RUNS),
     ("json.*.data_sets.*.alike", None, "changes no conclusion", _RUNS),
+    ("json.*.data_sets.*.lacking", None, "left_out counts the items", _RUNS),
     ("json.*.expected_power", None, "the ends of intervals say how sure a pilot is", "plan: *"),
 ]
 ADDED += [("json.architecture.*_equivalent*", _NO_ROPE, "sensitivity: *")]

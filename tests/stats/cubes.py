@@ -51,8 +51,8 @@ def task(name: str, metric: str, of: Mapping[str, Any], **how: Any) -> DataSetSc
     return scores.from_arrays({m: cells.array(v) for m, v in of.items()}, name, metric, **how)
 
 
-def studied(tasks: Sequence[DataSetScores], progress: Any = None, **rules: Any) -> ItemStudy:
+def studied(tasks: Sequence[DataSetScores], **rules: Any) -> ItemStudy:
     """Models compared item by item."""
     how = Rules(**{"resamples": 99, **rules})
     whole = Scores("scores", tuple(tasks[0].models), tuple(tasks))
-    return items.study(whole, how, progress or (lambda share: None))
+    return items.study(whole, how)

@@ -6,8 +6,7 @@ Every run answers every item: score = mean + item + run + rest. The error of an 
     runs    other runs, these items:  run means as a sample; Welch's t for two models
     both    the items' component and what runs add to it
 
-In means over several tasks every task has the same weight, and items of different tasks are
-independent. Notation: T tasks, I items, R runs.
+In means over T tasks every task has the same weight. Notation: I items, R runs.
 """
 
 import dataclasses
@@ -44,8 +43,7 @@ class Sizes:
 class Estimate:
     """A mean, or the difference of two means.
 
-    An estimated error of 0 is unknown: the p-value and the ends of the interval are NaN. Means
-    have no p-value, unpaired error and correlation.
+    An estimated error of 0 is unknown: the p-value and the ends of the interval are NaN.
     """
 
     value: float
