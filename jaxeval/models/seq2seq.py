@@ -167,7 +167,7 @@ class Seq2SeqSizes:
 def greedy(step: _Step, state: Tree, rows: int, steps: int, begin: int, end: int) -> Array:
     """Returns the best symbol at each step: [B, T] int32, at most `steps` symbols.
 
-    `begin` stands before the first symbol; `end` is generated once and repeated to T.
+    `begin` precedes the first symbol; `end` is generated once and repeated to T.
     """
 
     def generate(running: tuple) -> tuple:

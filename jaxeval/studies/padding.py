@@ -118,7 +118,7 @@ def open_padded(
 
     Args:
       sample: trials that fit in.
-      sizes: keys of the model in which trials may differ, beside those of the sample.
+      sizes: keys of the model in which trials may differ, in addition to those of the sample.
       rows: of the smallest batches; 0: those of the sample.
     """
     configs = [entry.prepared.config for entry in sample]
@@ -222,7 +222,7 @@ def choose_buckets(
     distinct = dict(zip((job.shape for job in jobs(largest)), largest, strict=True))
     entries, count = [*drawn, *distinct.values()], len(drawn)
     each = jobs(entries)
-    # the largest must only fit: they stand for nothing that is trained
+    # the largest must only fit: none of them is trained
     each[count:] = [job._replace(epochs=1, evaluated=0) for job in each[count:]]
     scaled = machine.compile_seconds * count / max(trainings, 1)  # to the sample
     rows = min((job.batch_size for job in each), default=1)
