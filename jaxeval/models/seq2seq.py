@@ -49,7 +49,7 @@ class Live(NamedTuple):
     heads: Array | None = None
 
     @classmethod
-    def of_member(cls, hparams: Hparams) -> "Live":
+    def from_hparams(cls, hparams: Hparams) -> "Live":
         """The sizes among a member's hyperparameters."""
         return cls(*(hparams.get(name) for name in cls._fields))
 
