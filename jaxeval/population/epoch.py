@@ -216,9 +216,8 @@ def _step_of_rows(epoch: _Epoch, params: Tree) -> _TakeStep | None:
         return None
 
     def in_branch(branch: int, step: _Step, state: Tree) -> tuple[_Stepped, Array]:
-        rows, same, batch, params = restrict_table(
-            table, epoch.whole_batch(branch, step), step.params
-        )
+        batch = epoch.whole_batch(branch, step)
+        rows, same, batch, params = restrict_table(table, batch, step.params)
         after = epoch.gradient(batch, step._replace(params=params), step.key)
         few = _map(table, lambda leaf: leaf[rows], state)
         updated, more = epoch.updated(after.changed, few, params), (0, most - len(rows))
