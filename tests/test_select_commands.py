@@ -166,16 +166,3 @@ def test_a_selection_ends_with_its_items(tmp_path: Path) -> None:
     assert tree["reason"] in said and not tree["excluded"] and tree["best"] == "good"
     assert max(map(len, tree["scores"].values())) == 4
     assert "No model is the best with the required probability" in ended.stdout
-
-
-def test_a_fixed_budget_beyond_the_items(tmp_path: Path) -> None:
-    """Dies if answers are paid for and then no model is named, or halving begins what it cannot
-    end."""
-    words = _items(tmp_path, 80, 0, "--budget", "60", "--rule")
-    ended = _run(tmp_path, [*words, "sequential-halving"], status=2)
-    assert "asks for 25 evaluations, and there are 4" in ended.stderr
-    assert not (tmp_path / "calls").exists() and not (tmp_path / "selection.json").exists()
-    _run(tmp_path, [*words, "non-adaptive"])
-    tree = json.loads((tmp_path / "out.json").read_text())
-    assert (tree["best"], tree["reason"]) == ("good", "all items are answered")
-    assert [len(scores) for scores in tree["scores"].values()] == [4, 4, 4]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from jaxeval import runs, studies
-from jaxeval.bandits import NonAdaptive, Rule, SequentialHalving, TopTwoThompson
+from jaxeval import runs
+from jaxeval.bandits import TopTwoThompson
 from jaxeval.bandits.evaluate import Evaluated
 from jaxeval.errors import ConfigError
 from jaxeval.select import training
@@ -61,33 +61,6 @@ def test_a_stopped_selection_ends_as_one_that_was_not(tmp_path: Path) -> None:
     assert len(runs.load(tmp_path / "parts")) == 10
 
 
-@pytest.mark.parametrize(
-    ("rule", "lanes"),
-    [
-        pytest.param(SequentialHalving(budget=16), 2, id="a round of four models has 8"),
-        pytest.param(NonAdaptive(delta=None, budget=16), 1, id="a round has one of each"),
-        pytest.param(TopTwoThompson(batch_size=3), 3, id="a batch may be all of one model"),
-    ],
-)
-def test_lanes_in_lock_step(
-    rule: Rule, lanes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a model's population has a lane for every evaluation of the other models too."""
-    widths = []
-    monkeypatch.setattr(studies, "run", lambda *_, lanes, **__: iter(widths.append(lanes) or ()))
-    of_each = {name: ARMS["good"].replace("good", name) for name in "abcd"}
-    different = {
-        n: f"{t}\n[training]\nepochs = {k}" for k, (n, t) in enumerate(of_each.items(), 1)
-    }
-    arms = training.arms(_files(tmp_path, different), ["training.lane_mode=vmap"])
-    with runs.open_store(tmp_path) as store:
-        happening = training.steps(rule, arms, store, tmp_path)
-        assert isinstance(next(happening), training.BatchStarted)
-        next(happening)
-        happening.close()
-    assert {*widths} == {lanes}
-
-
 def test_evaluation_k_has_split_k_and_seed_k(tmp_path: Path) -> None:
     """Dies if models are evaluated on other splits, or a given split counts its test score."""
     arms = training.arms(_files(tmp_path))
@@ -98,15 +71,6 @@ def test_evaluation_k_has_split_k_and_seed_k(tmp_path: Path) -> None:
     assert scores == {row.seed: row.test for row in rows if row.name == "good"}
     own = training.arms(_files(tmp_path), [], None, own_splits=True)
     assert own.part == "dev" and own.trial("good", 3).split == 0 and own.trial("bad", 3).seed == 3
-
-
-def test_time_is_a_budget_that_survives(tmp_path: Path) -> None:
-    """Dies if a resumed selection has all its time again, or stops before the first batch ends."""
-    arms = training.arms(_files(tmp_path))
-    first = _go_on(arms, tmp_path, seconds=1e-6)
-    assert first.evaluations == 6
-    assert _go_on(arms, tmp_path, seconds=1e-6) == first
-    assert len(runs.load(tmp_path)) == 6
 
 
 def test_the_leader_when_the_time_is_spent(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
