@@ -10,7 +10,7 @@ from typing import TypeGuard
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "jaxeval"
-SHARED = {*["contracts", "errors", "files", "backend", "config", "docstrings", "parameters"]}
+SHARED = {"contracts", "errors", "files", "backend", "config", "docstrings", "parameters"}
 ROOMS = [  # downstream only
     # a task's config holds the trainer's settings
     *("data", "models", "population", "tasks", "runs", "space", "studies", "stats", "vectors"),
