@@ -268,10 +268,10 @@ def _trends(settings: Sequence[Mapping[str, float]], values: np.ndarray) -> list
 
     columns = {name: np.array([setting[name] for setting in settings]) for name in settings[0]}
     varied = {name: c for name, c in columns.items() if np.ptp(c) > 0 and np.ptp(values) > 0}
-    found = [spearman(column, values) for column in varied.values()]
-    adjusted = [*adjust_p_values([p for _, p in found])] if found else []
+    found = [spearman(column, values)[:2] for column in varied.values()]
+    adjusted = [*adjust_p_values([float(p) for _, p in found])] if found else []
     return [
-        Trend(name, float(column.min()), float(column.max()), rho, float(p))
+        Trend(name, float(column.min()), float(column.max()), float(rho), float(p))
         for (name, column), (rho, _), p in zip(varied.items(), found, adjusted, strict=True)
     ]
 

@@ -219,7 +219,7 @@ def select_table(
     layout = sources.layout(column, score, metric, missing, lower_is_better)
     layout = dataclasses.replace(layout, models=[*dict.fromkeys(models)])
     scores = sources.read(source, layout)
-    pools, failed = samples.pools(scores), samples.of_runs(scores)
+    pools, failed = samples.pools(scores), samples.compare_failures(scores)
     chosen = bandits.rule(rule, scores.higher_is_better, delta, budget, batch, seed)
     state, answer = bandits.select(chosen, bandits.Replay(pools, seed))
     notes = [*scores.warnings]

@@ -17,7 +17,7 @@ from jaxeval.runs import metrics
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
 from jaxeval.stats import describe
-from jaxeval.stats.results import Interval, within
+from jaxeval.stats.results import Interval
 from jaxeval.tuning import draws, gp, process, targets
 from jaxeval.tuning.encoding import distinct, encoder
 from jaxeval.tuning.gp import Fitted
@@ -285,14 +285,14 @@ def retrained(
         parts[part] = summary = describe.summarize(sample)
         bounds = metrics.bounds(metric, np.array(sample), unit)
         if bounds is not None and summary.mean_interval is not None:
-            cut = within(summary.mean_interval, *bounds)
+            cut = summary.mean_interval.clip(*bounds)
             parts[part] = dataclasses.replace(summary, mean_interval=cut)
     searched, interval = next(iter(fresh.values())), None
     if not searched:
         return Retrained(fresh, failures, parts, None, None)
     sign = 1.0 if higher_is_better else -1.0
-    if len(set(searched)) > 1:
-        mean_interval = describe.t_interval(np.asarray(searched, np.float64), 0.95)
+    mean_interval = describe.summarize(searched).mean_interval
+    if mean_interval is not None:
         low, high = sorted(sign * (seen - end) + 0.0 for end in mean_interval[:2])
         interval = mean_interval._replace(low=low, high=high)
     optimism = sign * (seen - statistics.fmean(searched)) + 0.0  # never -0

@@ -9,7 +9,7 @@ import numpy as np
 from jaxeval.runs.logs import finding
 from jaxeval.stats.items import study
 from jaxeval.stats.items.study import ItemStudy
-from jaxeval.stats.rules import Rules
+from jaxeval.stats.results import Rules
 
 LATER = "2026-04-01T00-00-00.1"
 Runs = Mapping[str, Sequence[float]]  # name -> scores of items
