@@ -24,7 +24,7 @@ FOR_TESTS = {"testing"}  # of others
 VERBS = {
     *("train", "evaluate", "sweep", "noise", "plan", "neighbourhood", "ablation", "compare"),
     *("options", "select", "tune", "judge", "predict", "configs", "__main__", "runs.__main__"),
-    *("sensitivity.__main__", "report.__main__", "vectors.__main__", "observe", "results"),
+    *("sensitivity.__main__", "vectors.__main__", "observe", "results"),
 }
 _TRAINS = "vectors", "__main__.py"  # `vectors judge`
 HEAVY = {"jax", "flax", "optax"}
