@@ -38,11 +38,10 @@ _TOO_LARGE = "too large for a text file of this kind"
 def iterate_lines(path: str | Path) -> Iterator[str]:
     """Yields the lines of a file without line ends (\\n or \\r\\n) and byte order mark.
 
-    Raises:
-      DataError: no such file, not UTF-8, binary, gzip cut short or too large, no text at all.
+    Raises DataError: no such file, not UTF-8, binary, gzip cut short or too large, no text at all.
     """
     text = False
-    for number, raw in enumerate(raw_lines(path), 1):
+    for number, raw in enumerate(itertools.chain.from_iterable(blocks(path)), 1):
         line = decode(raw, path, number)
         text = text or bool(line.strip())
         yield line
@@ -53,10 +52,7 @@ def iterate_lines(path: str | Path) -> Iterator[str]:
 def columns(path: str | Path, names: Mapping[str, int]) -> Iterator[tuple[int, dict[str, str]]]:
     """Yields line number and `values` of tab-separated lines, without empty lines.
 
-    There is no header, and quotes have no meaning.
-
-    Args:
-      names: name -> column, from 1; other columns are ignored.
+    There is no header, and quotes have no meaning. `names`: name -> column, from 1.
     """
     for number, line in enumerate(iterate_lines(path), 1):
         if line:
@@ -73,11 +69,6 @@ def values(line: str, names: Mapping[str, int], path: str | Path, number: int) -
         if not fields[column - 1].strip():
             raise DataError(f"column {column} ({name}) is empty", path, number)
     return {name: fields[column - 1] for name, column in names.items()}
-
-
-def raw_lines(path: str | Path) -> Iterator[bytes]:
-    """Yields the lines of `blocks` one by one."""
-    return itertools.chain.from_iterable(blocks(path))
 
 
 def blocks(path: str | Path) -> Iterator[list[bytes]]:
@@ -109,7 +100,7 @@ def read_bytes(path: str | Path) -> bytes:
 def _pieces(path: str | Path) -> Iterator[bytes]:
     total = 0
     with opened(path) as stream:
-        most = most_bytes(path)
+        most = _most_bytes(path)
         while piece := stream.read(_BLOCK):
             total += len(piece)
             if total > most:
@@ -117,7 +108,7 @@ def _pieces(path: str | Path) -> Iterator[bytes]:
             yield piece
 
 
-def most_bytes(path: str | Path) -> int:
+def _most_bytes(path: str | Path) -> int:
     """Returns the limit of a file's decompressed size: a plain file's own, or less than memory."""
     size = Path(path).stat().st_size
     with Path(path).open("rb") as stream:
@@ -128,8 +119,7 @@ def most_bytes(path: str | Path) -> int:
 def decode(raw: bytes, path: str | Path, number: int | None = None) -> str:
     """Decodes bytes of a file; raises DataError if they are not UTF-8, or binary.
 
-    Args:
-      number: of the line, which loses its end and a byte order mark; None: several lines.
+    A line, which has a number, loses its end and a byte order mark.
     """
     if number == 1:
         raw = raw.removeprefix(_BOM)
@@ -201,15 +191,13 @@ def find_parts(
 ) -> dict[str, Path]:
     """Returns the files of train, dev and test: those in a folder that fit a part's pattern.
 
+    Raises DataError: no file or several for a part.
+
     Args:
       settings: with `path`, the folder or a single file, and a pattern or absolute path for each
-        part (None: no file).
-      key: of the settings in a config, such as "data.source".
-      required: parts that must be there; others may be if a file has train's suffix.
+        part (None: no file); `key` is their key in a config, such as "data.source".
+      required: parts that must be there; others must if an unread file has train's suffix.
       alone: whether one file, or the only one of a folder, is train.
-
-    Raises:
-      DataError: no file or several for a part.
     """
     folder = Path(settings.path)
     if folder.is_file() and alone:
@@ -256,27 +244,22 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:_MOST_NAMES])
 
 
-def format_of(
+def detect_format(
     file: Path, named: str, suffixes: Mapping[str, str], formats: Collection[str]
 ) -> str:
-    """Returns the named format of a file or, for "auto", the one of its suffix.
-
-    Args:
-      suffixes: suffix before .gz -> format.
-      formats: all formats, for the DataError about an unknown suffix.
-    """
+    """Returns the named format of a file or, for "auto", the one of its suffix (before .gz)."""
     if named != "auto":
         return named
-    suffix = suffix_of(file)
-    if suffix not in suffixes:
+    ending = suffix(file)
+    if ending not in suffixes:
         raise DataError(
             f"its name does not tell its format; expected {', '.join(suffixes)}, or "
             f"data.source.format=FORMAT, one of {', '.join(formats)}",
             file,
         )
-    return suffixes[suffix]
+    return suffixes[ending]
 
 
-def suffix_of(file: Path) -> str:
+def suffix(file: Path) -> str:
     """Returns the lower-case suffix of a file's name before .gz, such as ".tsv"."""
     return Path(file.name.lower().removesuffix(".gz")).suffix

@@ -62,7 +62,7 @@ def test_rows_with_equal_keys_are_a_group() -> None:
         [np.array([1]), np.array([0, 2, 3])],
         None,
     )
-    assert [rows.tolist() for rows in groups.of_row] == [[1], [0, 0, 2]]
+    assert [rows.tolist() for rows in groups.row_groups] == [[1], [0, 0, 2]]
     assert groups.bucket.tolist() == [1, 0, 1]
     assert groups.rows.tolist() == [2, 1, 1] and groups.items.tolist() == [2, 2, 2]
     assert groups.part.tolist() == [TRAIN, DEV, TEST]
@@ -98,6 +98,14 @@ def test_labels_are_spread_over_the_parts() -> None:
         for kind, size in ((slice(24), 24), (slice(24, 60), 36)):
             counts = np.bincount(part[kind], minlength=3)
             assert np.abs(counts - size * np.array([1 / 2, 1 / 6, 1 / 3])).max() <= 1
+
+
+def test_every_group_is_in_every_part_of_some_split() -> None:
+    """Dies if groups with the same labels as no other are always in the same part."""
+    parts = ["train"] * 4 + ["dev", "test"]
+    groups = splits.collect(range(6), [[name] for name in "abcdef"], parts, [np.arange(6)], None)
+    drawn = np.stack([splits._stratified(groups, number) for number in range(1, 80)])
+    assert all({*column} == {TRAIN, DEV, TEST} for column in drawn.T.tolist())
 
 
 def _published(data: list[Any], start: int) -> tuple[list[Any], list[Any]]:
