@@ -184,7 +184,7 @@ def load(cohort: Cohort, folder: Path) -> Models:
     return Models(cohort.entries[0].prepared, cohort.members, params)
 
 
-def on_file(models: Models, file: str) -> Models:
+def with_test_file(models: Models, file: str) -> Models:
     """Replaces the test part of models with a file. Raises ConfigError, DataError of the file."""
     trained, asked = models.prepared, argument("input")
     table, _, _ = trained.kind.data_key.rpartition(".")

@@ -58,7 +58,7 @@ class _Config:
 def make_model(choices: Seq2Seq, vocabularies: Vocabularies, hparams: Hparams) -> Any:
     """Returns the Flax module of a member; hparams named as `models.seq2seq.Live` are sizes."""
     shape = choices.shape(len(vocabularies.source_names), len(vocabularies.target))
-    return _CLASSES[choices.architecture](shape, models.Live.of_member(hparams))
+    return _CLASSES[choices.architecture](shape, models.Live.from_hparams(hparams))
 
 
 def build(choices: Seq2Seq, vocabularies: Vocabularies) -> Task:
