@@ -42,7 +42,7 @@ def test_a_command_is_tuned(
     assert tree["failures"] == {"exit code 1 (diverged)": failed} and failed
     means = [np.mean(e["result"]["scores"]) for e in tree["evaluations"] if e["result"]["scores"]]
     fresh = tree["retrained"]["scores"]["score"]
-    assert tree["best"]["scores"] == [max(means)] and len(fresh) == 2
+    assert tree["best"]["result"]["scores"] == [max(means)] and len(fresh) == 2
     assert tree["retrained"]["optimism"] == pytest.approx(max(means) - statistics.fmean(fresh))
     assert tree["noise"] == pytest.approx(statistics.stdev(fresh)) and tree["noise_df"] == 1
     calls = (tmp_path / "calls").read_text().splitlines()

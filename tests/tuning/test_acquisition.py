@@ -47,8 +47,7 @@ def test_batch_improvement_against_simulation() -> None:
     model = _model()
     pending = np.array([[0.2, 0.9], [0.35, 0.95], [0.8, 0.1]])
     points = np.array([[0.25, 1.0], [0.6, 0.8], [0.05, 0.5]])
-    fantasies = gp._draw(model, pending, [0], 4096)
-    logs = gp._log_improvement_on(model, fantasies, points)
+    logs = gp._improvement(model, pending, [0], 4096)(points)
     random = np.random.default_rng(7)
     for point, log in zip(points, logs, strict=True):
         both = model.predict(np.vstack([pending, point]))
@@ -63,7 +62,6 @@ def test_pending_settings_push_away() -> None:
     """Dies if what runs is ignored."""
     model, point = _model(), np.array([[0.3, 0.95]])
     known = np.array([[0.35, 0.6]])
-    alone = gp._draw(model, known, [0])
-    beside = gp._draw(model, np.vstack([known, point + 0.01]), [0])
-    logs = [gp._log_improvement_on(model, p, point)[0] for p in (alone, beside)]
+    beside = np.vstack([known, point + 0.01])
+    logs = [gp._improvement(model, unknown, [0])(point)[0] for unknown in (known, beside)]
     assert logs[1] < logs[0] - 1.0

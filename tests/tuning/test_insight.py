@@ -140,7 +140,7 @@ def test_slices_follow_the_objective(searched: History) -> None:
     best = gp.best(MIXED, searched)
     assert best is not None and best.values["cell"] == "lstm"
     said = insight.insight(MIXED, searched, best, margin=0.05, limits=(0.0, 2.5))
-    assert said is not None and not said.noise_known and best.numbers[0] in said.alike
+    assert said is not None and not said.noise_known and best.number in said.alike
     by_name = {of.name: of for of in said.slices}
     assert [*by_name] == ["rate", "layers", "cell", "idle", "peephole"]
     assert by_name["layers"].values == [1, 2, 3, 4] and by_name["cell"].values == ["lstm", "gru"]

@@ -42,7 +42,7 @@ def test_results_of_all_sorts() -> None:
     results = [evaluation.result for evaluation in tuner.history.evaluations]
     assert results[2] is None and results[3] == tuning.Result((0.5, 0.7))
     assert [r.failure for r in results[:2] if r] == ["out of memory", "the score is nan"]
-    assert tuner.best().numbers == (3,)
+    assert tuner.best().number == 3
     with pytest.raises(DataError, match="expected 2 scores"):
         tuner.tell(2, 0.5)
 

@@ -13,7 +13,7 @@ from jaxeval.report.tuning.progress import after, score_of, value_of
 from jaxeval.space.distributions import Value
 from jaxeval.stats.results import Interval
 from jaxeval.tuning import Search, insight
-from jaxeval.tuning.history import Evaluation, History, Setting
+from jaxeval.tuning.history import Evaluation, History
 from jaxeval.tuning.insight import Insight, Retrained, Slice, Spread
 from jaxeval.tuning.running import State
 
@@ -34,7 +34,7 @@ class Tuned(Result):
       config: file with the config of the best setting, of a search over one.
     """
 
-    best: Setting | None
+    best: Evaluation | None
     reason: str
     trials: int
     failures: Mapping[str, int]
@@ -64,7 +64,7 @@ class Tuned(Result):
             raise RunError(self._answer())
         return dict(self.best.values)
 
-    def ranked(self) -> list[Setting]:
+    def ranked(self) -> list[Evaluation]:
         """Settings that can be taken, the best mean first."""
         return History(tuple(self.evaluations), self.higher_is_better).ranked()
 
@@ -95,7 +95,7 @@ class Tuned(Result):
         seen = score_of(self.best.scores, self.metric, self.unit) + after(self.best.stopped)
         spent = text.counted(self.trials, "setting")
         return (
-            f"Take setting {self.best.numbers[0]}, the best {by} of {spent}: {seen} in the "
+            f"Take setting {self.best.number}, the best {by} of {spent}: {seen} in the "
             f"search; {self._fresh()}; {self._unsure()}."
         )
 
@@ -131,7 +131,7 @@ class Tuned(Result):
         known = "" if self.posterior.noise_known else known
         return f"{many if others else 'all others are'} told apart from it by the model{known}"
 
-    def _tables(self, best: Setting) -> Iterator[Table | str]:
+    def _tables(self, best: Evaluation) -> Iterator[Table | str]:
         """The best settings, and a row a hyperparameter of the one that is taken."""
         ranked, space = self.ranked(), self.search["space"]
         assert isinstance(space, Mapping)
@@ -139,7 +139,7 @@ class Tuned(Result):
         names = [name for name in space if any(name in of.values for of in shown)]
         rows = [
             [
-                f"{of.numbers[0]}{after(of.stopped)}",
+                f"{of.number}{after(of.stopped)}",
                 str(len(of.scores)),
                 self._shown(of.mean),
                 *(value_of(of.values.get(name, "-")) for name in names),
@@ -239,7 +239,7 @@ def result(
     if search.method == "gp" and best is not None:
         limits, seed = scores.limits(unit), search.seed
         posterior = insight.insight(search.space, history, best, margin, seed, limits)
-    samples = [setting.scores for setting in history.settings()]
+    samples = [e.scores for e in history.evaluations]
     if best is not None and fresh is not None:
         samples.append(tuple(next(iter(fresh.values()))))
         higher = history.higher_is_better

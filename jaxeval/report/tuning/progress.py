@@ -42,4 +42,4 @@ def so_far(state: State, metric: str, unit: str) -> str:
     if not ranked:
         return f"{count} of {state.trials}{more}; no score yet"
     best = score_of(ranked[0].scores, metric, unit)
-    return f"{count} of {state.trials}{more}; best {best} (setting {ranked[0].numbers[0]})"
+    return f"{count} of {state.trials}{more}; best {best} (setting {ranked[0].number})"
