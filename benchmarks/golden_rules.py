@@ -562,7 +562,8 @@ def _sensitivity(files: str, old: str, commands: str) -> list[tuple]:
         (f"{by}.*.points", None),
         (f"{by}.*.*", f"{metrics}.{by}_*_*.value"),
         *((key, None) for key in ("skipped_ks", "convention", "signature")),
-        *((key, f"json.{files}.{sweep}.{key}") for key in ("name", "n", "rope")),
+        *((key, f"json.{files}.{sweep}.{key}") for key in ("name", "n")),
+        ("rope", None),
     ]
     reason = "a metric and its interval stand together, by path; --ks, --convention are gone"
     return [(f"json.{files}.{old}{path}", now, reason, commands) for path, now in moved]
@@ -685,8 +686,21 @@ DROPPED_FIGURES += [
         for name in ("ranks", "profile", "marginals", "near_best")
     ),
 ]
+_NO_ROPE = "runs within .01 of the best are near it"
 RENAMED[:0] = [
+    ("json.*.sweeps.*.rope", None, _NO_ROPE, "sensitivity: *"),
+    *(
+        (f"json.architecture.{of}.*.{metrics}.{name}_equivalent", None, _NO_ROPE, "sensitivity: *")
+        for of, metrics in (("groups", "means"), ("contrasts", "means"))
+        for name in ("best", "expected")
+    ),
+    *(
+        (f"json.architecture.sweeps.*.{name}_equivalent", None, _NO_ROPE, "sensitivity: *")
+        for name in ("best", "expected")
+    ),
+    ("json.*.difference.share_zero", None, "both shares have intervals", "sensitivity: *"),
     ("json.**.sizes.dropped", None, "always 0: items that one model lacks go before", _RUNS),
     ("json.*.data_sets.*.alike", None, "changes no conclusion", _RUNS),
     ("json.*.expected_power", None, "the ends of intervals say how sure a pilot is", "plan: *"),
 ]
+ADDED += [("json.architecture.*_equivalent*", _NO_ROPE, "sensitivity: *")]

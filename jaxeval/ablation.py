@@ -61,7 +61,7 @@ def ablation(
 
     backend.prepare()
     from jaxeval import files, observe, studies
-    from jaxeval.studies import cohorts, proposers
+    from jaxeval.studies import cohorts, prepared
 
     configs: dict[str, Any] = {}
     for name, changed in {"": (), **named}.items():
@@ -71,7 +71,12 @@ def ablation(
         title = f"{whole.name}, {name}" if name else whole.name
         configs[title] = dataclasses.replace(whole, name=title)
     session = studies.Session()
-    trials = proposers.variants(configs, parameters.numbers(seeds))
+    numbers = parameters.numbers(seeds)
+    trials = [
+        trial
+        for name, whole in configs.items()
+        for trial in prepared.seeds_by_splits(whole, numbers, model=name)
+    ]
     entries = cohorts.entries(trials, session.loader)  # all are checked before one is trained
     first: dict[str, str] = {}
     for entry in entries:

@@ -88,7 +88,7 @@ def evaluate(
         temperature = _number("temperature", temperature, 100)
     backend.prepare()
     from jaxeval import studies
-    from jaxeval.studies import cohorts, proposers, saved
+    from jaxeval.studies import cohorts, prepared, saved
 
     source, numbers = config, seeds or _SEEDS
     if experiment is not None:
@@ -96,7 +96,7 @@ def evaluate(
         numbers = seeds or found
     whole = studies.read(source, [*changes], data)
     _refuse_unused({**others, "samples": samples}, whole)
-    trials = proposers.seeds_by_splits(whole, parameters.numbers(numbers))
+    trials = prepared.seeds_by_splits(whole, parameters.numbers(numbers))
     (cohort,) = cohorts.by_program(cohorts.entries(trials, studies.Session().loader))
     models = saved.load(cohort, Path(out))
     models = models if input is None else saved.on_file(models, str(input))

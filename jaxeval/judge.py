@@ -144,7 +144,7 @@ def plan(
     """
     from jaxeval import studies
     from jaxeval.config import reading
-    from jaxeval.studies import cohorts, proposers, running
+    from jaxeval.studies import cohorts, prepared, running
 
     loader, groups = studies.Session().loader, []
     for (task, corpus), mode in itertools.product(corpora.items(), modes):
@@ -155,7 +155,7 @@ def plan(
             config: Any = studies.read(f"nayak2016/{task}_{mode}", [*changes[task], *own], corpus)
             if config.model.words.trained != (mode == "tuned"):  # by a change of the whole table
                 _refuse_set("model.words.trained")
-            trials += proposers.seeds_by_splits(config, seeds, vectors=name, task=task, mode=mode)
+            trials += prepared.seeds_by_splits(config, seeds, vectors=name, task=task, mode=mode)
         groups.append(cohorts.entries(trials, loader))
         running.refuse_impossible(cohorts.by_program(groups[-1]))
     return groups

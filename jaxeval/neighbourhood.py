@@ -151,7 +151,7 @@ def neighbourhood(
     backend.prepare()
     from jaxeval import observe, studies
     from jaxeval.runs import metrics
-    from jaxeval.studies import cohorts, proposers
+    from jaxeval.studies import cohorts, prepared
 
     whole, session = studies.read(config, [*changes], data), studies.Session()
     active = {name: h for name, h in fields.traced(whole).items() if h.active}
@@ -160,7 +160,7 @@ def neighbourhood(
     traced = {name: active[name] for name in sorted(active, key=lambda n: n.removeprefix(prefix))}
     ranges = ranges_of(traced, range or {})
     drawn = draw({name: h.value for name, h in traced.items()}, ranges, width, settings, seed)
-    entries = cohorts.entries(proposers.neighbourhood(whole, drawn), session.loader)
+    entries = cohorts.entries(prepared.neighbourhood(whole, drawn), session.loader)
     first = entries[0].record
     metrics.refuse_points("within", within or 0.0, first.unit)
     programs = cohorts.by_program(entries)

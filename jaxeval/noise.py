@@ -66,10 +66,10 @@ def noise(
     from jaxeval.report.noise import Noise
     from jaxeval.runs import metrics
     from jaxeval.stats import nested
-    from jaxeval.studies import cohorts, proposers
+    from jaxeval.studies import cohorts, prepared
 
     whole, session = studies.read(config, [*changes], data), studies.Session()
-    trials = proposers.crossed(whole, numbers, range(1, each + 1) if crossed else (0,), count)
+    trials = prepared.repeated(whole, numbers, range(1, each + 1) if crossed else (0,), count)
     entries = cohorts.entries(trials, session.loader)
     record = entries[0].record
     metrics.refuse_points("precision", precision or 0.0, record.unit)

@@ -36,7 +36,7 @@ def train(
 
     Args:
       store_url: of a database instead of the folder's.
-      again, outputs: as of `studies.run_cohorts`.
+      again, outputs: as of `studies.run`.
       quiet: without progress; signals are left alone.
     """
     session = studies.Session()
@@ -72,7 +72,7 @@ def train_cohorts(
     running.refuse_impossible(planned, again, outputs)
     every = [entry for cohort in planned for entry in cohort.entries]
     with runs.open_store(store_url or folder) as store:
-        trained = studies.run_cohorts(
+        trained = studies.run(
             planned, store, folder, session=session, again=again, outputs=outputs
         )
         announced: set[str] = set()
@@ -172,13 +172,9 @@ def _watch_cohort(
     with progress.Progress(cohort.records[0], len(cohort.members), ended) as shown:
         for event in trained:
             match event:
-                case running.Compiling(program):
-                    shown.compiled(program, None)
-                    signals.wait = False
-                case running.Compiled(program, seconds):
+                case running.Compiling(program, seconds, ready):
                     shown.compiled(program, seconds)
-                case running.Ready():
-                    signals.wait = True
+                    signals.wait = ready
                 case running.Epoch(report):
                     signals.wait = True
                     shown.epoch(report)

@@ -69,7 +69,7 @@ def train(
     """
     backend.prepare()
     from jaxeval import observe, results, studies
-    from jaxeval.studies import proposers
+    from jaxeval.studies import prepared
 
     whole = studies.read(config, [*changes], data)
     numbers = [0] if splits is None else parameters.numbers(splits)
@@ -79,7 +79,7 @@ def train(
             f"{argument('splits')}: expected at most {parameters.MOST} members, got {len(each)} "
             f"seeds on {len(numbers)} splits"
         )
-    trials = proposers.seeds_by_splits(whole, each, numbers)
+    trials = prepared.seeds_by_splits(whole, each, numbers)
     if dry_run:
         return _plan(trials)
     rows = observe.train(trials, Path(out), store, again=again, outputs=outputs, quiet=quiet)

@@ -110,7 +110,7 @@ def test_dry_run(tmp_path: Path) -> None:
     )
     plan = json.loads(done.stdout)
     assert plan["members"] == 3 and plan["config"]["model"]["layers"] == [7]
-    assert plan["parameters"] > 1000 and "train epoch" in plan["compiled_programs"]
+    assert plan["parameters"] > 1000 and plan["batches"][0]["nominal"] == 32
     assert [*tmp_path.iterdir()] == []
 
 

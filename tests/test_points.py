@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from jaxeval.errors import ConfigError
-from jaxeval.sensitivity import analyze
 from tests.verbs import tune
 
 _FRACTIONS = "the scores are fractions; "
@@ -42,11 +41,3 @@ def test_of_configs_nothing_is_trained(folder: Path) -> None:
         with pytest.raises(ConfigError, match=f"--margin 1: {_FRACTIONS}1 point is 0.01"):
             tune([*words, *more])
     assert not Path("runs").exists()
-
-
-def test_of_a_sweep() -> None:
-    """Dies if all runs are as good as the best for a ROPE of 100 points."""
-    values = {"rate": [1, 2, 3, 4]}
-    with pytest.raises(ConfigError, match=f"^--rope 1: {_FRACTIONS}1 point is 0.01"):
-        analyze([0.1, 0.2, 0.3, 0.4], values, rope=1, resamples=0)
-    assert analyze([0.1, 0.2, 0.3, 0.4], values, rope=0.99, resamples=0).n == 4

@@ -1,22 +1,19 @@
-"""The train verb end to end: kill -9 anywhere, resume, nothing twice, two processes, Ctrl-C."""
+"""The train verb end to end: kill -9 anywhere, resume, nothing twice, two processes."""
 
 import functools
 import itertools
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jaxeval import runs
-from jaxeval.errors import RunError
-from jaxeval.population import checkpoints, host
+from jaxeval.population import host, loop
 from jaxeval.runs import store
 from tests import processes, tiny_corpora
 from tests.verbs import train
@@ -30,7 +27,7 @@ _DEATHS = {
     "epoch": (host.Population, "epoch"),  # trained, nothing recorded
     "write": (store.Store, "_insert"),  # inside the transaction
     "recorded": (store.Store, "record"),  # recorded, not checkpointed
-    "checkpoint": (checkpoints.Checkpoints, "save"),  # while it is written in the background
+    "checkpoint": (loop.Checkpoints, "save"),  # while it is written in the background
 }
 
 
@@ -120,35 +117,6 @@ def test_two_processes_at_once(truth: tuple, tmp_path: Path) -> None:
     assert [m for m in members if m.experiment == ours] == truth[0]
     assert [c for c in curves if c.experiment == ours] == truth[1]
     assert len([m for m in members if m.experiment != ours]) == 4
-
-
-def _has_scores(folder: Path) -> bool:
-    """Whether an epoch is recorded; the database may be in the making."""
-    try:
-        return bool(runs.load_curves(folder))
-    except RunError:
-        return False
-
-
-def test_interrupt_stops_after_the_epoch_and_says_how_to_go_on(
-    truth: tuple, tmp_path: Path
-) -> None:
-    """Dies if Ctrl-C loses the state or leaves the user without advice."""
-    words = _words(tmp_path, "--seeds", "4")
-    process = processes.start("train", *words)
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and not process.ended():
-        if _has_scores(tmp_path):
-            process.send(signal.SIGINT)
-            break
-        time.sleep(0.02)
-    done = process.wait()
-    out, err = done.stdout, done.stderr
-    assert done.returncode == 130, err
-    assert "same command continues" in err and "median" not in out
-    assert re.search("stopping after this epoch", err)
-    assert train(words) == 0
-    assert _rows(tmp_path) == truth
 
 
 def test_random_splits(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -174,13 +174,13 @@ def test_a_population_that_the_memory_has_no_room_for(
     monkeypatch.setattr(host.Population, "epoch", epoch)
     history = _Search(TOY, "toy", halving).go_on(tmp_path / "b", trials=4)
     assert all(e.result and e.result.scores for e in history.evaluations)
-    real = running.run_cohorts
+    real = running.run
 
     def none(*arguments: Any, **more: Any) -> Any:
         raise jax.errors.JaxRuntimeError(message)
         yield from real(*arguments, **more)
 
-    monkeypatch.setattr(running, "run_cohorts", none)
+    monkeypatch.setattr(running, "run", none)
     message = "RESOURCE_EXHAUSTED: Out of memory allocating 1 bytes."
     history = _Search(TOY, "toy", halving).go_on(tmp_path / "c", trials=4)
     assert {e.result and e.result.failure for e in history.evaluations} == {"out of memory"}
@@ -210,7 +210,7 @@ def test_settings_of_several_sizes_share_a_program(halving: int | None, tmp_path
         (entry,) = search.target.entries(e)
         cohort = search.target.program([entry], programs).cohort([entry], f"alone-{e.number}")
         with runs.open_store(alone) as store:
-            trained = studies.run_cohorts([cohort], store, alone, session=search.target.session)
+            trained = studies.run([cohort], store, alone, session=search.target.session)
             (end,) = [event for event in trained if isinstance(event, running.Ended)]
         assert e.result and (end.result.dev,) == e.result.scores
     for crash in (1, 3, len(search.saved) - 2):

@@ -10,8 +10,8 @@ from scipy import special
 from jaxeval.report import plots, scores, sweeps, text
 from jaxeval.report.document import Block, Document, Figure, Table
 from jaxeval.report.result import Result
-from jaxeval.sensitivity.analysis import Analysis, Estimate
-from jaxeval.sensitivity.groups import Contrast, Group, Mean
+from jaxeval.sensitivity.analysis import Analysis, Contrast, Estimate, Group, Mean
+from jaxeval.sensitivity.metrics import MARGIN
 from jaxeval.sensitivity.trials import Sweep
 from jaxeval.stats import multiple
 
@@ -60,7 +60,7 @@ class Sensitivity(Result):
                 *rows,
                 *((f"{c.a} - {c.b}", len(c.datasets), c.means) for c in self.contrasts),
             ]
-        margin = scores.difference(self.sweeps[0].rope, "fraction")
+        margin = scores.difference(MARGIN, "fraction")
         notes = [f"{sweep.name}: {note}" for sweep in self.trials for note in sweep.notes]
         if len(self.groups or self.trials) > plots.MOST:
             notes.append(f"no figures: they tell at most {plots.MOST} sweeps or groups apart")
@@ -71,7 +71,7 @@ class Sensitivity(Result):
             details=[*self._details(of, every, rows)],
             figures=self._figures,
             title=f"Sensitivity: {', '.join(name for name, *_ in rows)}",
-            signature=f"ROPE {margin} | CIs not corrected for several looks | {text.versions()}",
+            signature=f"margin {margin} | CIs not corrected for several looks | {text.versions()}",
             noun="sweep",
         )
 
@@ -87,7 +87,7 @@ class Sensitivity(Result):
             named = {name: group for group, of in groups.items() for name in of.values()}
             ranks = sweeps.ranks(trials, [named[sweep.name] for sweep in trials])
             return [ranks, *([sweeps.best_systems(trials, groups, self.over)] if varied else [])]
-        more = sweeps.marginals, functools.partial(sweeps.near_best, margin=self.sweeps[0].rope)
+        more = sweeps.marginals, functools.partial(sweeps.near_best, margin=MARGIN)
         return [sweeps.ranks(trials), *(draw(trials) for draw in more if varied)]
 
     def _details(self, of: str, every: Sequence[_Row], rows: Sequence[_Row]) -> Iterator[Block]:

@@ -12,9 +12,9 @@ from jaxeval.runs import metrics
 from jaxeval.runs import rows as normal
 from jaxeval.runs.columns import listed
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.metrics import Key
+from jaxeval.runs.metrics import Direction, Key
 from jaxeval.runs.rows import LARGEST, Rows
-from jaxeval.runs.scores import DataSetScores, Direction, ModelScores, Status
+from jaxeval.runs.scores import DataSetScores, ModelScores, Status
 
 _MOST_CELLS = 1 << 27
 
@@ -56,7 +56,8 @@ def fill(
     if direction[0]:
         known = {model: m.scores[~np.isnan(m.scores)] for model, m in models.items()}
         known = {model: x for model, x in known.items() if len(x) > 2 or not rows.whole}
-        metrics.refuse_scales(known, metric, rows.unit, rows.place, items=not rows.whole)
+        source = None if rows.file else rows.source
+        metrics.refuse_scales(known, metric, rows.unit, source, items=not rows.whole)
     items = tuple(rows.item.name(k) for k in where[first].tolist())
     clusters = _clusters(rows, name, where, item, len(first))
     return DataSetScores(name, metric, *direction, models, items, rows.unit, clusters, kinds)
@@ -154,7 +155,7 @@ def _model(
     scores[place], status[place] = values[order], answered[order]
     if not rows.whole and _is_disjoint(~np.isnan(scores).all(2)):
         found = f"a run of {rows.model.name(int(where[0]))} has no item in common with its other"
-        advice = "parts of one run belong into one file, or have one key run"
+        advice = "parts of one run belong into one file"
         raise rows.error(name, f"{found} runs; {advice}")
     kinds = None
     if counts is not None:

@@ -98,17 +98,11 @@ def read(path: str | Path, wanted: Callable[[str], bool] | None = None) -> Colum
         first, second = next(lines, ""), next(lines, None)
         several = suffix != ".json" or second is not None
         if suffix in (".jsonl", ".ndjson") or (several and _is_object(first)):
-            numbers, records = list[int](), list[dict[str, Json]]()
-            for number, record in json_lines(path):
-                numbers.append(number)
-                if wanted and records:  # the first record has all keys, for messages
-                    record = {key: value for key, value in record.items() if wanted(key)}
-                records.append(record)
-                _refuse_many(len(records), path)
-            table = _from_records(records, path, numbers)
+            table = _read_json_lines(path, wanted)
+        elif suffix == ".json":
+            table = _read_json("\n".join([first, second or "", *lines]), path)
         else:
-            whole = itertools.chain([first], [] if second is None else [second], lines)
-            table = (_read_json if suffix == ".json" else _read_delimited)(whole, path)
+            table = _read_delimited(text.iterate_lines(path), path)
     if not len(table):
         raise DataError("a header without rows; expected at least one row of scores", path)
     return table
@@ -193,7 +187,18 @@ def _delimiter(header: str) -> str:
     return "\t" if "\t" in header else max(",;", key=header.count)
 
 
-def _read_json(lines: Iterable[str], path: str | Path) -> Columns:
+def _read_json_lines(path: str | Path, wanted: Callable[[str], bool] | None) -> Columns:
+    numbers, records = list[int](), list[dict[str, Json]]()
+    for number, record in json_lines(path):
+        numbers.append(number)
+        if wanted and records:  # the first record has all keys, for messages
+            record = {key: value for key, value in record.items() if wanted(key)}
+        records.append(record)
+        _refuse_many(len(records), path)
+    return _from_records(records, path, numbers)
+
+
+def _read_json(whole: str, path: str | Path) -> Columns:
     """Reads a list of records, or {model: [scores]}; `number` counts the scores of a list."""
 
     def unique(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
@@ -201,7 +206,7 @@ def _read_json(lines: Iterable[str], path: str | Path) -> Columns:
         return dict(pairs)
 
     with parsing("not valid JSON", path):
-        tree = json.loads("\n".join(lines), object_pairs_hook=unique)
+        tree = json.loads(whole, object_pairs_hook=unique)
     if isinstance(tree, list) and tree and all(isinstance(r, dict) for r in tree):
         _refuse_many(len(tree), path)
         return _from_records(tree, path, range(1, len(tree) + 1))

@@ -13,9 +13,9 @@ from jaxeval.runs import cells, metrics
 from jaxeval.runs import rows as normal
 from jaxeval.runs.columns import listed, paused_collector
 from jaxeval.runs.layout import Layout
-from jaxeval.runs.metrics import Key
+from jaxeval.runs.metrics import Direction, Key
 from jaxeval.runs.rows import Rows
-from jaxeval.runs.scores import Direction, Scores, Status
+from jaxeval.runs.scores import Scores, Status
 
 _MOST_MODELS = 5000
 _ByModel = Mapping[str, np.ndarray]  # places of a data set's rows
@@ -54,7 +54,7 @@ def build(rows: Rows, layout: Layout) -> Scores:
                 without_metric.append(name)
     if not found:
         reason = "; ".join(warnings[:4]) or "there is none"
-        raise DataError(f"no metric that {listed(models)} all have: {reason}", rows.place)
+        raise rows.error("", f"no metric that {listed(models)} all have: {reason}")
     directions = _directions(rows, layout, found)
     data_sets = tuple(
         cells.fill(rows, layout, key, by_model, directions[key], warnings)
@@ -79,10 +79,10 @@ def _select_models(rows: Rows, layout: Layout, warnings: list[str]) -> list[str]
     for name in models:
         if name not in known:
             expected = f"expected one of {listed(rows.model.names)}"
-            raise DataError(f"no model {name!r}; {expected}", rows.place)
+            raise rows.error("", f"no model {name!r}; {expected}")
     if len(models) > _MOST_MODELS:
         expected = f"expected at most {_MOST_MODELS}: name those to compare"
-        raise DataError(f"{len(models)} models; {expected}", rows.place)
+        raise rows.error("", f"{len(models)} models; {expected}")
     if rows.whole or not layout.metric:
         return models
     chosen = np.isin(rows.model.codes, [rows.model.names.index(name) for name in models])
@@ -91,7 +91,7 @@ def _select_models(rows: Rows, layout: Layout, warnings: list[str]) -> list[str]
     for name in requested:
         if not _matching(name, there):
             message = f"no task has a metric {name!r}; expected one of {listed(there)}"
-            raise DataError(f"{argument('metric')}: {message}", rows.place)
+            raise rows.error("", f"{argument('metric')}: {message}")
     codes = [rows.metric.names.index(m) for name in requested for m in _matching(name, there)]
     known = {rows.model.names[k] for k in {*rows.model.codes[np.isin(rows.metric.codes, codes)]}}
     if layout.models or len(known) < 2:
@@ -136,15 +136,35 @@ def _matching(name: str, metrics: Collection[str]) -> list[str]:
 def _directions(
     rows: Rows, layout: Layout, keys: Mapping[Key, _ByModel]
 ) -> dict[Key, tuple[bool, Direction]]:
-    """Returns whether higher is better of each data set and metric, and who says so."""
-    named: dict[Key, bool | None] = dict.fromkeys(keys, rows.named)
-    for name, metric in keys if rows.named is None else ():
+    """Returns whether higher is better of each data set and metric, and who says so.
+
+    With one metric, a request overrules the name. With several, it sets those that are unknown:
+    one flag for accuracy and a loss would turn one of them round.
+    """
+    if rows.direction:
+        return dict.fromkeys(keys, rows.direction)
+    asked, names = layout.higher_is_better, list(dict.fromkeys(metric for _, metric in keys))
+    better = dict[Key, bool | None]()
+    for task, metric in keys:
         plain = metrics.higher_is_better(metric.split("/")[0])
-        named[name, metric] = metrics.higher_is_better(metric) if plain is None else plain
-    asked, source = layout.higher_is_better, rows.source if rows.whole else None
-    better = metrics.resolve_directions(rows.recorded, named, asked, rows.who, source)
+        named = metrics.higher_is_better(metric) if plain is None else plain
+        better[task, metric] = metrics.resolve_direction(
+            rows.recorded.get((task, metric)),
+            asked if len(names) == 1 else None,
+            named,
+            metric,
+            "the logs say",
+            f"task {task}" if task else None,
+        )
+    if asked is not None and (not asked) in better.values() and None not in better.values():
+        raise DataError(
+            f"{argument('lower_is_better', not asked)}: of several metrics it is of those whose "
+            f"direction is not known, and that of {listed(names)} is; "
+            f"{argument('metric', 'NAME')} chooses one"
+        )
     directions = dict[Key, tuple[bool, Direction]]()
-    for key in keys:
+    for key, higher in better.items():
+        higher = asked if higher is None else higher
         who: Direction = "recorded" if key in rows.recorded or asked is not None else "named"
-        directions[key] = better[key] is not False, "assumed" if better[key] is None else who
+        directions[key] = higher is not False, "assumed" if higher is None else who
     return directions

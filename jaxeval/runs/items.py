@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.files import Json
 from jaxeval.runs import columns as files
-from jaxeval.runs import counts, cube, names
+from jaxeval.runs import counts, cube
+from jaxeval.runs import layout as names
 from jaxeval.runs import rows as normal
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import Layout
@@ -32,9 +32,9 @@ from jaxeval.runs.scores import DataSetScores, Scores, Status
 
 METRICS = ("accuracy", "macro_f1")
 TABLES = (".csv", ".tsv")
-ANSWERS = ("score", "correct", "predicted")
+_ANSWERS = ("score", "correct", "predicted")
 _PREDICTED = ("correct", "gold", "predicted")
-_KNOWN = {*names.ITEM_ROLES, *ANSWERS, "gold", "sample", "cluster", "metric", "prompt"}
+_ROLES = ("model", "seed", "item", "dataset", "status", "sample", "cluster", "metric", "prompt")
 _TRUTH = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0}
 
 
@@ -128,45 +128,51 @@ def read_log(source: Source, layout: Layout, _: Notes) -> Rows:
     if layout.cluster:
         columns["cluster"] = layout.cluster
 
-    def has_role(name: str) -> bool:
-        return name in _KNOWN or name in columns.values() or names.role(name) is not None
+    def wanted(name: str) -> bool:
+        return name in (*_ROLES, *columns.values()) or names.role(name) is not None
 
-    table, label = files.read(source.path, has_role), "name"
+    table, label = files.read(source.path, wanted), "name"
     if source.path.suffix not in TABLES:
-        table = _by_role(_with_items(table, columns), columns, ("score", *_PREDICTED))
+        item = columns.get("item") or names.item_roles(table.values).get("item", "item")
+        cells = table.values.get(item, [None] * len(table))
+        each = zip(cells, table.rows, strict=True)
+        items = [row if cell in (None, "") else cell for cell, row in each]
+        table = dataclasses.replace(table, values={**table.values, item: items})
+    table = _by_role(table, columns, ("score", *_PREDICTED))
+    if source.path.suffix not in TABLES:
         table, label = _split_lists(table)
-    else:
-        table = _by_role(table, columns, ("score", *_PREDICTED))
     return _rows(table, label=label, scored=columns.get("score", "score"))
-
-
-def _with_items(table: Columns, columns: Mapping[str, str]) -> Columns:
-    """Returns JSON lines with a column item, by the line's number if a line has none."""
-    name = columns.get("item") or names.item_roles(table.values).get("item", "item")
-    cells = table.values.get(name, [None] * len(table))
-    each = zip(table.rows, cells, strict=True)
-    items = [row if cell in (None, "") else cell for row, cell in each]
-    return dataclasses.replace(table, values={**table.values, name: items})
 
 
 def _split_lists(table: Columns) -> tuple[Columns, str]:
     """Returns JSON lines with one answer a row, and the label of `seed`: "name" or "place"."""
-    answer = next(role for role in ANSWERS if role in table.values)
+    answer = next(role for role in _ANSWERS if role in table.values)
     cells = [cell if isinstance(cell, list) else [cell] for cell in table[answer]]
-    lists = any(len(cell) != 1 for cell in cells)
     places = [k for k, cell in enumerate(cells) for _ in cell]
     values = {role: [column[k] for k in places] for role, column in table.values.items()}
-    values[answer] = [x for cell in cells for x in cell]
-    if answer == "score":
-        values["score"] = [float(x) if isinstance(x, bool) else x for x in values["score"]]
+    values[answer] = given = [x for cell in cells for x in cell]
+    rows, lists = [table.rows[k] for k in places], any(len(cell) != 1 for cell in cells)
     if lists:
         values["seed"] = [str(k) for cell in cells for k, _ in enumerate(cell, 1)]
-    rows = [table.rows[k] for k in places]
-    if answer == "predicted":
-        both = zip(values["gold"], values["predicted"], rows, strict=True)
-        texts = [_label_texts(gold, predicted, table.source, row) for gold, predicted, row in both]
-        values["gold"], values["predicted"] = map(list, zip(*texts, strict=True))
+    if answer == "score":
+        values[answer] = [float(x) if isinstance(x, bool) else x for x in given]
+    elif answer == "predicted":
+        for gold, predicted, row in zip(values["gold"], given, rows, strict=True):
+            kinds = {type(gold), type(predicted)}
+            if bool in kinds and kinds & {int, float}:  # 1 may mean true
+                found = f"gold {json.dumps(gold)} and predicted {json.dumps(predicted)}"
+                expected = "expected both true or false, or both numbers"
+                raise DataError(f"{found}; {expected}", table.source, row)
+        for role in ("gold", answer):
+            values[role] = [None if x is None else _label_text(x) for x in values[role]]
     return Columns(table.source, values, rows), "place" if lists else "name"
+
+
+def _label_text(value: Any) -> str:
+    """Returns a label as text: 1, 1.0 and "1" are one, and so are objects with equal keys."""
+    whole = isinstance(value, float) and value.is_integer()
+    value = int(value) if whole else value
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
 def is_table(path: Path) -> bool:
@@ -175,12 +181,12 @@ def is_table(path: Path) -> bool:
         found = names.item_roles(files.read_header(path)) if path.suffix in TABLES else {}
     except DataError:  # another kind of file
         return False
-    return "item" in found and not {*ANSWERS}.isdisjoint(found)
+    return "item" in found and not {*_ANSWERS}.isdisjoint(found)
 
 
 def _by_role(table: Columns, columns: Mapping[str, str], answers: Sequence[str]) -> Columns:
     """Returns the columns of the roles, named by role."""
-    known = {*names.ITEM_ROLES, *answers, "sample", "cluster", "metric", "prompt"}
+    known = {*_ROLES, *answers}
     for role in columns:
         if role not in known:
             asked = argument("column", {role: columns[role]})
@@ -294,21 +300,3 @@ def _count(
             columns |= {f"right_{k}": is_gold & is_predicted, f"predicted_{k}": is_predicted}
             columns[f"gold_{k}"] = is_gold
     return tuple(columns), np.stack([*columns.values()], axis=1).astype(np.float32)
-
-
-def _label_texts(gold: Any, predicted: Any, path: str, row: int) -> tuple[str, str | None]:
-    """Returns both labels as text: 1, 1.0 and "1" are one label; an object's keys are sorted."""
-    kinds = {type(value) for value in (gold, predicted)}
-    if bool in kinds and kinds & {int, float}:  # 1 may mean true
-        found = f"gold {json.dumps(gold)} and predicted {json.dumps(predicted)}"
-        raise DataError(f"{found}; expected both true or false, or both numbers", path, row)
-    texts = [x if isinstance(x, str) else json.dumps(_plain(x)) for x in (gold, predicted)]
-    return texts[0], None if predicted is None else texts[1]
-
-
-def _plain(value: Json) -> Json:
-    if isinstance(value, Mapping):
-        return {key: _plain(value[key]) for key in sorted(value)}
-    if isinstance(value, list):
-        return [*map(_plain, value)]
-    return int(value) if isinstance(value, float) and value.is_integer() else value

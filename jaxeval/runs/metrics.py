@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -9,6 +10,8 @@ from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.runs.columns import listed
 
 Key = tuple[str, str]  # data set and metric
+# who says whether higher is better: the file or the user, the metric's name, or no one
+Direction = Literal["recorded", "named", "assumed"]
 _KNOWN = {
     "fraction": (
         "accuracy acc balanced_accuracy f1 f1_score f1_macro f1_micro f1_weighted precision "
@@ -181,70 +184,19 @@ def resolve_direction(
     return recorded
 
 
-def resolve_directions(
-    recorded: Mapping[Key, bool],
-    named: Mapping[Key, bool | None],
-    asked: bool | None,
-    who: str,
-    source: str | None,
-) -> dict[Key, bool | None]:
-    """Returns the direction of each compared metric; None if unknown.
-
-    With one metric, a request overrules the name. With several, it sets those that are unknown:
-    one flag for accuracy and a loss would turn one of them round.
-
-    Raises DataError: as `resolve_direction`, or all metrics are known and one contradicts.
-
-    Args:
-      named: all compared metrics, and the direction by their names.
-      source: None for logs, whose messages name the task.
-    """
-    metrics = list(dict.fromkeys(metric for _, metric in named))
-    one = asked if len(metrics) == 1 else None
-    known = {}
-    for (task, metric), by_name in named.items():
-        where = source or (f"task {task}" if task else None)
-        log = recorded.get((task, metric))
-        known[task, metric] = resolve_direction(log, one, by_name, metric or "score", who, where)
-    if asked is not None and (not asked) in known.values() and None not in known.values():
-        raise DataError(
-            f"{argument('lower_is_better', not asked)}: of several metrics it is of those whose "
-            f"direction is not known, and that of {listed(metrics)} is; "
-            f"{argument('metric', 'NAME')} chooses one"
-        )
-    return {key: asked if higher is None else higher for key, higher in known.items()}
-
-
 def column_direction(
     columns: Mapping[str, Sequence[object]],
     name: str | None,
     source: str,
     asked: bool | None = None,
     who: str = "the table says",
-) -> bool | None:
-    """Returns the direction of a table's column of scores; None if unknown.
+) -> tuple[bool | None, bool, str]:
+    """Returns the direction of a table's scores (None if unknown), if it is recorded, the metric.
 
-    Raises DataError: the table contradicts itself, or the request.
-    """
-    recorded, named = recorded_direction(columns, name, source, asked)
-    metric = metric_name(columns, name) or "score"
-    return resolve_direction(recorded, asked, named, metric, who, source)
+    The column higher_is_better records it; else the column metric, or the score column's name,
+    names a metric.
 
-
-def metric_name(columns: Mapping[str, Sequence[object]], name: str | None) -> str | None:
-    """Returns the first value of the column `metric`, else the name of the score column."""
-    return next((str(metric) for metric in columns.get("metric", ())), name)
-
-
-def recorded_direction(
-    columns: Mapping[str, Sequence[object]], name: str | None, source: str, asked: bool | None
-) -> tuple[bool | None, bool | None]:
-    """Returns the direction by the column higher_is_better, and by the names of the metrics.
-
-    Raises DataError: the column has other or several values, or the metrics' directions differ.
-
-    Args:
-      asked: direction of metrics that are unknown, beside others that are known.
+    Raises DataError: the table contradicts itself or the request, or metrics differ in direction.
     """
     recorded = None
     if "higher_is_better" in columns:
@@ -264,7 +216,9 @@ def recorded_direction(
     named = next(iter(known), None)
     if named is None:  # the unit is that of the column metric
         named = higher_is_better(name, None if metrics else unit)
-    return recorded, named
+    metric = (metrics or [name or "score"])[0]
+    higher = resolve_direction(recorded, asked, named, metric, who, source)
+    return higher, recorded is not None or asked is not None, metric
 
 
 def _words(metric: str | None) -> list[str]:

@@ -252,7 +252,7 @@ def _mismatch(a: _Run, b: _Run) -> str:
     truth = [sorted(filter(_OF_TRUTH.fullmatch, outcomes.names)) for outcomes in (of_a, of_b)]
     if member.data_hash != other.data_hash or truth[0] != truth[1]:
         return "they were scored on different data"
-    first, second = (x.counts[:, [x.names.index(name) for name in truth[0]]] for x in (of_a, of_b))
+    first, second = (x.counts[:, [x.names.index(n) for n in truth[0]]] for x in (of_a, of_b))
     if not np.array_equal(first, second):
         return "their items differ (texts cut into other windows, or other random splits)"
     if of_a.names != of_b.names or counts.scoring(member.metric, of_a.names) is None:

@@ -10,13 +10,27 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import names, rows
+from jaxeval.runs import rows
 from jaxeval.runs.columns import Columns, listed
-from jaxeval.runs.layout import AXES, PICKS, ROLES, Layout
+from jaxeval.runs.layout import (
+    AXES,
+    DEV,
+    PICKS,
+    ROLES,
+    Layout,
+    is_metric,
+    is_run,
+    is_training,
+    item_roles,
+    role,
+    sort_scores,
+    words_of,
+)
 from jaxeval.runs.metrics import higher_is_better
 
 _MOST_RISING = 0.8  # share of neighbouring rows that makes a column of steps a history
 _ONE_RUN = "rows of one run, which are no repetitions of it"
+_ITEMS = "rows are items of a run, not runs; jaxeval compare items (or logs) compares them"
 
 
 def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]]:
@@ -35,7 +49,7 @@ def complete(table: Columns, layout: Layout) -> tuple[Columns, Layout, list[str]
     if "model" in there and len(scores) == 1:
         known["score"] = there["score"] = scores[0]
         layout = dataclasses.replace(layout, columns={**layout.columns, "score": scores[0]})
-    likely = [name for name in scores if names.is_metric(name)] or scores or ["NAME"]
+    likely = [name for name in scores if is_metric(name)] or scores or ["NAME"]
     score = there.get("score", likely[0])
     table, layout, notes = _one_row_a_run(table, layout, there, score)
     if "model" in there and "score" not in there:
@@ -65,27 +79,27 @@ def score_columns(table: Columns, layout: Layout) -> Sequence[str]:
 
 
 def _named_roles(table: Columns, layout: Layout) -> dict[str, str]:
-    """Returns role -> column of the axes, the model and the status, by name and kind of value."""
+    """Returns role -> column of the axes, the model and the status by name and kind of value."""
     taken = present(table, layout)
-    tidy = "model" in taken
     found: dict[str, list[str]] = {}
     for name, values in table.values.items():
-        meant = names.role(name)
-        if meant is None or meant in taken or name in (*taken.values(), *layout.models):
+        meant = role(name) or ""
+        if meant in taken or name in (*taken.values(), *layout.models):
             continue
         if meant == "status":
             words = {rows.word(value) for value in values} - {""}
             fits = bool(words) and words <= rows.ENDED
-        else:  # fractions are no seeds
+        else:  # fractions are no seeds, and numbers no models
             numbers = _numbers(values)
-            whole = meant in AXES and _are_whole(numbers)
-            fits = whole or (meant == "model" and not len(numbers))
+            fits = (meant in AXES and _are_whole(numbers)) or (
+                meant == "model" and not len(numbers)
+            )
         if fits:
             found.setdefault(meant, []).append(name)
     known = {axis: found[axis][0] for axis in AXES if axis in found}
-    if len(found.get("model", ())) == 1 and not (tidy or {*layout.models} & table.values.keys()):
+    if len(found.get("model", ())) == 1 and not {*layout.models} & table.values.keys():
         known["model"] = found["model"][0]
-    if "status" in found and (tidy or "model" in known):
+    if "status" in found and "model" in {**taken, **known}:
         known["status"] = found["status"][0]
     return known
 
@@ -93,15 +107,8 @@ def _named_roles(table: Columns, layout: Layout) -> dict[str, str]:
 def _score_candidates(table: Columns, layout: Layout) -> list[str]:
     """Returns the columns of numbers that may be scores."""
     taken = {*present(table, layout).values(), *layout.columns.values(), ""}
-    found = []
-    for name, values in table.values.items():
-        other = (
-            name in taken or names.is_step(name) or names.is_time(name) or names.is_training(name)
-        )
-        numbers = np.zeros(0) if other else _numbers(values)
-        if len(numbers) and not names.is_setting(name, _are_whole(numbers)):
-            found.append(name)
-    return names.sort_scores(found)
+    free = [n for n in table.values if not (n in taken or role(n) or is_training(n))]
+    return sort_scores(name for name in free if len(_numbers(table.values[name])))
 
 
 def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:
@@ -111,10 +118,10 @@ def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:
 
 def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
     """Refuses columns of a wide table that are no scores of a model."""
-    metrics = [name for name in columns if names.is_metric(name)]
+    metrics = [name for name in columns if is_metric(name)]
     if len(metrics) > 1:
         why = f"{listed(metrics, 4)} look like metrics of one model"
-        raise _unclear(table, why, {"score": names.sort_scores(metrics)[0], "model": "NAME"})
+        raise _unclear(table, why, {"score": sort_scores(metrics)[0], "model": "NAME"})
     numbers = {name: _numbers(table.values[name]) for name in columns}
     if not any(map(len, numbers.values())):
         for name in columns:
@@ -123,17 +130,13 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
         numbers[""] = np.zeros(0)
     fractions = any(not _are_whole(values) for values in numbers.values())
     for name, values in numbers.items():
-        what, whole = "", _are_whole(values)
+        what = ""
         texts = [cell for cell in table.values[name] if rows.word(cell) not in rows.MISSING]
         if not len(values) and texts and len(table) > 1:  # one bad score has its own error
             what = f"text ({listed(dict.fromkeys(texts), 2)})"
-        elif (
-            names.is_time(name)
-            or names.is_step(name)
-            or (len(values) and names.is_setting(name, whole))
-        ):
+        elif len(values) and role(name):
             what = "a time, a step, an index or a setting"
-        elif len(values) and whole and fractions:
+        elif len(values) and fractions and _are_whole(values):
             what = f"whole numbers ({values[0]:g} ...) beside fractions"
         if what:
             rest = listed([other for other in columns if other != name], 4)
@@ -156,39 +159,35 @@ def _one_row_a_run(
 ) -> tuple[Columns, Layout, list[str]]:
     """Returns a row of each run, as the columns `last` or `best` choose it, and a note.
 
-    Raises DataError: rows are epochs or items of a run, or are requested as units.
-
     Args:
       there: role -> column.
       score: the column of scores, or the likely one.
     """
-    items = "rows are items of a run, not runs; jaxeval compare items (or logs) compares them"
     for axis in AXES:
         name = layout.columns.get(axis, "")
-        asked = argument("column", {axis: name})
-        if names.is_step(name) or names.is_time(name):
+        asked, kind = argument("column", {axis: name}), role(name)
+        if kind in ("step", "time"):
             why = f"{asked}: steps and times are no units; {_remedy(table, name, score)}"
             raise DataError(why, table.source)
-        if names.role(name) == "item" and axis != "dataset":
-            raise DataError(f"{asked}: {items}", table.source)
-    picks = {role: name for role, name in layout.columns.items() if role in PICKS}
-    if picks:
+        if kind == "item" and axis != "dataset":
+            raise DataError(f"{asked}: {_ITEMS}", table.source)
+    if picks := {role: name for role, name in layout.columns.items() if role in PICKS}:
         rest = {role: name for role, name in layout.columns.items() if role not in PICKS}
         places, note = _pick(table, layout, picks, score, _runs(table, there, layout.models))
         return table.select(places), dataclasses.replace(layout, columns=rest), [note]
-    free = {*table.values} - {*layout.columns.values(), *layout.models}
-    answers = {role: name for role, name in names.item_roles(table.values).items() if name in free}
+    free = [n for n in table.values if n not in (*layout.columns.values(), *layout.models)]
+    answers = item_roles(free)
     answered = {"gold", "predicted"} <= answers.keys() and "score" not in answers
-    steps = [name for name in table.values if name in free and names.is_step(name)]
+    steps = [name for name in free if role(name) == "step"]
     if not (steps or answered or "item" in answers):
         return table, layout, []
     several = [run for run in _runs(table, there, layout.models) if len(run) > 1]
     item = table.values[answers["item"]] if "item" in answers else []
     if item and any(len({item[k] for k in run}) > 1 for run in several):
-        raise DataError(f"column {answers['item']}: {items}", table.source)
+        raise DataError(f"column {answers['item']}: {_ITEMS}", table.source)
     if answered and several:
-        raise DataError(f"column {answers['gold']}: {items}", table.source)
-    known = {"seed", "split"} & there.keys() or any(map(names.is_run, table.values))
+        raise DataError(f"column {answers['gold']}: {_ITEMS}", table.source)
+    known = {"seed", "split"} & there.keys() or any(map(is_run, table.values))
     for name in steps:
         if _is_history(table, name, several, named="model" in there and bool(known)):
             why = f"column {name}: {_ONE_RUN}; {_remedy(table, name, score)}"
@@ -200,8 +199,8 @@ def refuse_history(table: Columns) -> None:
     """Raises DataError if rows are steps of runs, where each row has to be a run of its own."""
     there = {role: role for role in ("model", *AXES, "metric") if role in table.values}
     several = [run for run in _runs(table, there, ()) if len(run) > 1]
-    for name in filter(names.is_step, table.values):
-        if _is_history(table, name, several, named=False):
+    for name in table.values:
+        if role(name) == "step" and _is_history(table, name, several, named=False):
             expected = "expected one row of each run, such as its last"
             raise DataError(f"column {name}: {_ONE_RUN}; {expected}", table.source)
 
@@ -209,10 +208,8 @@ def refuse_history(table: Columns) -> None:
 def _remedy(table: Columns, step: str, score: str) -> str:
     """Returns how to read one step of each run."""
     known = {} if score in ("score", "NAME") else {"score": score}
-    devs = [
-        n for n in table.values if names.has_word(n, "dev") and n != score and not names.is_step(n)
-    ]
-    dev = next(iter(names.sort_scores(devs)), "DEV")
+    devs = [n for n in table.values if DEV & {*words_of(n)} and n != score and not role(n)]
+    dev = next(iter(sort_scores(devs)), "DEV")
     last, best = (argument("column", known | pick) for pick in ({"last": step}, {"best": dev}))
     runs = argument("column", {"model": "NAME", "seed": "NAME"})
     choices = f"{last} reads the last of each run, {best} the best by {dev}"
@@ -223,7 +220,7 @@ def _runs(table: Columns, there: Mapping[str, str], models: Sequence[str]) -> li
     """Returns the rows of each run, as far as columns tell them apart."""
     columns = [there[role] for role in ("model", *AXES, "metric") if role in there]
     taken = {*there.values(), *models}
-    columns += [name for name in table.values if names.is_run(name) and name not in taken]
+    columns += [name for name in table.values if is_run(name) and name not in taken]
     runs: dict[tuple[str, ...], list[int]] = {}
     keys = zip(*map(table.texts, columns), strict=True) if columns else [()] * len(table)
     for k, key in enumerate(keys):
@@ -248,17 +245,17 @@ def _pick(
     table: Columns, layout: Layout, picks: Mapping[str, str], score: str, runs: list[list[int]]
 ) -> tuple[list[int], str]:
     """Returns the place of a row of each run, and a note."""
-    (role, name), *others = picks.items()
+    (pick, name), *others = picks.items()
     by = rows.to_floats(table[name])
     wrong = "expected one of them" if others else ""
-    if role == "best" and (name == score or names.has_word(name, "test")):
+    if pick == "best" and (name == score or "test" in words_of(name)):
         wrong = "chosen by what is compared, the best is too good; expected a column of dev scores"
     elif not np.isfinite(by).any():
         wrong = "expected a column of numbers"
     if wrong:
         raise DataError(f"{argument('column', picks)}: {wrong}", table.source)
     known = (higher_is_better(name), layout.higher_is_better, higher_is_better(score))
-    lowest = role == "best" and next((d for d in known if d is not None), True) is False
+    lowest = pick == "best" and next((d for d in known if d is not None), True) is False
     scores = table.values.get(score, [1.0] * len(table))
     scored = np.array([value not in (None, "") for value in scores])  # NaN: the run diverged
     places = []
@@ -268,12 +265,12 @@ def _pick(
         best = both[worth == worth.max(initial=-np.inf)].tolist()
         if not scored[run].any():
             best = [int(run[-1])]  # it failed
-        elif not best or (role == "last" and len(best) > 1):
+        elif not best or (pick == "last" and len(best) > 1):
             at = " and ".join(str(table.rows[k]) for k in (best or run)[:2])
             what = "expected numbers that differ" if best else f"no row has {name} and a score"
             why = f"rows {at} are of one run: {what}; "
             why += f"{argument('column', {'seed': 'NAME'})} tells runs apart"
             raise DataError(f"{argument('column', picks)}: {why}", table.source)
         places.append(best[0])
-    which = "last" if role == "last" else "lowest" if lowest else "highest"
+    which = "last" if pick == "last" else "lowest" if lowest else "highest"
     return sorted(places), f"of each run the row with the {which} {name}: {len(places)} rows"

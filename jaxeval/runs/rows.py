@@ -7,14 +7,14 @@ import dataclasses
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, SupportsFloat, SupportsIndex
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxeval.errors import DataError, argument, printable
 from jaxeval.runs.columns import Columns
 from jaxeval.runs.layout import Missing
-from jaxeval.runs.metrics import Key
+from jaxeval.runs.metrics import Direction, Key
 
 LARGEST = 1e70  # of a score: the degrees of freedom need its fourth power
 MISSING = {"", "nan", "na", "n/a", "null", "-"}
@@ -60,64 +60,51 @@ class Rows:
     """Scores of any program, a row a score. All arrays have length N.
 
     Attributes:
-      item: the one name "" if rows are whole runs.
-      metric: -1 for a failed answer, which has no score in any metric.
-      run: equal if rows are of one run of a model on a data set.
-      score: NaN if there is none.
-      status: `Status` values other than ABSENT.
-      number: row number in the file, or number of the run.
       labels: "seed", "split" or "name" of the run.
-      sample: number of the answer, if a run answers an item several times.
       content, prompt: hashes of the item's question, and of everything else that two logs must
         agree on.
-      recorded: (data set, metric) -> whether higher is better, as the source says.
-      named: whether higher is better by a column's name; None: the metric's name decides.
-      who: recorded the direction, in a message.
-      unit: unit of the metric, if the source records it.
-      file: log that the row stands in; None for a table.
+      direction: whether higher is better, and who says so; None: `recorded`, or metrics' names.
+      recorded: (data set, metric) -> whether higher is better, as logs say.
       count: places of rows -> names of counts and [n, C] counts, for predictions.
     """
 
     source: str
     model: Coded
     dataset: Coded
-    metric: Coded
-    item: Coded
-    run: np.ndarray
-    score: np.ndarray
-    status: np.ndarray
-    number: np.ndarray
+    metric: Coded  # -1 for a failed answer, which belongs to all metrics
+    item: Coded  # the one name "" if rows are whole runs
+    run: np.ndarray  # equal if rows are of one run of a model on a data set
+    score: np.ndarray  # NaN if there is none
+    status: np.ndarray  # of `Status`, without ABSENT
+    number: np.ndarray  # of the row in the file, or of the run
     labels: Mapping[str, Coded] = dataclasses.field(default_factory=dict)
-    sample: np.ndarray | None = None
+    sample: np.ndarray | None = None  # number of a run's answer to an item
     cluster: Coded | None = None
     content: Coded | None = None
     prompt: Coded | None = None
     dev: np.ndarray | None = None
+    direction: tuple[bool, Direction] | None = None
     recorded: Mapping[Key, bool] = dataclasses.field(default_factory=dict)
-    named: bool | None = None
-    who: str = "the table says"
     unit: str | None = None
-    file: Coded | None = None
+    file: Coded | None = None  # the log; None for a table
     count: Callable[[np.ndarray], tuple[tuple[str, ...], np.ndarray]] | None = None
     warnings: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.score)
 
     @property
     def whole(self) -> bool:
         """True if rows are whole runs."""
         return self.item.names == ("",)
 
-    @property
-    def place(self) -> str | None:
-        """Source for messages; None for logs, whose messages name the task."""
-        return None if self.file else self.source
-
     def head(self, name: str) -> str:
         """Returns the beginning of a message on a data set."""
         return f"task {name}: " if name and not self.whole else ""
 
     def error(self, name: str, message: str) -> DataError:
-        """Returns an error on a data set."""
-        return DataError(f"{self.head(name)}{message}", self.place)
+        """Returns an error on a data set; of logs it names the task, not the source."""
+        return DataError(f"{self.head(name)}{message}", None if self.file else self.source)
 
 
 def match_items(
@@ -193,10 +180,8 @@ def to_floats(values: Sequence[object]) -> np.ndarray:
     return np.array([_to_float(value) for value in values], np.float64)
 
 
-def _to_float(value: object) -> float:
+def _to_float(value: Any) -> float:
     if isinstance(value, bool | np.bool_) or (isinstance(value, str) and "_" in value):
-        return math.nan
-    if not isinstance(value, str | bytes | SupportsFloat | SupportsIndex):
         return math.nan
     try:
         return float(value)

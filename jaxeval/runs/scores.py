@@ -10,7 +10,6 @@ their status. The comparison (`stats`) decides what becomes of them.
 import dataclasses
 import enum
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 import numpy as np
 
@@ -18,10 +17,8 @@ from jaxeval.errors import DataError
 from jaxeval.runs import metrics
 from jaxeval.runs.columns import listed
 from jaxeval.runs.layout import Missing
+from jaxeval.runs.metrics import Direction
 from jaxeval.runs.rows import Unusable
-
-# who says whether higher is better: the file or the user, the metric's name, or no one
-Direction = Literal["recorded", "named", "assumed"]
 
 
 class Status(enum.IntEnum):

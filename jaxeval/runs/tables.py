@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jaxeval.errors import DataError, argument
-from jaxeval.runs import columns, cube, metrics, names, roles
+from jaxeval.runs import columns, cube, metrics, roles
+from jaxeval.runs import layout as names
 from jaxeval.runs import rows as normal
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import PICKS, ROLES, Layout
@@ -17,7 +18,6 @@ from jaxeval.runs.scores import Scores, Status
 
 # columns of a table of runs of Weights & Biases, of the site and of the API
 _WANDB = ({"Name", "State", "Created"}, {"Name", "State", "Runtime"}, {"name", "_runtime"})
-_GROUP = re.compile(r"[^:]+: ")  # lines of groups are named "key: value"
 _SEED = re.compile(r"(?:^|[-_./ ])(?:seed|sd|run|rep|s)[-_=]?(\d+)(?=$|[-_./ ])", re.IGNORECASE)
 
 
@@ -55,10 +55,11 @@ def from_columns(table: Columns, layout: Layout, who: str = "the table says") ->
     unexplained = [problem for k, problem in wrong.items() if not failed[k]]
     normal.refuse_unusable(unexplained, layout.missing, table.source)
     name = layout.columns.get("score")
-    direction = metrics.recorded_direction(values, name, table.source, layout.higher_is_better)
+    higher, recorded, _ = metrics.column_direction(
+        values, name, table.source, layout.higher_is_better, who
+    )
     dataset = encode(values["dataset"]) if "dataset" in values else constant("", size)
     metric = encode(values["metric"]) if "metric" in values else constant(name or "", size)
-    keys = [(data, of) for data in dataset.names for of in metric.names]
     rows = Rows(
         *(table.source, encode(values["model"]), dataset, metric, constant("", size)),
         run=np.arange(size),
@@ -67,9 +68,10 @@ def from_columns(table: Columns, layout: Layout, who: str = "the table says") ->
         number=np.asarray(tidy.rows, np.int64),
         labels={axis: encode(values[axis]) for axis in ("seed", "split") if axis in values},
         dev=normal.to_floats(values["dev"]) if "dev" in values else None,
-        recorded={} if direction[0] is None else dict.fromkeys(keys, direction[0]),
-        named=direction[1],
-        who=who,
+        direction=(
+            higher is not False,
+            "recorded" if recorded else "assumed" if higher is None else "named",
+        ),
         unit=next((str(unit) for unit in values.get("unit", ())), None),
     )
     if rows.labels:  # a run that failed may have been tried again
@@ -85,7 +87,7 @@ def from_columns(table: Columns, layout: Layout, who: str = "the table says") ->
         found,
         unusable=tuple(wrong.values()),
         statuses=statuses,
-        warnings=(*found.warnings, *_mixed_scales(found), *unfinished),
+        warnings=(*found.warnings, *unfinished),
         folds=split is not None and names.are_folds(layout.columns.get("split", ""), split.names),
     )
 
@@ -183,19 +185,6 @@ def _count_statuses(
     return counts, warnings
 
 
-def _mixed_scales(found: Scores) -> list[str]:
-    """Returns a warning for each model with scores in fractions and in percent."""
-    warnings = []
-    for model in found.models:
-        scores = found.scores_of(model)
-        low = int(np.sum((scores > 0) & (scores <= 1)))
-        if low and np.all(scores >= 0) and np.any(scores > 10):
-            warnings.append(
-                f"{model}: {low} of {len(scores)} scores look like fractions, others percent"
-            )
-    return warnings
-
-
 def _from_wandb(table: Columns, layout: Layout) -> tuple[Columns, list[str]]:
     """Returns an export of W&B with columns model and seed, and notes; other tables as they are.
 
@@ -209,12 +198,8 @@ def _from_wandb(table: Columns, layout: Layout) -> tuple[Columns, list[str]]:
             charts.setdefault(metric, {})[run] = column
     if charts:
         return _from_chart(table, charts, layout)
-    modelled = any(names.role(name) == "model" for name in table.values)
-    if (
-        modelled
-        or "model" in layout.columns
-        or not any(known <= table.values.keys() for known in _WANDB)
-    ):
+    known = "model" in layout.columns or any(names.role(name) == "model" for name in table.values)
+    if known or not any(keys <= table.values.keys() for keys in _WANDB):
         return table, []
     runs = table.texts("Name" if "Name" in table.values else "name")
     parted = _models_and_seeds(runs, layout.models, table.source)
@@ -228,7 +213,7 @@ def _from_chart(
 ) -> tuple[Columns, list[str]]:
     """Returns the last value of each run of a chart."""
     asked = layout.columns.get("score") or layout.metric
-    rest = [name for name in charts if not (names.is_step(name) or names.is_time(name))]
+    rest = [name for name in charts if names.role(name) not in ("step", "time")]
     if asked not in charts and (asked is not None or len(rest) != 1):
         found = names.sort_scores(rest or charts)
         named = argument("column", {"score": found[0]})
@@ -236,25 +221,30 @@ def _from_chart(
         raise DataError(why, table.source)
     metric = str(asked) if asked in charts else rest[0]
     lines = charts[metric]
-    if groups := [run for run in lines if _GROUP.match(run)]:
+    if groups := [run for run in lines if re.match("[^:]+: ", run)]:  # "key: value"
         why = f"a chart of groups of runs ({listed(groups, 2)}), whose lines are means"
         raise DataError(f"{why}; expected one of single runs, or the table of runs", table.source)
     step = next((name for name in table.values if " - " not in name), next(iter(table.values)))
     order = np.argsort(normal.to_floats(table[step]), kind="stable").tolist()
-    parted, picked, rows = _models_and_seeds([*lines], layout.models, table.source), [], []
-    for run, (model, seed) in parted.items():
-        line = table[lines[run]]
-        last = ([k for k in order if line[k] not in (None, "")] or order)[-1]
-        picked.append((model, seed, metric, line[last]))
-        rows.append(table.rows[last])
-    score = metric if "score" in layout.columns else "score"
-    heads = ("model", "seed", "metric", score)
-    values = dict(zip(heads, zip(*picked, strict=True), strict=True))
-    where = f"{step} {table[step][last]} ..."
+    parted = _models_and_seeds([*lines], layout.models, table.source)
+    last = {}
+    for run in parted:
+        known = [k for k in order if table[lines[run]][k] not in (None, "")]
+        last[run] = (known or order)[-1]
+    models, seeds = zip(*parted.values(), strict=True)
+    values: dict[str, Sequence[object]] = {
+        "model": models,
+        "seed": seeds,
+        "metric": [metric] * len(parted),
+        metric if "score" in layout.columns else "score": [
+            table[lines[run]][k] for run, k in last.items()
+        ],
+    }
+    where = f"{step} {table[step][max(last.values())]} ..."
     notes = [f"chart of W&B: the last {metric} of each run ({where}) is read"]
     if left := [run for run in lines if run not in parted]:
         notes.append(f"not read: runs of other models ({listed(left, 4)})")
-    return Columns(table.source, values, rows), notes
+    return Columns(table.source, values, [table.rows[k] for k in last.values()]), notes
 
 
 def _models_and_seeds(
@@ -262,12 +252,12 @@ def _models_and_seeds(
 ) -> Mapping[str, tuple[str, str]]:
     """Returns run -> model and seed, by the names of runs: lstm-seed1, seed_1/lstm."""
     begun = {
-        run: max(mine, key=len)
+        run: (max(mine, key=len), run)
         for run in runs
         if (mine := [m for m in models if re.match(rf"{re.escape(m)}(?![A-Za-z0-9])", run)])
     }
-    if models and {*begun.values()} == {*models}:
-        return {run: (model, run) for run, model in begun.items()}
+    if models and {model for model, _ in begun.values()} == {*models}:
+        return begun
     found = {run: match for run in runs if (match := _SEED.search(run))}
     if len(found) == len({*runs}):
         return {

@@ -171,7 +171,8 @@ def steps(
             state, number = state.start(model)
             trials[models.trial(model, number)] = model, number
         width, session = _lanes(rule, models), models.session
-        for event in studies.run(trials, store, folder, session=session, lanes=width):
+        planned = cohorts.by_program(cohorts.entries(trials, session.loader))
+        for event in studies.run(planned, store, folder, session=session, lanes=width):
             yield event
             if isinstance(event, running.Ended):
                 spent += event.result.wall_seconds

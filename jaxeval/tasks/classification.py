@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from pydantic import Field
 
+from jaxeval import models
 from jaxeval.config import reading
 from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree
-from jaxeval.models import softmax
 from jaxeval.tasks import kind
 
 
@@ -45,7 +45,7 @@ def task(
 
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         logits = model.apply({"params": params}, batch, hparams, key)
-        losses = softmax.nll(logits, batch.rows["labels"]) * weights(batch)
+        losses = models.nll(logits, batch.rows["labels"]) * weights(batch)
         return jnp.sum(losses) / jnp.maximum(normaliser(batch), 1.0), carry
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:

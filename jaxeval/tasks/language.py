@@ -17,7 +17,7 @@ from jaxeval.contracts import Array, Batch, Hparams, Metric, Task, Tree, weighte
 from jaxeval.data import language as data
 from jaxeval.data.language import LanguageData
 from jaxeval.errors import ConfigError, argument
-from jaxeval.models import dropout, softmax
+from jaxeval.models import dropout
 from jaxeval.models import language as models
 from jaxeval.models.cells import Cell
 from jaxeval.models.dropout import KeyedDropout
@@ -81,7 +81,7 @@ class Language(NamedTuple):
 
     def start(self, rows: int) -> Tree:
         """The zero state of all layers."""
-        return models.start(self.shape, self.cell, rows)
+        return self.shape.start(self.cell, rows)
 
     def run(
         self, params: Tree, state: Tree, tokens: Array, hparams: Hparams, key: Array | None
@@ -124,7 +124,7 @@ def build(language: Language) -> Task:
         weight = batch.weight / jnp.maximum(weighted_rows(batch), 1.0)
         weights = jnp.broadcast_to(weight[None], tokens[1:].shape)
         table, bias = models.softmax_table(params)
-        total = softmax.weighted_loss(table, bias, hidden, tokens[1:], weights)
+        total = models.weighted_loss(table, bias, hidden, tokens[1:], weights)
         return total, LanguageCarry(state, (position + language.window) % language.train_tokens)
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
@@ -134,7 +134,7 @@ def build(language: Language) -> Task:
 
     def count(outputs: Outputs, batch: Batch) -> Mapping[str, Array]:
         targets = language.window_of(batch)[1:]
-        losses = softmax.token_losses(outputs.table, outputs.bias, outputs.hidden, targets)
+        losses = models.token_losses(outputs.table, outputs.bias, outputs.hidden, targets)
         return summed(losses, batch)
 
     unit = language.metric

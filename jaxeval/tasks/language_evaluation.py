@@ -20,7 +20,7 @@ from jaxeval.config import reading
 from jaxeval.contracts import Array, Batch, Hparams, Task, Tree
 from jaxeval.data import language as data
 from jaxeval.data import text as texts
-from jaxeval.models import dropout, softmax
+from jaxeval.models import dropout
 from jaxeval.models import language as models
 from jaxeval.population import member
 from jaxeval.tasks import kind
@@ -77,7 +77,7 @@ def averaged(language: Language, averaging: Averaging, factor: float = RATES) ->
         if averaging.mean == "geometric":
             return plain.count(outputs, batch)
         targets = jnp.tile(language.window_of(batch)[1:], (1, samples))
-        losses = softmax.token_losses(outputs.table, outputs.bias, outputs.hidden, targets)
+        losses = models.token_losses(outputs.table, outputs.bias, outputs.hidden, targets)
         log_probs = -by_sample(losses)
         return summed(jnp.log(samples) - jax.nn.logsumexp(log_probs, axis=1), batch)
 
@@ -167,7 +167,7 @@ def _window_loss(language: Language, tokens: Array) -> Callable[..., tuple]:
         read = tokens[window.start[None] + steps]
         state, hidden = language.run(params, state, read[:-1], {}, None)
         weights = (steps[:-1] < window.length[None]).astype(jnp.float32)
-        nats = softmax.weighted_loss(*models.softmax_table(params), hidden, read[1:], weights)
+        nats = models.weighted_loss(*models.softmax_table(params), hidden, read[1:], weights)
         return nats / len(window.start), (state, nats)
 
     return loss
@@ -232,7 +232,7 @@ def _program(saved: SavedModel, tokens: Sequence[str | int]) -> kind.Program:
         def step(state: Tree, window: Array) -> tuple[Tree, Array]:
             state, hidden = language.run(params, state, window[:-1, None], {}, None)
             table, bias = models.softmax_table(params)
-            return state, softmax.token_losses(table, bias, hidden, window[1:, None])[:, 0]
+            return state, models.token_losses(table, bias, hidden, window[1:, None])[:, 0]
 
         return lax.scan(step, language.start(1), windows)[1]
 

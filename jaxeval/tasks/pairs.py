@@ -15,8 +15,7 @@ from jaxeval.contracts import Task, weighted_rows
 from jaxeval.data import pair_files
 from jaxeval.data import pairs as data
 from jaxeval.data.pairs import PairData, SavedVocabulary
-from jaxeval.models import pairs as models
-from jaxeval.models.pairs import PairModel
+from jaxeval.models.sentences import PairClassifier, PairModel, PairSizes
 from jaxeval.population import optimisers
 from jaxeval.population.settings import Training
 from jaxeval.tasks import classification, kind
@@ -47,7 +46,7 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
         encoded = data.encode(config.data, vocabulary, rows, file, size)
         table = "words", config.model.words.trained, vocabulary.rows
         of_rows, known = kind.rows_of_saved(saved, encoded, *table)
-        model = models.PairClassifier(config.model, models.Sizes(len(vocabulary.labels), known))
+        model = PairClassifier(config.model, PairSizes(len(vocabulary.labels), known))
         return classification.program(saved, model, of_rows, vocabulary.labels, np.stack)
 
     items = ({"premise": row.first, "hypothesis": row.second} for row in rows)
@@ -57,8 +56,8 @@ def predict(saved: Sequence[SavedModel], file: Path, options: Options) -> Iterat
 def _built(config: Config, paired: data.Paired) -> tuple[kind.Source, Task]:
     labels, widths = [*paired.labels], [*paired.widths]
     source = kind.source_of_words(config, paired, "pairs", labels=labels, padded_widths=widths)
-    sizes = models.Sizes(len(labels), paired.table.vocabulary)
-    model = models.PairClassifier(config.model, sizes)
+    sizes = PairSizes(len(labels), paired.table.vocabulary)
+    model = PairClassifier(config.model, sizes)
     task = classification.task(model, lambda batch: batch.weight, weighted_rows, config.scoring)
     return source, task
 

@@ -23,7 +23,7 @@ from jaxeval.data import symbols
 from jaxeval.data.seq2seq import Seq2SeqData
 from jaxeval.data.symbols import SavedVocabulary, SequencePair, Vocabularies
 from jaxeval.errors import ConfigError, DataError, argument
-from jaxeval.models import dropout, softmax
+from jaxeval.models import dropout, nll
 from jaxeval.models import seq2seq as models
 from jaxeval.models.attentive_lstm import AttentiveLstm
 from jaxeval.models.dropout import HashedDropout
@@ -61,7 +61,7 @@ class Config:
 def model_of(choices: Seq2Seq, vocabularies: Vocabularies, hparams: Hparams) -> Any:
     """The Flax module of a member; hparams named as `models.seq2seq.Live` are its sizes."""
     shape = choices.shape(len(vocabularies.source_names), len(vocabularies.target))
-    return _CLASSES[choices.architecture](shape, models.live_of(hparams))
+    return _CLASSES[choices.architecture](shape, models.Live.of_member(hparams))
 
 
 def build(choices: Seq2Seq, vocabularies: Vocabularies) -> Task:
@@ -77,7 +77,7 @@ def build(choices: Seq2Seq, vocabularies: Vocabularies) -> Task:
             drop = HashedDropout(dropout.words(key), hparams["dropout"], batch.positions)
         model = model_of(choices, vocabularies, hparams)
         logits = model.apply({"params": params}, batch, drop, method=_logits)
-        losses = softmax.nll(logits, _gold(batch), hparams.get("label_smoothing"))
+        losses = nll(logits, _gold(batch), hparams.get("label_smoothing"))
         weights = _weights(batch)
         return jnp.sum(losses * weights) / jnp.maximum(jnp.sum(weights), 1.0), carry
 

@@ -13,10 +13,9 @@ from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.space import space as spaces
 from jaxeval.space.space import Space
-from jaxeval.studies import buckets, cohorts, costs, memory, padding, prepared, proposers, sweeps
-from jaxeval.studies.buckets import ShapeBucket
+from jaxeval.studies import cohorts, costs, memory, padding, prepared, sweeps
 from jaxeval.studies.cohorts import Entry
-from jaxeval.studies.padding import OpenProgram
+from jaxeval.studies.padding import OpenProgram, ShapeBucket
 from jaxeval.tuning import Search
 from jaxeval.tuning.history import Evaluation
 
@@ -35,18 +34,18 @@ class Target:
 
     def config(self, values: Mapping[str, Any]) -> Any:
         """Returns the config of a setting; ConfigError: it is none."""
-        return proposers.configured(self.source, self.changes, self.space, values)
+        return sweeps.configured(self.source, self.changes, self.space, values)
 
     def entries(self, evaluation: Evaluation) -> list[Entry]:
         """Returns the trials of an evaluation, one a seed; ConfigError: it is no config."""
         config = self.config(evaluation.values)
         setting = (evaluation.values, evaluation.seeds)
-        trials = proposers.evaluations(self.base.config, [config], [setting], self.design)
+        trials = prepared.evaluations(self.base.config, [config], [setting], self.design)
         return cohorts.entries(trials, self.session.loader)
 
     def refuse_too_large(self, entry: Entry) -> None:
         """Raises ConfigError as `memory.refuse_too_large`; traces a model only where it must."""
-        own, shape = entry.prepared, padding.shape_of(entry.prepared)
+        own, shape = entry.prepared, cohorts.shape_of(entry.prepared)
         known = shape.member_sizes is not None
         if not (known and memory.fits(shape.parameters(), own.config.training, 1)):
             memory.refuse_too_large(own.problem, [prepared.member_of(own)])
@@ -59,14 +58,14 @@ class Target:
         ragged = fields.keys(model, fields.RAGGED)
         drawn, largest = (
             [entry for entry in map(self._drawn, sample) if entry is not None]
-            for sample in buckets.settings(self.space, {f"model.{key}" for key in ragged})
+            for sample in padding.sample(self.space, {f"model.{key}" for key in ragged})
         )
         sizes, machine = padding.bucket_sizes(self.base), sweeps.machine_of(self.base)
-        chosen = buckets.choose(drawn, largest, sizes, machine, trainings)
+        chosen = padding.choose_buckets(drawn, largest, sizes, machine, trainings)
         each = [b for b in chosen if memory.fits(b.shape.parameters(), config.training, lanes)]
         keys = {parameter.key for parameter in self.space.parameters}
         names = [key for key in ragged if f"model.{key}" in keys]
-        rows, loader = buckets.smallest_batch(self.space, each), self.session.loader
+        rows, loader = padding.smallest_batch(self.space, each), self.session.loader
         neutral = self._neutral
         return [padding.open_padded(*bucket, loader, neutral, names, rows) for bucket in each]
 
@@ -79,7 +78,7 @@ class Target:
     def _neutral(self) -> dict[str, float]:
         """Values that change nothing, under all names that a setting of the space may have."""
         configs = []
-        for run in range(buckets.SAMPLE):
+        for run in range(padding.SAMPLE):
             with contextlib.suppress(ConfigError):
                 configs.append(self.config(spaces.draw(self.space, 0, run)))
         return padding.neutral(configs)
@@ -112,7 +111,7 @@ class Target:
             if program.shape is not None
         ]
         sizes, machine = padding.bucket_sizes(self.base), sweeps.machine_of(self.base)
-        return [e for e, _ in buckets.place(known, padding.jobs(entries), sizes, machine)]
+        return padding.place(known, padding.jobs(entries), sizes, machine)
 
 
 def target(
@@ -136,10 +135,10 @@ def target(
         if parameter.key is not None:  # else every setting would be a failure
             reading.refuse_unknown(type(base), parameter.key, f"{where}: {parameter.name}")
     changes = [*changes, *prepared.data_changes(base.task, data)]
-    proposers.refuse_leaks(base, search.space, where)
+    sweeps.refuse_leaks(base, search.space, where)
     session, design = studies.Session(), search.to_dict()
     loaded = session.loader.prepare(base)
-    study = proposers.evaluations(base, [base], [({}, [1])], design)[0].study
+    study = prepared.evaluations(base, [base], [({}, [1])], design)[0].study
     assert study is not None
     record = prepared.record_of(loaded.record, study)
     return Target(source, changes, search.space, loaded, record, design, session)

@@ -15,7 +15,7 @@ from jaxeval.report import text
 from jaxeval.report import tuning as reports
 from jaxeval.report.sweep_plan import SweepPlan
 from jaxeval.report.tuning import progress
-from jaxeval.studies import memory, proposers, running
+from jaxeval.studies import memory, prepared, running
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.tune.populations import Populations, Scored
 from jaxeval.tune.target import Target
@@ -101,7 +101,7 @@ def trained(
     trained lane by lane.
 
     Raises:
-      RunError: as `studies.run_cohorts`.
+      RunError: as `studies.run`.
     """
     populations = Populations(target, search, state, store, parallel)
     narrow = ""  # name of a population that does not fit into memory in all its lanes
@@ -123,7 +123,7 @@ def _train(
     program, session = populations.program, populations.target.session
     assert program is not None
     feed = running.Feed(populations.arrivals(), populations.after_epoch, program.member)
-    events = running.run_cohorts(
+    events = running.run(
         [cohort], populations.store, folder, session=session, lanes=lanes, feed=feed
     )
     try:
@@ -162,7 +162,7 @@ def _retrain(
     if not count:
         return []
     cli.say(f"\nthe best setting, {text.counted(count, 'fresh seed')}", quiet)
-    trials = proposers.seeds_by_splits(config, searches.fresh_seeds(count))
+    trials = prepared.seeds_by_splits(config, searches.fresh_seeds(count))
     return observe.train(trials, folder, store_url, quiet=quiet)
 
 

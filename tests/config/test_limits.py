@@ -9,7 +9,7 @@ import pytest
 
 from jaxeval import studies
 from jaxeval.errors import ConfigError
-from jaxeval.studies import cohorts, memory, prepared, proposers, running
+from jaxeval.studies import cohorts, memory, prepared, running
 from jaxeval.tasks import registry
 from tests.verbs import train
 
@@ -70,7 +70,7 @@ def test_every_whole_number_has_a_limit(task: str) -> None:
 def test_a_model_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if sizes that are possible one by one, but not together, are allocated."""
     config = studies.read(None, ["data.train_sentences=20", "model.layers=[50]"])
-    trials = proposers.seeds_by_splits(config, [1])
+    trials = prepared.seeds_by_splits(config, [1])
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
     count = memory.parameters(cohort.problem, cohort.members[0])
     monkeypatch.setattr(memory, "_bytes", lambda: 12.0 * count)

@@ -10,7 +10,7 @@ import pytest
 
 from jaxeval.config import fields
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Split, Task
-from jaxeval.population import host, optimisers, schedule
+from jaxeval.population import host, member, optimisers
 from jaxeval.population.member import Problem
 from jaxeval.population.settings import Plateau, Training
 
@@ -76,7 +76,7 @@ def test_schedulers_of_all_kinds_in_one_program() -> None:
         Member(k, 0, tuple(sorted({**base, **kind}.items()))) for k, kind in enumerate(kinds)
     ]
     population = host.Population(problem, members, len(members), jax.devices()[:1])
-    order = schedule.steps([1, 1], 1).bucket.tolist()
+    order = member.steps([1, 1], 1).bucket.tolist()
     before = {who: {"0": 0.0, "1": 0.0} for who in members}
     population.compile()  # one program, ahead of time: it cannot be compiled again
     while population.arrange():

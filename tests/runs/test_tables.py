@@ -215,12 +215,6 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         read(tmp_path, "A,B\n1,2\n,3\n", missing="zero", higher_is_better=False)
 
 
-def test_percent_among_fractions_is_noticed(tmp_path: Path) -> None:
-    """Dies if .9 against 90 within a model passes without a word."""
-    assert "A: 1 of 3" in read(tmp_path, "A,B\n0.9,91.5\n89,92.1\n88,93.4\n").warnings[0]
-    assert not read(tmp_path, TIDY).warnings
-
-
 def test_numbers_name_the_rows_of_lists(tmp_path: Path) -> None:
     """Dies if lists and wide tables cannot be paired by their position."""
     for name, content in (("a.json", '{"A": [1, 2], "B": [3, 4]}'), ("a.csv", "A,B\n1,3\n2,4\n")):

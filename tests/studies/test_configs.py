@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jaxeval import studies
-from jaxeval.studies import cohorts, costs, memory, padding, prepared, proposers
+from jaxeval.studies import cohorts, costs, memory, padding, prepared
 from tests.verbs import train
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -25,7 +25,7 @@ MODEL = ["model.hidden=16", "model.dropout.input=0.1", "model.dropout.state=0.0"
 
 
 def _cohort(config: Any) -> cohorts.Cohort:
-    trials = proposers.seeds_by_splits(config, [1])
+    trials = prepared.seeds_by_splits(config, [1])
     (cohort,) = cohorts.by_program(cohorts.entries(trials, prepared.Loader()))
     return cohort
 
@@ -69,7 +69,7 @@ def test_members_of_several_sizes_do_not_wait_for_one_another(
     changes = ["task=seq2seq", f"training.lane_mode={lane_mode}", f"data.path={tmp_path}"]
     configs = [studies.read(None, [*changes, f"model.hidden={size}"]) for size in (24, 40)]
     loader = prepared.Loader()
-    trials = [proposers.seeds_by_splits(config, [1])[0] for config in configs]
+    trials = [prepared.seeds_by_splits(config, [1])[0] for config in configs]
     entries = cohorts.entries(trials, loader)
     small, large = (job.shape for job in padding.jobs(entries))
     both = costs.Estimate((0, 1), small.joined(large), 64, 1.0, 1.0, 1.0, 1.0)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxeval.config import fields, reading
 from jaxeval.data import checks
 from jaxeval.population.settings import Training
-from jaxeval.studies import cohorts, prepared, proposers
+from jaxeval.studies import cohorts, prepared
 from jaxeval.studies.prepared import Trial
 from jaxeval.tasks import registry
 from jaxeval.tasks.kind import Kind, Source
@@ -79,7 +79,7 @@ def config(model: Mapping[str, Any] | None = None, **training: Any) -> Config:
 
 def trials(seeds: Sequence[int] = (1, 2, 3), **training: Any) -> list[Trial]:
     """Trials of a config on the given split."""
-    return proposers.seeds_by_splits(config(**training), seeds)
+    return prepared.seeds_by_splits(config(**training), seeds)
 
 
 def planned(trials: Sequence[Trial]) -> list[cohorts.Cohort]:

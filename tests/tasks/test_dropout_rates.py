@@ -10,7 +10,7 @@ import pytest
 
 from jaxeval import studies
 from jaxeval.config import reading
-from jaxeval.population import member, schedule
+from jaxeval.population import member
 from jaxeval.studies import prepared as preparing
 
 ROWS = 6
@@ -77,7 +77,7 @@ def test_every_rate_changes_the_loss(model: str, tmp_path: Path) -> None:
     hparams = {n: jnp.float32(v) for n, v in preparing.member_of(prepared).hparams}
     task, source = prepared.task, prepared.source
     corpus, tables = jax.tree.map(jnp.asarray, (source.corpus, source.split(0).tables))
-    shared = member.Shared(corpus, schedule.steps([0], ROWS))
+    shared = member.Shared(corpus, member.steps([0], ROWS))
     batch = member.gather(shared, tables, 0, jnp.arange(ROWS))
     params = jax.jit(task.init)(jax.random.key(0), batch, hparams)
 

@@ -1,15 +1,14 @@
 """Finds logs of evaluations in files and folders, and reads the scores of all of them."""
 
-import fnmatch
 import itertools
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from jaxeval.data import text
-from jaxeval.errors import DataError, JaxevalError, argument, parsing, printable
+from jaxeval.errors import DataError, parsing, printable
 from jaxeval.runs import cube, items
-from jaxeval.runs.columns import listed, paused_collector
+from jaxeval.runs.columns import paused_collector
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.logs import inspect_logs, programs
 from jaxeval.runs.logs.records import Collector, Reader, Source
@@ -43,27 +42,17 @@ def read(paths: Sequence[str], layout: Layout | None = None) -> Scores:
             message = f"named as a run of {first.model} and of {source.model}; expected each once"
             raise DataError(message, source.path)
     readers = {source: _reader(source.path, True) for source in by_path.values()}
-    collector = Collector(lambda task: _is_wanted(task, layout.tasks))
+    collector = Collector(layout)
     inspect = [source for source, reader in readers.items() if reader is inspect_logs.read]
     replaced = {*inspect} - {*inspect_logs.latest(inspect, collector.notes)}
+    logs = [source for source in readers if source not in replaced]
     with paused_collector():
-        for source, reader in readers.items():
-            if reader is not None and source not in replaced:
-                with parsing("cannot be read", source.path, passing=(JaxevalError, MemoryError)):
-                    collector.read(source, reader, layout)
-    for name in layout.tasks:
-        if not any(_is_wanted(task, [name]) for task in collector.tasks):
-            found = f"no task {name!r} in the logs; expected one of {listed(collector.tasks)}"
-            raise DataError(f"{argument('task')}: {found}")
-    count = len(collector.sources)
+        for source in logs:
+            collector.read(source, readers[source] or items.read_log)
     more = [f"{len(paths) - 4} more"] if len(paths) > 4 else []
     named = ", ".join([*map(printable, paths[:4]), *more])
-    return cube.build(collector.rows(f"{count} log{'s' if count > 1 else ''}: {named}"), layout)
-
-
-def _is_wanted(task: str, asked: Sequence[str]) -> bool:
-    """True if a task is requested, by its name or a pattern (`mmlu_*`)."""
-    return not asked or any(task == name or fnmatch.fnmatchcase(task, name) for name in asked)
+    name = f"{len(logs)} log{'s' if len(logs) > 1 else ''}: {named}"
+    return cube.build(collector.rows(name), layout)
 
 
 def _sources(given: str, any_lines: bool) -> list[Source]:

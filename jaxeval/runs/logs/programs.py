@@ -52,10 +52,8 @@ def read_lm_eval(source: Source, layout: Layout, notes: Notes) -> Iterator[Recor
         *(task, "", "", 0.0),
         settings=records.settings(*made) if results else None,
     )
-    items = set[str]()
     for number, sample in json_lines(path):
         item = records.label(sample.get("doc_id"), "doc_id", path, number)
-        items.add(item)
         of_item = base._replace(
             item=item,
             cluster=records.cluster_of(sample.get("doc"), layout, source, item, number),
@@ -68,8 +66,6 @@ def read_lm_eval(source: Source, layout: Layout, notes: Notes) -> Iterator[Recor
             raise DataError(f"metrics: {expected}", path, number)
         for name in map(str, metrics):
             yield from _read_metric(of_item, sample, name, directions.get(name), notes)
-    answered = members(members(results.get("n-samples")).get(task)).get("effective")
-    records.note_lost(len(items), answered, source, notes)
 
 
 def _read_metric(
@@ -162,7 +158,6 @@ def read_evals(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]
         records.label(model, "completion_fns", path, 1),
         records.label(spec.get("eval_name"), "eval_name", path, 1),
         *("", "", math.nan),
-        run_id=str(spec.get("run_id") or ""),
     )
     finished, times = False, Counter[tuple[str, str]]()
     failed, prompts = dict[str, None](), dict[str, str]()

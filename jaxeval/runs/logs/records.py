@@ -1,31 +1,28 @@
-"""Scores of items as readers of logs give them, and all scores of several logs as rows."""
+"""Scores of items as readers of logs give them, and the rows of several logs."""
 
-import dataclasses
+import fnmatch
 import hashlib
-import itertools
 import json
-import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxeval.data import text
-from jaxeval.errors import DataError, parsing, printable
+from jaxeval.errors import DataError, JaxevalError, argument, parsing, printable
 from jaxeval.files import Json
-from jaxeval.runs import rows as normal
+from jaxeval.runs.columns import listed
 from jaxeval.runs.layout import Layout
 from jaxeval.runs.metrics import Key
-from jaxeval.runs.rows import Coded, Rows, constant, encode
+from jaxeval.runs.rows import Coded, Rows, constant, encode, first_place
 from jaxeval.runs.scores import Status
 
 Notes = Counter[str]  # note -> how often
-_MOST = 50_000_000  # scores of all logs
 MOST_BYTES = 1 << 30  # of a JSON file, or of a member of an archive
-_OF_ROWS = ("model", "dataset", "metric", "item", "cluster", "content", "prompt")
-_KINDS = (*_OF_ROWS, "run", "run_id", "name")
+_MOST = 50_000_000  # scores of all logs
+_NAMES = ("model", "dataset", "metric", "item", "cluster", "content", "prompt")
 
 
 class Source(NamedTuple):
@@ -36,17 +33,16 @@ class Source(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A score of an answer.
+    """A score of an answer; "" is unknown.
 
     Attributes:
       dataset: the task.
       metric: "" for a failed answer, which belongs to all metrics.
       run: name of the run within its log.
       sample: number of the answer, if a run answers an item several times.
-      content: hash of the item's question; "" if unknown.
-      prompt: hash of everything else that two logs must agree on; "" if unknown.
-      run_id: name of the run in other logs too, which may be parts of it.
-      settings: settings of the model, see `settings`; None if unknown.
+      content, prompt: hashes of the item's question, and of everything else that two logs must
+        agree on.
+      settings: of the model, see `settings`.
     """
 
     model: str
@@ -60,7 +56,6 @@ class Record(NamedTuple):
     content: str = ""
     prompt: str = ""
     status: Status = Status.SCORED
-    run_id: str = ""
     higher_is_better: bool | None = None
     settings: str | None = None
 
@@ -68,158 +63,137 @@ class Record(NamedTuple):
 Reader = Callable[[Source, Layout, Notes], Iterator[Record] | Rows]
 
 
-@dataclasses.dataclass
 class Collector:
-    """The rows of several logs as they are read, and what else the logs say.
+    """Reads several logs into rows."""
 
-    Attributes:
-      wanted: returns whether a task is read.
-      tasks: all tasks of the logs.
-      unplaced: model -> file of its scores without a task or run.
-    """
+    def __init__(self, layout: Layout) -> None:
+        self.notes = Notes()
+        self._layout = layout
+        self._tasks: dict[str, None] = {}
+        self._directions: dict[Key, bool] = {}
+        self._settings: dict[Key, dict[str, None]] = {}
+        self._unplaced: dict[str, Path] = {}  # model -> file of scores without a task or run
+        self._parts: list[tuple[Source, Rows]] = []
 
-    wanted: Callable[[str], bool]
-    sources: list[Source] = dataclasses.field(default_factory=list)
-    notes: Notes = dataclasses.field(default_factory=Counter)
-    tasks: dict[str, None] = dataclasses.field(default_factory=dict)
-    unplaced: dict[str, Path] = dataclasses.field(default_factory=dict)
-    directions: dict[Key, bool] = dataclasses.field(default_factory=dict)
-    settings: dict[Key, dict[str, None]] = dataclasses.field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        # an empty name is unknown, but a task without a name is a task
-        self._codes = {
-            kind: defaultdict(itertools.count().__next__, {"" if kind != "dataset" else " ": -1})
-            for kind in _KINDS
-        }
-        self._parts: list[dict[str, np.ndarray]] = []
-        self._size = 0
-
-    def read(self, source: Source, reader: Reader, layout: Layout) -> None:
-        """Appends the scores of a log; its notes too if a task of it is wanted."""
-        self.sources.append(source)
-        notes, before = Notes(), self._size
-        found = reader(source, layout, notes)
-        if isinstance(found, Rows):
-            self._add_rows(found, source)
-        else:
-            self._add_records(found, source)
-        if self._size > before:
+    def read(self, source: Source, reader: Reader) -> None:
+        """Reads a log; its notes count if a task of it is wanted."""
+        notes = Notes()
+        with parsing("cannot be read", source.path, passing=(JaxevalError, MemoryError)):
+            found = reader(source, self._layout, notes)
+            rows = found if isinstance(found, Rows) else self._from_records(found, source)
+        if rows is found:
+            self._refuse_unplaced(rows, source)
+            self._tasks |= dict.fromkeys(rows.dataset.names)
+        self._parts.append((source, rows))
+        if any(map(self._is_wanted, rows.dataset.names)):
             self.notes.update(notes)
+        if sum(len(rows.score) for _, rows in self._parts) > _MOST:
+            raise DataError(f"more than {_MOST} scores", source.path)
 
-    def _add_records(self, records: Iterator[Record], source: Source) -> None:
+    def _is_wanted(self, task: str) -> bool:
+        asked = self._layout.tasks
+        return not asked or any(task == n or fnmatch.fnmatchcase(task, n) for n in asked)
+
+    def _from_records(self, records: Iterator[Record], source: Source) -> Rows:
         kept = list[Record]()
         for record in records:
-            self.tasks[record.dataset] = None
-            if not self.wanted(record.dataset):
+            self._tasks[record.dataset] = None
+            if not self._is_wanted(record.dataset):
                 continue
             kept.append(record)
             higher, key = record.higher_is_better, (record.dataset, record.metric)
-            if higher is not None and self.directions.setdefault(key, higher) != higher:
+            if higher is not None and self._directions.setdefault(key, higher) != higher:
                 message = f"{', '.join(key)}: logs differ in whether higher is better"
                 raise DataError(message, source.path)
             if record.settings is not None and not source.model:
                 key = record.model, record.dataset
-                self.settings.setdefault(key, {})[record.settings] = None
-        if not kept:
-            return
-        columns = dict(zip(Record._fields, zip(*kept, strict=True), strict=True))
-        coded = {kind: encode(columns[kind]) for kind in (*_OF_ROWS, "run", "run_id")}
-        if source.model:
-            coded["model"] = constant(source.model, len(kept))
-        numbers = {name: np.array(columns[name]) for name in ("sample", "status", "score")}
-        self._extend(coded | {"name": constant("", len(kept))}, numbers, source)
+                self._settings.setdefault(key, {})[record.settings] = None
+        columns = zip(*kept, strict=True) if kept else ([] for _ in Record._fields)
+        values = dict(zip(Record._fields, columns, strict=True))
+        coded: dict[str, Any] = {name: encode(values[name]) for name in _NAMES}
+        run = first_place(encode(values["run"]).codes)
+        return Rows(
+            str(source.path),
+            **coded,
+            run=run,
+            score=np.array(values["score"], np.float64),
+            status=np.array(values["status"], np.uint8),
+            number=run,
+            sample=np.array(values["sample"], int),
+        )
 
-    def _add_rows(self, table: Rows, source: Source) -> None:
-        size = len(table.score)
-        name = table.labels.get("name") or constant("", size)
-        if "name" not in table.labels and table.dataset.names == ("",) and not source.model:
-            for model in table.model.names:
-                first = self.unplaced.setdefault(model, source.path)
+    def _refuse_unplaced(self, rows: Rows, source: Source) -> None:
+        if "name" not in rows.labels and rows.dataset.names == ("",) and not source.model:
+            for model in rows.model.names:
+                first = self._unplaced.setdefault(model, source.path)
                 if first != source.path:
                     message = f"model {model} is in {first.name} too; expected a key task, or run"
                     raise DataError(message, source.path)
-        coded = {kind: getattr(table, kind) or constant("", size) for kind in _OF_ROWS}
-        coded |= {"run": table.labels.get("place") or name, "run_id": name, "name": name}
-        if source.model:
-            coded["model"] = constant(source.model, size)
-        self.tasks |= dict.fromkeys(table.dataset.names)
-        keep = np.array([*map(self.wanted, table.dataset.names)])[table.dataset.codes]
-        sample = np.ones(size) if table.sample is None else table.sample
-        numbers = {"sample": sample, "status": table.status, "score": table.score}
-        coded = {kind: Coded(c.names, c.codes[keep]) for kind, c in coded.items()}
-        self._extend(coded, {name: values[keep] for name, values in numbers.items()}, source)
 
-    def _extend(
-        self, coded: Mapping[str, Coded], numbers: Mapping[str, np.ndarray], source: Source
-    ) -> None:
-        """Appends the columns of a log, 4 or 8 bytes a cell."""
-        size, log = len(numbers["score"]), len(self.sources) - 1
-        self._size += size
-        if self._size > _MOST:
-            raise DataError(f"more than {_MOST} scores", source.path)
-        part: dict[str, np.ndarray] = {"log": np.full(size, log, np.intc)}
-        part["score"] = numbers["score"].astype(np.float64)
-        part |= {name: numbers[name].astype(np.intc) for name in ("sample", "status")}
-        for kind, (names, codes) in coded.items():
-            names = tuple(f"{log} {name}" for name in names) if kind == "run" else names
-            part[kind] = np.array([self._codes[kind][n] for n in names], np.intc)[codes]
-        self._parts.append(part)
-
-    def rows(self, source: str) -> Rows:
-        """Returns all rows; raises DataError if there is no score.
+    def rows(self, name: str) -> Rows:
+        """Returns the rows of all logs; raises DataError if there is no score or no such task.
 
         Args:
-          source: for messages.
+          name: of the logs, for messages.
         """
-        if not any(np.any(part["status"] == Status.SCORED) for part in self._parts):
-            none = "no item in them has one" if self._size else "they hold no items"
+        for task in self._layout.tasks:
+            if not any(known == task or fnmatch.fnmatchcase(known, task) for known in self._tasks):
+                found = f"no task {task!r} in the logs; expected one of {listed(self._tasks)}"
+                raise DataError(f"{argument('task')}: {found}")
+        parts = [rows for _, rows in self._parts]
+        if not any(np.any(rows.status == Status.SCORED) for rows in parts):
+            none = "no item in them has one" if any(map(len, parts)) else "they hold no items"
             reason = "; ".join(map(printable, self.notes)) or none
-            count = f"{len(self.sources)} log{'s' if len(self.sources) > 1 else ''}"
+            count = f"{len(parts)} log{'s' if len(parts) > 1 else ''}"
             raise DataError(f"no score in {count} ({reason})")
-        cells = {name: np.concatenate([p[name] for p in self._parts]) for name in self._parts[0]}
-        cells = {name: v if name == "score" else v.astype(np.int64) for name, v in cells.items()}
-        for (model, _), settings in self.settings.items():
+        for (model, _), settings in self._settings.items():
             if len(settings) > 1:
                 differ = f"({'; '.join(words or 'none' for words in settings):.200})"
                 found = f"logs of {model} differ in their settings {differ} and are taken for one"
                 self.notes[f"{found} model; NAME=PATH tells them apart"] = 1
-        coded: dict[str, Any] = {
-            kind: Coded(tuple(map(printable, [*self._codes[kind]][1:])), cells[kind])
-            for kind in (*_OF_ROWS, "name")
-        }
-        run = _merge_parts(cells)
-        warnings = [f"{note} ({n} times)" if n > 1 else note for note, n in self.notes.items()]
+        notes = [f"{note} ({n} times)" if n > 1 else note for note, n in self.notes.items()]
+        sizes = [len(rows) for rows in parts]
+        dataset = _join([rows.dataset for rows in parts], nameless=True)
+        keep = np.array([*map(self._is_wanted, dataset.names)], bool)[dataset.codes]
+
+        def joined(columns: Sequence[Coded | None]) -> Coded:
+            each = zip(columns, sizes, strict=True)
+            whole = _join([constant("", size) if c is None else c for c, size in each])
+            return Coded(whole.names, whole.codes[keep])
+
+        models = [
+            constant(printable(source.model), len(rows)) if source.model else rows.model
+            for source, rows in self._parts
+        ]
+        begin = np.repeat(np.cumsum([0, *sizes[:-1]]), sizes)
+        run = (begin + np.concatenate([rows.run for rows in parts]))[keep]
+        samples = [np.ones(len(r), int) if r.sample is None else r.sample for r in parts]
+        logs = tuple(str(source.path) for source, _ in self._parts)
+        own: dict[str, Any] = {k: joined([getattr(r, k) for r in parts]) for k in _NAMES[2:]}
         return Rows(
-            source,
-            labels={"name": coded.pop("name")},
-            **coded,
+            name,
+            model=joined(models),
+            dataset=Coded(dataset.names, dataset.codes[keep]),
+            **own,
+            labels={"name": joined([rows.labels.get("name") for rows in parts])},
             run=run,
-            score=cells["score"],
-            status=cells["status"].astype(np.uint8),
+            score=np.concatenate([rows.score for rows in parts])[keep],
+            status=np.concatenate([rows.status for rows in parts])[keep],
             number=run + 1,
-            sample=cells["sample"],
-            recorded=self.directions,
-            who="the logs say",
-            file=Coded(tuple(str(source.path) for source in self.sources), cells["log"]),
-            warnings=tuple(map(printable, warnings)),
+            sample=np.concatenate(samples)[keep],
+            recorded=self._directions,
+            file=Coded(logs, np.repeat(np.arange(len(parts)), sizes)[keep]),
+            warnings=tuple(map(printable, notes)),
         )
 
 
-def _merge_parts(cells: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Returns [N] the run of each score; logs without a common item may be parts of one run."""
-    run, known = cells["run"].copy(), np.flatnonzero(cells["run_id"] >= 0)
-    whole = normal.pair_codes(cells["model"][known], cells["dataset"][known])
-    whole = normal.pair_codes(np.unique(whole, return_inverse=True)[1], cells["run_id"][known])
-    _, whole = np.unique(whole, return_inverse=True)
-    pairs = np.unique(normal.pair_codes(whole, run[known]), return_index=True)[1]
-    names, logs = np.unique(whole[pairs], return_counts=True)
-    for one in names[logs > 1].tolist():
-        rows = known[whole == one]
-        parts = np.unique(normal.pair_codes(run[rows], cells["item"][rows]))
-        if len(parts) == len(np.unique(cells["item"][rows])):
-            run[rows] = run[rows].min()
-    return run
+def _join(parts: Sequence[Coded], nameless: bool = False) -> Coded:
+    """Joins codes; "" is unknown unless it may be a name."""
+    names = dict.fromkeys(name for part in parts for name in part.names if name or nameless)
+    places = {name: k for k, name in enumerate(names)}
+    own = [np.array([places.get(n, -1) for n in part.names], np.int64) for part in parts]
+    codes = [new[part.codes] for new, part in zip(own, parts, strict=True)]
+    return Coded(tuple(places), np.concatenate(codes))
 
 
 def read_json(path: Path) -> Json:
@@ -245,28 +219,27 @@ def members(tree: Json) -> Mapping[str, Json]:
 
 
 def digest(tree: Json) -> str:
-    """Returns a hash of JSON data; keys "id", which programs draw at random, do not count."""
-    whole = json.dumps(_without_ids(tree), sort_keys=True, ensure_ascii=True)
+    """Returns a hash of JSON data without keys "id", which programs draw at random."""
+
+    def without_ids(tree: Json) -> Json:
+        if isinstance(tree, Mapping):
+            return {key: without_ids(value) for key, value in tree.items() if key != "id"}
+        return [*map(without_ids, tree)] if isinstance(tree, list) else tree
+
+    whole = json.dumps(without_ids(tree), sort_keys=True, ensure_ascii=True)
     return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 
-def _without_ids(tree: Json) -> Json:
-    if isinstance(tree, Mapping):
-        return {key: _without_ids(value) for key, value in tree.items() if key != "id"}
-    return [_without_ids(value) for value in tree] if isinstance(tree, list) else tree
-
-
 def cluster_of(
-    data: object, layout: Layout, source: Source, item: str, line: int | None = None
+    data: Json, layout: Layout, source: Source, item: str, line: int | None = None
 ) -> str:
     """Returns the cluster of an item by its data; raises DataError if the data has none."""
     if not layout.cluster:
         return ""
-    known = data if isinstance(data, Mapping) else {}
-    value = known.get(layout.cluster)
+    value = members(data).get(layout.cluster)
     if value not in (None, "") and not isinstance(value, Mapping | list):
         return str(value)
-    keys = ", ".join(map(str, [*known][:12])) or "none"
+    keys = ", ".join([*members(data)][:12]) or "none"
     found = f"item {item:.60}: no {layout.cluster!r} to cluster it by; its keys are {keys}"
     raise DataError(found, source.path, line)
 
@@ -296,11 +269,3 @@ def number(value: object) -> float | None:
         return float(value) if isinstance(value, bool | int | float) else None
     except OverflowError:
         return None
-
-
-def note_lost(held: int, answered: object, source: Source, notes: Notes) -> None:
-    """Notes that a log holds fewer answers than its results count: it may have been cut."""
-    counted = number(answered) or 0.0
-    if held < counted < math.inf:
-        lost = f"holds {held} of the {counted:.0f} answers that its results count"
-        notes[f"{source.path}: {lost}: cut, or not all were asked for"] += 1

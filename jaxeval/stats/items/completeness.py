@@ -14,7 +14,8 @@ import numpy as np
 from jaxeval.errors import DataError
 from jaxeval.runs import metrics
 from jaxeval.runs.columns import listed
-from jaxeval.runs.scores import DataSetScores, Direction, Scores, Status
+from jaxeval.runs.metrics import Direction
+from jaxeval.runs.scores import DataSetScores, Scores, Status
 
 _MOST_MISSING = 0.05  # of a model's answers on a data set
 

@@ -155,23 +155,6 @@ def test_pointers_of_git_lfs(tmp_path: Path, name: str) -> None:
             finding.read([str(given)])
 
 
-def test_answers_that_a_log_lacks_are_told(tmp_path: Path) -> None:
-    """Dies if a log of fewer answers than it counts passes for whole, or a whole one for less."""
-    folder = writing.lm_eval(tmp_path, "a", {"none": [1.0, 0.0, 1.0]})
-    samples = [writing.inspect_sample(item, "C", epoch) for item in (1, 2) for epoch in (1, 2)]
-    path = tmp_path / "b.json"
-    for of in (samples, samples[:3]):
-        writing.inspect_json(path, HEAD, of)
-        path.write_text(path.read_text().replace("null", '{"completed_samples": 4}', 1))
-        found = [finding.read([str(folder)]), finding.read([str(path)])]
-        (cut,) = folder.glob("samples_*")
-        if of is samples:
-            assert [table.warnings for table in found] == [(), ()]
-            cut.write_text(cut.read_text().partition("\n")[0] + "\n")
-    assert "holds 1 of the 3 answers that its results count: cut" in found[0].warnings[0]
-    assert f"{path}: holds 3 of the 4 answers" in found[1].warnings[0]
-
-
 def test_names_cannot_steer_a_terminal(tmp_path: Path) -> None:
     """Dies if a control character or half a surrogate pair of a log reaches the output."""
     line = {"model": "a\x1b[2J", "item": "\ud800", "metric": "m\n", "score": 1}
