@@ -46,21 +46,6 @@ def test_a_recorded_table_is_replayed(tmp_path: Path, capsys: pytest.CaptureFixt
     )
 
 
-def test_what_is_shown_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if fractions are not in percent as those of configs are, equal scores have a spread,
-    or scores are left out in silence."""
-    path = tmp_path / "scores.csv"
-    equal = [f"{m},{k},{x}" for m, x in (("a", 0.7), ("b", 0.6)) for k in range(11)]
-    path.write_text("model,split,f1\n" + "\n".join([*equal, "b,60,"]))
-    words = ["table", str(path), "--score", "f1", "--missing", "drop"]
-    assert select(words) == 0
-    shown = capsys.readouterr().out
-    assert "1 unusable scores left out, the first in row 24" in shown and "mean (%)" in shown
-    cells = [line.split() for line in shown.splitlines()[2:] if line[:2] in ("a ", "b ")]
-    assert [row[2:4] for row in cells] == [["70.00", "0"], ["60.00", "0"]]
-    assert _json(capsys, *words)["unit"] == "fraction"
-
-
 def test_failed_runs_are_in_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if five failures in ten leave the answer as it was."""
     rows = ["model,seed,status,f1"]
@@ -91,14 +76,11 @@ COMMAND = ["command", "true {model}"]
         (["table", "T", *HALVING], "expected --budget N"),
         (["table", "T", *HALVING, "--budget", "9", "--delta", ".1"], "neither --delta nor"),
         (["table", "T", *HALVING, "--budget", "9", "--batch", "2"], "a round is a batch"),
-        (["table", "T", "--rule", "non-adaptive", "--batch", "2"], "a round is a batch"),
         (["table", "T", "--budget", "3"], "need at least 6, got 3"),
         (["table", "T", "a"], "two or more different names"),
         (["table", "T", "a", "z"], "no model 'z'"),
         (["table", "one.csv"], "a: 1 recorded scores; expected 3 or more"),
         (["command", "train.sh", "a", "b"], "expected {model}"),
-        (["command", "no-such-program {model}", "a", "b"], "no such program"),
-        ([*COMMAND, "a"], "two or more different names"),
         ([*COMMAND, "a", "b", "--state", "S"], "not the state of a selection"),
         ([*COMMAND, "a", "b", "--state", ""], "--state"),
         ([*COMMAND, "a", "b", "--items", "100"], "expected {items} in it with --items"),

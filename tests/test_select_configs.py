@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-import jaxeval
 from jaxeval import runs, studies
 from jaxeval.bandits import NonAdaptive, Rule, SequentialHalving, TopTwoThompson
 from jaxeval.bandits.evaluate import Evaluated
@@ -101,15 +100,6 @@ def test_evaluation_k_has_split_k_and_seed_k(tmp_path: Path) -> None:
     assert own.part == "dev" and own.trial("good", 3).split == 0 and own.trial("bad", 3).seed == 3
 
 
-def test_time_is_a_budget_that_survives(tmp_path: Path) -> None:
-    """Dies if a resumed selection has all its time again, or stops before the first batch ends."""
-    arms = training.arms(_files(tmp_path))
-    first = _go_on(arms, tmp_path, seconds=1e-6)
-    assert first.evaluations == 6
-    assert _go_on(arms, tmp_path, seconds=1e-6) == first
-    assert len(runs.load(tmp_path)) == 6
-
-
 def test_the_leader_when_the_time_is_spent(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if the verb crashes, names another than the best so far, or says another reason."""
     texts = {f"m{n}": f'name = "m{n}"\n[training]\nepochs = {n}' for n in (1, 2, 3, 4)}
@@ -166,21 +156,3 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     )
     assert "8 evaluations in all" in shown.err and "compiling" not in shown.err
     assert len(runs.load(tmp_path / "runs")) == 8
-
-
-def test_another_budget_finds_what_is_trained(tmp_path: Path) -> None:
-    """Dies if a larger budget trains again what is recorded, or ends as no fresh one does."""
-
-    def ended(out: str, budget: int) -> dict[str, Any]:
-        chosen = jaxeval.select(
-            *_files(tmp_path),
-            rule="sequential-halving",
-            budget=budget,
-            out=tmp_path / out,
-            quiet=True,
-        )
-        return chosen.to_dict()
-
-    ended("on", 4)
-    assert ended("on", 8) == ended("anew", 8)
-    assert len(runs.load(tmp_path / "on")) == 8

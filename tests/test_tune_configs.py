@@ -11,7 +11,7 @@ from jaxeval import runs, studies
 from jaxeval.errors import ConfigError
 from jaxeval.population import host
 from jaxeval.space import space as spaces
-from jaxeval.studies import memory, padding, running
+from jaxeval.studies import memory, running
 from jaxeval.tasks import registry
 from jaxeval.tune import target as targets
 from jaxeval.tune import training
@@ -115,7 +115,7 @@ def test_a_batch_that_was_stopped_ends_the_same(tmp_path: Path) -> None:
         assert e.result == Result(expected)
     by_rows = {(e.joined, e.values["rows"]) for e in history.evaluations}
     assert len(by_rows) == len({e.joined for e in history.evaluations}) and whole.compiled == 2
-    for crash in range(1, len(whole.saved) - 1, 2):
+    for crash in range(1, len(whole.saved) - 1, 3):
         killed, folder = _Search(TOY, **of), tmp_path / str(crash)
         with pytest.raises(_Crash):
             killed.go_on(folder, crash, 6)
@@ -140,7 +140,7 @@ def test_lanes_are_refilled_and_a_killed_search_ends_the_same(tmp_path: Path) ->
         if result.stopped:
             assert result.stopped == (Halving(2).rungs(5)[len(e.rungs) - 1], 5)
             assert result.scores == e.rungs[-1:]
-    for crash in (1, 4, len(search.saved) - 2):
+    for crash in (4, len(search.saved) - 2):
         killed, folder = _Search(TOY, "toy"), tmp_path / str(crash)
         with pytest.raises(_Crash):
             killed.go_on(folder, crash)
@@ -213,51 +213,13 @@ def test_settings_of_several_sizes_share_a_program(halving: int | None, tmp_path
             trained = studies.run([cohort], store, alone, session=search.target.session)
             (end,) = [event for event in trained if isinstance(event, running.Ended)]
         assert e.result and (end.result.dev,) == e.result.scores
-    for crash in (1, 3, len(search.saved) - 2):
+    for crash in (1, len(search.saved) - 2):
         killed, folder = _Search(SIZES, halving=halving), tmp_path / str(crash)
         with pytest.raises(_Crash):
             killed.go_on(folder, crash)
         again = _Search(SIZES, halving=halving, saved=killed.saved[-1])
         assert again.go_on(folder) == history
         assert _rows(folder) == _rows(tmp_path / "whole") and not _left(folder)
-
-
-def test_other_shapes_take_up_what_was_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a setting that the new shapes do not hold is lost or padded, a checkpoint of another
-    shape is left behind, or a decision is taken back."""
-    space = {"rate": RATE, "width": {"key": "model.width", "choices": [2, 6]}}
-    killed = _Search(space)
-    with pytest.raises(_Crash):
-        killed.go_on(tmp_path, 5)
-    before = killed.saved[-1]
-    monkeypatch.setattr(Target, "padded", lambda *of: [])
-    history = _Search(space, saved=before).go_on(tmp_path)
-    assert len(history.ended) == len(_rows(tmp_path)) == 10 and not _left(tmp_path)
-    widths: dict[Any, set[Any]] = {}
-    ended = {e.number for e in before.ended}
-    for known, e in zip(before.evaluations, history.evaluations, strict=False):
-        assert e.values == known.values and known.result in (None, e.result)
-    for e in history.evaluations:
-        if e.number not in ended:
-            widths.setdefault(e.joined and e.joined[0], set()).add(e.values["width"])
-    assert all(len(of) == 1 for of in widths.values()) and len(widths) > 1
-
-
-def test_programs_are_chosen_for_the_whole_search(tmp_path: Path) -> None:
-    """Dies if the length of the search is not weighed, a program has not room for the smallest
-    batches of the space."""
-    search = _Search(SIZES)
-    chosen = [search.target.padded(trainings, 2) for trainings in (1, 10**9)]
-    assert len(chosen[0]) == 1 < len(chosen[1])
-    (program,) = search.target.padded(1, 2)
-    assert program.rows == 4 and program.sizes == ["width"]
-    values = {"rate": 0.01, "width": 6, "rows": 4, "scheduler": "none"}
-    (entry,) = search.target.entries(History().propose(values, [1]).evaluations[0])
-    assert program.takes(entry) and not program.takes(padding.in_batches(entry, 3))
-    group = search.target.together({7: entry, 9: entry}, [program])
-    assert [*group] == [7, 9]
 
 
 def test_what_cannot_be_trained_has_failed(tmp_path: Path) -> None:
@@ -276,7 +238,6 @@ WRONG: list[tuple[dict[str, Any], list[str], str]] = [
         [],
         "--min-epochs: expected a multiple of",
     ),
-    ({"rate": RATE}, ["training.evaluate_every=2"], "--min-epochs: expected a multiple of"),
     ({"rate": RATE}, ["training.optimiser.steps=[[1,0.05]]"], "rate: sets .* which .*steps"),
 ]
 

@@ -148,29 +148,20 @@ class Tuner:
     def report(self, number: int, step: int, score: float) -> bool:
         """Receives the score of an evaluation at a step, from 1; returns whether to stop it.
 
-        The result of a stopped evaluation is its best score so far; do not tell it.
-
-        Raises:
-          ConfigError: a tuner without halving, or a step beyond the last.
-          DataError: the evaluation does not run, or the score is no number.
+        The result of a stopped evaluation is its best score so far; do not tell it. ConfigError
+        if the tuner has no halving, or there is no such evaluation or step.
         """
         if self.search.halving is None or self.steps is None:
             raise ConfigError("report: expected a Tuner with halving and steps")
-        index, known = _whole("number", number, 0), _result(score)
-        at = Stopped(_whole("step", step, 1, self.steps), self.steps)
-        if index >= len(self.history.evaluations) or self.history.evaluations[index].result:
-            raise DataError(f"evaluation {index}: does not run")
-        if known.scores:
-            new = self.search.halving.report(self.history, index, at, known.scores[0], self._best)
-            self.history = new
-        return self.history.evaluations[index].result is not None
+        number = _whole("number", number, 0, len(self.history.evaluations) - 1)
+        at, value = Stopped(_whole("step", step, 1, self.steps), self.steps), as_number(score)
+        if value is None:
+            raise DataError(f"score: expected a number, got {score!r:.60}")
+        self.history = self.search.halving.report(self.history, number, at, value, self._best)
+        return self.history.evaluations[number].result is not None
 
     def tell(self, number: int, result: float | Sequence[float] | np.ndarray | str) -> None:
-        """Receives the score of an evaluation, or one a seed; or why it failed, in words.
-
-        Raises:
-          DataError: the evaluation does not run, or the result is neither scores nor words.
-        """
+        """Receives the score of an evaluation, or one a seed; or why it failed, in words."""
         self.history = self.history.tell(_whole("number", number, 0), _result(result))
 
     def best(self) -> Evaluation:

@@ -18,7 +18,7 @@ from typing import Any
 from jaxeval import files
 from jaxeval.bandits import commands
 from jaxeval.bandits.commands import PLACE, EvaluationFailed, Report, Workers
-from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.parameters import MOST
 from jaxeval.space.space import Space
@@ -111,8 +111,6 @@ def opened(
                 state.history = History.from_dict(tree)
                 candidates.refuse_others(search.space, state.history)
                 state.known = len(state.history.ended)
-                if state.history.higher_is_better != higher_is_better:
-                    raise DataError("the direction of its history is not that of its search")
         yield state
 
 

@@ -9,7 +9,7 @@ from jaxeval.space import space as spaces
 from jaxeval.tuning import candidates, draws, gp, insight, targets
 from jaxeval.tuning.encoding import encoder
 from jaxeval.tuning.history import History, Result
-from tests.tuning.searches import PLANE, ended, quadratic
+from tests.tuning.searches import PLANE, ended
 
 
 def _plateau(count: int) -> History:
@@ -45,21 +45,6 @@ def test_worse_by_a_margin_is_compared_in_the_metric(margin: float) -> None:
         expected = np.mean(gaps, axis=(0, 2))
         worse = insight._worse(fitted, drawn, points[1:], points[:1], margin)
         np.testing.assert_allclose(worse, expected, atol=0.02)
-
-
-def test_moments_are_those_of_a_mixture() -> None:
-    """Dies if the means of processes that differ do not widen the spread: drawn by brute force."""
-    fitted = gp.fit(PLANE, quadratic(12, 2.0))
-    assert fitted.model is not None
-    drawn, points = draws.models(fitted.model, fitted.model.data, 8, [0]), fitted.features[:3]
-    random = np.random.default_rng(0)
-    predictions = [model.predict(points) for model in drawn]
-    values = np.concatenate(
-        [p.mean + np.sqrt(p.variance) * random.normal(size=(20_000, 3)) for p in predictions]
-    )
-    mean, sd = insight._moments(drawn, points)
-    np.testing.assert_allclose(mean, values.mean(axis=0), atol=0.03)
-    np.testing.assert_allclose(sd, values.std(axis=0), rtol=0.02)
 
 
 MIXED = spaces.from_dict(
