@@ -1,8 +1,7 @@
 """`jaxeval compare`: is model A really better than B?"""
 
 import dataclasses
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,8 +17,6 @@ from jaxeval.stats.samples import Unit
 if TYPE_CHECKING:
     from jaxeval.runs.scores import Scores
     from jaxeval.stats.rules import Rules
-
-_SECONDS = 5.0  # until the first line of progress, and between two
 
 
 @parameters.verb
@@ -104,16 +101,12 @@ def _compared(
     known = items is not None and len(items.data_sets) == 1 == len(scores.data_sets)
     if alone and known and items is not None and [*items.data_sets[0].models] == [*scores.models]:
         if unit or control or rules.correction != "holm":
-            raise ConfigError(
-                "unit, control, correction: of scores of runs, and a model has one; items are "
-                "compared"
-            )
+            raise ConfigError("unit, control, correction: expected two or more runs of each model")
         return _over_items(scores, items, alone, rules)
     if control is not None:  # an id may name it, as it names the models of our own runs
         control = records.find_model(scores.ids, scores.models, control) or control
-    return Comparison(
-        study.study(scores, rules, unit, control=control, items=items, progress=_progress())
-    )
+    with cli.waiting("comparing"):
+        return Comparison(study.study(scores, rules, unit, control=control, items=items))
 
 
 def _over_items(
@@ -139,21 +132,6 @@ def _over_items(
         known.append(f"{only}: all models are compared over items alone")
     whole = dataclasses.replace(items, warnings=tuple(known), notes=())
     return ItemComparison(study(whole, dataclasses.replace(rules, confidence=1 - rules.alpha)))
-
-
-def _progress() -> Callable[[float], None]:
-    """Returns what says on stderr every few seconds how much is done, and how much is left."""
-    from jaxeval.report.text import duration
-
-    begun = spoken = time.monotonic()
-
-    def show(share: float) -> None:
-        nonlocal spoken
-        if (now := time.monotonic()) - spoken >= _SECONDS and share > 0:
-            spoken, left = now, duration((now - begun) * (1 - share) / share)
-            cli.say(f"comparing: {share:.0%} done, about {left} left")
-
-    return show
 
 
 @parameters.verb
@@ -242,7 +220,8 @@ def compare_logs(
         raise ConfigError(
             f"{argument('gate', True)}: expected two models, found {len(scores.models)}"
         )
-    return ItemComparison(study(scores, rules, _progress()), gate)
+    with cli.waiting("comparing"):
+        return ItemComparison(study(scores, rules), gate)
 
 
 COMMANDS: parsers.Commands = {

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jaxeval import parameters, parsers
 from jaxeval.config import toml
-from jaxeval.report.document import Block, Document, Heading, Table
-from jaxeval.report.result import Result
+from jaxeval.report.document import Block, Document, Heading, Result, Table
 
 if TYPE_CHECKING:
     from jaxeval.config.fields import Key

@@ -9,8 +9,7 @@ from jaxeval import backend, cli, parameters, parsers
 from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.parameters import Changes, Count, NonNegative, Quiet, Seeds
-from jaxeval.report.document import Document
-from jaxeval.report.result import Result
+from jaxeval.report.document import Document, Result
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
@@ -29,9 +28,9 @@ class Evaluation(Result):
 
     def document(self) -> Document:
         """A line a condition, and how it differs from the first, seed by seed."""
-        from jaxeval.report.runs import conditions
+        from jaxeval.report import runs as report
 
-        return conditions.document(self.scores)
+        return report.conditions_document(self.scores)
 
     def to_dict(self) -> Any:
         """The rows: a table of scores that `compare` reads."""
@@ -189,7 +188,7 @@ def _scored(
     quiet: bool,
 ) -> Evaluation:
     """Scores the models under each condition: a row a member."""
-    from jaxeval.report.runs import conditions as reports
+    from jaxeval.report import runs as report
     from jaxeval.studies import saved
 
     record, rows = models.prepared.record, list[dict[str, Json]]()
@@ -209,7 +208,7 @@ def _scored(
             }
             for member, by_metric in zip(models.members, scores, strict=True)
         ]
-        cli.say(reports.line(rows, named), quiet)
+        cli.say(report.condition_line(rows, named), quiet)
     return Evaluation(rows)
 
 

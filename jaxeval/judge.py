@@ -11,7 +11,8 @@ from jaxeval.parameters import Changes, Quiet, Seeds
 
 if TYPE_CHECKING:
     from jaxeval import runs
-    from jaxeval.report.judgement import JudgedVectors, JudgePlan
+    from jaxeval.report.plans import JudgePlan
+    from jaxeval.report.vectors import JudgedVectors
     from jaxeval.studies.cohorts import Entry
 
 TASKS = ("pos", "chunk", "ner", "sentiment", "questions", "nli")
@@ -66,14 +67,14 @@ def vectors_judge(
       jaxeval vectors judge a.txt b.txt --data ner=DIR --baseline b.txt --modes fixed
       jaxeval vectors judge a.txt --data nli=SNLI nli:data.source.format=auto
     """
-    from jaxeval.vectors import scored
+    from jaxeval.vectors import short_names
 
-    named, corpora = scored.named(files, "vectors"), _corpora(data)
+    named, corpora = short_names(files, "vectors"), _corpora(data)
     against = None if baseline is None else _baseline(str(baseline), named)
     own = changes_of(changes, corpora)
     backend.prepare()
     from jaxeval import observe
-    from jaxeval.report.judgement import JudgePlan
+    from jaxeval.report.plans import JudgePlan
     from jaxeval.studies import cohorts
 
     each = parameters.numbers(seeds)
@@ -187,7 +188,7 @@ def _judged(
     """Scores by file, task and seed, compared mode by mode."""
     import numpy as np
 
-    from jaxeval.report.judgement import JudgedVectors
+    from jaxeval.report.vectors import JudgedVectors
     from jaxeval.stats import judgement
 
     by_key = {(of.experiment, of.seed, of.split, of.repeat, of.hparams): of for of in rows}

@@ -14,8 +14,7 @@ from jaxeval.config.fields import Range
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.parameters import Changes, Count, Natural, NonNegative, Number, Quiet
 from jaxeval.report import plots, scores, text
-from jaxeval.report.document import Document, Figure, Table
-from jaxeval.report.result import Result
+from jaxeval.report.document import Document, Figure, Result, Table
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source

@@ -11,8 +11,8 @@ from typing import NoReturn
 
 from jaxeval import cli, runs, studies
 from jaxeval.report import render
+from jaxeval.report.plans import SweepPlan
 from jaxeval.report.runs import progress
-from jaxeval.report.sweep_plan import SweepPlan
 from jaxeval.studies import cohorts, running, sweeps
 
 _STOPPED = 128  # exit status, plus the number of the signal

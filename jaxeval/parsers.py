@@ -12,7 +12,7 @@ from jaxeval.errors import ConfigError
 from jaxeval.parameters import Parameter
 
 if TYPE_CHECKING:
-    from jaxeval.report.result import Result
+    from jaxeval.report.document import Result
 
 Verb = Callable[..., object]
 Commands = Mapping[str, Verb]  # "" or the name of a subcommand -> its function
@@ -194,11 +194,11 @@ def _pairs(of: Parameter, words: Sequence[str]) -> dict[str, str]:
 
 def _refuse_outputs(json: str | None, save: Sequence[str], args: Mapping[str, Any]) -> None:
     """Refuses outputs that cannot be written or would replace an input, before any work."""
-    from jaxeval.report.result import ending
+    from jaxeval.report.document import save_suffix
 
     if json == "":
         raise ConfigError("--json: expected a path, or - for stdout, got an empty text")
-    saved = [path for path in save if ending(path)]
+    saved = [path for path in save if save_suffix(path)]
     folder = next((path for path in save if path not in saved), None)
     values = [value for name, value in args.items() if name not in _RUNS]
     words = [word for value in values for word in (value if isinstance(value, list) else [value])]

@@ -10,7 +10,7 @@ from jaxeval.parameters import Positive, Probability
 from jaxeval.runs.layout import Layout, Mismatched, Missing
 
 if TYPE_CHECKING:
-    from jaxeval.report.comparison.plan import Planned
+    from jaxeval.report.plans import Planned
     from jaxeval.runs.scores import Scores
     from jaxeval.stats.items.pilots import Spread
     from jaxeval.stats.items.planning import Plan
@@ -32,7 +32,7 @@ def plan(
       jaxeval plan --difference 0.03 --sd 0.33333
       jaxeval plan logs logs --difference 0.02 --model new --minus old --metric acc
     """
-    from jaxeval.report.comparison.plan import Planned
+    from jaxeval.report.plans import Planned
     from jaxeval.stats.items import pilots, planning
 
     spread = pilots.Spread(sd**2)
@@ -108,7 +108,7 @@ def plan_items(
 def _of_pilot(
     scores: "Scores", model: str, minus: str, difference: float, power: float, alpha: float
 ) -> "Planned":
-    from jaxeval.report.comparison.plan import Planned
+    from jaxeval.report.plans import Planned
     from jaxeval.runs import metrics
     from jaxeval.stats.items import completeness, pilots, planning
 

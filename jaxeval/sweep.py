@@ -9,7 +9,7 @@ from jaxeval.parameters import Changes, Count, Natural, Quiet
 
 if TYPE_CHECKING:
     from jaxeval.config.reading import Source
-    from jaxeval.report.sweep_plan import SweepPlan
+    from jaxeval.report.plans import SweepPlan
     from jaxeval.results import Runs
     from jaxeval.space.space import Space
 
@@ -48,7 +48,7 @@ def sweep(
     """
     backend.prepare()
     from jaxeval import observe, results
-    from jaxeval.report.sweep_plan import SweepPlan
+    from jaxeval.report.plans import SweepPlan
     from jaxeval.space import space as spaces
     from jaxeval.studies import sweeps
 

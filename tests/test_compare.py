@@ -101,7 +101,7 @@ def test_data_sets_are_summed_up_drawn_and_pasted(
     lost = "1 of 13 runs of a failed (1 diverged); in P(A better) they count as the worst; "
     assert lost in shown and "a: no scores on z; not compared there" in shown
     assert "Over 2 data sets no conclusion can be drawn" in shown and "Friedman" in shown
-    names = ("violins", "ecdf", "critical_difference")
+    names = ("violins", "critical_difference")
     drawn = {f"{name}.{kind}" for name in names for kind in ("svg", "pdf", "png")}
     assert {file.name for file in figures.iterdir()} == drawn
     assert r"b\_b" in tex.read_text() and r"\bottomrule" in tex.read_text()
@@ -120,7 +120,7 @@ def test_equal_scores_are_one_run(tmp_path: Path, capsys: pytest.CaptureFixture)
     tree = comparing.json_of(capsys, path)
     assert tree["pairs"] == [] and tree["warnings"] == []
     assert tree["copies"][0] == {"model": "A", "data_set": "", "score": 0.9, "count": 5}
-    said = "A gives 0.9000 at every seed (5): one run, which no test is made of."
+    said = "A gives 0.9000 at every seed (5): one run, which is not tested."
     shown = comparing.shown(capsys, path, "--save", tmp_path / "figures")
     assert said in shown and "corrected p" not in shown
     others = [f"C,{seed},{0.7 + seed / 100}\n" for seed in range(5)]

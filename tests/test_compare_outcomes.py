@@ -77,7 +77,7 @@ def test_the_model_of_the_best_dev_score_stands_for_its_method(
     shown = comparing.shown(capsys, folder, "--resamples", "199", "--details")
     assert "Of the trained models new (seed 2) and old (seed 2), each its method's best" in shown
     assert "on items like these 40 of test: new is better: " in shown
-    assert "nothing of other runs of the two methods" in shown
+    assert "nothing about other runs of the two methods" in shown
     (turned,) = _json(capsys, folder, "old", "new")["single"]["pairs"]
     gaps = pair["difference"]["estimate"], turned["difference"]["estimate"]
     assert turned["a"] == "old" and gaps[0] == pytest.approx(-gaps[1])

@@ -21,11 +21,10 @@ KEPT = ["training.save_models=true", "training.patience=0"]
     ("corpus", "words"),
     [
         (tiny_corpora.tags, tiny_corpora.TAGS),
-        (tiny_corpora.pairs, tiny_corpora.PAIRS),
         (tiny_corpora.text, [*tiny_corpora.TEXT, "training.evaluation_batch_size=1"]),
         (tiny_corpora.opinions, tiny_corpora.OPINIONS),
     ],
-    ids=["tags", "pairs", "text", "opinions"],
+    ids=["tags", "text", "opinions"],
 )
 def test_any_task_is_evaluated(
     tmp_path: Path,

@@ -68,7 +68,7 @@ LOADED_FAST = [
     "jaxeval.vectors.similarity",
     "jaxeval.compare",
     "jaxeval.select.__main__",
-    "jaxeval.report.runs.document",
+    "jaxeval.report.runs",
     "jaxeval.config.reading",
     "jaxeval.cli",
 ]

@@ -7,9 +7,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import jaxeval
 from tests import processes
 
 TRAIN = """\
@@ -104,6 +106,34 @@ def test_a_signal_ends_the_commands_too(number: signal.Signals, tmp_path: Path) 
     assert ended.stderr.endswith("\nstopped; the same command continues from here\n")
     with pytest.raises(ProcessLookupError):
         os.kill(int(begun[0].read_text()), 0)
+
+
+@pytest.mark.parametrize(
+    "options", [{"rule": "sequential-halving"}, {"delta": 1e-9}], ids=["halving", "top-two"]
+)
+def test_another_budget_goes_on_as_if_begun_with_it(
+    tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if scores are evaluated again or lost, or if what the old budget led to stays."""
+    train = TRAIN.replace('{"good": 0.7, "fair": 0.68}[model]', '{"g": 0.7, "f": 0.68}[model[0]]')
+    results: dict[str, dict[str, Any]] = {}
+    for name, budgets in (("anew", (40,)), ("on", (16, 40, 24))):
+        folder = tmp_path / name
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        _, command = _words(folder, 0)
+        (folder / "train.py").write_text(train)
+        for budget in budgets:
+            found = jaxeval.select_command(
+                command, "good", "fair", "good2", "fair2", budget=budget, quiet=True, **options
+            )
+            results[f"{name}{budget}"] = found.to_dict()
+    assert results["on40"] == results["anew40"]
+    assert results["on16"]["evaluations"] < results["on24"]["evaluations"] <= 24
+    calls = (tmp_path / "on" / "calls").read_text().splitlines()
+    assert len(calls) == len({*calls})  # nothing twice
+    anew = (tmp_path / "anew" / "calls").read_text().splitlines()
+    assert {*anew} <= {*calls} and len(calls) < 16 + 40
 
 
 # right where an item's hardness is below the model's skill; all models are asked the same items

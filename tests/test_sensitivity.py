@@ -98,7 +98,7 @@ def test_two_sweeps_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture) 
     assert _main(a, b, *WORDS, *NAMED, "--log-scale", "rate", "--save", str(out)) == 0
     shown = capsys.readouterr().out
     assert "A - B" in shown and "1 unusable scores counted as 0, the first in row 9" in shown
-    assert {p.stem for p in out.iterdir()} == {"ranks", "marginals", "near_best"}
+    assert {p.stem for p in out.iterdir()} == {"ranks", "marginals"}
 
 
 def test_groups(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -126,7 +126,7 @@ def test_groups(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert lines[0].startswith(("1 of 1 difference", "No difference"))
     assert "transformer: ga, hu, nl, sq" in lines
     assert any(line.startswith("lstm - transformer") for line in lines)
-    assert {path.stem for path in out.iterdir()} == {"ranks", "best_systems"}
+    assert {path.stem for path in out.iterdir()} == {"ranks"}
 
 
 def test_a_difference_of_groups_is_shown_after_correction() -> None:

@@ -26,7 +26,6 @@ TINY = [
 _DEATHS = {
     "epoch": (host.Population, "epoch"),  # trained, nothing recorded
     "write": (store.Store, "_insert"),  # inside the transaction
-    "recorded": (store.Store, "record"),  # recorded, not checkpointed
     "checkpoint": (loop.Checkpoints, "save"),  # while it is written in the background
 }
 
@@ -73,7 +72,7 @@ def test_truth_is_worth_comparing(truth: tuple) -> None:
 
 def test_killed_and_resumed(truth: tuple, tmp_path: Path) -> None:
     """Dies if killed processes leave half a record, or the last one gives other scores."""
-    for death in (("epoch", 1), ("write", 4), ("checkpoint", 2), ("recorded", 1)):
+    for death in (("epoch", 1), ("write", 4), ("checkpoint", 2)):
         words = _words(tmp_path, "--seeds", "4")
         killed = processes.run("train", *words, before=functools.partial(die, *death))
         assert killed.returncode == -signal.SIGKILL, killed.stderr
@@ -97,15 +96,8 @@ def test_two_processes_at_once(truth: tuple, tmp_path: Path) -> None:
     words = _words(tmp_path, "--seeds", "4")
     rate = "training.optimiser.hyperparameters.learning_rate=0.2"
     other = processes.start("train", *words, rate)
-    command = [
-        sys.executable,
-        "-m",
-        "jaxeval",
-        "train",
-        *words,
-        "--json",
-        str(tmp_path / "out.json"),
-    ]
+    command = [sys.executable, "-m", "jaxeval", "train", *words]
+    command += ["--json", str(tmp_path / "out.json")]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     typed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
     ended = other.wait()

@@ -18,7 +18,7 @@ from jaxeval.config import toml
 from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 Source = object  # a TOML file or shipped name, plain data, settings, or None for all defaults
 _EXPECTED = {  # pydantic's error -> what was expected
     "int_type": "a whole number",
@@ -32,7 +32,7 @@ _EXPECTED = {  # pydantic's error -> what was expected
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-def settings(cls: type[T]) -> type[T]:
+def settings(cls: type[_T]) -> type[_T]:
     """Makes a class a frozen dataclass that refuses unknown keys and wrong types."""
     rules = pydantic.ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
     return dataclass(frozen=True, kw_only=True, config=rules)(cls)  # type: ignore[return-value]
@@ -43,7 +43,7 @@ def peek(source: Source, overrides: Sequence[str], key: str) -> Any:
     return _tree(source, overrides).get(key)
 
 
-def read(cls: type[T], source: Source, overrides: Sequence[str] = (), origin: str = "") -> T:
+def read(cls: type[_T], source: Source, overrides: Sequence[str] = (), origin: str = "") -> _T:
     """Reads settings from a TOML file or plain data, changed by `key=value` overrides.
 
     The value "null" in a file makes a key absent, even if it has a default. A table that is given
@@ -85,7 +85,7 @@ def _tree(source: Source, overrides: Sequence[str] = ()) -> dict[str, object]:
     return tree
 
 
-def from_dict(cls: type[T], tree: Mapping[str, object], where: str = "") -> T:
+def from_dict(cls: type[_T], tree: Mapping[str, object], where: str = "") -> _T:
     """Returns the settings of plain data; raises ConfigError, whose message begins with `where`.
 
     Absent keys have their defaults.
@@ -96,7 +96,7 @@ def from_dict(cls: type[T], tree: Mapping[str, object], where: str = "") -> T:
     return checked
 
 
-def _validate(cls: type[T], tree: Mapping[str, object]) -> tuple[T | None, list[str]]:
+def _validate(cls: type[_T], tree: Mapping[str, object]) -> tuple[_T | None, list[str]]:
     """Returns the settings of plain data, or None and a line for each mistake."""
     # in JSON a list is a strict tuple, and NumPy's numbers are numbers
     tree = json.loads(json.dumps(tree, default=parameters.plain))

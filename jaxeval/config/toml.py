@@ -26,7 +26,7 @@ def shipped_names() -> tuple[str, ...]:
     return tuple(sorted(f.relative_to(folder).with_suffix("").as_posix() for f in files))
 
 
-def find(name: str | Path) -> Path:
+def _find(name: str | Path) -> Path:
     """Returns the file of a path or a shipped name; an existing path wins."""
     path = Path(name)
     if os.path.exists(path) or path.as_posix() not in shipped_names():
@@ -43,7 +43,7 @@ def read_text(name: str | Path, what: str = "config") -> str:
     Raises:
       ConfigError: there is no such file (names the nearest one), or it is not text.
     """
-    file = find(name)
+    file = _find(name)
     if not os.path.exists(file):  # False for names that are too long, too
         sought = file.with_suffix("").as_posix().removeprefix("configs/")
         near = difflib.get_close_matches(sought, shipped_names(), 1)

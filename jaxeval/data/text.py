@@ -9,13 +9,15 @@ import zlib
 from collections.abc import Collection, Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 from jaxeval.errors import DataError
 
-# for a line that is not of the format that a config names
+# ends messages about a line that is not of the format that a config names
 OTHER_FORMAT = (
     "data.source.format=auto goes by the file's name (vectors judge: TASK:data.source.format=auto)"
 )
+_PARTS = ("train", "dev", "test")
 _MOST_NAMES = 8  # in a message
 _GZIP = b"\x1f\x8b"
 _POINTER = b"version https://git-lfs.github.com/spec/"
@@ -25,16 +27,16 @@ _UNREAD = {  # first bytes -> what to do
 }
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # its byte order marks
-MOST_BYTES = 16 << 30  # of a decompressed file
-_MOST_TIMES = 200  # its compressed size; vectors and corpora shrink to a fifth at best
-_SMALL = 1 << 26  # bytes that any file may unpack to
+_MOST_BYTES = 16 << 30  # of a decompressed file
+_MOST_TIMES = 200  # the compressed size; vectors and corpora shrink to a fifth at best
+_SMALL = 1 << 26  # bytes to which any file may unpack
 _LONGEST_LINE = 1 << 24
 _BLOCK = 1 << 18
 _TOO_LARGE = "too large for a text file of this kind"
 
 
 def iterate_lines(path: str | Path) -> Iterator[str]:
-    """The lines of a file, without their ends (\\n or \\r\\n) and without a byte order mark.
+    """Yields the lines of a file without line ends (\\n or \\r\\n) and byte order mark.
 
     Raises:
       DataError: no such file, not UTF-8, binary, gzip cut short or too large, no text at all.
@@ -49,12 +51,12 @@ def iterate_lines(path: str | Path) -> Iterator[str]:
 
 
 def columns(path: str | Path, names: Mapping[str, int]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number and `values` of tab-separated lines; empty lines are left out.
+    """Yields line number and `values` of tab-separated lines, without empty lines.
 
-    There is no header, and quotes are characters like others.
+    There is no header, and quotes have no meaning.
 
     Args:
-      names: name -> column, from 1; other columns are not looked at.
+      names: name -> column, from 1; other columns are ignored.
     """
     for number, line in enumerate(iterate_lines(path), 1):
         if line:
@@ -62,7 +64,7 @@ def columns(path: str | Path, names: Mapping[str, int]) -> Iterator[tuple[int, d
 
 
 def values(line: str, names: Mapping[str, int], path: str | Path, number: int) -> dict[str, str]:
-    """The values of a line's columns; raises DataError for one that is not there, or blank."""
+    """Returns the values of a line's columns; raises DataError if one is missing or blank."""
     fields = line.split("\t")
     for name, column in names.items():
         if column > len(fields):
@@ -74,12 +76,12 @@ def values(line: str, names: Mapping[str, int], path: str | Path, number: int) -
 
 
 def raw_lines(path: str | Path) -> Iterator[bytes]:
-    """The lines of `blocks`, one by one."""
+    """Yields the lines of `blocks` one by one."""
     return itertools.chain.from_iterable(blocks(path))
 
 
 def blocks(path: str | Path) -> Iterator[list[bytes]]:
-    """The lines of a file without their newlines, as many at a time as were read at once.
+    """Yields the lines of a file without newlines, in blocks as they are read.
 
     Raises DataError: no such file, damaged or too large, a line that does not end.
     """
@@ -97,7 +99,7 @@ def blocks(path: str | Path) -> Iterator[list[bytes]]:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """All bytes of a file, decompressed; raises DataError as `blocks`, and where there is none."""
+    """Returns all bytes of a file, decompressed; raises DataError as `blocks`, or if empty."""
     raw = b"".join(_pieces(path))
     if not raw:
         raise DataError("the file is empty; expected text", path)
@@ -116,23 +118,22 @@ def _pieces(path: str | Path) -> Iterator[bytes]:
 
 
 def most_bytes(path: str | Path) -> int:
-    """How many bytes a file may give: its own if it is plain; fewer than would fill the memory."""
+    """Returns the limit of a file's decompressed size: a plain file's own, or less than memory."""
     size = Path(path).stat().st_size
     with Path(path).open("rb") as stream:
         zipped = stream.read(len(_GZIP)) == _GZIP
-    return min(MOST_BYTES, max(_SMALL, _MOST_TIMES * size) if zipped else size)
+    return min(_MOST_BYTES, max(_SMALL, _MOST_TIMES * size) if zipped else size)
 
 
 def decode(raw: bytes, path: str | Path, number: int | None = None) -> str:
-    """Bytes of a file as text; raises DataError where they are not UTF-8, or binary.
+    """Decodes bytes of a file; raises DataError if they are not UTF-8, or binary.
 
     Args:
-      number: of the line that they are, which then loses its end and a byte order mark; None: they
-        are several.
+      number: of the line, which loses its end and a byte order mark; None: several lines.
     """
     if number == 1:
         raw = raw.removeprefix(_BOM)
-    if raw.startswith(_UTF16):  # no UTF-8 begins so
+    if raw.startswith(_UTF16):  # never valid UTF-8
         raise DataError("UTF-16; convert it with: iconv -f UTF-16 -t UTF-8", path, number)
     if b"\x00" in raw:
         raise DataError("a binary file (NUL byte); expected text in UTF-8", path, number)
@@ -146,9 +147,9 @@ def decode(raw: bytes, path: str | Path, number: int | None = None) -> str:
 
 @contextlib.contextmanager
 def opened(path: str | Path) -> Iterator[io.BufferedIOBase]:
-    """A stream of a file's bytes, decompressed.
+    """Opens a file as a stream of decompressed bytes.
 
-    Raises DataError: no such file, damaged, zip; also of what is read within the block.
+    Raises DataError: no such file, damaged, zip; also for what is read within the block.
     """
     file = Path(path)
     with _data_errors(path):
@@ -164,9 +165,9 @@ def opened(path: str | Path) -> Iterator[io.BufferedIOBase]:
 
 
 def refuse_pointer(path: Path) -> None:
-    """Raises DataError of a pointer of Git LFS, or of a file that cannot be read.
+    """Raises DataError for a pointer of Git LFS, or a file that cannot be read.
 
-    Large files of a repository that was cloned without Git LFS are a few lines each.
+    Large files of a repository cloned without Git LFS are pointers of a few lines.
     """
     with _data_errors(path), path.open("rb") as stream:
         start = stream.read(len(_POINTER))
@@ -187,29 +188,30 @@ def _data_errors(path: str | Path) -> Iterator[None]:
 
 
 def no_file(path: str | Path, said: str = "no such file or folder") -> DataError:
-    """What to raise where neither a file nor a folder is; a device, which is there, is none."""
-    there = os.path.exists(path)  # False of a name that is too long for a path
+    """Returns the error for a path that is neither a file nor a folder."""
+    there = os.path.exists(path)  # False for names that are too long
     return DataError("a device or a pipe; expected a file or a folder" if there else said, path)
 
 
-def parts(
-    path: str | Path,
-    patterns: Mapping[str, str | None],
+def find_parts(
+    settings: Any,
     key: str,
-    required: Collection[str] = ("train", "dev", "test"),
+    required: Collection[str] = _PARTS,
     alone: bool = False,
 ) -> dict[str, Path]:
-    """The file of each part: the one in a folder whose name fits the pattern of the part.
-
-    Raises DataError: no file or several of a part, or a part is lacking beside unread files.
+    """Returns the files of train, dev and test: those in a folder that fit a part's pattern.
 
     Args:
-      path: folder, or file where one may stand alone.
-      patterns: part -> pattern, or the absolute path of the file; None: no file.
-      key: of a config that holds the patterns' keys, such as "data.source".
+      settings: with `path`, the folder or a single file, and a pattern or absolute path for each
+        part (None: no file).
+      key: of the settings in a config, such as "data.source".
+      required: parts that must be there; others may be if a file has train's suffix.
       alone: whether one file, or the only one of a folder, is train.
+
+    Raises:
+      DataError: no file or several for a part.
     """
-    folder = Path(path)
+    folder = Path(settings.path)
     if folder.is_file() and alone:
         return {"train": folder}
     if folder.is_file():
@@ -217,10 +219,11 @@ def parts(
     if not folder.is_dir():
         raise no_file(folder, "no such file or folder; expected one that holds the corpus")
     names = sorted(file.name for file in folder.iterdir() if file.is_file())
+    patterns = {part: getattr(settings, part) for part in _PARTS}
     fitting = {p: _fitting(names, p, pattern, key) for p, pattern in patterns.items() if pattern}
-    if alone and len(names) == 1 and not any(of for p, of in fitting.items() if p != "train"):
+    if alone and len(names) == 1 and not any(own for p, own in fitting.items() if p != "train"):
         return {"train": folder / names[0]}
-    unread = [name for name in names if not any(name in of for of in fitting.values())]
+    unread = [name for name in names if not any(name in own for own in fitting.values())]
     files = {}
     for part, pattern in patterns.items():
         found = fitting.get(part, [])
@@ -228,7 +231,7 @@ def parts(
             several = f"{len(found)} files fit the {part} pattern {pattern!r}: {_listed(found)}"
             raise DataError(f"{several}; set {key}.{part}=NAME", folder)
         if found:
-            files[part] = folder / found[0]  # the pattern itself where it is absolute
+            files[part] = folder / found[0]  # the pattern itself if it is absolute
             continue
         beside = [
             name for name in unread if "train" in files and name.endswith(files["train"].suffix)
@@ -242,7 +245,6 @@ def parts(
 
 
 def _fitting(names: list[str], part: str, pattern: str, key: str) -> list[str]:
-    """The files that a pattern fits."""
     if not Path(pattern).is_absolute():
         return [name for name in names if fnmatch(name, pattern)]
     if not Path(pattern).is_file():
@@ -254,13 +256,17 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:_MOST_NAMES])
 
 
-def format_of(file: Path, suffixes: Mapping[str, str], formats: Collection[str]) -> str:
-    """The format that a file's name tells; raises DataError where it tells none.
+def format_of(
+    file: Path, named: str, suffixes: Mapping[str, str], formats: Collection[str]
+) -> str:
+    """Returns the named format of a file or, for "auto", the one of its suffix.
 
     Args:
-      suffixes: of names before .gz -> format.
-      formats: all there are, those that no name tells as well.
+      suffixes: suffix before .gz -> format.
+      formats: all formats, for the DataError about an unknown suffix.
     """
+    if named != "auto":
+        return named
     suffix = suffix_of(file)
     if suffix not in suffixes:
         raise DataError(
@@ -272,5 +278,5 @@ def format_of(file: Path, suffixes: Mapping[str, str], formats: Collection[str])
 
 
 def suffix_of(file: Path) -> str:
-    """The end of a file's name before .gz, such as ".tsv"."""
+    """Returns the lower-case suffix of a file's name before .gz, such as ".tsv"."""
     return Path(file.name.lower().removesuffix(".gz")).suffix

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from jaxeval import files, parameters, parsers, results
 from jaxeval.errors import RunError
-from jaxeval.report.document import Document
-from jaxeval.report.result import Result
+from jaxeval.report.document import Document, Result
 
 if TYPE_CHECKING:
     from jaxeval.report.runs.summary import ExperimentSummary
@@ -24,11 +23,11 @@ class Listing(Result):
 
     def document(self) -> Document:
         """A row an experiment."""
-        from jaxeval.report.runs import document
+        from jaxeval.report import runs as report
 
         count = len(self.experiments)
         answer = f"{count} experiment{'s' if count != 1 else ''}"
-        return Document((answer,), (document.listing(self.experiments),), title="Experiments")
+        return Document((answer,), (report.listing(self.experiments),), title="Experiments")
 
 
 @parameters.verb

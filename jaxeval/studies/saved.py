@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxeval.config import reading
 from jaxeval.contracts import Array, Member, Tree
-from jaxeval.data.language import laid_out
+from jaxeval.data.language import lay_out
 from jaxeval.errors import ConfigError, DataError, RunError, argument
 from jaxeval.population import parameter_files
 from jaxeval.population.engine import Scorer
@@ -247,7 +247,7 @@ def _laid_out(trained: prepared.Prepared, rows: int) -> prepared.Prepared:
     config = trained.config
     training = dataclasses.replace(config.training, evaluation_batch_size=rows)
     config = dataclasses.replace(config, training=training)
-    text = laid_out(trained.data, config.data, training.batch_size, rows)
+    text = lay_out(trained.data, config.data, training.batch_size, rows)
     source, task = trained.kind.build(config, text)
     return trained._replace(config=config, data=text, source=source, task=task)
 

@@ -171,7 +171,6 @@ def _run(
 ) -> "Tuned":
     """Searches with progress; then runs the best setting with fresh seeds."""
     from jaxeval.report import tuning
-    from jaxeval.report.tuning import progress
     from jaxeval.runs import metrics
     from jaxeval.tuning.running import fresh_seeds
 
@@ -187,8 +186,8 @@ def _run(
     if state.known:
         cli.say(f"goes on from {state.known} with results", quiet)
     for evaluation, note in runner.run():
-        last = progress.ended(evaluation, "score", unit()) if evaluation.result else note
-        cli.say(f"{progress.so_far(state, 'score', unit())} | {last}", quiet)
+        last = tuning.evaluation_line(evaluation, "score", unit()) if evaluation.result else note
+        cli.say(f"{tuning.progress_line(state, 'score', unit())} | {last}", quiet)
     best, fresh, failures = runner.search.best(state.history), None, list[str]()
     if best is not None and retrain:
         for number, result in runner.again(best, retrain):

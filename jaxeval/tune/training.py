@@ -13,8 +13,7 @@ from jaxeval.config import reading
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.report import text
 from jaxeval.report import tuning as reports
-from jaxeval.report.sweep_plan import SweepPlan
-from jaxeval.report.tuning import progress
+from jaxeval.report.plans import SweepPlan
 from jaxeval.studies import memory, prepared, running
 from jaxeval.studies.cohorts import Cohort
 from jaxeval.tune.populations import Populations, Scored
@@ -59,8 +58,8 @@ def tune(
         def show(event: object, say: observe.Say) -> None:
             if isinstance(event, Scored):
                 for evaluation in event.evaluations:
-                    say(progress.ended(evaluation, record.metric, record.unit))
-                say(progress.so_far(state, record.metric, record.unit))
+                    say(reports.evaluation_line(evaluation, record.metric, record.unit))
+                say(reports.progress_line(state, record.metric, record.unit))
 
         if state.known:
             cli.say(f"{path}: {text.counted(state.known, 'setting')} with results", quiet)

@@ -1,7 +1,6 @@
 """Values that are impossible are refused with key, value and range, before anything is done."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pydantic
@@ -11,7 +10,6 @@ from jaxeval import studies
 from jaxeval.errors import ConfigError
 from jaxeval.studies import cohorts, memory, prepared, running
 from jaxeval.tasks import registry
-from tests.verbs import train
 
 _RATE = "training.optimiser.hyperparameters"
 REFUSED = {
@@ -78,20 +76,3 @@ def test_a_model_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_bytes", lambda: 12.0 * count - 1)
     with pytest.raises(ConfigError, match=f"model: {count:,} parameters take at least"):
         running.refuse_impossible([cohort])
-
-
-def test_what_cannot_be_trained_is_refused_before_anything_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a metric without a score never ends, or splits that are not there pass a plan."""
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match=r"scoring\.metric: these tags have accuracy only"):
-        train(["scoring.metric=f1", "data.source.scheme=none"])
-    with pytest.raises(ConfigError, match="at most 1000000 members, got 2000 seeds on 501 splits"):
-        train(["--seeds", "2000", "--splits", "501"])
-    assert list(tmp_path.iterdir()) == []
-    (tmp_path / "text").write_text("a b c d\n" * 300)
-    words = ["task=language", "data.path=text", "data.window=5", "training.batch_size=2"]
-    with pytest.raises(ConfigError, match="leave --splits out"):
-        train([*words, "--splits", "3", "--dry-run"])
-    assert [path.name for path in tmp_path.iterdir()] == ["text"]

@@ -23,9 +23,9 @@ def _text(folder: Path) -> str:
 )
 def test_windows_cover_every_token_once(tokens: int, window: int, streams: int) -> None:
     """Dies if a token is skipped or predicted twice, or a stream's windows leave a gap."""
-    actual = language.windows(tokens, window, streams)
+    actual = language._windows(tokens, window, streams)
     start, length = (column.reshape(-1, streams) for column in actual)
-    seen = [s + k for s, n in zip(actual.start, actual.length, strict=True) for k in range(n)]
+    seen = [s + k for s, n in zip(*actual, strict=True) for k in range(n)]
     assert sorted(seen) == list(range(tokens))
     for stream in range(streams):
         used = length[:, stream] > 0

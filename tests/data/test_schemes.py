@@ -98,7 +98,7 @@ def test_illegal_tags_are_refused_where_they_stand(
     scheme: schemes.Scheme, tags: str, position: int
 ) -> None:
     """Dies if an illegal tag is repaired, or another word is blamed."""
-    with pytest.raises(schemes.IllegalTag) as caught:
+    with pytest.raises(schemes._IllegalTag) as caught:
         schemes.to_spans(tags.split(), scheme)
     assert caught.value.position == position
 
@@ -107,13 +107,13 @@ def test_illegal_tag_in_a_file_names_its_line() -> None:
     """Dies if the line is counted from the sentence's first word instead of looked up."""
     sentences = [Sentence(("a",), ("O",), (1,)), Sentence(("b", "c"), ("O", "I-X"), (4, 7))]
     with pytest.raises(DataError, match=r"^corpus:7: tag 'I-X' continues no span"):
-        schemes.convert_sentences(sentences, "bio", "iobes", "corpus")
+        schemes.convert(sentences, "bio", "iobes", "corpus")
 
 
 def _is_legal(tags: Sequence[str], scheme: schemes.Scheme) -> bool:
     try:
         return schemes.from_spans(schemes.to_spans(tags, scheme), len(tags), scheme) == (*tags,)
-    except schemes.IllegalTag:
+    except schemes._IllegalTag:
         return False
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from jaxeval import studies
 from jaxeval.contracts import Batch, Corpus, Member, Metric, Table, Task
-from jaxeval.data import buckets, generated
+from jaxeval.data import corpora, generated
 from jaxeval.population import epoch as epochs
 from jaxeval.population import member, optimisers
 
@@ -101,10 +101,10 @@ def _in_numpy(words: Any, order: Any, steps: member.Steps) -> tuple[np.ndarray, 
 def test_a_tagger_reads_the_rows_that_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dies if the rows of a batch lack the padding's, the unknown words' or a word's, or if the
     loss or a gradient is another one with a table of these rows alone."""
-    sentences = generated.generate(6, 1, "train")
+    sentences = generated.sentences(1, 6)["train"]
     parts = {"train": sentences, "dev": sentences[:1], "test": sentences[1:2]}
-    monkeypatch.setattr(generated, "parts", lambda seed: parts)
-    monkeypatch.setattr(buckets, "choose_widths", lambda of, *rest: [max(of)])
+    monkeypatch.setattr(generated, "sentences", lambda seed: parts)
+    monkeypatch.setattr(corpora, "choose_shapes", lambda of, *rest: [corpora.Shape(max(of))])
     problem = studies.prepare(studies.read(None, CHANGES)).problem
     task, split = problem.task, problem.split_of(Member(3))
     table = task.table

@@ -67,7 +67,7 @@ def test_the_answer_says_what_was_not_shown() -> None:
     assert "Take setting 1" in _answer([Stopped(1, 5), [0.3]])
     nothing = _tuned(["diverged at 3", "diverged at 7"])
     assert nothing.exit_code == 2 and "No setting has a score" in nothing.document().answer[0]
-    assert nothing.document().blocks == ("2 failed: diverged at 3 (numbers differ)",)
+    assert nothing.document().notes == ["0: diverged at 3", "1: diverged at 7"]
 
 
 @pytest.mark.parametrize(("seeds", "known"), [(1, False), (3, True)])
@@ -130,10 +130,10 @@ def test_the_page_and_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tuned.posterior is not None and tuned.posterior.importance[0].name == "rate"
     table = str(tuned.document().blocks)
     assert "the whole range" in table and "the best 10 of 24 settings" in table
-    names = ["best_so_far", "importance", "slices", "parallel_coordinates"]
+    names = ["best_so_far", "importance", "slices"]
     assert [figure.name for figure in tuned.document().figures()] == names
     page = render.to_page(tuned.document())
-    assert page.count("<svg") == 4 and "<b>" not in page and "&lt;b&gt;" in page
+    assert page.count("<svg") == 3 and "<b>" not in page and "&lt;b&gt;" in page
     assert "no confidence interval" in page and "sd of one seed" in page
     tree: Any = tuned.to_dict()
     assert tree["best"]["values"] == tuned.values and len(tree["evaluations"]) == 24
@@ -143,5 +143,5 @@ def test_the_page_and_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     points = {c.get_label(): len(c.get_offsets()) for c in so_far.collections}
     assert points == {"a setting": 2, "stopped early": 2}
     assert [row[2] for row in drawn["best_so_far"].rows] == ["0.5"] * 4
-    assert len(drawn["parallel_coordinates"].rows) == 2 and "left out" in drawn["slices"].caption
-    assert "2 settings stopped early by halving, and cannot be taken" in halved.document().blocks
+    assert len(drawn["slices"].rows) == 6 and "left out" in drawn["slices"].caption
+    assert "2 settings stopped early by halving, and cannot be taken" in halved.document().notes

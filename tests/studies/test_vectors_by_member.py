@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from jaxeval import observe, runs, studies
-from jaxeval.data import generated, generated_texts
+from jaxeval.data import generated
 from jaxeval.studies import cohorts, prepared
 from tests.data.test_word_tables import vectors
 
@@ -28,20 +28,22 @@ TASKS = {
 }
 
 
+_SENTENCES = generated.sentences(1, 60, 60, 60)
+
+
 def _words(task: str) -> list[str]:
     """Some words of a task's corpus, the most frequent first."""
     if task == "window":
-        tokens = [w.lower() for s in generated.generate(60, 1, "train") for w in s.words]
+        tokens = [w.lower() for s in _SENTENCES["train"] for w in s.words]
     else:
-        texts = generated_texts.texts(1, 40)["train"]
+        texts = generated.texts(1, 40)["train"]
         tokens = [word for each in texts for word in each.text.split()]
     return sorted({*tokens}, key=lambda word: (-tokens.count(word), word))
 
 
 @pytest.fixture(autouse=True)
 def _small_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    sentences = {part: generated.generate(60, 1, part) for part in ("train", "dev", "test")}
-    monkeypatch.setattr(generated, "parts", lambda seed: sentences)
+    monkeypatch.setattr(generated, "sentences", lambda seed: dict(_SENTENCES))
 
 
 def _configs(task: str, folder: Path, *changes: str) -> list[Any]:

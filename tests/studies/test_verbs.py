@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,6 @@ import pytest
 from jaxeval import __main__ as command
 from jaxeval import runs
 from jaxeval.errors import ConfigError, RunError
-from jaxeval.evaluate import Evaluation
-from jaxeval.report.runs import conditions
 from jaxeval.studies import saved
 from jaxeval.tasks.language_evaluation import Averaging
 from tests.verbs import evaluate, train
@@ -95,28 +92,6 @@ def test_kept_models_are_evaluated_in_other_ways(
         trained["dev"]["mean"], rel=1e-6
     )
     assert len(dev) == 4 and all("temperature" in row["condition"] for row in dev[2:])
-
-
-def test_what_diverges_is_left_out_and_said(capsys: pytest.CaptureFixture) -> None:
-    """Dies if one score that is no number spoils a condition's mean, or is lost in silence."""
-    rows = [
-        {"condition": name, "seed": seed, "metric": "bits", "score": score}
-        for name, scores in {
-            "plain": (2.0, 2.5, 3.0),
-            "fast": (1.5, math.inf, math.nan),
-            "wild": (math.inf, math.inf, math.nan),
-        }.items()
-        for seed, score in enumerate(scores, 1)
-    ]
-    Evaluation(rows).print()
-    text = capsys.readouterr().out
-    assert "fast: 2 of 3 diverged and are left out" in text
-    assert [line.split() for line in text.splitlines() if line.startswith(("fast ", "wild "))] == [
-        ["fast", "1", "1.5", "-", "1.5", "1.5", "-0.5", "-"],  # the sd of one is none
-        ["wild", "0"],
-    ]
-    assert conditions.line(rows, "fast") == "fast: bits 1.5, sd -"
-    assert conditions.line(rows, "wild") == "wild: all 3 diverged"
 
 
 def test_variants_are_trained_and_compared(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -17,16 +17,12 @@ ROWS = 6
 # a model's task, its changes, and the sites of its dropout: keys below `model.dropout`
 MODELS = """
 tagging   layers=[4,4]                                   input output layer_input state characters
-tagging   layers=[4] dropout.kind=naive characters.encoder=lstm          input output characters
 tagging   encoder=window window.hidden=4                                 input output characters
 language  hidden=6 embedding=4 layers=2          input inter_layer state update output projected
 language  kind=rhn hidden=6 embedding=4 depth=2              input state update output projected
 language  kind=nas hidden=6 embedding=4 layers=2        input inter_layer state output projected
-sentiment architecture=bag hidden=4                                                 input output
 sentiment architecture=cnn hidden=4                                                 input output
 sentiment architecture=tdlstm hidden=4                                              input output
-sentiment architecture=tclstm hidden=4                                              input output
-sentiment architecture=lstm hidden=4                                                input output
 sentiment architecture=atae hidden=4             input hidden attention_input attention output
 sentiment architecture=ian hidden=4                                          input hidden output
 pairs     hidden=4 layer=4                                                          input output

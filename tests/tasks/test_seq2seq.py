@@ -11,7 +11,7 @@ import pytest
 
 from jaxeval import models
 from jaxeval.contracts import Batch
-from jaxeval.data import symbols
+from jaxeval.data import seq2seq
 from jaxeval.models.dropout import HashedDropout
 from jaxeval.tasks import seq2seq as tasks
 from tests import conformance, quick
@@ -43,7 +43,7 @@ def test_the_laws_of_a_task() -> None:
     )
 
 
-_count = quick.jit(tasks.count)
+_count = quick.jit(tasks._count)
 
 
 def _counts(outputs: Any, batch: Batch) -> dict[str, float]:
@@ -131,7 +131,7 @@ def test_what_is_written_is_what_is_learned(architecture: str) -> None:
     Also if more beams than there are sequences do not find the best of all sequences: states then
     are those of other beams.
     """
-    rows, names = 2, len(symbols.SPECIALS) + LETTERS
+    rows, names = 2, len(seq2seq.SPECIALS) + LETTERS
     batch = _short(rows)
     params = tiny_pairs.parameters(tiny_pairs.task(architecture, LETTERS), batch, 1, 1.0)
     every = np.array(list(itertools.product(range(names), repeat=3)))

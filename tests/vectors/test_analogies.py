@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from jaxeval.errors import DataError
-from jaxeval.vectors import analogies
+from jaxeval.vectors import Lookup, analogies
 from jaxeval.vectors.analogies import Questions, Unit
-from jaxeval.vectors.scored import Lookup, Resampling
 
 GOOGLE = """\
 : capitals
@@ -130,7 +129,7 @@ def test_accuracy_of_covered_and_of_all() -> None:
     )
     missing = (questions.first == 2) | (questions.second == 2)
     np.testing.assert_array_equal(answered.covered, ~missing)
-    score = analogies.evaluate(questions, "3CosAdd", {"v": answered}, Resampling(99)).scores["v"]
+    score = analogies.evaluate(questions, "3CosAdd", {"v": answered}, resamples=99).scores["v"]
     assert score.overall == (answered.right.sum(), 24 - 6, 24)
     assert score.groups["syntactic"] == score.sections["gram"]
     assert score.sections["s"] == (answered.right[:12].sum(), 6, 12)
@@ -160,7 +159,7 @@ def test_files_are_compared_on_what_all_cover() -> None:
     files = {"none": Lookup({}, np.ones((0, 1), np.float32))}
     files |= {"a": _lookup(WORDS[:-1], 0), "b": _lookup(WORDS[2:], 1)}
     answered = {name: analogies.answer(questions, of, "3CosMul") for name, of in files.items()}
-    result = analogies.evaluate(questions, "3CosMul", answered, Resampling(99))
+    result = analogies.evaluate(questions, "3CosMul", answered, resamples=99)
     common = answered["a"].covered & answered["b"].covered
     shares = [answered[name].right[common].mean() for name in "ab"]
     [difference] = result.differences

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from jaxeval.report import render
-from jaxeval.report.comparison import claims, documents
+from jaxeval.report import comparison, render
+from jaxeval.report.comparison import claims
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.power import t_test_power
 from tests.stats import cubes
@@ -28,7 +28,7 @@ def _study(*metrics: str, names: tuple[str, ...] = tuple(SKILLS), **rules: objec
 
 
 def _page(study: ItemStudy) -> str:
-    return render.to_page(documents.of_items(study))
+    return render.to_page(comparison.items_document(study))
 
 
 def test_boards_are_those_of_the_study() -> None:
@@ -73,16 +73,16 @@ def test_what_cannot_be_shown_is_put_down_to_its_reason() -> None:
     draw = np.random.default_rng(0)
     item = np.round(draw.normal(size=(60, 1, 1)), 1)
     study = cubes.studied([cubes.task("t", "score", {"a": item, "b": item + 0.5})])
-    assert "is not known, as two models differ" in claims.detected_on(study.boards[0], study)
+    assert "is not known, as two models differ" in claims.detectable_on(study.boards[0], study)
     scores = {"a": item, "copy": item, "b": item + 0.3 * draw.normal(size=(60, 1, 1))}
     study = cubes.studied([cubes.task("t", "score", scores)])
     assert study.boards[0].detectable.smallest is not None
-    said = claims.detected_on(study.boards[0], study)
+    said = claims.detectable_on(study.boards[0], study)
     assert "of the pair known best is detected" in said and "however large" not in said
     scores = {f"m{k}": draw.normal(size=(40, 2, 1)) + draw.normal(size=2)[:, None] for k in "ab"}
     study = cubes.studied([cubes.task("t", "score", scores)], over=("runs",), alpha=1e-5)
     assert study.boards[0].detectable == (None, None, True, False)
-    assert "no difference, however large" in claims.detected_on(study.boards[0], study)
+    assert "no difference, however large" in claims.detectable_on(study.boards[0], study)
 
 
 def test_unequal_metrics_have_no_common_order() -> None:

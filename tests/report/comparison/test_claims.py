@@ -27,8 +27,10 @@ RULES = Rules(resamples=99)
 @pytest.fixture(autouse=True)
 def scale(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scores as numbers of six decimals."""
-    monkeypatch.setattr(claims.words, "scale", lambda study, on=None: ScoreFormat("number", 6))
-    monkeypatch.setattr(claims.words, "p", lambda study: "p")
+    monkeypatch.setattr(
+        claims.words, "score_format", lambda study, on=None: ScoreFormat("number", 6)
+    )
+    monkeypatch.setattr(claims.words, "p_name", lambda study: "p")
 
 
 def _of(a: str, b: str, x: object, y: object, by_pairs: bool) -> RunScores:
@@ -47,7 +49,7 @@ def _lines(pair: Pair, rules: Rules = RULES) -> list[str]:
         """All that a sentence asks of a study."""
 
     Study.rules = rules  # type: ignore[attr-defined]
-    return [*claims.of_runs(pair, Study)]  # type: ignore[arg-type]
+    return [*claims.about_runs(pair, Study)]  # type: ignore[arg-type]
 
 
 def _claims(sentence: str) -> list[str]:
@@ -80,9 +82,9 @@ def test_swapped_models_give_mirrored_sentences(
     turned = _compared(_of("A", "B", -np.array(x), -y, by_pairs), rules, not higher)
     assert ab.shown == -ba.shown == -turned.shown and turned.wider == ab.wider
     assert turned.effects["probability_of_improvement"] == won
-    again = claims.words.turned(claims.words.turned(ab))
+    again = claims.words.swapped(claims.words.swapped(ab))
     assert str(again.interval) == str(ab.interval) and again.names == ab.names
-    assert _lines(claims.words.turned(ab), rules)[0] == _lines(ba, rules)[0]
+    assert _lines(claims.words.swapped(ab), rules)[0] == _lines(ba, rules)[0]
 
 
 @settings(max_examples=40, deadline=None)
@@ -143,16 +145,13 @@ def test_spread_that_the_sd_measures_otherwise(by_pairs: bool) -> None:
         split = np.linspace(-1, 1, 20)
         a = 1.5 * split
         b = np.where(np.arange(20) == 10, -9.0, split + 1e-3 * split**2)
-        by = "rank correlation of sums and differences"
     else:
         k = np.arange(100)
         a, b = 0.5 + (-1.0) ** k * 0.01 + k * 1e-6, np.where(k == 0, 0.7, 0.5 + k * 1e-6)
-        by = "mean absolute"
     pair = _compared(_of("A", "B", a, b, by_pairs))
     assert np.std(b) > np.std(a) and pair.wider == 1
     sentence = _lines(pair)[2]
-    assert sentence.startswith(f"Measures of spread disagree: A's is wider by the {by}")
-    assert "but B's by the sd" in sentence
+    assert sentence.startswith("The spread differs, A's is wider, though not by the sd, which")
 
 
 @pytest.mark.parametrize("corrected_away", [True, False])

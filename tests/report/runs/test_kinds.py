@@ -9,7 +9,8 @@ import pytest
 
 from jaxeval import runs, sources
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.report.runs import document, figures, summary
+from jaxeval.report import runs as document
+from jaxeval.report.runs import figures, summary
 from jaxeval.results import Runs
 from jaxeval.runs import MemberResult, MemberRow, records
 from jaxeval.runs.layout import Layout
@@ -69,7 +70,7 @@ def test_kinds_are_told_by_records(folder: Path) -> None:
 
 def test_repeats_count_once(folder: Path, capsys: pytest.CaptureFixture) -> None:
     """Dies if three seeds twice are six scores, anywhere."""
-    once, twice = (summary.of_members(of(folder, name)) for name in ("bag", "repeated"))
+    once, twice = (summary.summarize(of(folder, name)) for name in ("bag", "repeated"))
     assert (twice.dev, twice.test, twice.rho) == (once.dev, once.test, once.rho)
     assert twice.statuses == {"finished": 6}
     assert Runs(tuple(of(folder, "repeated")), "R").scores().tolist() == [0.05, 0.1, 0.15]
@@ -82,14 +83,14 @@ def test_repeats_count_once(folder: Path, capsys: pytest.CaptureFixture) -> None
     assert listed["repeated"]["statuses"] == {"finished": 6}
     different = of(folder, "repeated")
     different = [r._replace(dev=r.dev + r.repeat) for r in different if r.dev is not None]
-    described = summary.of_members(different).dev
+    described = summary.summarize(different).dev
     assert described is not None and described.mean == pytest.approx(0.2 + 0.5)
 
 
 def test_settings_are_no_seeds(folder: Path) -> None:
     """Dies if settings near a config's have a violin, or their spread is taken for that of
     seeds."""
-    lines = list(document._remarks(summary.of_members(of(folder, "near"))))
+    lines = list(document._remarks(summary.summarize(of(folder, "near"))))
     assert "spread is that of settings, not of seeds" in lines[0]
     assert not any("train more seeds" in line for line in lines)
     violins = figures.draw(records.by_experiment(runs.load(folder)), [])[0]
@@ -109,7 +110,7 @@ def test_a_search_shows_no_test(folder: Path, capsys: pytest.CaptureFixture) -> 
     with pytest.raises(ConfigError, match=r"part='dev'.*_tuned"):
         searched.scores()
     assert searched.scores("dev").tolist() == [0.1, 0.2, 0.3]
-    described = summary.of_members(of(folder, "search"))
+    described = summary.summarize(of(folder, "search"))
     assert "dev f1 (%) median 20.00" in document.line(described)
     assert (described.dev, described.test) != (None, None) and described.test is None
 
@@ -119,7 +120,7 @@ def test_each_part_has_its_own_scores(tmp_path: Path) -> None:
     ends = [test_store.result(k, dev=k / 10, test=k / 20) for k in (1, 2)]
     ends.append(test_store.result(3, dev=0.9, test=None, status="diverged"))
     fill(tmp_path, "bag", ends)
-    described = summary.of_members(of(tmp_path, "bag"))
+    described = summary.summarize(of(tmp_path, "bag"))
     assert described.dev is not None and described.test is not None
     assert (described.dev.n, described.dev.max, described.test.n) == (3, 0.9, 2)
     assert (described.best_seed, described.best_test) == (3, None)

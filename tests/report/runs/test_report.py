@@ -13,8 +13,9 @@ from scipy import stats
 
 from jaxeval import runs, sources
 from jaxeval.errors import ConfigError
+from jaxeval.report import runs as document
 from jaxeval.report import scores as units
-from jaxeval.report.runs import document, figures, summary
+from jaxeval.report.runs import figures, summary
 from jaxeval.runs import records
 from jaxeval.runs.layout import Layout
 from tests.runs import test_store
@@ -58,7 +59,7 @@ def fill(
 
 def test_summary_against_numpy_and_scipy(tmp_path: Path) -> None:
     """Dies if a quantile, the sd's denominator, or the chosen member is wrong."""
-    summarized = summary.of_members(runs.load(fill(tmp_path)))
+    summarized = summary.summarize(runs.load(fill(tmp_path)))
     assert summarized.test is not None and summarized.dev is not None
     assert (summarized.test.min, summarized.test.median, summarized.test.max) == (0.70, 0.72, 0.78)
     assert summarized.test.q1 == pytest.approx(0.71)
@@ -73,7 +74,7 @@ def test_summary_against_numpy_and_scipy(tmp_path: Path) -> None:
 def test_lower_is_better(tmp_path: Path) -> None:
     """Dies if the best member of a loss is the one with the highest."""
     rows = [r._replace(higher_is_better=False, metric="loss") for r in runs.load(fill(tmp_path))]
-    summarized = summary.of_members(rows)
+    summarized = summary.summarize(rows)
     assert (summarized.best_seed, summarized.best_dev) == (5, 0.79)
     assert units.shown(2.5, "nats") == "2.5" and units.shown(0.25, "fraction") == "25.00"
 
@@ -168,7 +169,7 @@ def test_members_that_never_learned_are_counted(tmp_path: Path) -> None:
     scores = [(0.0, 0.1), (0.8, 0.7), (None, None), (0.0, 0.0), (0.9, 0.8), (0.7, 0.6)]
     folder = fill(tmp_path, ("alpha", "beta"), scores)
     rows = runs.load(folder)
-    described = summary.of_members([row for row in rows if row.name == "alpha"])
+    described = summary.summarize([row for row in rows if row.name == "alpha"])
     lines = list(document._remarks(described))
     said = "2 of 6 never learned: dev f1 stayed 0, and their test score is that of the last epoch"
     assert described.never_learned == 2 and said in lines
