@@ -23,6 +23,7 @@ _EFFECTS = (
 )
 _PLAN = "least_p detectable_difference planned_difference power required_seeds required_range"
 _TOO_MUCH = "compare has no rope, profiles and detectable ratio of standard deviations any more"
+_IN_JSON_ONLY = "no table or sentence had it"
 _RUNS = "compare: *"
 _MARKED = "one sign, `shown`, and one number, `p_adjusted`, for all pairs"
 _ITEMS = ("compare: log*", "compare: gate", "compare: items, one run")
@@ -293,13 +294,13 @@ RENAMED: list[tuple] = [
     ("json.*.across_datasets.nemenyi.pairs", None, "p_values by pair", _RUNS),
     (
         "json.*.across_datasets.friedman.without_ties",
-        "json.*.across.ranking.without_ties.0",
+        None,
         "",
         _RUNS,
     ),
     (
         "json.*.across_datasets.iman_davenport.without_ties",
-        "json.*.across.ranking.without_ties.1",
+        None,
         "",
         _RUNS,
     ),
@@ -336,6 +337,16 @@ RENAMED[:0] = [
     (f"{_ACROSS}.performance_profile", None, _TOO_MUCH, _RUNS),
     (f"{_PAIRS}.detectable_ratio", None, _TOO_MUCH, _RUNS),
     (f"{_PAIRS}.rope", None, _TOO_MUCH, _RUNS),
+    ("json.*.warnings", None, "fewer warnings", _RUNS),
+    ("json.*.models.*.summarize.median_interval", None, _IN_JSON_ONLY, _RUNS),
+    *(
+        (f"json.*.models.*.{name}", None, _IN_JSON_ONLY, _RUNS)
+        for name in ("spearman", "expected_validation_performance", "variance_components")
+    ),
+    *(
+        (f"{_PAIRS}.{name}", None, _IN_JSON_ONLY, _RUNS)
+        for name in ("difference_of_medians", "cliffs_delta")
+    ),
     (f"{_ACROSS}.average_probability_of_improvement.*.a", None, "the key", _RUNS),
     (f"{_ACROSS}.average_probability_of_improvement.*.b", None, "the key", _RUNS),
     *(
@@ -524,6 +535,7 @@ ADDED: list[tuple] = [
         )
     ),
     ("files.*", "tables of documents", _RUNS),
+    ("json.*.warnings*", "fewer warnings", _RUNS),
 ]
 # (path below "figures.", reason)
 DROPPED_FIGURES: list[tuple[str, str]] = [("*/profiles", _TOO_MUCH)]
@@ -598,6 +610,11 @@ _NO_CONVENTION = "the paper's convention is that of a function"
 _LABELS = "labels of a file's name are part1, part2 .."
 _NOISE = [  # a study is an object in `parts`; dev and test of repeats lie there as they were
     ("json.one.score.plan", None, "--split-cost is gone", "noise: of a table"),
+    *(
+        (f"json.*.*.plan.{of}", None, "a plan counts runs", commands)
+        for of in ("split_cost", "designs.*.cost")
+        for commands in ("noise: of a table", "trained: *")
+    ),
     *(
         (f"json.{file}.{part}.{of}", f"json.{file}.parts.{part}.{now}", "parts", commands)
         for file, commands in (
@@ -706,6 +723,7 @@ RENAMED[:0] = [
     ("json.*.difference.share_zero", None, "both shares have intervals", "sensitivity: *"),
     ("json.**.sizes.dropped", None, "always 0: items that one model lacks go before", _RUNS),
     ("json.*.data_sets.*.alike", None, "changes no conclusion", _RUNS),
+    ("json.*.data_sets.*.lacking", None, "left_out counts the items", _RUNS),
     ("json.*.expected_power", None, "the ends of intervals say how sure a pilot is", "plan: *"),
 ]
 ADDED += [("json.architecture.*_equivalent*", _NO_ROPE, "sensitivity: *")]

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 
 from jaxeval.runs.scores import Scores, from_arrays
-from jaxeval.stats import permutation
+from jaxeval.stats import single_models
 from jaxeval.stats.items import cells, study
 
 ITEMS, MODELS, PERMUTED = 1_319, 40, 14_000
@@ -33,7 +33,7 @@ def main() -> None:
         seconds[f"all pairs, {runs} runs"] = _seconds(lambda whole=whole: study.study(whole))
     gaps = generator.normal(size=PERMUTED)
     seconds["permutations"] = _seconds(
-        lambda: permutation.sign_flips(gaps, permutations=1_000_000)
+        lambda: single_models.sign_flips(gaps, permutations=1_000_000)
     )
     print(
         json.dumps(

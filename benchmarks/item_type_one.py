@@ -27,7 +27,7 @@ from jaxeval.runs import counts as counted
 from jaxeval.runs import items as predictions
 from jaxeval.runs import store
 from jaxeval.runs.counts import Score
-from jaxeval.stats import hypotheses, permutation
+from jaxeval.stats import hypotheses, single_models
 from jaxeval.stats.items import estimates
 
 LEVEL = 0.05
@@ -139,7 +139,7 @@ def _p_values(of_a: Answers, of_b: Answers) -> dict[str, float]:
         if a.shape[1] > 1:
             pairs["all runs"] = (of_a.counts.sum(2), of_b.counts.sum(2))
         for which, counts in pairs.items():
-            test = permutation.approximate_randomization(
+            test = single_models.approximate_randomization(
                 *counts, score=of_a.score, iterations=SHUFFLES
             )
             p_values[f"randomisation, {which}"] = test.p_value

@@ -51,10 +51,9 @@ def _status(main: Callable[[], int | None]) -> int:
     try:
         status = main() or 0
     except JaxevalError as error:
-        print(f"error: {_one_line(str(error))}", file=sys.stderr)
+        say(f"error: {_one_line(str(error))}")
     except MemoryError as error:
-        said = f"out of memory{f' ({error})' if str(error) else ''}"
-        print(f"error: {said}; expected smaller data or a larger machine", file=sys.stderr)
+        say(f"error: out of memory ({error}); expected smaller data or a larger machine")
     except (KeyboardInterrupt, SystemExit) as stop:
         code = stop.code if isinstance(stop, SystemExit) else _SIGNALLED + signal.SIGINT
         sys.stdout.flush()
@@ -77,9 +76,8 @@ def _one_line(message: str) -> str:
 def _unwritten(error: OSError) -> int:
     """The exit code where the output has no reader, or no room."""
     if error.errno != errno.EPIPE:
-        named = error.filename or "the output"
         with contextlib.suppress(OSError):
-            print(f"error: {named}: cannot be written ({error.strerror})", file=sys.stderr)
+            say(f"error: {error.filename or 'the output'}: cannot be written ({error.strerror})")
     for stream in (sys.stdout, sys.stderr):  # what is left would fail again when Python ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     return _SIGNALLED + signal.SIGPIPE if error.errno == errno.EPIPE else 2

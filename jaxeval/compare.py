@@ -11,12 +11,12 @@ from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.options import compare_options
 from jaxeval.parameters import Count, Natural, Positive, Probability, Quiet
 from jaxeval.runs.layout import Layout, Mismatched, Missing
-from jaxeval.stats.rules import Method
+from jaxeval.stats.results import Method
 from jaxeval.stats.samples import Unit
 
 if TYPE_CHECKING:
     from jaxeval.runs.scores import Scores
-    from jaxeval.stats.rules import Rules
+    from jaxeval.stats.results import Rules
 
 
 @parameters.verb
@@ -55,7 +55,7 @@ def compare(
       jaxeval compare runs --save figures --save tables.tex
     """
     from jaxeval import sources
-    from jaxeval.stats.rules import Rules
+    from jaxeval.stats.results import Rules
 
     named = [*models]
     if control is not None and named and control not in named:
@@ -73,7 +73,7 @@ def _without_single(scores: "Scores", items: "Scores | None") -> "Scores":
     """Leaves out models of one run on one data set, if two others are left, or have items."""
     from jaxeval.stats import samples
 
-    alone, failed = _single(scores), samples.failed_of(scores)
+    alone, failed = _single(scores), samples.failed_runs(scores)
     left = [model for model in alone if not (items and items.data_sets) or model in failed]
     if not left or len(scores.models) - len(alone) < 2 or len(scores.data_sets) > 1:
         return scores
@@ -117,7 +117,7 @@ def _over_items(
     from jaxeval.stats import samples
     from jaxeval.stats.items.study import study
 
-    failed = samples.failed_of(scores)
+    failed = samples.failed_runs(scores)
     ended = {m: text.statuses(scores.statuses[m]) for m in scores.models if m in failed}
     for model in filter(ended.__contains__, alone):
         raise DataError(
@@ -158,7 +158,7 @@ def compare_items(
       jaxeval compare items predictions.csv --metric macro_f1
     """
     from jaxeval.runs import items as predictions
-    from jaxeval.stats.rules import Rules
+    from jaxeval.stats.results import Rules
 
     scores, items = predictions.read(file, models, metric, column)
     if not models and control is None:
@@ -206,7 +206,7 @@ def compare_logs(
     from jaxeval.runs.logs import finding
     from jaxeval.stats.items import estimates
     from jaxeval.stats.items.study import study
-    from jaxeval.stats.rules import Rules
+    from jaxeval.stats.results import Rules
 
     factors = None if over is None else estimates.parse_over(over, ConfigError)
     rules = Rules(alpha, margin=margin, resamples=resamples, seed=seed, over=factors)

@@ -34,7 +34,6 @@ _HELP = {  # parameter -> its help, where a verb's docstring has none
         "where there is a budget)."
     ),
     "budget": "most evaluations.",
-    "prior": "exponent A of the prior of a model's variance, (sigma^2)^(-1 - A).",
     "method": "what proposes settings: a Gaussian process, Sobol points or random draws.",
     "trials": "settings in all.",
     "enqueue": "a setting to evaluate first, as 'NAME=VALUE NAME=VALUE'; may be repeated.",

@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import errno
 import fcntl
-import functools
 import json
 import math
 import os
@@ -21,11 +20,10 @@ from jaxeval.errors import ConfigError, RunError, argument
 
 # what a JSON file holds
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
-Head = Mapping[str, Mapping[str, Json]]  # says which work a state is of
+_Head = Mapping[str, Mapping[str, Json]]  # says which work a state is of
 RECORDED = "what has been trained is in the runs database, and is not trained again"
 
 _TEMPORARY = ".jaxeval."  # without the name, which may be as long as names may be
-_SECONDS_LEFT = 10.0  # since a temporary file was last written
 
 
 @contextlib.contextmanager
@@ -49,9 +47,7 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
                 yield stream
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(target.parent)
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=_TEMPORARY)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)  # `_sweep` leaves it
         with os.fdopen(descriptor, mode, encoding=encoding) as stream:
             yield stream
             stream.flush()
@@ -68,18 +64,6 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
         if temporary is not None:
             with contextlib.suppress(OSError):  # gone if all went well
                 os.unlink(temporary)
-
-
-@functools.cache
-def _sweep(folder: Path) -> None:
-    """Deletes temporary files of killed processes, once a process and folder."""
-    with contextlib.suppress(OSError):
-        for entry in [*os.scandir(folder)]:
-            if entry.name.startswith(_TEMPORARY) and entry.is_file(follow_symlinks=False):
-                with contextlib.suppress(OSError), open(entry.path, "rb") as stream:
-                    if time.time() - entry.stat().st_mtime > _SECONDS_LEFT:
-                        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody writes it
-                        os.unlink(entry.path)
 
 
 def _open_in_place(path: Path, found: os.stat_result) -> int | None:
@@ -124,13 +108,11 @@ def refuse_unwritable(path: Path, *, folder: bool = False) -> None:
                 number = errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EACCES
                 raise OSError(number, os.strerror(number))
             return
-        place, missing = (target, []) if folder else (target.parent, [target.name])
+        place = target if folder else target.parent
         while _stat(place) is None:
             if place.is_symlink():  # no folder can be made there
                 raise FileNotFoundError(errno.ENOENT, f"{place} is a link to nothing")
-            place, missing = place.parent, [place.name, *missing]
-        if any(len(os.fsencode(n)) > os.pathconf(place, "PC_NAME_MAX") for n in missing):
-            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+            place = place.parent
         with tempfile.TemporaryFile(dir=place):
             pass
     except OSError as error:
@@ -200,7 +182,7 @@ class StateFile:
 
     path: Path
     work: str  # for messages, such as "selection"
-    head: Head
+    head: _Head
 
     def read(self) -> Any:
         """Reads the state; None if there is no file yet.
@@ -254,7 +236,7 @@ class StateFile:
 
 
 @contextlib.contextmanager
-def open_state(path: Path, work: str, head: Head) -> Iterator[StateFile]:
+def open_state(path: Path, work: str, head: _Head) -> Iterator[StateFile]:
     """Holds the state file of some work; raises RunError if another process works on it."""
     if not path.name:
         raise ConfigError(f"{argument('state')}: expected the name of a file")

@@ -25,12 +25,12 @@ _HEAD = ("hyperparameter", "drawn from", "to", "of range", "Spearman's rho", "p 
 
 
 class Trend(NamedTuple):
-    """The trend of the score with a hyperparameter; p values are adjusted by Holm."""
+    """The trend of the score with a hyperparameter: values drawn, Spearman's rho, p by Holm."""
 
     name: str
-    low: float  # of the values drawn
+    low: float
     high: float
-    rho: float  # Spearman's
+    rho: float
     p_value: float
 
 
@@ -157,7 +157,7 @@ def neighbourhood(
     # every draw depends on those before it: of language models, sites stand among the others
     prefix = "dropout_" if whole.task == "language" else ""
     traced = {name: active[name] for name in sorted(active, key=lambda n: n.removeprefix(prefix))}
-    ranges = ranges_of(traced, range or {})
+    ranges = choose_ranges(traced, range or {})
     drawn = draw({name: h.value for name, h in traced.items()}, ranges, width, settings, seed)
     entries = cohorts.entries(prepared.neighbourhood(whole, drawn), session.loader)
     first = entries[0].record
@@ -169,7 +169,7 @@ def neighbourhood(
     return Neighbourhood(first.metric, part, width, unit=first.unit, ranges=ranges, **found)
 
 
-def ranges_of(
+def choose_ranges(
     traced: Mapping[str, fields.Hyperparameter], asked: Mapping[str, str]
 ) -> dict[str, Range]:
     """Returns the range of each hyperparameter to vary: LOW:HIGH[:log] as asked, or its default.
@@ -215,12 +215,10 @@ def draw(
             outside = f"{centre[name]:g} is not between {span.low:g} and {span.high:g}"
             raise ConfigError(f"{name}: {outside}; give it another range")
     generator = np.random.default_rng(seed)
-
-    def drawn(middle: float) -> float:
-        return generator.uniform(max(0.0, middle - width / 2), min(1.0, middle + width / 2))
-
+    middles = {name: span.to_unit(centre[name]) for name, span in ranges.items()}
+    ends = {n: (max(0.0, m - width / 2), min(1.0, m + width / 2)) for n, m in middles.items()}
     return [
-        {name: r.from_unit(drawn(r.to_unit(centre[name]))) for name, r in ranges.items()}
+        {name: span.from_unit(generator.uniform(*ends[name])) for name, span in ranges.items()}
         for _ in range(count)
     ]
 
@@ -270,10 +268,10 @@ def _trends(settings: Sequence[Mapping[str, float]], values: np.ndarray) -> list
 
     columns = {name: np.array([setting[name] for setting in settings]) for name in settings[0]}
     varied = {name: c for name, c in columns.items() if np.ptp(c) > 0 and np.ptp(values) > 0}
-    found = [spearman(column, values) for column in varied.values()]
-    adjusted = [*adjust_p_values([p for _, p in found])] if found else []
+    found = [spearman(column, values)[:2] for column in varied.values()]
+    adjusted = [*adjust_p_values([float(p) for _, p in found])] if found else []
     return [
-        Trend(name, float(column.min()), float(column.max()), rho, float(p))
+        Trend(name, float(column.min()), float(column.max()), float(rho), float(p))
         for (name, column), (rho, _), p in zip(varied.items(), found, adjusted, strict=True)
     ]
 

@@ -11,6 +11,8 @@ from jaxeval.parameters import Changes, Count, Positive, Quiet, Seeds
 from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from jaxeval.config.reading import Source
     from jaxeval.report.noise import Noise, Study
     from jaxeval.runs import MemberRow
@@ -66,6 +68,7 @@ def noise(
     from jaxeval.report.noise import Noise
     from jaxeval.runs import metrics
     from jaxeval.stats import nested
+    from jaxeval.stats.crossed import balanced
     from jaxeval.studies import cohorts, prepared
 
     whole, session = studies.read(config, [*changes], data), studies.Session()
@@ -79,13 +82,10 @@ def noise(
         return Noise(record.metric, record.unit, *_by_repeat(rows, numbers))
     parts: dict[str, nested.Noise | Study] = {}
     for part in ("dev", "test"):
-        table = nested.balanced(
-            [row.split for row in rows],
-            [row.seed for row in rows],
-            [getattr(row, part) for row in rows],
-        )
-        limits = metrics.bounds(record.metric, table.scores, record.unit)
-        parts[part] = _study(table, precision or record.margin, limits)
+        cells = [(row.split, row.seed, getattr(row, part)) for row in rows]
+        table, dropped = balanced(*zip(*cells, strict=True))
+        limits = metrics.bounds(record.metric, table, record.unit)
+        parts[part] = _study(table, dropped, precision or record.margin, limits)
     return Noise(record.metric, record.unit, parts)
 
 
@@ -140,21 +140,22 @@ def noise_table(
     from jaxeval import sources
     from jaxeval.report.noise import Noise
     from jaxeval.runs import metrics
-    from jaxeval.stats import nested
+    from jaxeval.stats.crossed import balanced
 
     named = [name for name in (model, minus) if name is not None]
     layout = sources.layout(column, score, metric, missing)
     scores, _ = sources.scores([source, *named], layout)
     unit = scores.stored_unit
     metrics.refuse_points("precision", precision or 0.0, unit)
-    table = nested.balanced(*_cells(scores, model, minus))
+    table, dropped = balanced(*_cells(scores, model, minus))
     models = scores.data_sets[0].models.values()
     every = np.concatenate([each.scores[0, each.finished, 0] for each in models])
     limits = metrics.bounds(scores.metric, every, unit)
     if limits is not None and minus is not None:
         limits = limits[0] - limits[1], limits[1] - limits[0]
     label = f"{scores.metric or 'score'} of {' - '.join(named or scores.models[:1])}"
-    return Noise(label, unit, {"score": _study(table, precision, limits)}, scores.warnings)
+    parts = {"score": _study(table, dropped, precision, limits)}
+    return Noise(label, unit, parts, scores.warnings)
 
 
 def _cells(
@@ -186,7 +187,10 @@ def _cells(
 
 
 def _study(
-    table: "nested.Balanced", precision: float | None, limits: tuple[float, float] | None
+    table: "np.ndarray",
+    dropped: Sequence[str],
+    precision: float | None,
+    limits: tuple[float, float] | None,
 ) -> "Study":
     """The components of the variance, and a plan where a precision is known.
 
@@ -194,14 +198,13 @@ def _study(
     """
     from jaxeval.report.noise import Study
     from jaxeval.stats import crossed, nested
-    from jaxeval.stats.results import within
 
-    found = crossed.components(table.scores)
+    found = crossed.components(table)
     varies = found.total.sd > 0  # equal scores say nothing of what others would be
     plan = nested.plan(found, precision) if precision and varies else None
     if limits is not None:
-        found = dataclasses.replace(found, mean_interval=within(found.mean_interval, *limits))
-    return Study(found, table.dropped, plan)
+        found = dataclasses.replace(found, mean_interval=found.mean_interval.clip(*limits))
+    return Study(found, dropped, plan)
 
 
 COMMANDS: parsers.Commands = {"": noise, "table": noise_table}

@@ -141,7 +141,7 @@ def verb(function: Verb) -> Verb:
     def checked(*positional: object, **named: object) -> object:
         with errors.called_from_python():
             bound = signature.bind(*positional, **named)
-            for parameter in of_verb(function):
+            for parameter in describe(function):
                 if parameter.name in bound.arguments:
                     value = bound.arguments[parameter.name]
                     bound.arguments[parameter.name] = _checked(parameter, value)
@@ -162,13 +162,13 @@ def _checked(parameter: Parameter, value: object) -> object:
 
 
 @functools.cache
-def of_verb(function: Callable[..., object]) -> tuple[Parameter, ...]:
+def describe(function: Callable[..., object]) -> tuple[Parameter, ...]:
     """Returns the parameters of a verb in their order."""
     function = inspect.unwrap(function)
     names = _Names(function.__globals__)
     hints = typing.get_type_hints(function, localns=names, include_extras=True)
-    signature = inspect.signature(function).parameters.values()
-    return tuple(_parameter(parameter, hints[parameter.name]) for parameter in signature)
+    found = inspect.signature(function).parameters.values()
+    return tuple(_parameter(parameter, hints[parameter.name]) for parameter in found)
 
 
 class _Names(dict[str, object]):

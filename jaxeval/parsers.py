@@ -34,7 +34,7 @@ def main(name: str, commands: Commands, words: Sequence[str]) -> int:
     else:
         _help(name, commands, words)
         return 2
-    args = vars(_parsed(of_function(name, function, commands), function, words))
+    args = vars(_parsed(make_parser(name, function, commands), function, words))
     targets = args.pop("json", None), args.pop("save", []), args.pop("details", False)
     with errors.called_from_shell():
         _refuse_outputs(targets[0], targets[1], args)
@@ -43,7 +43,7 @@ def main(name: str, commands: Commands, words: Sequence[str]) -> int:
     return _deliver(found, *targets)
 
 
-def of_function(
+def make_parser(
     name: str, function: Verb, commands: Commands | None = None
 ) -> argparse.ArgumentParser:
     """Returns the parser of a verb or subcommand; the verb's own lists its subcommands."""
@@ -53,7 +53,7 @@ def of_function(
     text += "".join(f"\n  jaxeval {name} {other} --help" for other in more)
     parser = cli.parser(name, text, f"examples:\n{examples}" if examples else "")
     described = docstrings.arguments(found.get("Args:", ()))
-    for parameter in parameters.of_verb(function):
+    for parameter in parameters.describe(function):
         about = described.get(parameter.name, "").replace("%", "%%")
         if parameter.positional:
             _add_word(parser, parameter, about)
@@ -80,37 +80,49 @@ def _help(name: str, commands: Commands, words: Sequence[str]) -> None:
     parser.print_help()
 
 
-def _add_word(parser: argparse.ArgumentParser, of: Parameter, about: str) -> None:
-    several = of.kind is list or of.changes
-    nargs = "*" if several else None if of.required else "?"
-    default = [] if several else None if of.required else of.default
-    metavar = "key=value" if of.changes else of.name.upper()
-    parser.add_argument(of.name, nargs=nargs, default=default, metavar=metavar, help=about)
+def _add_word(parser: argparse.ArgumentParser, parameter: Parameter, about: str) -> None:
+    several = parameter.kind is list or parameter.changes
+    nargs = "*" if several else None if parameter.required else "?"
+    default = [] if several else None if parameter.required else parameter.default
+    metavar = "key=value" if parameter.changes else parameter.name.upper()
+    parser.add_argument(parameter.name, nargs=nargs, default=default, metavar=metavar, help=about)
 
 
-def _add_flag(parser: argparse.ArgumentParser, of: Parameter, about: str) -> None:
-    options: dict[str, Any] = {"default": None if of.required else of.default}
-    if of.kind is bool:
-        options["action"] = "store_true" if of.default is False else argparse.BooleanOptionalAction
+def _add_flag(parser: argparse.ArgumentParser, parameter: Parameter, about: str) -> None:
+    options: dict[str, Any] = {"default": None if parameter.required else parameter.default}
+    if parameter.kind is bool:
+        options["action"] = (
+            "store_true" if parameter.default is False else argparse.BooleanOptionalAction
+        )
     else:
         # not {a,b}: a choice may hold a comma
-        options["metavar"] = "|".join(of.choices) or _METAVARS.get(of.kind, of.name.upper())
-        if of.kind in (list, dict):
-            options |= {"action": "append", "default": []}
+        options["metavar"] = "|".join(parameter.choices) or _METAVARS.get(
+            parameter.kind, parameter.name.upper()
+        )
+        if parameter.kind in (list, dict):
+            options |= {
+                "action": "extend",
+                "default": [],
+                "type": _parts if parameter.kind is list else _pair,
+            }
         else:
-            options |= {"type": _reader(of), "choices": of.choices or None}
-            if isinstance(of.default, int | float | str):
-                about += f" ({of.default:g})" if of.kind is float else f" ({of.default})"
-    flag = f"--{of.name.replace('_', '-')}"
-    parser.add_argument(flag, required=of.required, help=about, **options)
+            options |= {"type": _reader(parameter), "choices": parameter.choices or None}
+            if isinstance(parameter.default, int | float | str):
+                about += (
+                    f" ({parameter.default:g})"
+                    if parameter.kind is float
+                    else f" ({parameter.default})"
+                )
+    flag = f"--{parameter.name.replace('_', '-')}"
+    parser.add_argument(flag, required=parameter.required, help=about, **options)
 
 
-def _reader(of: Parameter) -> Callable[[str], object]:
+def _reader(parameter: Parameter) -> Callable[[str], object]:
     """Returns what makes a word a parameter's value, for argparse."""
 
     def read(text: str) -> object:
         try:
-            return of.check(_value(of, text))
+            return parameter.check(_value(parameter, text))
         except (ValueError, OverflowError) as expected:
             message = f"expected {expected}, got {text!r}"
             raise argparse.ArgumentTypeError(message) from None
@@ -118,17 +130,28 @@ def _reader(of: Parameter) -> Callable[[str], object]:
     return read
 
 
-def _value(of: Parameter, text: str) -> object:
+def _value(parameter: Parameter, text: str) -> object:
     """A word as a number where one is expected; other words stay text, for `check`."""
-    if isinstance(of.bounds, parameters.Numbers):
+    if isinstance(parameter.bounds, parameters.Numbers):
         parts = [part.strip() for part in text.removesuffix(",").split(",")]
         whole = [int(part) if _is_whole(part) else -1 for part in parts]
         return whole if "," in text else whole[0]
-    if of.kind is int:
+    if parameter.kind is int:
         return int(text) if _is_whole(text) else text
     with contextlib.suppress(ValueError):
-        return float(text) if of.kind is float else text
+        return float(text) if parameter.kind is float else text
     return text
+
+
+def _parts(text: str) -> list[str]:
+    return [part for part in text.split(",") if part]
+
+
+def _pair(text: str) -> list[tuple[str, str]]:
+    name, _, value = text.partition("=")
+    if not (name and value):
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")
+    return [(name, value)]
 
 
 def _is_whole(text: str) -> bool:
@@ -141,13 +164,13 @@ def _parsed(
     """Parses words in any order; after -- come words whose first letter is a dash."""
     cut = words.index("--") if "--" in words else len(words)
     args = parser.parse_intermixed_args(words[:cut])
-    verb = parameters.of_verb(function)
-    several = next((of.name for of in verb if of.variadic), "")
+    verb = parameters.describe(function)
+    several = next((parameter.name for parameter in verb if parameter.variadic), "")
     if words[cut + 1 :]:
         if not several:
             parser.error(f"{words[cut + 1]}: no such argument")
         getattr(args, several).extend(words[cut + 1 :])
-    changes = next((of for of in verb if of.changes), None)
+    changes = next((each for each in verb if each.changes), None)
     if changes is not None and not changes.positional:  # of several configs, among their names
         given = getattr(args, several)
         args.changes = [word for word in given if _is_change(word)]
@@ -166,30 +189,14 @@ def _arguments(function: Verb, args: Mapping[str, Any]) -> tuple[list[object], d
     """Returns positional and named arguments of the function."""
     named: dict[str, object] = {}
     positional: list[object] = []
-    for of in parameters.of_verb(function):
-        if of.variadic:
-            positional, named = [*named.values(), *args[of.name]], {}
-        elif of.kind in (list, dict) and not of.changes:
-            words = args[of.name]
-            found = _pairs(of, words) if of.kind is dict else _split(words)
-            named[of.name] = found or of.default
-        elif not of.python_only:
-            named[of.name] = args[of.name]
+    for parameter in parameters.describe(function):
+        if parameter.variadic:
+            positional, named = [*named.values(), *args[parameter.name]], {}
+        elif parameter.kind in (list, dict) and not parameter.changes:
+            named[parameter.name] = parameter.kind(args[parameter.name]) or parameter.default
+        elif not parameter.python_only:
+            named[parameter.name] = args[parameter.name]
     return positional, named
-
-
-def _split(words: Sequence[str]) -> list[str]:
-    return [part for word in words for part in word.split(",") if part]
-
-
-def _pairs(of: Parameter, words: Sequence[str]) -> dict[str, str]:
-    pairs = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not (name and equals and value):
-            raise ConfigError(f"{errors.argument(of.name)}: expected NAME=VALUE, got {word!r}")
-        pairs[name] = value
-    return pairs
 
 
 def _refuse_outputs(json: str | None, save: Sequence[str], args: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""`jaxeval plan`: how many items, answers or runs show a difference of two models."""
+"""`jaxeval plan`: plans how many items, answers or runs show a difference of two models."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,10 +23,9 @@ def plan(
     """Plans how many items show a difference of two models, one run each.
 
     Args:
-      difference: that is to be shown, in the scores' own unit: .01 is a point of accuracy.
-      sd: standard deviation of the difference of the two models' scores of an item.
-      power: probability to show it.
-      alpha: level of the test.
+      difference: difference to be shown, in the unit of the scores: .01 is a point of accuracy.
+      sd: standard deviation over items of the difference of the models' scores.
+      power: probability to show the difference.
 
     Examples:
       jaxeval plan --difference 0.03 --sd 0.33333
@@ -56,19 +55,17 @@ def plan_logs(
     mismatched: Mismatched = "error",
     lower_is_better: bool | None = None,
 ) -> "Planned":
-    """Plans how many items, answers or runs show a difference; logs of both models are a pilot.
+    """Plans how many items, answers or runs show a difference, from logs of both models.
 
     Args:
-      logs: of evaluations, as of `compare logs`.
-      difference: that is to be shown, in the scores' own unit: .01 is a point of accuracy.
+      logs: logs of evaluations, as in `compare logs`.
+      difference: difference to be shown, in the unit of the scores: .01 is a point of accuracy.
       model, minus: the two models.
-      power: probability to show it.
-      alpha: level of the test.
-      task, metric: of logs of several.
-      column: role=key of JSON lines of predictions.
-      cluster: items with the same value of this key belong together.
-      missing, mismatched: as of `compare logs`.
-      lower_is_better: lower scores are better.
+      power: probability to show the difference.
+      task, metric: of logs with several.
+      column: ROLE=KEY of JSON lines of predictions.
+      cluster: key of items that belong together.
+      missing, mismatched: as in `compare logs`.
     """
     from jaxeval.runs.logs import finding
 
@@ -89,15 +86,13 @@ def plan_items(
     alpha: Probability = 0.05,
     column: Mapping[str, str] | None = None,
 ) -> "Planned":
-    """Plans how many items or runs show a difference of accuracies; predictions are a pilot.
+    """Plans how many items or runs show a difference of accuracies, from predictions.
 
     Args:
-      file: a row an item of a run, as of `compare items`.
-      difference: that is to be shown: .01 is a point of accuracy.
+      file: predictions, as in `compare items`.
+      difference: difference to be shown: .01 is a point of accuracy.
       model, minus: the two models.
-      power: probability to show it.
-      alpha: level of the test.
-      column: role=name of columns with other names.
+      power: probability to show the difference.
     """
     from jaxeval.runs import items
 

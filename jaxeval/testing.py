@@ -13,7 +13,7 @@ from jaxeval.errors import ConfigError
 if TYPE_CHECKING:
     from jaxeval.runs.layout import Missing
     from jaxeval.runs.scores import Scores
-    from jaxeval.stats.rules import Factor
+    from jaxeval.stats.results import Factor
 
 _Scored = Sequence | np.ndarray | str | PathLike[str]
 _NAMES = ("a", "b")
@@ -53,7 +53,7 @@ def assert_better(
     from jaxeval.comparisons import ItemComparison
     from jaxeval.stats.items import estimates
     from jaxeval.stats.items.study import study
-    from jaxeval.stats.rules import Rules
+    from jaxeval.stats.results import Rules
 
     with errors.called_from_python():
         factors = None if over is None else estimates.parse_over(over, ConfigError)

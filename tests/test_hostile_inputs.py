@@ -18,7 +18,7 @@ from jaxeval.errors import ConfigError, DataError, JaxevalError, RunError, parsi
 from jaxeval.report import render
 from jaxeval.report.document import Document, Table
 from jaxeval.runs import columns
-from jaxeval.stats.rules import Rules
+from jaxeval.stats.results import Rules
 from tests import comparing
 
 _ESCAPE = "a\x1b[31mred\x07\u202e"

@@ -60,9 +60,7 @@ HEAVY = {"jax", "flax", "optax"}
 LOADED_FAST = [
     "jaxeval.runs",
     "jaxeval.stats",
-    "jaxeval.bandits",
     "jaxeval.tuning",
-    "jaxeval.space.space",
     "jaxeval.sensitivity",
     "jaxeval.vectors.analogies",
     "jaxeval.vectors.similarity",

@@ -73,7 +73,7 @@ COMMAND = ["command", "true {model}"]
     [
         (["a", "b"], "a: no such config file"),
         (["table", "T", *HALVING], "expected --budget N"),
-        (["table", "T", *HALVING, "--budget", "9", "--delta", ".1"], "neither --delta nor"),
+        (["table", "T", *HALVING, "--budget", "9", "--delta", ".1"], "and no --delta"),
         (["table", "T", "--rule", "non-adaptive", "--batch", "2"], "a round is a batch"),
         (["table", "T", "--budget", "3"], "need at least 6, got 3"),
         (["table", "T", "a", "z"], "no model 'z'"),

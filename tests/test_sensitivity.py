@@ -6,14 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from jaxeval import parsers, runs
 from jaxeval.errors import ConfigError, JaxevalError
-from jaxeval.report import sensitivity as document
 from jaxeval.sensitivity import __main__ as verb
 from jaxeval.sensitivity import analysis, trials
-from jaxeval.sensitivity.analysis import Contrast, Mean
 from jaxeval.sensitivity.hyperparameters import axes
 from jaxeval.space import space
 from tests.report.runs import test_report
@@ -56,22 +53,6 @@ def _json(capsys: pytest.CaptureFixture, *words: str) -> dict[str, Any]:
     assert _main(*words, "--json", "-") == 0
     tree: dict[str, Any] = json.loads(capsys.readouterr().out)
     return tree
-
-
-def test_json_has_the_fixed_names(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if a key that others build on is renamed, leaves percent, or a space is not kept to."""
-    (tmp_path / "s.toml").write_text(SPACE)
-    path, told = _sweep(tmp_path, "a.tsv"), ["--space", str(tmp_path / "s.toml")]
-    (free,) = _json(capsys, path, *WORDS, *NAMED)["sweeps"]
-    assert free["n"] == 40 and free["metrics"]["share_zero"]["value"] == 2.5
-    assert 50 < free["metrics"]["mean"]["value"] < free["metrics"]["max"]["value"] <= 100
-    assert {"rel_at_k.25", "mean_at_k.25", "all_hyperparameters.rho"} <= {*free["metrics"]}
-    assert free["metrics"]["by_hyperparameter.rate.rho"]["interval"]["confidence"] == 0.95
-    assert "by_hyperparameter.scheduler.maxima" not in free["metrics"]
-    assert {*free["best"]} == {"setting", "score", "ties"}
-    (of_space,) = _json(capsys, path, *WORDS, *told)["sweeps"]
-    assert of_space["with_effect"] == {"rate": 40, "scheduler": 40, "factor": 13}
-    assert "by_hyperparameter.scheduler.maxima" in of_space["metrics"]
 
 
 def test_columns_that_nothing_reads_are_named(
@@ -127,17 +108,6 @@ def test_groups(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     assert "transformer: ga, hu, nl, sq" in lines
     assert any(line.startswith("lstm - transformer") for line in lines)
     assert {path.stem for path in out.iterdir()} == {"ranks"}
-
-
-def test_a_difference_of_groups_is_shown_after_correction() -> None:
-    """Dies if Holm is left out, or a difference without spread is tested."""
-    gaps = [Mean(8, 3.0, 3.0), Mean(8, 6.0, 3.0), Mean(8, 0.0, 0.0)]
-    contrasts = [Contrast("a", f"b{k}", "12345678", {"best_equivalent": g})
-                 for k, g in enumerate(gaps)]  # fmt: skip
-    first, second, third = document.corrected(contrasts)
-    raw = [2 * stats.t.sf(gap.mean / (3 / np.sqrt(8)), 7) for gap in gaps]
-    assert (first, second) == (pytest.approx(2 * raw[0]), pytest.approx(3 * raw[1]))
-    assert np.isnan(third)
 
 
 def test_a_recorded_sweep_needs_no_flags(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -109,22 +109,3 @@ def test_two_processes_at_once(truth: tuple, tmp_path: Path) -> None:
     assert [m for m in members if m.experiment == ours] == truth[0]
     assert [c for c in curves if c.experiment == ours] == truth[1]
     assert len([m for m in members if m.experiment != ours]) == 4
-
-
-def test_random_splits(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Dies if splits are not recorded, or all alike."""
-
-    def scores(*splits: str) -> dict:
-        words = _words(tmp_path, "--seeds", "7,", *splits, "--json", "-")
-        assert train(words) == 0
-        test: dict = json.loads(capsys.readouterr().out)["test"]
-        return test
-
-    assert scores("--splits", "3")["n"] == 3
-    members, _ = _rows(tmp_path)
-    assert [(m.split, m.seed) for m in members] == [(1, 7), (2, 7), (3, 7)]
-    assert len({m.test for m in members}) == 3
-    assert scores("--splits", "2,")["median"] == members[1].test
-    with pytest.raises(SystemExit) as refused:
-        train(_words(tmp_path, "--splits", "0,2"))
-    assert refused.value.code == 2 and "a list of different ones from 1" in capsys.readouterr().err

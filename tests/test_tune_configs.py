@@ -11,7 +11,7 @@ from jaxeval import runs, studies
 from jaxeval.errors import ConfigError
 from jaxeval.population import host
 from jaxeval.space import space as spaces
-from jaxeval.studies import memory, running
+from jaxeval.studies import running
 from jaxeval.tasks import registry
 from jaxeval.tune import target as targets
 from jaxeval.tune import training
@@ -169,11 +169,7 @@ def test_a_population_that_the_memory_has_no_room_for(
     history = _Search(TOY, "toy", halving).go_on(tmp_path / "a", trials=10, parallel=5)
     assert all(e.result and e.result.scores for e in history.evaluations)
     assert {*widths} == {8, 4}
-    count = memory.parameters(*_own(_Search(TOY, "toy", halving).target))
-    monkeypatch.setattr(memory, "_bytes", lambda: 4.0 * count * (2 * 2 + 1))  # of two lanes
     monkeypatch.setattr(host.Population, "epoch", epoch)
-    history = _Search(TOY, "toy", halving).go_on(tmp_path / "b", trials=4)
-    assert all(e.result and e.result.scores for e in history.evaluations)
     real = running.run
 
     def none(*arguments: Any, **more: Any) -> Any:
@@ -187,10 +183,6 @@ def test_a_population_that_the_memory_has_no_room_for(
     message = "INTERNAL: something else"
     with pytest.raises(jax.errors.JaxRuntimeError, match="something else"):
         _Search(TOY, "toy", halving).go_on(tmp_path / "d", trials=4)
-
-
-def _own(target: Target) -> Any:
-    return target.base.problem, studies.prepared.member_of(target.base)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("halving", [None, 2])

@@ -4,7 +4,7 @@ from typing import Any
 
 from jaxeval.bandits.confidence import BatchThompson, NonAdaptive, TopTwoThompson
 from jaxeval.bandits.evaluate import Replay, select
-from jaxeval.bandits.posterior import FIESTA, probability_of_best
+from jaxeval.bandits.posterior import probability_of_best
 from jaxeval.bandits.rules import Answer, Rule, SequentialHalving, State
 from jaxeval.errors import ConfigError, argument
 
@@ -29,7 +29,6 @@ def rule(
     delta: float | None,
     budget: int | None,
     batch: int | None,
-    prior: float,
     seed: int,
     default_batch: int | None = None,
 ) -> Rule:
@@ -43,13 +42,11 @@ def rule(
         raise ConfigError(f"{said}: takes no {argument('batch')}: a round is a batch")
     settings: dict[str, Any] = {"higher_is_better": higher_is_better, "seed": seed}
     if name == "sequential-halving":
-        if budget is None or delta is not None or prior != FIESTA:
-            raise ConfigError(
-                f"{said}: expected {argument('budget', 'N')}, and neither {argument('delta')} nor "
-                f"{argument('prior')}"
-            )
+        if budget is None or delta is not None:
+            expected = f"expected {argument('budget', 'N')}, and no {argument('delta')}"
+            raise ConfigError(f"{said}: {expected}")
         return SequentialHalving(budget=budget, **settings)
-    settings |= {"prior": prior, "budget": budget}
+    settings["budget"] = budget
     if name == "non-adaptive":
         fixed = delta is None and budget is not None
         return NonAdaptive(delta=None if fixed else 0.05 if delta is None else delta, **settings)

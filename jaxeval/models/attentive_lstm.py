@@ -55,7 +55,7 @@ class AttentiveLstm(Module):
         self.source = self.param("source", ragged.embeddings, shape.source, embedding)
         self.target = self.param("target", ragged.embeddings, shape.target, embedding)
         self.attention = self.param("attention", _attention, both, hidden)
-        self.start = self.param("start", _initial_state, hidden)
+        self.start = self.param("start", _states, hidden)
         inputs = {"kernel": embedding, "context": both, "recurrent": hidden}
         self.decoder = self.param("decoder", _recurrent, inputs, gates)
         self.output = self.param("output", ragged.linear, hidden, ragged.axis(shape.target))
@@ -180,6 +180,6 @@ def _attention(key: Array, both: RaggedAxis, hidden: RaggedAxis) -> Weights:
     }
 
 
-def _initial_state(key: Array, hidden: RaggedAxis) -> Weights:
+def _states(key: Array, hidden: RaggedAxis) -> Weights:
     names = zip(("hidden", "memory"), jax.random.split(key), strict=True)
     return {name: ragged.uniform(k, None, hidden, 0.0, 1.0) for name, k in names}

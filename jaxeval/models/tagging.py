@@ -202,8 +202,12 @@ class Tagger(Module):
             x = jnp.tanh(nn.Dense(choices.projection, name="projection")(x))
         labels = self.sizes.labels
         if choices.classifier == "crf" and choices.transitions == "from_input":
+            # one matrix per word (LasagneNLP) [T, B, Y+1, Y]; row Y is the start
             energy = nn.Dense((labels + 1) * labels, kernel_init=_GLOROT, name="energy")(x)
-            return _from_input(energy.reshape(*x.shape[:2], labels + 1, labels))
+            energy = energy.reshape(*x.shape[:2], labels + 1, labels)
+            none, is_first = jnp.zeros_like(energy[0, 0, 0]), jnp.arange(len(energy)) == 0
+            first = jnp.where(is_first[:, None, None], energy[:, :, -1], 0.0)
+            return TaggerLogits(first, crf.Potentials(energy[:, :, :-1], none, none))
         emissions = nn.Dense(labels, kernel_init=_GLOROT, name="emissions")(x)
         if choices.classifier == "softmax":
             return TaggerLogits(emissions, None)
@@ -238,10 +242,3 @@ def rows_of_windows(reach: int, batch: Batch) -> Array:
     """Returns the rows [n] of the word table that the windows of a batch read, and UNKNOWN."""
     rows = word_vectors.known_rows(batch, _padded(batch, reach).rows["forms"]).reshape(-1)
     return jnp.pad(rows, (0, 1), constant_values=word_vectors.UNKNOWN)
-
-
-def _from_input(energy: Array) -> TaggerLogits:
-    """Logits from a matrix a word (LasagneNLP); row Y of `energy` [T, B, Y+1, Y] is the start."""
-    none = jnp.zeros_like(energy[0, 0, 0])
-    first = jnp.where(jnp.arange(len(energy))[:, None, None] == 0, energy[:, :, -1], 0.0)
-    return TaggerLogits(first, crf.Potentials(energy[:, :, :-1], none, none))

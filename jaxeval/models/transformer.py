@@ -155,9 +155,15 @@ class Transformer(Module):
     def _embedded(
         self, table: Array, tokens: Array, positions: Array, drop: HashedDropout
     ) -> Array:
-        """Embeddings [B, T, E] of tokens [B, T] with their positions [T]."""
+        """Embeddings [B, T, E] of tokens [B, T] plus those of their positions [T].
+
+        The latter are sin(t / 10000^(2i/E)) at unit 2i, cos at 2i + 1 (Vaswani et al., 3.5).
+        """
         model = self.axes.model
-        x = table[tokens] * jnp.sqrt(model.units) + _sinusoids(positions, model)[None]
+        pair = jnp.floor(model.number.astype(jnp.float32) / 2)
+        angles = positions[:, None] * jnp.exp(-jnp.log(1e4) * 2 * pair / model.units)[None]
+        waves = jnp.where((model.number % 2 == 0)[None], jnp.sin(angles), jnp.cos(angles))
+        x = table[tokens] * jnp.sqrt(model.units) + (waves * model.live[None])[None]
         return drop.apply(x)
 
     def _logits(self, x: Array) -> Array:
@@ -217,14 +223,6 @@ class Transformer(Module):
 def _head_of(computed: int, heads: Array) -> Array:
     """The head [A] int32 that each computed one belongs to."""
     return ((jnp.arange(computed) + 0.5) * heads / computed).astype(jnp.int32)
-
-
-def _sinusoids(positions: Array, model: RaggedAxis) -> Array:
-    """[T, E]: sin(t / 10000^(2i/E)) at unit 2i, the cosine at 2i + 1 (Vaswani et al., 3.5)."""
-    pair = jnp.floor(model.number.astype(jnp.float32) / 2)
-    angles = positions[:, None] * jnp.exp(-jnp.log(1e4) * 2 * pair / model.units)[None]
-    waves = jnp.where((model.number % 2 == 0)[None], jnp.sin(angles), jnp.cos(angles))
-    return waves * model.live[None]
 
 
 def _through(layer: Callable[..., Tree], stacked: Tree, x: Tree, live: Array | None) -> Tree:

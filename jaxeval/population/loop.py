@@ -53,21 +53,19 @@ def train(
 ) -> Generator[Compilation | Report, None, None]:
     """Trains all members; yields compilations, then a report after every epoch of the population.
 
-    Closing the generator early saves the state. An exception in `record` does not: the epoch is
-    repeated.
+    Closing the generator early saves the state; after an exception in `record` the epoch repeats.
 
     Args:
       members: all different.
       folder: of checkpoints, from which training resumes; removed at the end.
       record: stores a report durably, before its state is checkpointed: after a kill, epochs are
         repeated and equal records rewritten.
-      count: lanes, rounded up to a multiple of the devices. Under `vmap` the width can change last
-        bits: a resumed population must keep its width.
+      count: lanes, rounded up to a multiple of the devices; fixed when resumed, as under `vmap`
+        the width can change last bits.
       resumed: called with the slots of a checkpoint; may raise.
       programs: of populations of the same problem: reused if they fit; new ones are added.
       count_rows: reports hold the counts of each row of dev and test of members that end.
-      steps: least number of steps of an epoch that programs have room for, if members have batch
-        sizes of their own.
+      steps: least room for steps of an epoch, if members have batch sizes of their own.
     """
     if not members:
         return

@@ -34,29 +34,23 @@ def make(
         parts.append(optax.clip(hparams["clip_at"]))
     elif settings.clip == "global_norm":
         parts.append(optax.clip_by_global_norm(hparams["clip_at"]))
-    parts.append(_RULES[settings.name](_learning_rate(settings, rate, epoch), *others))
+    for start, value in settings.steps:
+        rate = jnp.where(epoch + 1 >= start, value, rate)
+    rate = rate / (1.0 + settings.decay * epoch)
+    parts.append(_RULES[settings.name](rate, *others))
     if "warmup" in hparams:  # after the optimiser: all of them are linear in the rate
         warmup = hparams["warmup"]
         # at least one update; none if 0
         updates = jnp.where(warmup > 0, jnp.maximum(warmup / batch_size, 1.0), 0.0)
-        parts.append(optax.scale_by_schedule(lambda done: _warmup_factor(done + 1, updates)))
+
+        def factor(done: jax.Array) -> jax.Array:
+            """min(s / w, sqrt(w / s)) for update s from 1; public code counts from 0."""
+            update = done + 1
+            smaller = jnp.minimum(update / updates, jnp.sqrt(updates / update))
+            return jnp.where(updates > 0, smaller, 1.0)
+
+        parts.append(optax.scale_by_schedule(factor))
     return optax.chain(*parts)
-
-
-def _learning_rate(settings: Optimiser, rate: jax.Array, epoch: jax.Array) -> jax.Array:
-    """Returns the rate in an epoch (from 0): steps replace it, then decay divides it."""
-    for start, value in settings.steps:
-        rate = jnp.where(epoch + 1 >= start, value, rate)
-    return rate / (1.0 + settings.decay * epoch)
-
-
-def _warmup_factor(update: jax.Array, warmup_updates: jax.Array) -> jax.Array:
-    """Factor min(s / w, sqrt(w / s)) of the rate of update s; 1 if w is 0.
-
-    Updates count from 1, so that each moves the parameters; public code counts from 0.
-    """
-    factor = jnp.minimum(update / warmup_updates, jnp.sqrt(warmup_updates / update))
-    return jnp.where(warmup_updates > 0, factor, 1.0)
 
 
 def weight_decay(l2: jax.Array | float, names: Sequence[str]) -> optax.GradientTransformation:

@@ -10,7 +10,7 @@ from jaxeval.report.document import Block, Document, Result, Table
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.stats import nested
 from jaxeval.stats.crossed import Crossed, t_quantile
-from jaxeval.stats.nested import MOST, TrainingDesign, TrainingPlan
+from jaxeval.stats.nested import TrainingDesign, TrainingPlan
 from jaxeval.stats.results import Interval
 
 _PARTS = {"interaction": "split x seed"}
@@ -172,12 +172,14 @@ def _advice(of: Crossed, plan: TrainingPlan, metric: str, scale: ScoreFormat) ->
         enough = f" The {runs} runs of this study reach {scale.difference(half)} already."
     aim = f"For a mean {metric} within {within} (half of a 95 % interval)"
     if not plan.designs:
-        return f"{aim} no design of up to {MOST:,} runs is enough.{enough}"
+        return f"{aim} no design of up to {TrainingPlan.MOST:,} runs is enough.{enough}"
     best = plan.designs[0]
     crossed = next((design for design in plan.designs if design.kind == "crossed"), None)
-    other = _design(crossed) if crossed else f"more than {MOST:,} runs"
+    other = _design(crossed) if crossed else f"more than {TrainingPlan.MOST:,} runs"
     beside = "" if best == crossed else f"; crossed it would be {other}"
-    cautious = f"over {MOST:,}" if plan.cautious_runs is None else str(plan.cautious_runs)
+    cautious = (
+        f"over {TrainingPlan.MOST:,}" if plan.cautious_runs is None else str(plan.cautious_runs)
+    )
     return (
         f"{aim}, train {_design(best)}{beside}. If the sd of a run is at the upper end of its "
         f"interval, {cautious} runs, each with its own split and seed, are needed.{enough}"

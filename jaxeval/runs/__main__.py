@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Listing(Result):
+class _Listing(Result):
     """The experiments of a runs folder."""
 
     experiments: "tuple[ExperimentSummary, ...]"
@@ -31,7 +31,7 @@ class Listing(Result):
 
 
 @parameters.verb
-def list_experiments(runs: str | Path) -> Listing:
+def list_experiments(runs: str | Path) -> _Listing:
     """Lists the experiments of a runs folder or database with their members.
 
     Args:
@@ -43,7 +43,7 @@ def list_experiments(runs: str | Path) -> Listing:
     Raises:
       RunError: no member has ended.
     """
-    return Listing(tuple(results.load(runs).summaries()))
+    return _Listing(tuple(results.load(runs).summaries()))
 
 
 @parameters.verb

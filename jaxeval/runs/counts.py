@@ -14,7 +14,7 @@ _STEP = 1e-4  # of a sum, for derivatives
 _OF_CLASS = re.compile("gold_[0-9]+")
 
 
-class CountScoring(NamedTuple):
+class _CountScoring(NamedTuple):
     """How a metric follows from summed counts: the names of the counts, and the score."""
 
     columns: tuple[str, ...]
@@ -58,27 +58,27 @@ _DROPPED = ("right_spans_dropped", "predicted_spans_dropped")
 # by metric; the first whose counts are known holds
 _SCORINGS = {
     "f1": (
-        CountScoring((*_SPANS, *_DROPPED, "gold_spans"), _best_f1),
-        CountScoring((*_SPANS, "gold_spans"), f1),
+        _CountScoring((*_SPANS, *_DROPPED, "gold_spans"), _best_f1),
+        _CountScoring((*_SPANS, "gold_spans"), f1),
     ),
     "accuracy": (
-        CountScoring(("right_words", "words"), ratio),
-        CountScoring(("right", "items"), ratio),
-        CountScoring(("right", "targets"), ratio),
+        _CountScoring(("right_words", "words"), ratio),
+        _CountScoring(("right", "items"), ratio),
+        _CountScoring(("right", "targets"), ratio),
     ),
-    "perplexity": (CountScoring(("nats", "tokens"), lambda counts: np.exp(ratio(counts))),),
-    "bits": (CountScoring(("nats", "tokens"), lambda counts: ratio(counts) / math.log(2)),),
+    "perplexity": (_CountScoring(("nats", "tokens"), lambda counts: np.exp(ratio(counts))),),
+    "bits": (_CountScoring(("nats", "tokens"), lambda counts: ratio(counts) / math.log(2)),),
 }
 
 
-def scoring(metric: str, names: Sequence[str]) -> CountScoring | None:
+def scoring(metric: str, names: Sequence[str]) -> _CountScoring | None:
     """Returns how a metric is computed from counts of these names; None if unknown."""
     known = _SCORINGS.get(metric, ())
     if metric == "macro_f1":
         classes = sum(bool(_OF_CLASS.fullmatch(name)) for name in names)
         kinds = ("right", "predicted", "gold")
         columns = tuple(f"{kind}_{k}" for k in range(classes) for kind in kinds)
-        known = (CountScoring(columns, macro_f1),) if classes else ()
+        known = (_CountScoring(columns, macro_f1),) if classes else ()
     return next((s for s in known if set(s.columns) <= set(names)), None)
 
 

@@ -35,23 +35,10 @@ def build(rows: Rows, layout: Layout) -> Scores:
         for model, where in by_model.items():
             if not np.any(rows.status[where] == Status.SCORED):
                 absent[model] += (name,)
-        every = [_metrics(rows, where) for where in by_model.values() if len(where)]
-        common = [metric for metric in every[0] if all(metric in each for each in every)]
-        candidates = _requested(common, layout)
-        lacking = [model for model, where in by_model.items() if not len(where)]
-        if lacking and (rows.file or len(candidates) != 1):
-            warnings.append(f"{rows.head(name)}no log of {listed(lacking)}; left out")
-        elif len(candidates) == 1:
-            found[name, candidates[0]] = by_model
-        elif candidates:
-            expected = f"expected {argument('metric')} with one of them"
-            raise rows.error(name, f"several metrics ({listed(candidates)}); {expected}")
-        else:
-            has = f" (it has {listed(common)})" if common else ""
-            named = f"no metric {layout.metric or ''}".strip()
-            warnings.append(f"{rows.head(name)}{named} of all models{has}; left out")
-            if not layout.metric or any(_requested(each, layout) for each in every):
-                without_metric.append(name)
+        metric, lacks_metric = _common_metric(rows, layout, name, by_model, warnings)
+        without_metric += [name] if lacks_metric else []
+        if metric is not None:
+            found[name, metric] = by_model
     if not found:
         reason = "; ".join(warnings[:4]) or "there is none"
         raise rows.error("", f"no metric that {listed(models)} all have: {reason}")
@@ -70,6 +57,31 @@ def build(rows: Rows, layout: Layout) -> Scores:
         by_name = {model: scores.scores_of(model) for model in models}
         metrics.refuse_scales(by_name, scores.metric, scores.unit, rows.source)
     return scores
+
+
+def _common_metric(
+    rows: Rows, layout: Layout, name: str, by_model: _ByModel, warnings: list[str]
+) -> tuple[str | None, bool]:
+    """Returns the metric of all models on a data set, and whether the models lack a common one.
+
+    The metric is None if the data set is left out; a warning says why.
+    """
+    every = [_metrics(rows, where) for where in by_model.values() if len(where)]
+    common = [metric for metric in every[0] if all(metric in each for each in every)]
+    candidates = _requested(common, layout)
+    lacking = [model for model, where in by_model.items() if not len(where)]
+    if lacking and (rows.file or len(candidates) != 1):
+        warnings.append(f"{rows.head(name)}no log of {listed(lacking)}; left out")
+        return None, False
+    if len(candidates) > 1:
+        expected = f"expected {argument('metric')} with one of them"
+        raise rows.error(name, f"several metrics ({listed(candidates)}); {expected}")
+    if candidates:
+        return candidates[0], False
+    has = f" (it has {listed(common)})" if common else ""
+    named = f"no metric {layout.metric or ''}".strip()
+    warnings.append(f"{rows.head(name)}{named} of all models{has}; left out")
+    return None, not layout.metric or any(_requested(each, layout) for each in every)
 
 
 def _select_models(rows: Rows, layout: Layout, warnings: list[str]) -> list[str]:

@@ -30,7 +30,7 @@ from jaxeval.runs.logs.records import Notes, Source
 from jaxeval.runs.rows import Coded, Rows, constant, encode
 from jaxeval.runs.scores import DataSetScores, Scores, Status
 
-METRICS = ("accuracy", "macro_f1")
+_METRICS = ("accuracy", "macro_f1")
 TABLES = (".csv", ".tsv")
 _ANSWERS = ("score", "correct", "predicted")
 _PREDICTED = ("correct", "gold", "predicted")
@@ -38,7 +38,7 @@ _ROLES = ("model", "seed", "item", "dataset", "status", "sample", "cluster", "me
 _TRUTH = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0}
 
 
-class Answers(NamedTuple):
+class _Answers(NamedTuple):
     """Scores of whole runs, and of their items."""
 
     runs: Scores
@@ -51,7 +51,7 @@ def read(
     models: Sequence[str] = (),
     metric: str | None = None,
     columns: Mapping[str, str] | None = None,
-) -> Answers:
+) -> _Answers:
     """Reads the scores of all runs, and of the items of those that finished.
 
     A column status says which runs failed; they need no answers.
@@ -64,8 +64,8 @@ def read(
       columns: role -> column with another name.
     """
     metric = metric or "accuracy"
-    if metric not in METRICS:
-        raise DataError(f"metric {metric!r}: items give {' or '.join(METRICS)}", path)
+    if metric not in _METRICS:
+        raise DataError(f"metric {metric!r}: items give {' or '.join(_METRICS)}", path)
     table = _by_role(files.read(path), columns or {}, _PREDICTED)
     if metric == "macro_f1" and "gold" not in table.values:
         raise DataError("macro_f1 needs columns gold and predicted", path)
@@ -85,7 +85,7 @@ def read(
         statuses.setdefault(rows.model.name(k), Counter())[how] += 1
     found = dataclasses.replace(found, statuses=statuses)
     both = zip(*(_split(data, path) for data in found.data_sets), strict=True)
-    return Answers(*(dataclasses.replace(found, data_sets=data_sets) for data_sets in both))
+    return _Answers(*(dataclasses.replace(found, data_sets=data_sets) for data_sets in both))
 
 
 def _split(data: DataSetScores, path: str | Path) -> tuple[DataSetScores, DataSetScores]:
@@ -223,11 +223,6 @@ def _rows(table: Columns, metric: str = "", label: str = "seed", scored: str = "
 
     model, dataset = column("model", Path(table.source).stem), column("dataset", "")
     run, (score, empty, gold, predicted) = column("seed", "1"), _parse_answers(table)
-    prompt = gold  # two logs must agree on it
-    if "prompt" in known:
-        hashes = [records.digest(str(text)) if text else "" for text in known["prompt"]]
-        golds = [""] * size if gold is None else [gold.name(k) for k in range(size)]
-        prompt = encode([f"{a} {b}".strip() for a, b in zip(hashes, golds, strict=True)])
     has_scores = "score" in known and gold is None and "correct" not in known
     default = scored if has_scores else "accuracy"
     measured = constant(metric, size) if metric else column("metric", "")
@@ -247,9 +242,18 @@ def _rows(table: Columns, metric: str = "", label: str = "seed", scored: str = "
         {label: run} if "seed" in known or label == "seed" else {},
         sample=_parse_samples(table) if "sample" in known else None,
         cluster=column("cluster", "") if "cluster" in known else None,
-        prompt=prompt,
+        prompt=_prompts(table, gold),
         count=functools.partial(_count, score, gold, predicted) if metric else None,
     )
+
+
+def _prompts(table: Columns, gold: Coded | None) -> Coded | None:
+    """Returns what two logs must agree on: prompt and gold."""
+    if "prompt" not in table.values:
+        return gold
+    hashes = [records.digest(str(text)) if text else "" for text in table["prompt"]]
+    golds = [gold.name(k) if gold else "" for k in range(len(table))]
+    return encode([f"{a} {b}".strip() for a, b in zip(hashes, golds, strict=True)])
 
 
 def _parse_samples(table: Columns) -> np.ndarray:

@@ -89,13 +89,7 @@ def scores(everything: Sequence[MemberRow], source: str, layout: Layout) -> Scor
     left_out = [row for row in everything if row.experiment not in kept]
     columns = {"score": "test", **layout.columns}
     table = _columns(members, source, columns.get("dataset", "dataset"))
-    models = table.texts("model")
-    by_id: dict[str, set[str]] = {}
-    for row, model in zip(members, models, strict=True):
-        by_id.setdefault(row.experiment, set()).add(model)
-    # every setting of a sweep is a model
-    ids = {key: min(names) for key, names in by_id.items() if len(names) == 1}
-    asked = _requested(layout, members, models, ids, source)
+    ids, asked = _requested(layout, members, table.texts("model"), source)
     chosen = dataclasses.replace(layout, columns=columns, models=asked)
     found = tables.from_columns(table, chosen, "the runs say")
     by_model = {model: _members_of(found, model, members) for model in found.models}
@@ -125,19 +119,18 @@ def _members_of(found: Scores, model: str, members: Sequence[MemberRow]) -> list
 
 
 def _requested(
-    layout: Layout,
-    rows: Sequence[MemberRow],
-    models: Sequence[str],
-    ids: Mapping[str, str],
-    source: str,
-) -> list[str]:
-    """Returns the names of the requested models, which may be ids of experiments."""
-    found: dict[str, None] = {}
-    groups = records.by_experiment(rows) if layout.models else []
-    noisy = {group[0].experiment for group in groups if records.kind(group) == "noise"}
-    if "repeat" in layout.columns.values():
-        noisy = set()
-    repeated = {model for row, model in zip(rows, models, strict=True) if row.experiment in noisy}
+    layout: Layout, rows: Sequence[MemberRow], models: Sequence[str], source: str
+) -> tuple[dict[str, str], list[str]]:
+    """Returns id -> model, and the names of the requested models, which may be ids."""
+    by_id: dict[str, set[str]] = {}
+    for row, name in zip(rows, models, strict=True):
+        by_id.setdefault(row.experiment, set()).add(name)
+    # every setting of a sweep is a model
+    ids = {key: min(names) for key, names in by_id.items() if len(names) == 1}
+    found, repeated = dict[str, None](), set[str]()
+    if layout.models and "repeat" not in layout.columns.values():
+        groups = [g for g in records.by_experiment(rows) if records.kind(g) == "noise"]
+        repeated = {name for group in groups for name in by_id[group[0].experiment]}
     for asked in layout.models:
         model = records.find_model(ids, models, asked)
         if model is None:
@@ -147,7 +140,7 @@ def _requested(
         if model in repeated:
             raise DataError(f"{asked!r} has {records.READ_WITH['noise']}", source)
         found[model] = None
-    return list(found)
+    return ids, list(found)
 
 
 def _chosen(rows: Sequence[MemberRow], source: str, layout: Layout) -> Sequence[MemberRow]:

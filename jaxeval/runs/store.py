@@ -15,9 +15,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 from jaxeval.errors import RunError
 from jaxeval.runs import database, records
 
-FILE = "runs.sqlite"
+_FILE = "runs.sqlite"
 _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
-MemberKey = tuple[int, int, int, str]  # seed, split, repeat, hparams
+_MemberKey = tuple[int, int, int, str]  # seed, split, repeat, hparams
 
 
 class Store:
@@ -138,7 +138,7 @@ class Store:
         with self._transaction() as connection:
             return connection.execute(query).mappings().all()
 
-    def with_outcomes(self, experiment: str) -> set[MemberKey]:
+    def with_outcomes(self, experiment: str) -> set[_MemberKey]:
         """Returns the members of an experiment that have outcomes."""
         table = database.outcomes.c
         query = sa.select(*_key(table)).where(table.experiment == experiment)
@@ -156,13 +156,13 @@ class Store:
             unpacked.append(records.Outcomes(**row, names=names, counts=counts))
         return unpacked
 
-    def ended(self, experiment: str) -> dict[MemberKey, records.MemberResult]:
+    def ended(self, experiment: str) -> dict[_MemberKey, records.MemberResult]:
         """Reads the members of an experiment that have ended."""
         table = database.members
         rows = self._select(sa.select(table).where(table.c.experiment == experiment))
         return {_member_key(row): records.MemberResult(**row) for row in rows}
 
-    def epochs(self, experiment: str) -> dict[MemberKey, int]:
+    def epochs(self, experiment: str) -> dict[_MemberKey, int]:
         """Counts the recorded epochs of training of each member that has begun."""
         table = database.scores.c
         query = sa.select(*_key(table), sa.func.count(sa.distinct(table.epoch)).label("epochs"))
@@ -185,7 +185,7 @@ def _key(table: sa.ColumnCollection) -> list[sa.Column]:
     return [table[name] for name in database.KEY]
 
 
-def _member_key(row: sa.RowMapping) -> MemberKey:
+def _member_key(row: sa.RowMapping) -> _MemberKey:
     seed, split, repeat, hparams = (row[name] for name in database.KEY)
     return seed, split, repeat, hparams
 
@@ -220,10 +220,10 @@ def _open(location: str | Path, write: bool) -> Store:
             raise RunError(f"{database.shown(location)}: no such file")
         store = Store(database.connect(str(location)), database.shown(location))
     else:
-        file = Path(location) / FILE if Path(location).is_dir() else Path(location)
+        file = Path(location) / _FILE if Path(location).is_dir() else Path(location)
         if not (write or file.is_file()):
             raise RunError(
-                f"{location}: no runs here; expected a folder with {FILE}, as "
+                f"{location}: no runs here; expected a folder with {_FILE}, as "
                 "`jaxeval train --out FOLDER` makes it"
             )
         store = Store(database.connect_file(file, write), str(file))

@@ -13,6 +13,7 @@ from jaxeval.runs import layout as names
 from jaxeval.runs import rows as normal
 from jaxeval.runs.columns import Columns, listed
 from jaxeval.runs.layout import PICKS, ROLES, Layout
+from jaxeval.runs.metrics import Direction
 from jaxeval.runs.rows import Rows, constant, encode
 from jaxeval.runs.scores import Scores, Status
 
@@ -55,9 +56,9 @@ def from_columns(table: Columns, layout: Layout, who: str = "the table says") ->
     unexplained = [problem for k, problem in wrong.items() if not failed[k]]
     normal.refuse_unusable(unexplained, layout.missing, table.source)
     name = layout.columns.get("score")
-    higher, recorded, _ = metrics.column_direction(
-        values, name, table.source, layout.higher_is_better, who
-    )
+    asked = layout.higher_is_better
+    higher, recorded, _ = metrics.column_direction(values, name, table.source, asked, who)
+    named: Direction = "assumed" if higher is None else "named"
     dataset = encode(values["dataset"]) if "dataset" in values else constant("", size)
     metric = encode(values["metric"]) if "metric" in values else constant(name or "", size)
     rows = Rows(
@@ -68,18 +69,10 @@ def from_columns(table: Columns, layout: Layout, who: str = "the table says") ->
         number=np.asarray(tidy.rows, np.int64),
         labels={axis: encode(values[axis]) for axis in ("seed", "split") if axis in values},
         dev=normal.to_floats(values["dev"]) if "dev" in values else None,
-        direction=(
-            higher is not False,
-            "recorded" if recorded else "assumed" if higher is None else "named",
-        ),
+        direction=(higher is not False, "recorded" if recorded else named),
         unit=next((str(unit) for unit in values.get("unit", ())), None),
     )
-    if rows.labels:  # a run that failed may have been tried again
-        run = normal.pair_codes(rows.model.codes, dataset.codes)
-        for label in rows.labels.values():
-            run = normal.pair_codes(np.unique(run, return_inverse=True)[1], label.codes)
-        places = np.flatnonzero((finite & ~failed) | (layout.missing == "zero"))
-        rows.run[places] = places[normal.first_place(run[places])]
+    _join_runs(rows, (finite & ~failed) | (layout.missing == "zero"))
     found = cube.build(rows, layout)
     statuses, unfinished = _count_statuses(rows, ended, finite)
     split = rows.labels.get("split")
@@ -90,6 +83,16 @@ def from_columns(table: Columns, layout: Layout, who: str = "the table says") ->
         warnings=(*found.warnings, *unfinished),
         folds=split is not None and names.are_folds(layout.columns.get("split", ""), split.names),
     )
+
+
+def _join_runs(rows: Rows, counted: np.ndarray) -> None:
+    """Gives rows of one label one run; a run that failed may have been tried again."""
+    if rows.labels:
+        run = normal.pair_codes(rows.model.codes, rows.dataset.codes)
+        for label in rows.labels.values():
+            run = normal.pair_codes(np.unique(run, return_inverse=True)[1], label.codes)
+        places = np.flatnonzero(counted)
+        rows.run[places] = places[normal.first_place(run[places])]
 
 
 def _tidy(table: Columns, layout: Layout) -> Columns:
@@ -119,19 +122,24 @@ def _tidy(table: Columns, layout: Layout) -> Columns:
             raise DataError(f"row {row}: the model has no name", table.source)
     tidy = Columns(table.source, {**values, "column": [score] * len(table)}, table.rows)
     tidy = _only(tidy, "model", layout.models)
-    if "metric" not in there:
+    return _of_metric(tidy, layout)
+
+
+def _of_metric(tidy: Columns, layout: Layout) -> Columns:
+    """Returns the rows of the requested metric; raises DataError for several without a request."""
+    if "metric" not in tidy.values:
         if layout.metric is None:
             return tidy
         named = argument("column", {"metric": "NAME"})
         message = f"{argument('metric')}: expected a column metric, or {named}"
-        raise DataError(message, table.source)
+        raise DataError(message, tidy.source)
     known = dict.fromkeys(tidy.texts("metric"))
     if layout.metric is None and len(known) > 1:
         advice = f"choose one with {argument('metric', 'NAME')}"
-        raise DataError(f"several metrics ({listed(known)}); {advice}", table.source)
+        raise DataError(f"several metrics ({listed(known)}); {advice}", tidy.source)
     if layout.metric not in (None, *known):
         message = f"no metric {layout.metric!r}; expected one of {listed(known)}"
-        raise DataError(message, table.source)
+        raise DataError(message, tidy.source)
     return _only(tidy, "metric", [layout.metric] if layout.metric else [])
 
 

@@ -4,24 +4,20 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from jaxeval import cli, parameters, parsers
 from jaxeval.errors import ConfigError
-from jaxeval.parameters import Changes, Count, Natural, Number, Positive, Probability, Quiet
-from jaxeval.runs.layout import Layout, Missing
+from jaxeval.parameters import Changes, Count, Natural, Positive, Probability, Quiet
+from jaxeval.runs.layout import Missing
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from jaxeval.bandits import Rule, State
     from jaxeval.bandits.evaluate import Evaluated, Recorded
     from jaxeval.config.reading import Source
     from jaxeval.report.selection import Selection
 
 RuleName = Literal["top-two", "batch", "non-adaptive", "sequential-halving"]
-Prior = Annotated[float, Number(-5, 1)]
-_FIESTA = -0.5  # the prior's exponent
 
 
 @parameters.verb
@@ -35,7 +31,6 @@ def select(
     delta: Probability | None = None,
     budget: Count | None = None,
     batch: Count | None = None,
-    prior: Prior = _FIESTA,
     seed: Natural = 0,
     own_splits: bool = False,
     part: Literal["dev", "test"] | None = None,
@@ -70,7 +65,7 @@ def select(
 
     arms = training.arms(configs, [*changes], data, own_splits, part)
     higher, size = arms.record.higher_is_better, batch or len(jax.devices())
-    chosen = bandits.rule(rule, higher, delta, budget, batch, prior, seed, size)
+    chosen = bandits.rule(rule, higher, delta, budget, batch, seed, size)
     return training.select(chosen, arms, Path(out), store, seconds=seconds, quiet=quiet)
 
 
@@ -82,7 +77,6 @@ def select_command(
     delta: Probability | None = None,
     budget: Count | None = None,
     batch: Count | None = None,
-    prior: Prior = _FIESTA,
     seed: Natural = 0,
     json_field: str | None = None,
     lower_is_better: bool | None = None,
@@ -118,7 +112,7 @@ def select_command(
 
     asked = None if lower_is_better is None else not lower_is_better
     metric, higher, direction = text.direction_of_field(json_field, asked)
-    chosen = bandits.rule(rule, higher is not False, delta, budget, batch, prior, seed, workers)
+    chosen = bandits.rule(rule, higher is not False, delta, budget, batch, seed, workers)
     order = None if items is None else evaluate.blocks(items, seed)
     most = None if order is None else len(order)
     runner = evaluate.Command(command, json_field, time_limit, order)
@@ -144,7 +138,6 @@ def select_functions(
     rule: RuleName = "top-two",
     delta: Probability | None = None,
     budget: Count | None = None,
-    prior: Prior = _FIESTA,
     seed: Natural = 0,
     lower_is_better: bool = False,
     quiet: Quiet = False,
@@ -161,7 +154,7 @@ def select_functions(
     for name, function in functions.items():
         if not callable(function):
             raise ConfigError(f"{name}: expected a function of the evaluation's number")
-    chosen = bandits.rule(rule, not lower_is_better, delta, budget, None, prior, seed, 1)
+    chosen = bandits.rule(rule, not lower_is_better, delta, budget, None, seed, 1)
     steps = evaluate.run(chosen, [*functions], lambda name, number: functions[name](number))
     found = _follow(steps, chosen.begin([*functions]), chosen, quiet)
     return selection.result(chosen, found, evaluate.answer(chosen, found))
@@ -195,7 +188,6 @@ def select_table(
     delta: Probability | None = None,
     budget: Count | None = None,
     batch: Count | None = None,
-    prior: Prior = _FIESTA,
     seed: Natural = 0,
     score: str | None = None,
     column: Mapping[str, str] | None = None,
@@ -219,28 +211,16 @@ def select_table(
       jaxeval select table runs A B --rule sequential-halving --budget 16
     """
     from jaxeval import bandits, sources
-    from jaxeval.report import selection
-
-    layout = sources.layout(column, score, metric, missing, lower_is_better)
-    pools, higher, known = _read(
-        source, dataclasses.replace(layout, models=[*dict.fromkeys(models)])
-    )
-    chosen = bandits.rule(rule, higher, delta, budget, batch, prior, seed)
-    state, answer = bandits.select(chosen, bandits.Replay(pools, seed))
-    return selection.result(chosen, state, answer, more=known)
-
-
-def _read(
-    source: object, layout: Layout
-) -> "tuple[Mapping[str, np.ndarray], bool, Mapping[str, Any]]":
-    """Scores by model, whether higher is better, and fields of a `Selection` of a table."""
-    from jaxeval import sources
-    from jaxeval.report import text
+    from jaxeval.report import selection, text
     from jaxeval.report.comparison import answers
     from jaxeval.stats import samples
 
+    layout = sources.layout(column, score, metric, missing, lower_is_better)
+    layout = dataclasses.replace(layout, models=[*dict.fromkeys(models)])
     scores = sources.read(source, layout)
-    pools, failed = samples.pools(scores), samples.of_runs(scores)
+    pools, failed = samples.pools(scores), samples.compare_failures(scores)
+    chosen = bandits.rule(rule, scores.higher_is_better, delta, budget, batch, seed)
+    state, answer = bandits.select(chosen, bandits.Replay(pools, seed))
     notes = [*scores.warnings]
     if scores.unusable and failed is None:
         notes.append(text.unusable(scores.unusable, scores.missing))
@@ -255,7 +235,7 @@ def _read(
         "unusable": scores.unusable,
         "warnings": notes,
     }
-    return pools, scores.higher_is_better, known
+    return selection.result(chosen, state, answer, more=known)
 
 
 COMMANDS: parsers.Commands = {"": select, "command": select_command, "table": select_table}

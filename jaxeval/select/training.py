@@ -131,9 +131,8 @@ def select(
             if isinstance(event, Evaluated):
                 state = event.state
                 say(selection.progress(rule, event, unit))
-            elif isinstance(event, BatchStarted):
-                counts = event.evaluations.items()
-                say("next: " + ", ".join(f"{model} {count}" for model, count in counts))
+            elif isinstance(event, Counter):
+                say("next: " + ", ".join(f"{model} {count}" for model, count in event.items()))
 
         events = steps(rule, models, store, folder, seconds=seconds)
         observe.watch(events, other=follow, quiet=quiet)
@@ -142,22 +141,17 @@ def select(
     return selection.result(rule, state, answer, more=more)
 
 
-class BatchStarted(NamedTuple):
-    """A batch begins, of so many evaluations of each model."""
-
-    evaluations: Mapping[str, int]
-
-
 def steps(
     rule: Rule, models: Arms, store: runs.Store, folder: Path, *, seconds: float | None = None
-) -> Generator[BatchStarted | running.Event | Evaluated, None, None]:
+) -> Generator[Counter[str] | running.Event | Evaluated, None, None]:
     """Trains one batch after the other, all with as many lanes: later ones find the programs.
 
     Args:
       seconds: of training, summed over all evaluations, after which nothing more is asked for.
 
     Yields:
-      BatchStarted, the events of `studies.run`, and an Evaluated after every score.
+      The evaluations of each model in the next batch, the events of `studies.run`, and an
+      Evaluated after every score.
 
     Raises:
       RunError: every model was dropped.
@@ -165,7 +159,7 @@ def steps(
     state, spent = rule.begin([*models.configs]), 0.0
     while rule.answer(state) is None and (seconds is None or spent < seconds):
         asked = rule.ask(state)
-        yield BatchStarted(Counter(asked))
+        yield Counter(asked)
         trials = {}
         for model in asked:
             state, number = state.start(model)

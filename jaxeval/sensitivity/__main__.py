@@ -49,16 +49,12 @@ def sensitivity(
       over: label to average over in each group (dataset, with --by).
       missing: treatment of missing scores; zero: a failed run scored 0.
       resamples: number for the intervals (1000 for one or two sweeps, none for more).
-      seed: seed of the resamples.
 
     Examples:
       jaxeval sensitivity RUNS --save figures
       jaxeval sensitivity lstm.tsv transformer.tsv --score acc --space space.toml
       jaxeval sensitivity dutch-lstm.tsv dutch-gru.tsv irish-lstm.tsv irish-gru.tsv \\
           --by part2 --over part1 --hyperparameters batch_size,hidden_size --missing zero
-
-    Raises:
-      ConfigError, DataError, RunError: invalid input.
     """
     if not sources:
         raise ConfigError("expected tables or runs folders")

@@ -4,10 +4,7 @@ Intervals of metrics of the scores and of rank correlations are percentile boots
 resample holds a better run than the best, so percentiles of metrics relative to it cover as little
 as .78: their interval is symmetric and reaches as far as the farther percentile. A profile depends
 on which runs are neighbours, which a bootstrap changes; its interval comes from random halves of
-the runs (the delete-half jackknife of Shao & Wu 1989).
-
-Averages over datasets are the tables of Wiemerslage et al. (2024), with Student's t intervals over
-the sweeps of the datasets.
+the runs (the delete-half jackknife of Shao & Wu 1989). Averages have t intervals over datasets.
 """
 
 import dataclasses
@@ -18,13 +15,12 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
 
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.sensitivity import hyperparameters, metrics
 from jaxeval.sensitivity.hyperparameters import Axis, Values
 from jaxeval.space.space import Space
-from jaxeval.stats.results import Interval, Sample, fraction, sample, within
+from jaxeval.stats.results import Interval, Sample, fraction, sample
 
 LEAST = 3  # runs of a sweep
 _MOST_RESAMPLED = 5000  # runs for which intervals are made
@@ -110,7 +106,7 @@ def analyze(
             kind = "halves of the runs" if path.endswith(_OF_HALVES) else "bootstrap"
             method = f"{kind}, {resamples} resamples, seed {seed}"
             intervals[path] = _interval(path, found[path], of, confidence, method)
-        intervals["share_zero"] = _wilson_percent(int(np.sum(scores == 0)), n, confidence)
+        intervals["share_zero"] = metrics.wilson(int(np.sum(scores == 0)), n, confidence)
     estimates = {path: Estimate(value, intervals.get(path)) for path, value in found.items()}
     first = int(np.argmax(scores))
     setting = {axis.name: axis.values[first] for axis in axes if axis.active[first]}
@@ -182,7 +178,7 @@ def _interval(
         normal = NormalDist().inv_cdf(1 - tail) * float(np.std(known))
         reach = max(value - low, high - value, normal)
         low, high, method = value - reach, value + reach, f"symmetric {method}"
-    return within(Interval(low, high, confidence, method), *bounds(path, gap))
+    return Interval(low, high, confidence, method).clip(*bounds(path, gap))
 
 
 def bounds(path: str, difference: bool = False) -> tuple[float, float]:
@@ -203,15 +199,6 @@ def difference(a: Analysis, b: Analysis, *, confidence: float = 0.95) -> dict[st
         if interval is not None:
             differences[path] = Estimate(gap, interval)
     return differences
-
-
-def _wilson_percent(successes: int, n: int, confidence: float) -> Interval:
-    """Wilson's score interval of a proportion (1927), in percent."""
-    z2, share = float(special.ndtri((1 - confidence) / 2)) ** 2, successes / n
-    half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2)))
-    middle = share + z2 / (2 * n)
-    low, high = (middle - half) / (1 + z2 / n), (middle + half) / (1 + z2 / n)
-    return Interval(100 * max(low, 0.0), 100 * min(high, 1.0), confidence, "Wilson")
 
 
 class Mean(NamedTuple):
@@ -308,4 +295,4 @@ def mean(
     sd = float(drawn.std(ddof=1))
     half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * sd / math.sqrt(n)
     interval = Interval(centre - half, centre + half, confidence, f"t over {n} datasets")
-    return Mean(n, centre, sd, within(interval, *limits))
+    return Mean(n, centre, sd, interval.clip(*limits))

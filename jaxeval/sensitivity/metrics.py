@@ -4,11 +4,14 @@ A metric is named by its path, such as "rel_at_k.25" or "by_hyperparameter.batch
 Notation: n runs with one score each; rows [R, n] of run numbers, as a bootstrap draws them.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+from scipy import special
 
 from jaxeval.sensitivity.hyperparameters import Axis
+from jaxeval.stats.results import Interval
 
 MARGIN = 0.01  # scores this near to each other are equivalent
 KS = (25, 50, 100, 150)  # of the k-th best score
@@ -153,6 +156,15 @@ def _ups_and_downs(line: np.ndarray) -> tuple[int, float, int]:
     maxima = int(np.sum((line[:-2] < inner) & (inner > line[2:])))
     change = 100 * np.sum(np.abs(np.diff(line))) / max(1, len(line) - 1)
     return maxima, float(change), len(line)
+
+
+def wilson(successes: int, n: int, confidence: float) -> Interval:
+    """Computes Wilson's score interval of a proportion (1927), in percent."""
+    z2, share = float(special.ndtri((1 - confidence) / 2)) ** 2, successes / n
+    half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2)))
+    middle = share + z2 / (2 * n)
+    low, high = (middle - half) / (1 + z2 / n), (middle + half) / (1 + z2 / n)
+    return Interval(100 * max(low, 0.0), 100 * min(high, 1.0), confidence, "Wilson")
 
 
 def published(scores: np.ndarray, axes: Sequence[Axis]) -> Mapping[str, float]:

@@ -98,12 +98,9 @@ def evaluations(
     settings: Sequence[tuple[Mapping[str, Value], Sequence[int]]],
     design: Mapping[str, Json],
 ) -> list[Trial]:
-    """Returns the trials of a tuner's settings; their models are not saved.
+    """Returns the trials of a tuner's settings (values, seeds), each with its config.
 
-    Args:
-      base: the config that is tuned.
-      configs, settings: the config, and (values, seeds), of each setting.
-      design: how they were proposed.
+    `base` is the config that is tuned, `design` how settings were proposed. Models are not saved.
     """
     study = Study("tuning", _without_models(base), design)
     return [

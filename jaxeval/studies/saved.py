@@ -69,8 +69,7 @@ def choose(
       experiment: id, beginning of one, or name; None: the only one.
       members: considers only models of these.
 
-    Raises RunError, saying what there is, if there are no such models, or DataError of a
-    description.
+    Raises RunError, saying what there is, or DataError of a description.
     """
     if not folder.is_dir():
         raise RunError(f"{folder}: no such folder; expected one that `train --out` has written")
@@ -105,10 +104,7 @@ def choose(
 
 
 def predictions(models: Sequence[_ModelFile], file: Path, options: Options) -> list[str]:
-    """Returns the models' predictions on a file, in the form of their task.
-
-    Raises as `Kind.predict`.
-    """
+    """Returns predictions on a file in the form of the models' task; raises as `Kind.predict`."""
     task = models[0].about.task
     predict = registry.kind(task).predict
     if predict is None:
@@ -189,10 +185,7 @@ def load(cohort: Cohort, folder: Path) -> Models:
 
 
 def on_file(models: Models, file: str) -> Models:
-    """Replaces the test part of models with a file.
-
-    Raises ConfigError if that is impossible, DataError of the file.
-    """
+    """Replaces the test part of models with a file. Raises ConfigError, DataError of the file."""
     trained, asked = models.prepared, argument("input")
     table, _, _ = trained.kind.data_key.rpartition(".")
     folder = prepared.at(reading.to_dict(trained.config), trained.kind.data_key)

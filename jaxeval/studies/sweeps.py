@@ -125,10 +125,7 @@ def draw(
     count: int,
     folder: Path,
 ) -> DrawnSweep:
-    """Draws the first runs of a sweep and reads its data; arguments as of `draws`.
-
-    Raises ConfigError or DataError if a config is wrong or the data cannot be used.
-    """
+    """Draws a sweep and reads its data; arguments as of `draws`. Raises ConfigError, DataError."""
     session = Session()
     base = prepared.read(source, changes, data)
     changes = [*changes, *prepared.data_changes(base.task, data)]
@@ -147,13 +144,8 @@ def draws(
 ) -> list[Trial]:
     """Draws the first `count` runs of a sweep; run k, from 1, has seed k.
 
-    Args:
-      source: of the base config.
-      changes: `key=value` each, before what is drawn.
-      seed: of the draws.
-      where: the beginning of messages.
-
-    Raises ConfigError, with number and values, if a run is no valid config.
+    `seed` is that of the draws; messages begin with `where`. Raises ConfigError, with number and
+    values, if a run is no valid config.
     """
     kind = registry.kind(reading.peek(source, changes, "task") or "tagging")
     base: Any = reading.read(kind.Config, source, changes)

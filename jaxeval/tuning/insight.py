@@ -18,7 +18,7 @@ from jaxeval.runs import metrics
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
 from jaxeval.stats import describe
-from jaxeval.stats.results import Interval, within
+from jaxeval.stats.results import Interval
 from jaxeval.tuning import draws, gp, targets
 from jaxeval.tuning.encoding import Encoder, distinct, encoder
 from jaxeval.tuning.gp import Fitted
@@ -280,7 +280,7 @@ def retrained(
     for part, summary in parts.items():
         bounds = metrics.bounds(metric, np.array(fresh[part]), unit)
         if bounds is not None and summary.mean_interval is not None:
-            cut = within(summary.mean_interval, *bounds)
+            cut = summary.mean_interval.clip(*bounds)
             parts[part] = dataclasses.replace(summary, mean_interval=cut)
     if interval is not None:
         low, high = sorted(sign * (seen - end) + 0.0 for end in interval[:2])

@@ -10,7 +10,8 @@ import numpy as np
 
 from jaxeval.data import vectors
 from jaxeval.errors import ConfigError
-from jaxeval.stats import multiple, resampled
+from jaxeval.stats import multiple
+from jaxeval.stats import vectors as statistics
 from jaxeval.stats.results import Effect, HypothesisTest, Interval
 
 Score = TypeVar("Score")
@@ -145,14 +146,14 @@ def compare(
     scores, found, how = dict[str, Score](), list[Difference](), f"bootstrap of {items}"
     for file, mine in covered.items():
         drawn = None if estimate(file, mine) is None else draws([file], mine)[:, 0]
-        interval = None if drawn is None else resampled.interval(drawn, _CONFIDENCE, how)
+        interval = None if drawn is None else statistics.interval(drawn, _CONFIDENCE, how)
         scores[file] = score(file, interval)
     for a, b in itertools.combinations(covered, 2):
         both = covered[a] & covered[b]
         of_a, of_b = estimate(a, both), estimate(b, both)
         if of_a is not None and of_b is not None:
             drawn, n = draws([a, b], both), int(both.sum())
-            effect, test = resampled.difference((of_a, of_b), (*drawn.T,), n, method=how)
+            effect, test = statistics.difference((of_a, of_b), (*drawn.T,), n, method=how)
             found.append(Difference(a, b, effect, test, test.p_value))
     total = len(next(iter(covered.values())))
     return Scored(name, method, total, scores, tuple(found))

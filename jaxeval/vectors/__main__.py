@@ -39,12 +39,6 @@ def vectors_similarity(
       score_column: column of the score (4 in SimLex-999 as published).
       unknown: rule for pairs with unknown words in intervals and differences.
       keep_case: do not convert words to lower case.
-      resamples: number of bootstrap resamples.
-      seed: seed of the resamples.
-
-    Raises:
-      ConfigError: a file named twice.
-      DataError: a file that cannot be read.
 
     Examples:
       jaxeval vectors similarity glove.txt.gz EN-WS-353-ALL.txt EN-MEN-TR-3k.txt
@@ -102,12 +96,6 @@ def vectors_analogies(
       questions: Google's questions-words.txt, or a folder of BATS.
       against: further files of vectors.
       keep_case: do not convert words to lower case.
-      resamples: number of bootstrap resamples.
-      seed: seed of the resamples.
-
-    Raises:
-      ConfigError: a file named twice.
-      DataError: a file that cannot be read.
 
     Examples:
       jaxeval vectors analogies glove.txt questions-words.txt --against svd.txt,w2v.bin
@@ -162,10 +150,6 @@ def vectors_svd(
       dimension: size of the vectors.
       min_count: smallest count of a word in the corpus.
       lower_case: convert words to lower case.
-
-    Raises:
-      ConfigError: the output would replace the corpus, or there are too many dimensions.
-      DataError, RunError: the corpus cannot be read, or the output cannot be written.
 
     Examples:
       jaxeval vectors svd corpus.txt --output svd.txt --lower-case

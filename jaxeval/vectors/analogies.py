@@ -19,7 +19,7 @@ import numpy as np
 from jaxeval import backend
 from jaxeval.data import text
 from jaxeval.errors import DataError
-from jaxeval.stats import resampled
+from jaxeval.stats import vectors as statistics
 from jaxeval.stats.results import Interval
 from jaxeval.vectors import Lookup, Scored, compare
 
@@ -243,7 +243,7 @@ def evaluate(
         used, where = np.unique(units, return_inverse=True)
         of_first, of_second = np.split(where, 2)
         of_units = right, of_first, of_second, questions.strata[used]
-        return resampled.crossed_draws(*of_units, resamples=resamples, seed=seed)
+        return statistics.crossed_draws(*of_units, resamples=resamples, seed=seed)
 
     def share(name: str, chosen: np.ndarray) -> float | None:
         return float(answered[name].right[chosen].mean()) if chosen.any() else None

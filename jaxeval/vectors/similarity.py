@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxeval.data import text, vectors
 from jaxeval.errors import DataError
-from jaxeval.stats import resampled
+from jaxeval.stats import vectors as statistics
 from jaxeval.stats.results import Interval
 from jaxeval.vectors import Lookup, Scored, adjust, compare
 
@@ -114,7 +114,7 @@ def _evaluate(
 
     def draws(names: Sequence[str], chosen: np.ndarray) -> np.ndarray:
         table = np.stack([filled[name][chosen] for name in names])
-        return resampled.spearman_draws(gold[chosen], table, resamples=resamples, seed=seed)
+        return statistics.spearman_draws(gold[chosen], table, resamples=resamples, seed=seed)
 
     def estimate(name: str, chosen: np.ndarray) -> float | None:
         return _spearman(gold[chosen], filled[name][chosen])
@@ -130,6 +130,6 @@ def _evaluate(
 
 def _spearman(gold: np.ndarray, values: np.ndarray) -> float | None:
     try:
-        return float(resampled.spearman(gold, values[None])[0])
+        return float(statistics.spearman(gold, values[None])[0])
     except DataError:  # fewer than three pairs, or equal scores
         return None

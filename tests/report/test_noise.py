@@ -10,9 +10,9 @@ from jaxeval.stats import crossed, nested
 from jaxeval.stats.nested import TrainingDesign, TrainingPlan
 
 SCORES = 0.75 + np.array([[0.00, 0.04], [0.04, 0.04], [0.08, 0.10]])
-OWN = TrainingDesign("independent", 74, 74, 74, 74.0, 0.00994)
-NESTED = TrainingDesign("nested", 20, 80, 80, 120.0, 0.00999)
-CROSSED = TrainingDesign("crossed", 43, 58, 2494, 2494.0, 0.00999)
+OWN = TrainingDesign("independent", 74, 74, 74, 0.00994)
+NESTED = TrainingDesign("nested", 20, 80, 80, 0.00999)
+CROSSED = TrainingDesign("crossed", 43, 58, 2494, 0.00999)
 
 
 def _said(scores: object, plan: TrainingPlan | None = None) -> Document:
@@ -66,18 +66,18 @@ def test_whose_the_variance_is_mirrors() -> None:
     ("plan", "said"),
     [
         (
-            TrainingPlan(0.01, 0.0, (OWN, CROSSED), 275),
+            TrainingPlan(0.01, (OWN, CROSSED), 275),
             "within 1 point (half of a 95 % interval), train 74 runs, each with its own split and "
             "seed; crossed it would be 43 splits x 58 seeds, 2494 runs. If the sd of a run is "
             "at the upper end of its interval, 275 runs, each with its own split and seed, are "
             "needed.",
         ),
         (
-            TrainingPlan(0.01, 0.0, (NESTED, OWN), None),
+            TrainingPlan(0.01, (NESTED, OWN), None),
             "train 20 splits with 4 new seeds each, 80 runs; crossed it would be more than 10,000 "
             "runs. If the sd of a run is at the upper end of its interval, over 10,000 runs,",
         ),
-        (TrainingPlan(1e-6, 0.0, (), None), "no design of up to 10,000 runs is enough."),
+        (TrainingPlan(1e-6, (), None), "no design of up to 10,000 runs is enough."),
     ],
 )
 def test_what_to_train(plan: TrainingPlan, said: str) -> None:

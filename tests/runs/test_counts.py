@@ -38,19 +38,6 @@ def test_values_of_items_have_the_score_and_its_error(of: np.ndarray, score: cou
     assert values.std(ddof=1) / np.sqrt(500) == pytest.approx(score(drawn).std(), rel=0.06)
 
 
-@pytest.mark.parametrize(
-    ("of", "score"), [(SPANS, counts.f1), (MACRO, counts.macro_f1), (NATS, _perplexity)]
-)
-def test_an_item_is_worth_what_the_score_loses_without_it(
-    of: np.ndarray, score: counts.Score
-) -> None:
-    """Dies if values are mirrored at their mean, or are of other items: the jackknife's."""
-    values, sums = counts.delta_values(of, score), of.sum(0)
-    jackknife = score(sums) + 499 * (score(sums) - score(sums - of))
-    # equal but for terms of 1 / N
-    np.testing.assert_allclose(values, jackknife, atol=0.03 * np.ptp(values))
-
-
 def test_nothing_found_scores_0() -> None:
     """Dies if 0 / 0 is nan, or a class that does not occur counts as found."""
     assert counts.f1(np.zeros(3)) == counts.ratio(np.zeros(2)) == 0.0

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from jaxeval import __main__ as command
 from jaxeval.errors import DataError
-from tests.runs.reading import by_model, labels, read, written
+from tests.runs.reading import by_model, labels, read
 
 SCORES = (".81,.83", ".82,.84", ".80,.85", ".83,.86", ".82,.85", ".84,.87")
 
@@ -190,17 +189,6 @@ def test_how_long_runs_took_is_no_history(tmp_path: Path) -> None:
     assert len(read(tmp_path, content).known) == 4
     with pytest.raises(DataError, match="--column split=epoch: steps and times are no units"):
         read(tmp_path, content, columns={"split": "epoch"})
-
-
-def test_epochs_are_no_runs_of_a_sweep(tmp_path: Path) -> None:
-    """Dies if sensitivity takes each epoch for a run, or refuses the last epochs of runs."""
-    words = ["--score", "test_acc", "--hyperparameters", "lr"]
-    rows = [f"{k % 3 / 10},{epoch},.{k}{epoch}" for k in range(12) for epoch in range(1, 9)]
-    path = written(tmp_path, "\n".join(["lr,epoch,test_acc", *rows]))
-    with pytest.raises(DataError, match=r"column epoch: rows of one run.*expected one row of"):
-        command.main(["sensitivity", path, *words])
-    path = written(tmp_path, "\n".join(["lr,epoch,test_acc", *rows[::5]]))
-    assert command.main(["sensitivity", path, *words]) == 0
 
 
 @pytest.mark.parametrize(

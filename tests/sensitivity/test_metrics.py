@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from jaxeval.errors import ConfigError, DataError
-from jaxeval.sensitivity import analysis, analyze, difference, metrics
+from jaxeval.sensitivity import analyze, difference, metrics
 from jaxeval.sensitivity.hyperparameters import axes
 from jaxeval.space import space
 
@@ -215,12 +215,3 @@ def test_degenerate_sweeps() -> None:
     ):
         with pytest.raises(DataError, match=message):
             analyze(scores, {"x": x})
-
-
-@pytest.mark.parametrize("right", [0, 1, 13, 30])
-def test_wilson_is_scipys(right: int) -> None:
-    """Dies if a limit, also at none or all right, is not that of scipy's binomtest."""
-    expected = stats.binomtest(right, 30).proportion_ci(method="wilson")
-    assert analysis._wilson_percent(right, 30, 0.95)[:2] == pytest.approx(
-        (100 * expected.low, 100 * expected.high), abs=1e-7
-    )

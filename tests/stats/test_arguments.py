@@ -13,11 +13,10 @@ from jaxeval.stats import (
     describe,
     effects,
     hypotheses,
-    permutation,
     power,
 )
 from jaxeval.stats.items import estimates
-from jaxeval.stats.rules import Rules
+from jaxeval.stats.results import Rules
 
 A, B = [0.1, 0.2, 0.4], [0.3, 0.5, 0.4]
 MASKED = np.ma.masked_array([0.1, 0.2, 999.0], mask=[0, 0, 1])
@@ -35,7 +34,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "difference: expected a finite",
     ),
     "true": (
-        lambda: permutation.permutation_test(A, B, resamples=True),
+        lambda: hypotheses.permutation_test(A, B, resamples=True),
         "resamples: expected a whole number of at least 1, found True",
     ),
     "margin": (
@@ -72,7 +71,7 @@ def test_rules_of_comparisons_are_configured(name: str) -> None:
 
 SAME: dict[str, tuple[Callable[[Any], Any], float]] = {
     "difference": (lambda of: effects.difference(A, B, confidence=of), 0.75),
-    "permutation": (lambda of: permutation.permutation_test(A, B, resamples=of), 9),
+    "permutation": (lambda of: hypotheses.permutation_test(A, B, resamples=of), 9),
     "margin": (lambda of: hypotheses.tost(A, B, of), 0.25),
     "seeds": (lambda of: power.TestDesign(0.1).power(0.1, of), 5),
     "items": (lambda of: estimates.estimate(A, confidence=of), 0.75),

@@ -8,9 +8,9 @@ import pytest
 from scipy import stats as scipy_stats
 
 from jaxeval.errors import DataError
-from jaxeval.stats import hypotheses, multiple, pairs, power, run_plans, study
+from jaxeval.stats import hypotheses, multiple, power, study
 from jaxeval.stats.pairs import RunScores as Scores
-from jaxeval.stats.rules import Rules
+from jaxeval.stats.results import Rules
 from tests.stats.cubes import compare, runs
 
 QUICK = Rules(resamples=199)
@@ -134,7 +134,7 @@ def test_few_scores_carry_no_verdict() -> None:
         assert pair.tests["welch_t"].p_value < 0.05
         assert (pair.shown, pair.wider) == (shown, 0)
     two = Scores("A", "B", "", np.array([9.0, 9.1]), np.array([1.0, 5.1]))
-    assert "brown_forsythe" not in pairs.tests(two, rules)
+    assert "brown_forsythe" not in two.tests(rules)
     with pytest.raises(DataError, match="A: 1 score, which says nothing about a distribution"):
         study.study(runs({"": {"A": [0.5], "B": [0.5, 0.6, 0.7, 0.8, 0.9]}}))
 
@@ -204,9 +204,9 @@ def test_the_plan_knows_what_the_test_cannot_show() -> None:
     assert seen is not None and pair.plan.least_p == 0
     assert power.TestDesign(*sds, comparisons=15).power(seen, 5) == pytest.approx(0.8)
     smallest = scipy_stats.wilcoxon(np.arange(1, 8), method="exact").pvalue
-    assert run_plans.least_p(True, 7, 7) == pytest.approx(smallest)
+    assert power._least(True, 7, 7) == pytest.approx(smallest)
     smallest = scipy_stats.mannwhitneyu([1, 2, 3, 4], [5, 6, 7], method="exact").pvalue
-    assert run_plans.least_p(False, 4, 3) == pytest.approx(smallest)
+    assert power._least(False, 4, 3) == pytest.approx(smallest)
 
 
 def test_power_far_out_is_that_of_sampling() -> None:

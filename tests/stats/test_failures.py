@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from jaxeval.stats import multiple, samples, study
-from jaxeval.stats.rules import Rules
+from jaxeval.stats.results import Rules
 from jaxeval.stats.samples import Counts
 from tests.stats.cubes import runs
 

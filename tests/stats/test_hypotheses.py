@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from jaxeval.stats import describe, effects, hypotheses, permutation
+from jaxeval.stats import describe, effects, hypotheses
 from tests.stats.labellings import labellings
 
 GENERATOR = np.random.default_rng(3)
@@ -20,7 +20,7 @@ TWO = {
     "mwu": hypotheses.mann_whitney_u,
     "bm": hypotheses.brunner_munzel,
     "welch": hypotheses.welch_t,
-    "permutation": lambda a, b: permutation.permutation_test(a, b, resamples=199),
+    "permutation": lambda a, b: hypotheses.permutation_test(a, b, resamples=199),
 }
 PAIRED = {
     "wilcoxon": hypotheses.wilcoxon_signed_rank,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxeval.stats import multiple
-from jaxeval.stats.rules import Method
+from jaxeval.stats.results import Method
 
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=8)
 

@@ -138,20 +138,6 @@ def test_accuracy_of_covered_and_of_all() -> None:
     assert score.interval.low <= score.overall.right / 18 <= score.interval.high
 
 
-def test_any_answer_is_right() -> None:
-    """Dies if only the first of several answers counts."""
-    vectors = _lookup(WORDS, 0)
-    right = analogies.answer(_questions(), vectors, "3CosAdd").right
-    only = [unit._replace(answers=unit.answers[:1]) for unit in _questions().units]
-    np.testing.assert_array_equal(
-        analogies.answer(_questions()._replace(units=tuple(only)), vectors, "3CosAdd").right, right
-    )
-    more = [unit._replace(answers=(unit.answers[0], *WORDS)) for unit in _questions().units]
-    assert analogies.answer(
-        _questions()._replace(units=tuple(more)), vectors, "3CosAdd"
-    ).right.all()
-
-
 def test_files_are_compared_on_what_all_cover() -> None:
     """Dies if shares of different questions are subtracted, or a file without any question takes
     the others' differences away."""

@@ -55,12 +55,6 @@ def test_pairs_refused(content: str, message: str, tmp_path: Path) -> None:
         similarity.read(tmp_path / "f")
 
 
-def test_the_score_may_stand_in_another_column(tmp_path: Path) -> None:
-    """Dies if SimLex-999 as published cannot be read."""
-    (tmp_path / "f").write_text("word1 word2 POS SimLex999\na b A 1\nc d N 2\ne f V 3\n")
-    assert similarity.read(tmp_path / "f", 4).gold.tolist() == [1, 2, 3]
-
-
 def test_words_are_looked_up_in_lower_case(tmp_path: Path) -> None:
     """Dies if the later of two words that are equal in lower case counts, or stays a candidate."""
     (tmp_path / "v").write_text("The 3 4\ncat 0 2\nTHE 1 0\nDog 5 12\n")
@@ -129,16 +123,6 @@ def test_differences_are_of_the_same_pairs(unknown: Unknown) -> None:
     [difference] = result.differences
     assert difference.effect.estimate == pytest.approx(expected, abs=1e-6)
     assert difference.effect.n[0] == sum(keep)
-
-
-def test_p_values_are_adjusted_over_all_sets() -> None:
-    """Dies if each set is adjusted by itself."""
-    files = {name: _vectors(WORDS, seed) for seed, name in enumerate("abc")}
-    results = similarity.evaluate([_pairs(), _pairs()], files, resamples=99)
-    differences = [d for result in results for d in result.differences]
-    assert len(differences) == 6
-    least = min(differences, key=lambda d: d.test.p_value)
-    assert least.p_adjusted == pytest.approx(min(1, 6 * least.test.p_value))
 
 
 @pytest.mark.parametrize("unknown", get_args(Unknown))

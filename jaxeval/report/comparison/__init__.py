@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from jaxeval.report import text
 from jaxeval.report.comparison import answers, claims, data_sets, figures, tables, words
 from jaxeval.report.document import Block, Document, Heading
-from jaxeval.stats import samples, study_warnings
+from jaxeval.stats import samples
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.study import RunStudy
 
@@ -13,11 +13,10 @@ from jaxeval.stats.study import RunStudy
 def runs_document(study: RunStudy) -> Document:
     """Returns the document of a comparison of whole runs."""
     read, across = study.scores, study.across
-    failed = samples.rows_of(read)
+    failed = {row for rows in samples.failed_runs(read).values() for row in rows}
     others = [one for one in read.unusable if one.row not in failed]
-    minor = {*study_warnings.of_details(study.samples, study.pairs, across)}
     notes = [text.unusable(others, read.missing)] if others else []
-    notes += [*read.notes, *(line for line in study.warnings if line not in minor)]
+    notes += [*read.notes, *study.warnings]
     blocks: list[Block] = [*tables.runs_tables(study)]
     blocks.append(" | ".join([read.source, *words.directions(study), words.replication(study)]))
     if study.pairs:
@@ -30,7 +29,7 @@ def runs_document(study: RunStudy) -> Document:
         answer=answers.about_runs(study),
         blocks=blocks,
         notes=notes,
-        details=[*_runs_details(study), *sorted(minor)],
+        details=[*_runs_details(study)],
         paper=paper,
         figures=lambda: figures.runs_figures(study),
         title=f"Comparison of {text.listed(read.models[:8])}",

@@ -11,7 +11,7 @@ from jaxeval.runs.rows import is_failed
 from jaxeval.stats.items import study as items
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.pairs import Pair
-from jaxeval.stats.run_plans import PLANNED_SDS
+from jaxeval.stats.power import Primary
 from jaxeval.stats.samples import Failures
 from jaxeval.stats.study import RunStudy
 
@@ -154,7 +154,7 @@ def _too_few(study: RunStudy, models: Sequence[str]) -> str:
         return f"{none}."
     each = "" if pair.scores and pair.scores.by_pairs else " each"
     needed = f"{text.counted(primary.needed, pair.unit)}{each}"
-    return f"{none}; {needed} would show one of {PLANNED_SDS:g} sds."
+    return f"{none}; {needed} would show one of {Primary.PLANNED_SDS:g} sds."
 
 
 def _by_how_much(study: RunStudy, scale: ScoreFormat) -> str:

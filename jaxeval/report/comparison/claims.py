@@ -7,12 +7,11 @@ from jaxeval.report import scores, text
 from jaxeval.report.comparison import words
 from jaxeval.report.comparison.words import CHANCE, OVER, TESTS, Study, on
 from jaxeval.report.scores import ScoreFormat
-from jaxeval.stats import describe, run_plans
+from jaxeval.stats import describe
 from jaxeval.stats.items.planning import POWER
 from jaxeval.stats.items.study import Board, ItemStudy
 from jaxeval.stats.pairs import Pair
-from jaxeval.stats.results import Effect
-from jaxeval.stats.rules import Rules
+from jaxeval.stats.results import Effect, Rules
 from jaxeval.stats.single_models import SinglePair
 from jaxeval.stats.study import RunStudy
 
@@ -166,7 +165,7 @@ def _needed(pair: Pair, rules: Rules, scale: ScoreFormat) -> Iterator[str]:
     what = "A difference like this one" if rules.margin is None else "The margin"
     ends = ""
     if plan.required_range is not None and plan.required_range[0] != plan.required_range[1]:
-        beyond = f"more than {run_plans.MOST_REQUIRED:,}"
+        beyond = f"more than {plan.MOST_REQUIRED:,}"
         fewest, most = (beyond if n is None else f"{n:,}" for n in plan.required_range)
         ends = f" ({fewest} to {most} at the ends of the {100 * rules.confidence:g} % CI)"
     many = f"{plan.required_seeds:,} {'pairs' if runs.by_pairs else 'scores each'}{ends}"

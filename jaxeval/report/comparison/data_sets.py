@@ -5,10 +5,8 @@ from collections.abc import Iterator, Sequence
 from jaxeval.report import text
 from jaxeval.report.comparison import claims, words
 from jaxeval.report.document import Table
-from jaxeval.stats import pairs
-from jaxeval.stats.datasets import Across
+from jaxeval.stats.datasets import Across, Ranking
 from jaxeval.stats.pairs import FEW_DATA_SETS, RunScores
-from jaxeval.stats.ranking import Ranking
 from jaxeval.stats.study import RunStudy
 
 _MOST_NAMED = 8  # models in a sentence
@@ -78,7 +76,7 @@ def _signed_rank(across: Across, study: RunStudy) -> str:
         return f"no difference between {a} and {b} was shown: {tested}"
     higher, lower = (a, b) if shown > 0 else (b, a)
     by_data_set = RunScores(a, b, "", first, second, (first, second), True, "data set")
-    if others := pairs.against(by_data_set, shown):
+    if others := by_data_set.contradicting(shown):
         disagreement = claims.disagree("Wilcoxon signed-rank", higher, lower, others)
         return f"m{disagreement[1:]}: {tested}"
     best, other = (higher, lower) if study.scores.higher_is_better else (lower, higher)

@@ -10,8 +10,8 @@ from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs import metrics
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.pairs import Pair
+from jaxeval.stats.power import Primary
 from jaxeval.stats.results import Interval
-from jaxeval.stats.run_plans import Primary
 from jaxeval.stats.study import RunStudy
 
 Study = RunStudy | ItemStudy

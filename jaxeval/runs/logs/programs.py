@@ -33,10 +33,10 @@ _OF_MODEL = re.compile(r"[,:](?:model|model_deployment)=(?P<model>[^,]*)")
 
 def reader(name: str) -> Reader | None:
     """Returns the reader for the name of a file of lm-evaluation-harness or HELM."""
-    return read_helm if name == _HELM else read_lm_eval if _SAMPLES.fullmatch(name) else None
+    return _read_helm if name == _HELM else _read_lm_eval if _SAMPLES.fullmatch(name) else None
 
 
-def read_lm_eval(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
+def _read_lm_eval(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
     """Yields the scores in a file of samples; metrics that are no numbers are noted.
 
     Raises DataError: names the line.
@@ -92,7 +92,7 @@ def _join_hashes(sample: Mapping[str, Json], *names: str) -> str:
     return "".join(values) if all(values) else ""
 
 
-def read_helm(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
+def _read_helm(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
     """Yields the scores of a run of HELM: the means of its statistics.
 
     Trials, which have other examples in their prompts, are runs. Splits other than test are tasks
@@ -149,16 +149,7 @@ def read_evals(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]
     of one kind are several answers.
     """
     path, lines = source.path, json_lines(source.path)
-    spec = next(lines, (1, {}))[1].get("spec")
-    if not isinstance(spec, Mapping):
-        raise DataError('expected a first line {"spec": {...}}', path, 1)
-    models = spec.get("completion_fns")
-    model = ",".join(map(str, models)) if isinstance(models, list) else models
-    base = Record(
-        records.label(model, "completion_fns", path, 1),
-        records.label(spec.get("eval_name"), "eval_name", path, 1),
-        *("", "", math.nan),
-    )
+    base = _read_spec(next(lines, (1, {}))[1].get("spec"), path)
     finished, times = False, Counter[tuple[str, str]]()
     failed, prompts = dict[str, None](), dict[str, str]()
     for number, event in lines:
@@ -193,3 +184,15 @@ def read_evals(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]
     for item in failed:
         if item not in answered:
             yield base._replace(item=item, status=Status.FAILED)
+
+
+def _read_spec(spec: Json, path: Path) -> Record:
+    if not isinstance(spec, Mapping):
+        raise DataError('expected a first line {"spec": {...}}', path, 1)
+    models = spec.get("completion_fns")
+    model = ",".join(map(str, models)) if isinstance(models, list) else models
+    return Record(
+        records.label(model, "completion_fns", path, 1),
+        records.label(spec.get("eval_name"), "eval_name", path, 1),
+        *("", "", math.nan),
+    )

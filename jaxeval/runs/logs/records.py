@@ -130,27 +130,30 @@ class Collector:
                     message = f"model {model} is in {first.name} too; expected a key task, or run"
                     raise DataError(message, source.path)
 
-    def rows(self, name: str) -> Rows:
-        """Returns the rows of all logs; raises DataError if there is no score or no such task.
-
-        Args:
-          name: of the logs, for messages.
-        """
+    def _check(self) -> None:
+        """Refuses logs without the requested tasks or without scores; notes mixed settings."""
         for task in self._layout.tasks:
             if not any(known == task or fnmatch.fnmatchcase(known, task) for known in self._tasks):
                 found = f"no task {task!r} in the logs; expected one of {listed(self._tasks)}"
                 raise DataError(f"{argument('task')}: {found}")
-        parts = [rows for _, rows in self._parts]
-        if not any(np.any(rows.status == Status.SCORED) for rows in parts):
-            none = "no item in them has one" if any(map(len, parts)) else "they hold no items"
-            reason = "; ".join(map(printable, self.notes)) or none
-            count = f"{len(parts)} log{'s' if len(parts) > 1 else ''}"
+        if not any(np.any(rows.status == Status.SCORED) for _, rows in self._parts):
+            reason = "; ".join(map(printable, self.notes)) or "no item has one"
+            count = f"{len(self._parts)} log{'s' if len(self._parts) > 1 else ''}"
             raise DataError(f"no score in {count} ({reason})")
         for (model, _), settings in self._settings.items():
             if len(settings) > 1:
                 differ = f"({'; '.join(words or 'none' for words in settings):.200})"
                 found = f"logs of {model} differ in their settings {differ} and are taken for one"
                 self.notes[f"{found} model; NAME=PATH tells them apart"] = 1
+
+    def rows(self, name: str) -> Rows:
+        """Returns the rows of all logs; raises DataError if there is no score or no such task.
+
+        Args:
+          name: of the logs, for messages.
+        """
+        self._check()
+        parts = [rows for _, rows in self._parts]
         notes = [f"{note} ({n} times)" if n > 1 else note for note, n in self.notes.items()]
         sizes = [len(rows) for rows in parts]
         dataset = _join([rows.dataset for rows in parts], nameless=True)

@@ -11,11 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from jaxeval.errors import DataError
+from jaxeval.errors import DataError, argument
 from jaxeval.runs import metrics
 from jaxeval.runs.columns import listed
 from jaxeval.runs.metrics import Direction
 from jaxeval.runs.scores import DataSetScores, Scores, Status
+from jaxeval.stats import samples
+from jaxeval.stats.items import estimates
+from jaxeval.stats.results import Factor
 
 _MOST_MISSING = 0.05  # of a model's answers on a data set
 
@@ -36,7 +39,6 @@ class DataSetCounts:
     failed: Mapping[str, int]  # answers that ended in an error
     unscored: Mapping[str, int]  # answers without a score
     failed_items: Mapping[str, int]  # items with a failed answer
-    lacking: Mapping[str, tuple[str, ...]]  # ids of items without an answer
     copies: Mapping[str, int]  # runs left out as copies of others
     missing: Mapping[str, float]  # share of answers that failed, have no score or are lacking
 
@@ -84,7 +86,6 @@ def _counts(
     """Counts of a data set as it was read, without copies, and without items that one lacks."""
     status = {model: of.status for model, of in before.models.items()}
     failed = {model: of == Status.FAILED for model, of in status.items()}
-    absent = {model: (of == Status.ABSENT).all((1, 2)) for model, of in status.items()}
     return DataSetCounts(
         *(data.name, data.metric, data.higher_is_better, data.direction),
         *(len(data.items), len(before.items) - len(data.items)),
@@ -94,9 +95,6 @@ def _counts(
         failed={model: int(of.sum()) for model, of in failed.items()},
         unscored={m: int(np.sum(of == Status.UNSCORED)) for m, of in status.items()},
         failed_items={model: int(of.any((1, 2)).sum()) for model, of in failed.items()},
-        lacking={
-            m: tuple(before.items[k] for k in np.flatnonzero(of)) for m, of in absent.items()
-        },
         copies=copies,
         missing={model: _missing(of.scores) for model, of in unique.models.items()},
     )
@@ -194,8 +192,7 @@ def warnings(of: DataSetCounts) -> Iterator[str]:
     """Yields what was left out of a data set: items, answers and copies of runs."""
     head = _task(of.data_set)
     if of.left_out:
-        lacking = [f"{m} lacks {len(items)}" for m, items in of.lacking.items() if items]
-        yield f"{head}{of.left_out} items are left out" + f": {'; '.join(lacking)}" * bool(lacking)
+        yield f"{head}{of.left_out} items are left out, since a model has no score of them"
     for what, counts in (("ended in an error", of.failed), ("have no score", of.unscored)):
         if said := ", ".join(f"{n} of {model}" for model, n in counts.items() if n):
             yield f"{head}answers that {what}: {said}"
@@ -209,6 +206,34 @@ def warnings(of: DataSetCounts) -> Iterator[str]:
 
 def _task(name: str) -> str:
     return f"task {name}: " if name else ""
+
+
+def failures(models: Sequence[str], counts: Sequence[DataSetCounts]) -> samples.Failures | None:
+    """Tests the numbers of items with a failed answer, of all pairs on all data sets."""
+    found = {}
+    for of, model in itertools.product(counts, models):
+        failed, whole = of.failed_items[model], of.items + of.left_out
+        found[model, of.data_set] = samples.Counts(failed, whole - failed)
+    return samples.failures(found, [*itertools.combinations(models, 2)])
+
+
+def choose_factors(
+    tasks: Sequence[DataSetScores], asked: tuple[Factor, ...] | None
+) -> tuple[tuple[Factor, ...], tuple[str, ...]]:
+    """Returns what errors generalise over, and a note if a single run limits them to items."""
+    runs = {(task.name, model): of.runs for task in tasks for model, of in task.models.items()}
+    over = estimates.default_over([*runs.values()]) if asked is None else asked
+    single = next((where for where, count in runs.items() if count == 1), None)
+    if single is None or (asked is not None and "runs" not in over):
+        return over, ()
+    has_one = f"{single[1]} has one run" + (f" on {single[0]}" if single[0] else "")
+    if "runs" in over:
+        raise DataError(
+            f"over runs: expected two or more runs of every model; {has_one}, which says nothing "
+            f"of others: {argument('over', 'items')}"
+        )
+    several = any(min(of.runs for of in task.models.values()) > 1 for task in tasks)
+    return over, (f"Over items alone on all tasks, since {has_one}.",) if several else ()
 
 
 def not_averaged(tasks: Sequence[DataSetScores]) -> tuple[str, ...]:

@@ -6,8 +6,7 @@ Every run answers every item: score = mean + item + run + rest. The error of an 
     runs    other runs, these items:  run means as a sample; Welch's t for two models
     both    the items' component and what runs add to it
 
-In means over several tasks every task has the same weight, and items of different tasks are
-independent. Notation: T tasks, I items, R runs.
+In means over T tasks every task has the same weight. Notation: I items, R runs.
 """
 
 import dataclasses
@@ -21,8 +20,7 @@ from jaxeval.errors import DataError
 from jaxeval.stats.items import cells, variances
 from jaxeval.stats.items.cells import Labels, Scores, Table
 from jaxeval.stats.items.variances import Parts
-from jaxeval.stats.results import Interval, Wrong, fraction, no_interval, within
-from jaxeval.stats.rules import Factor
+from jaxeval.stats.results import Factor, Interval, fraction
 
 FACTORS: tuple[Factor, ...] = ("items", "runs")
 FEW_CLUSTERS = 30
@@ -45,8 +43,7 @@ class Sizes:
 class Estimate:
     """A mean, or the difference of two means.
 
-    An estimated error of 0 is unknown: the p-value and the ends of the interval are NaN. Means
-    have no p-value, unpaired error and correlation.
+    An estimated error of 0 is unknown: the p-value and the ends of the interval are NaN.
     """
 
     value: float
@@ -64,7 +61,7 @@ class Estimate:
     @property
     def possible(self) -> Interval:
         """The interval, cut to [-1, 1] for differences of right and wrong answers."""
-        return within(self.interval, -1.0, 1.0) if self.binary else self.interval
+        return self.interval.clip(-1.0, 1.0) if self.binary else self.interval
 
     @property
     def error(self) -> float:
@@ -96,7 +93,9 @@ def default_over(runs: Sequence[int]) -> tuple[Factor, ...]:
     return FACTORS if min(runs) > 1 else ("items",)
 
 
-def parse_over(over: str | Collection[Factor], error: Wrong = DataError) -> tuple[Factor, ...]:
+def parse_over(
+    over: str | Collection[Factor], error: type[Exception] = DataError
+) -> tuple[Factor, ...]:
     """Returns the factors of a collection or of "items,runs", in order; else raises `error`."""
     words = [word.strip() for word in over.split(",")] if isinstance(over, str) else over
     factors = tuple(f for f in FACTORS if isinstance(words, Collection) and f in words)
@@ -220,7 +219,7 @@ def _means(
             method = "Jeffreys, effective number of answers"
             interval = Interval(float(low), float(high), confidence, method)
         elif se <= _ROUNDING * largest:
-            interval = no_interval(confidence, "the scores do not vary")
+            interval = Interval.none(confidence, "the scores do not vary")
             same = f"The score is the same over all {' and '.join(over)}"
             lines.append(f"{same}: its error cannot be told.")
         else:
@@ -248,7 +247,7 @@ def _differences(
     for over in overs:
         part, lines, two = variances.total(parts, over), list[str](), binary and "items" in over
         centre, tested = (middle, variances.total(shrunk, over)) if two else (value, part)
-        interval, p_value = no_interval(confidence, "the differences do not vary"), math.nan
+        interval, p_value = Interval.none(confidence, "the differences do not vary"), math.nan
         if (error := np.sqrt(tested.variance)) <= _ROUNDING * largest:
             same = f"The difference is the same over all {' and '.join(over)}"
             lines.append(f"{same}: its error cannot be told, and nothing is shown.")

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxeval.errors import DataError
-from jaxeval.stats import crossed
-from jaxeval.stats.crossed import Combination, MeanSquare, Term
+from jaxeval.stats.crossed import Combination, MeanSquare
 from jaxeval.stats.items import cells, variances
 from jaxeval.stats.items.cells import Labels, Scores, Table
 from jaxeval.stats.results import fraction
@@ -101,7 +100,7 @@ def pilot(
     size = Size(
         len(gaps), *(min(getattr(t, name) for t in tables) for name in ("runs", "samples"))
     )
-    ends = {name: crossed.limits(part, confidence) for name, part in parts.items()}
+    ends = {name: part.limits(confidence) for name, part in parts.items()}
     low = {name: min(float(end[0]), getattr(spread, name)) for name, end in ends.items()}
     high = {name: max(float(end[1]), getattr(spread, name)) for name, end in ends.items()}
     least = dataclasses.replace(spread, **low) if any(low.values()) else None
@@ -148,10 +147,10 @@ def _estimated(tables: Sequence[Table], squares: Sequence[_Squares], gaps: np.nd
     runs = crossing = samples = rest = 0.0
     for of in squares:
         if of.run is not None and of.interaction is not None:
-            beyond = Combination((Term(1 / items, of.run),), Term(1 / items, of.interaction))
+            beyond = Combination(((1 / items, of.run),), (1 / items, of.interaction))
             runs += max(0.0, float(beyond.estimate))
-            below = None if of.sample is None else Term(1 / of.samples, of.sample)
-            whole = Combination((Term(1.0, of.interaction),), below)
+            below = None if of.sample is None else (1 / of.samples, of.sample)
+            whole = Combination(((1.0, of.interaction),), below)
             crossing += max(0.0, float(whole.estimate))
             rest += float(of.interaction.value) / of.runs
         elif of.sample is not None:
@@ -189,23 +188,23 @@ def _parts(
             within.append((1 / (of.runs * of.samples), of.sample))
     cell = _term(of_cells)
     if min(of.runs for of in squares) == 1:  # where one has several, with its items x runs whole
-        one_run = Term(1.0, _added([(1.0, of_items), *beyond]))
+        one_run = (1.0, _added([(1.0, of_items), *beyond]))
         parts = {"items": Combination((one_run,), cell)}
     else:
         run = _added([(1.0, of.run) for of in squares if of.run])  # there are two of each
         rest = _added([(1.0, of.interaction) for of in squares if of.interaction])
         parts = {
-            "items": Combination((Term(1.0, of_items),), _term(within)),
-            "runs": Combination((Term(1 / items, run),), Term(1 / items, rest)),
-            "items_x_runs": Combination((Term(1.0, rest),), cell),
+            "items": Combination(((1.0, of_items),), _term(within)),
+            "runs": Combination(((1 / items, run),), (1 / items, rest)),
+            "items_x_runs": Combination(((1.0, rest),), cell),
         }
     if sample := _term(of_samples):
         parts["samples"] = Combination((sample,))
     return parts
 
 
-def _term(terms: list[tuple[float, MeanSquare]]) -> Term | None:
-    return Term(1.0, _added(terms)) if terms else None
+def _term(terms: list[tuple[float, MeanSquare]]) -> tuple[float, MeanSquare] | None:
+    return (1.0, _added(terms)) if terms else None
 
 
 def _added(terms: list[tuple[float, MeanSquare]]) -> MeanSquare:

@@ -10,7 +10,7 @@ import pytest
 from jaxeval.report.comparison import answers
 from jaxeval.stats import study as studies
 from jaxeval.stats.items.study import ItemStudy
-from jaxeval.stats.rules import Rules
+from jaxeval.stats.results import Rules
 from jaxeval.stats.study import RunStudy
 from tests.stats import cubes
 

@@ -7,8 +7,8 @@ import pytest
 
 from jaxeval.report.comparison import figures
 from jaxeval.report.document import Figure
-from jaxeval.stats import ranking, study
-from jaxeval.stats.rules import Rules
+from jaxeval.stats import study
+from jaxeval.stats.results import Rules
 from jaxeval.stats.study import RunStudy
 from tests.stats import cubes
 from tests.stats.test_datasets import DEMSAR
@@ -55,7 +55,6 @@ def test_many_models_and_data_sets_stay_readable(models: int, data_sets: int) ->
 @pytest.mark.parametrize(("control", "width"), [("C4.5", 0.857 + 1.168), (None, None)])
 def test_interval_of_a_control(control: str | None, width: float | None) -> None:
     """Dies if the interval is not Bonferroni and Dunn's, or drawn without a control."""
-    assert ranking.bonferroni_dunn(14, 4) == pytest.approx(2.394 * (20 / 84) ** 0.5, abs=1e-3)
     names = ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf")
     cells = {
         f"set{k}": {name: [score] for name, score in zip(names, scores, strict=True)}

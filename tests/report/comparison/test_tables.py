@@ -7,7 +7,7 @@ from jaxeval.report import comparison, render
 from jaxeval.report.comparison import tables
 from jaxeval.report.document import Bold
 from jaxeval.stats import study
-from jaxeval.stats.rules import Rules
+from jaxeval.stats.results import Rules
 from jaxeval.stats.study import RunStudy
 from tests.stats import cubes
 

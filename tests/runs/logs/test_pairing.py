@@ -162,16 +162,6 @@ def test_metrics_and_tasks_are_chosen(tmp_path: Path) -> None:
             read(tmp_path, **layout)
 
 
-def test_a_task_without_a_metric_in_common_is_left_out(tmp_path: Path) -> None:
-    """Dies if a metric of one model stands for that of another."""
-    for model, metric in (("a", "acc"), ("b", "em")):
-        writing.lm_eval(tmp_path, model, {"none": [0.0, 1.0]}, metrics={metric: True})
-        writing.lm_eval(tmp_path, model, {"none": [0.0, 1.0]}, task="gsm")
-    found = read(tmp_path)
-    assert [data.name for data in found.data_sets] == ["gsm"] and found.without_metric == ("arc",)
-    assert found.warnings == ("task arc: no metric of all models; left out",)
-
-
 def test_a_direction_is_of_its_metric(tmp_path: Path) -> None:
     """Dies if --lower-is-better, meant for a regret, turns accuracy round beside it; if it is
     passed over where it says nothing, or where the log says that higher is."""

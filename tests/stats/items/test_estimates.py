@@ -160,15 +160,6 @@ def test_the_error_is_that_of_a_mixed_model() -> None:
     assert (mean.value, mean.se) == pytest.approx((-0.2875, 0.29103135), rel=1e-5)
 
 
-def test_a_model_and_its_copy_do_not_differ() -> None:
-    """Dies if equal scores give a small p-value, or an interval of no width for right and wrong
-    answers."""
-    scores = (np.random.default_rng(12).random((40, 1)) < 0.5).astype(float)
-    estimate = estimates.estimate(scores, scores)
-    assert (estimate.value, estimate.se, estimate.p_value) == (0.0, 0.0, 1.0)
-    assert estimate.interval.low == -estimate.interval.high < 0
-
-
 def test_two_items_are_added_to_right_and_wrong_answers() -> None:
     """Dies if the interval is not that of the differences with +1 and -1 among them (Bonett &
     Price 2012)."""

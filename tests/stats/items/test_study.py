@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from jaxeval.errors import ConfigError, DataError
 from jaxeval.stats import multiple
 from jaxeval.stats.items import completeness, estimates, planning, study
 from jaxeval.stats.items.estimates import Estimate
 from jaxeval.stats.pairs import by_margin
-from jaxeval.stats.rules import Rules
 from tests.stats.cubes import studied, task
 
 DRAW = np.random.default_rng(11)
@@ -56,20 +54,6 @@ def test_margins_move_the_border_and_equivalence_takes_both_sides() -> None:
             assert shown[0].equivalent is equal
 
 
-def test_p_values_beside_the_margin() -> None:
-    """Dies if they are of a difference of 0, or of one side at the whole level: twice the tail
-    of a t distribution beyond the margin, and the larger tail within it."""
-    difference = DIFFERENCES[-1]
-    value, df = np.mean(difference.interval[:2]), difference.df
-    se = (difference.interval.high - value) / scipy.stats.t.ppf(0.975, df)
-    for margin in (0.01, 0.3):
-        (shown,) = by_margin([difference], [True], margin, 0.05)
-        tail = scipy.stats.t.cdf((value - margin) / se, df)
-        lower = scipy.stats.t.sf((value + margin) / se, df)
-        assert shown.p_outcome == pytest.approx(2 * min(1 - tail, 1 - lower, 0.5))
-        assert shown.p_equivalent == pytest.approx(min(1.0, 2 * max(tail, lower)))
-
-
 def test_all_p_values_are_corrected_over_pairs_and_tasks() -> None:
     """Dies if a difference or a test beside the verdict's is told as if it were the only one."""
     draw = np.random.default_rng(2)
@@ -90,17 +74,6 @@ def test_all_p_values_are_corrected_over_pairs_and_tasks() -> None:
     assert pairs[0].adjusted["items"] == pairs[0].p_adjusted
 
 
-def test_what_is_shown_rests_on_the_corrected_p_values() -> None:
-    """Dies if a pair is judged as if it were the only one of ten."""
-    draw = np.random.default_rng(6)
-    pairs = studied(
-        [task("", "x", {m: draw.normal(k / 9, 1, 80) for k, m in enumerate("abcde")})]
-    ).pairs
-    assert any(pair.p_value <= 0.05 < pair.p_adjusted for pair in pairs)
-    for pair in pairs:
-        assert pair.shown == (np.sign(pair.value) if pair.p_adjusted <= 0.05 else 0)
-
-
 def test_tests_of_items_are_scipys_and_of_whole_clusters() -> None:
     """Dies if items of a cluster are exchanged one by one (four clusters have 16 exchanges), or
     McNemar's test is left out of single runs, or made of means."""
@@ -113,15 +86,6 @@ def test_tests_of_items_are_scipys_and_of_whole_clusters() -> None:
     (pair,) = studied([task("", "acc", {"a": a, "b": b})], resamples=5000).pairs
     assert pair.tests["mcnemar"].p_value == pytest.approx(scipy.stats.binomtest(2, 11).pvalue)
     assert pair.tests["sign_flips"].p_value == pytest.approx(pair.tests["mcnemar"].p_value)
-
-
-def test_what_cannot_be_studied() -> None:
-    """Dies if a rule that no test has passes."""
-    for wrong in ({"margin": math.nan}, {"alpha": 1.0}):
-        with pytest.raises(ConfigError, match=next(iter(wrong))):
-            Rules(**wrong)
-    with pytest.raises(DataError, match=r"one model \(a\)"):
-        studied([task("t", "m", {"a": np.zeros(2)})])
 
 
 @pytest.mark.parametrize("higher", [True, False])
