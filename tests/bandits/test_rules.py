@@ -99,12 +99,14 @@ def test_draws_follow_the_probabilities() -> None:
     expected = p / 2 + [
         sum(p[j] / 2 * p[i] / (1 - p[j]) for j in range(3) if j != i) for i in range(3)
     ]
-    uniforms = np.stack([dataclasses.replace(rule, seed=k).uniforms(12) for k in range(3000)])
-    rows = [np.broadcast_to(part, (3000, 3)) for part in (*rule.moments(state), p)]
-    drawn = rule.choose(Moments(*rows[:3]), rows[3], np.zeros((3000, 3)), uniforms)[:, 0]
+    count = 40_000
+    uniforms = np.random.default_rng(0).random((count, 1, 3))
+    uniforms[0] = rule.uniforms(12)
+    rows = [np.broadcast_to(part, (count, 3)) for part in (*rule.moments(state), p)]
+    drawn = rule.choose(Moments(*rows[:3]), rows[3], np.zeros((count, 3)), uniforms)[:, 0]
     assert "abc"[drawn[0]] == rule.ask(state)[0]
     shares = [np.mean(drawn == k) for k in range(3)]
-    np.testing.assert_allclose(shares, expected, atol=4 * np.sqrt(0.25 / 3000))
+    np.testing.assert_allclose(shares, expected, atol=4 * np.sqrt(0.25 / count))
 
 
 def test_dropped_models_cannot_win_and_the_rest_goes_on() -> None:

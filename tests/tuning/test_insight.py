@@ -144,6 +144,13 @@ def test_slices_follow_the_objective(searched: History) -> None:
     assert insight.insight(MIXED, History(), best) is None
 
 
+def test_values_that_are_not_told_apart_are_one_range_of_numbers() -> None:
+    """Dies if the range ends beyond the first value that is worse, or choices must be neighbours."""
+    worse = np.array([0.1, 0.99, 0.2, 0.1, 0.3, 0.96, 0.0])
+    assert insight._alike([1, 2, 3, 4, 5, 6, 7], worse, 4) == [3, 4, 5]
+    assert insight._alike([*"abcdefg"], worse, "d") == [*"acdeg"]
+
+
 def test_noise_is_known_from_seeds_of_good_settings() -> None:
     """Dies if one seed a setting, or seeds of bad settings alone, tell the noise."""
     for scores, known in (
