@@ -538,7 +538,13 @@ ADDED: list[tuple] = [
     ("json.*.warnings*", "fewer warnings", _RUNS),
 ]
 # (path below "figures.", reason)
-DROPPED_FIGURES: list[tuple[str, str]] = [("*/profiles", _TOO_MUCH)]
+DROPPED_FIGURES: list[tuple[str, str]] = [
+    ("*/profiles", _TOO_MUCH),
+    ("*/ecdf*", "violins show the distributions"),
+    ("*near_best", "marginals show the settings"),
+    ("*best_systems", "the best runs are in the JSON"),
+    ("*parallel_coordinates", "slices show the settings"),
+]
 
 
 def _of_trained(rules: list[tuple]) -> list[tuple]:

@@ -98,7 +98,7 @@ def evaluate(
     trials = prepared.seeds_by_splits(whole, parameters.numbers(numbers))
     (cohort,) = cohorts.by_program(cohorts.entries(trials, studies.Session().loader))
     models = saved.load(cohort, Path(out))
-    models = models if input is None else saved.on_file(models, str(input))
+    models = models if input is None else saved.with_test_file(models, str(input))
     conditions: Iterator[Condition | None] = iter([None])  # as in training
     if whole.task == "language":
         conditions = _conditions(models, rows, temperature, mean, samples or _MASKS, dynamic)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from jaxeval import parameters
+from jaxeval import parameters, parsers
 from jaxeval.errors import ConfigError, RunError
 from jaxeval.files import Json
 from jaxeval.report.document import Document, Figure, Result, to_json, to_json_object
@@ -160,3 +160,6 @@ def load(runs: str | Path, *, experiment: str | None = None) -> Runs:
         raise RunError(f"{database.shown(runs)}: no member has ended")
     found = Runs(tuple(rows), database.shown(runs), _url=str(runs))
     return found if experiment is None else found[experiment]
+
+
+COMMANDS: parsers.Commands = {"": load}

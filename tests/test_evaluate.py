@@ -85,7 +85,7 @@ def test_a_file_needs_models_that_know_only_train(tmp_path: Path) -> None:
     for split, message in ((0, "vocabulary of train"), (1, "on the given split")):
         models = saved.Models(prepared, [Member(1, split)], ())
         with pytest.raises(ConfigError, match=message):
-            saved.on_file(models, str(tmp_path / "mine"))
+            saved.with_test_file(models, str(tmp_path / "mine"))
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,6 @@ VERBS = {
         "predict",
         "runs.__main__",
         "sensitivity.__main__",
-        "report.__main__",
         "vectors.__main__",
         "configs",
         "__main__",

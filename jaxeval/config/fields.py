@@ -209,7 +209,7 @@ def keys(settings: object, marker: _Flag, prefix: str = "") -> Iterator[str]:
 
 def _marked(settings: object) -> Iterator[tuple[str, Any, _Marker | None]]:
     """Yields the key, value and marker of each field."""
-    for key, field in reading.fields_of(settings).items():
+    for key, field in reading.get_fields(settings).items():
         own = (m for m in field.metadata if isinstance(m, _Marker))
         yield key, getattr(settings, key), next(own, None)
 
@@ -225,10 +225,10 @@ class Key(NamedTuple):
 
 def describe(cls: type, prefix: str = "", instance: object = None) -> Iterator[Key]:
     """Yields all keys of a settings class, depth first; defaults are those of `instance`."""
-    for name, field in reading.fields_of(cls).items():
+    for name, field in reading.get_fields(cls).items():
         default = getattr(instance, name) if instance is not None else reading.default(field)
         if (inner := reading.nested(field.annotation)) is not None:
-            own = default if reading.fields_of(default) else None
+            own = default if reading.get_fields(default) else None
             yield from describe(inner, f"{prefix}{name}.", own)
             continue
         schema = pydantic.TypeAdapter(cast(Any, field.annotation)).json_schema()

@@ -49,12 +49,8 @@ def read(cls: type[_T], source: Source, overrides: Sequence[str] = (), origin: s
     The value "null" in a file makes a key absent, even if it has a default. A table that is given
     in part keeps its parent's defaults, which may differ from those of its own class.
 
-    Args:
-      origin: where the overrides come from. Messages begin with it instead of the file if only
-        overridden keys are wrong.
-
-    Raises:
-      ConfigError: names each wrong key, its value and what was expected.
+    Raises ConfigError: names each wrong key, its value and what was expected. The message begins
+    with `origin` instead of the file if only overridden keys are wrong.
     """
     checked, lines = _validate(cls, _tree(source, overrides))
     if checked is not None:
@@ -73,7 +69,7 @@ def _tree(source: Source, overrides: Sequence[str] = ()) -> dict[str, object]:
         tree = {}
     elif isinstance(source, str | Path):
         tree = _without_nulls(read_toml(source))
-    elif fields_of(type(source)):
+    elif get_fields(type(source)):
         tree = to_dict(source)
     elif isinstance(source, Mapping):
         tree = {key: _tree(v) if isinstance(v, Mapping) else v for key, v in source.items()}
@@ -119,9 +115,9 @@ def _with_defaults(cls: type, tree: Mapping[str, object]) -> dict[str, object]:
     """Returns the tree with the parent's defaults in tables that are given in part."""
     filled = dict[str, object]()
     for name, value in tree.items():
-        field = fields_of(cls).get(name)
+        field = get_fields(cls).get(name)
         whole = None if field is None else default(field)
-        filled[name] = _over(to_dict(whole) if fields_of(whole) else None, value)
+        filled[name] = _over(to_dict(whole) if get_fields(whole) else None, value)
     return filled
 
 
@@ -148,11 +144,7 @@ def _over(defaults: object, values: object) -> object:
 
 
 def read_toml(name: str | Path, what: str = "config") -> dict[str, object]:
-    """Reads the tables of a TOML file or of a shipped name; raises ConfigError.
-
-    Args:
-      what: kind of file, for messages.
-    """
+    """Reads the tables of a TOML file or of a shipped name; raises ConfigError."""
     return toml.parse(toml.read_text(name, what), name)
 
 
@@ -181,7 +173,7 @@ def refuse_unknown(cls: type, key: str, where: str) -> None:
 def _unknown(cls: type, path: Sequence[str]) -> str:
     """Returns a message that names the first unknown part of a key, or ""."""
     for end, part in enumerate(path, 1):
-        known = fields_of(cls)
+        known = get_fields(cls)
         if part not in known:
             parent = ".".join(path[: end - 1])
             hint = f"{parent or 'a config'} has {', '.join(sorted(known)) or 'no keys'}"
@@ -194,7 +186,7 @@ def _unknown(cls: type, path: Sequence[str]) -> str:
     return ""
 
 
-def fields_of(cls: object) -> Mapping[str, FieldInfo]:
+def get_fields(cls: object) -> Mapping[str, FieldInfo]:
     """Returns the fields of settings or their class by name; none for anything else."""
     fields: Mapping[str, FieldInfo] = getattr(cls, "__pydantic_fields__", {})
     return fields
@@ -203,7 +195,7 @@ def fields_of(cls: object) -> Mapping[str, FieldInfo]:
 def nested(annotation: object) -> type | None:
     """Returns the settings class in an annotation (X, X | None), if there is one."""
     candidates = [annotation, *typing.get_args(annotation)]
-    return next((c for c in candidates if isinstance(c, type) and fields_of(c)), None)
+    return next((c for c in candidates if isinstance(c, type) and get_fields(c)), None)
 
 
 def to_dict(instance: object) -> dict[str, Any]:
@@ -232,7 +224,7 @@ def _lines(instance: object, defaults: Json, name: str) -> Iterator[str]:
     tables = {}
     for key, value in to_dict(instance).items():
         own = defaults.get(key) if isinstance(defaults, Mapping) else None
-        if fields_of(getattr(instance, key)):
+        if get_fields(getattr(instance, key)):
             tables[key] = own
         elif value is not None or own is not None:
             yield f"{key} = {_toml_value(value)}"

@@ -37,11 +37,8 @@ def _find(name: str | Path) -> Path:
 def read_text(name: str | Path, what: str = "config") -> str:
     """Reads the text of a path or a shipped name, without a byte order mark.
 
-    Args:
-      what: kind of file, for messages.
-
-    Raises:
-      ConfigError: there is no such file (names the nearest one), or it is not text.
+    `what` is the kind of file, for messages. Raises ConfigError: there is no such file (names the
+    nearest shipped one), or it is not text.
     """
     file = _find(name)
     if not os.path.exists(file):  # False for names that are too long, too
@@ -58,11 +55,7 @@ def read_text(name: str | Path, what: str = "config") -> str:
 
 
 def parse(text: str, name: str | Path) -> dict[str, object]:
-    """Parses TOML; raises ConfigError, which names the line, if it is invalid or nested too deep.
-
-    Args:
-      name: of the file or argument, for messages.
-    """
+    """Parses TOML; raises ConfigError (with the line) if it is invalid or nested too deep."""
     with parsing("not valid TOML", name, error=ConfigError):
         tree = tomllib.loads(text)
     if _too_deep(tree, _MOST_LEVELS - 1):

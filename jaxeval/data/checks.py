@@ -41,14 +41,12 @@ def classes(
 ) -> list[str]:
     """Returns the classes of a corpus in order.
 
+    Raises DataError: train has one class, or nearly as many as rows; an item has another label.
+
     Args:
       items: part -> label, text and line (0: unknown) of each item.
       named: the classes; None: the sorted labels of train.
-      files: part -> its file, for errors.
-      columns: meaning of tab-separated columns, for errors.
-
-    Raises:
-      DataError: train has one class, or nearly as many as rows; an item has another label.
+      files, columns: file of each part, and meaning of tab-separated columns, for errors.
     """
     train = Counter(label for label, _, _ in items["train"])
     if len(train) < 2:
@@ -73,12 +71,7 @@ def classes(
 def repeats(parts: Mapping[str, Sequence[Hashable]], path: str | None, items: str) -> list[str]:
     """Returns warnings about dev and test items that also occur in train, and a dev that is test.
 
-    Args:
-      path: of the corpus; None: it is generated.
-      items: plural noun, for messages.
-
-    Raises:
-      DataError: test holds the same items as train.
+    `items` is a plural noun for messages. Raises DataError: test holds the same items as train.
     """
     counts = {part: Counter(own) for part, own in parts.items()}
     if counts["test"] == counts["train"]:
@@ -99,11 +92,7 @@ def repeats(parts: Mapping[str, Sequence[Hashable]], path: str | None, items: st
 
 
 def unseen(symbols: Mapping[str, Counter[str]]) -> tuple[dict[str, Json], list[str]]:
-    """Returns how many symbols of dev and test train lacks, as plain data and as lines.
-
-    Args:
-      symbols: part -> frequency of each symbol.
-    """
+    """Returns how many symbols (part -> frequency) train lacks, as plain data and as lines."""
     facts, lines = dict[str, Json](), []
     for part, counts in symbols.items():
         lacking = Counter({s: n for s, n in counts.items() if s not in symbols["train"]})

@@ -37,14 +37,9 @@ def read_columns(
     """Reads the sentences of a column file.
 
     Columns are numbered from 0, negative ones from the last. They are separated by tabs if a line
-    holds one, else by blanks. `-DOCSTART-` lines are left out; `#` is a word.
-
-    Args:
-      tag_column: None: reads no tags; a single column then holds the words.
-      advice: ends the message about lines that differ in columns.
-
-    Raises:
-      DataError: no sentences; lines that differ in columns; a column that is missing or empty.
+    holds one, else by blanks. `-DOCSTART-` lines are left out; `#` is a word. Without `tag_column`
+    no tags are read, and a single column holds the words. Raises DataError: no sentences; lines
+    that differ in columns (with `advice`); a column that is missing or empty.
     """
     sentences, count = [], 0
     for block in _blocks(path):
@@ -130,13 +125,10 @@ def _bio(tag: str, path: str | Path, line: int) -> str:
 def read_conllu(path: str | Path, tag: Tag | None = "upos") -> list[Sentence]:
     """Reads the sentences of a CoNLL-U file, without ranges (1-2) and empty nodes (1.1).
 
-    Args:
-      tag: None: no tags; `universal`: the twelve tags of Petrov et al. (2012); `entity`: BIO tags
-        of the outermost mentions in the `Entity=` field (GUM). Each part of an interrupted mention
-        is one mention, and a mention left open ends with its sentence.
-
-    Raises:
-      DataError: not ten columns; an empty tag; no sentence; a mention closed but never opened.
+    Tags: `universal`: the twelve of Petrov et al. (2012); `entity`: BIO tags of the outermost
+    mentions in the `Entity=` field (GUM); each part of an interrupted mention is one mention, and
+    a mention left open ends with its sentence. Raises DataError: not ten columns; an empty tag; no
+    sentence; a mention closed but never opened.
     """
     kind = 1  # position of the type in a mention, by "# global.Entity = GRP-etype-infstat-..."
     sentences: list[Sentence] = []

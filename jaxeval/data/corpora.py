@@ -61,9 +61,8 @@ class WordCorpus(NamedTuple):
         A word is known if it has a pretrained vector or occurs `min_count` times in train, and
         once if it occurs there once. Each group counts once. Rows may end in -1 (padding).
 
-        Raises:
-          ConfigError: a random split of a corpus with the vocabulary of the given one, or a split
-            in which a part is empty.
+        Raises ConfigError: a random split of a corpus with the vocabulary of the given one, or a
+        split in which a part is empty.
         """
         if number != GIVEN_SPLIT and self.settings.vocabulary != "all":
             raise ConfigError(
@@ -77,7 +76,7 @@ class WordCorpus(NamedTuple):
             rows = self.given_split if number == GIVEN_SPLIT else self.groups.deal(number)
             train = [
                 chosen[np.unique(group[chosen], return_index=True)[1]]
-                for group, chosen in zip(self.groups.of_row, rows["train"], strict=True)
+                for group, chosen in zip(self.groups.row_groups, rows["train"], strict=True)
             ]
             rows = splits.pad(rows, self.sizes)
         seen = np.zeros(len(self.table.vectors), np.int64)
@@ -148,11 +147,8 @@ def lay_out(
 ) -> tuple[list[np.ndarray], list[int], list[dict[str, np.ndarray]]]:
     """Pads sequences of numbers to `most` widths or fewer; row n is the n-th of each name.
 
-    Args:
-      tight: pads the sequences of a name to the longest of it in a bucket.
-
-    Returns:
-      Of each bucket its rows, its width, and its arrays NAME [N, T] and NAME_length [N].
+    Returns the rows, the width, and the arrays NAME [N, T] and NAME_length [N] of each bucket. If
+    `tight`, sequences are padded to the longest of their name in a bucket.
     """
     lengths = [max(map(len, row)) for row in zip(*sequences.values(), strict=True)]
     ones = [1] * len(lengths)

@@ -94,12 +94,12 @@ def read_trec(path: str | Path) -> LabelledTexts:
 
 
 def _after_label(
-    lines: Iterable[str], path: str | Path, expected: str, name_of: Callable[[str], str | None]
+    lines: Iterable[str], path: str | Path, expected: str, parse_label: Callable[[str], str | None]
 ) -> Iterator[tuple[int, str, str]]:
     """Yields number, text and label of lines of a label, a blank and a text."""
     for number, line in enumerate(lines, 1):
         label, _, content = line.partition(" ")
-        if not ((name := name_of(label)) and content.strip()):
+        if not ((name := parse_label(label)) and content.strip()):
             message = f"expected {expected}, a blank and a text, found {line[:40]!r}"
             raise DataError(f"{message}; {text.OTHER_FORMAT}", path, number)
         yield number, content, name
@@ -146,14 +146,9 @@ def read_json(path: str | Path, labelled: bool = True) -> LabelledTexts:
 
     `span` is the target's first character and the one after its last. Without it, every mention of
     `target` is one target: those that are whole words or, if there are none, any. Equal texts are
-    one text with several targets. NewsMTSC: Hamborg & Donnay (2021).
-
-    Args:
-      labelled: whether every line must have a label.
-
-    Raises:
-      DataError: a line is no such JSON; an empty text; a target that is not in its text; lines
-        with and without targets.
+    one text with several targets. NewsMTSC: Hamborg & Donnay (2021). Raises DataError: a line is
+    no such JSON, or has no label if it must be `labelled`; an empty text; a target that is not in
+    its text; lines with and without targets.
     """
     rows = list[tuple[int, str, Target]]()
     for number, raw in enumerate(text.iterate_lines(path), 1):

@@ -81,11 +81,8 @@ def _windows(tokens: int, window: int, streams: int) -> tuple[np.ndarray, np.nda
     """Cuts a part into `streams` equal stretches, and these into windows, by step then stream.
 
     Step k holds the k-th window of every stream, so that states can be carried from step to step.
-    Every token is predicted exactly once.
-
-    Returns:
-      [steps * B] position of each first input in the part, and number of tokens predicted (0 after
-      the end of a stream).
+    Every token is predicted once. Returns [steps * B] the position of each first input in the
+    part, and the number of tokens predicted (0 after the end of a stream).
     """
     ends = np.arange(streams + 1) * tokens // streams
     steps = -(-int(np.diff(ends).max()) // window)
@@ -99,15 +96,10 @@ _Numbered = tuple[dict[str, np.ndarray], list[str | int], dict[str, int]]
 
 
 def build(settings: LanguageData, batch: int, evaluation_batch: int) -> Text:
-    """Reads a text and lays out its windows.
+    """Reads a text and lays out its windows, for `batch` streams of train.
 
-    Args:
-      batch: number of streams of train.
-      evaluation_batch: number of streams of dev and test.
-
-    Raises:
-      ConfigError: no text named.
-      DataError: an unreadable text; a part is too short; train repeats a token; test is train.
+    Raises ConfigError: no text named; DataError: an unreadable text; a part is too short; train
+    repeats a token; test is train.
     """
     if not settings.path:
         named = argument("data", "PATH")

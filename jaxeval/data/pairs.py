@@ -136,7 +136,7 @@ def read(source: PairSource) -> tuple[Parts, Mapping[str, str | Path], list[str]
     found = text.find_parts(source, "data.source", alone=True)
     parts, remarks = dict[str, list[LabelledPair]](), list[str]()
     for part, file in found.items():
-        named = text.format_of(file, source.format, _SUFFIXES, _READERS)
+        named = text.detect_format(file, source.format, _SUFFIXES, _READERS)
         rows, ppdb = [*_READERS[named](file)], named == "ppdb"
         decided = [row for row in rows if row.label != _UNDECIDED or ppdb]
         if not decided:
@@ -199,7 +199,7 @@ def read_unlabelled(path: Path) -> list[Row]:
     Lines are PPDB's if the first one is: a number, a label in brackets, two phrases. Raises
     DataError: a line that is no pair, or no pair at all.
     """
-    if _SUFFIXES.get(text.suffix_of(path)) == "snli":
+    if _SUFFIXES.get(text.suffix(path)) == "snli":
         rows = [*_read_snli(path, _SENTENCES)]
     else:
         first = _first_line(path)

@@ -67,12 +67,8 @@ def build(settings: SentimentData, batch_size: int) -> corpora.WordCorpus:
 
     A bucket holds forms [N, T], length [N], start and end [N, K] (words of each target, end
     exclusive, in text order; 0, 0 without a target), targets [N] (number of targets) and labels
-    [N, K].
-
-    Raises:
-      ConfigError: `padded_to` of texts with targets.
-      DataError: the texts cannot be read; a label is not among the classes; train has one class;
-        test repeats train; vectors of no word of train.
+    [N, K]. Raises ConfigError: `padded_to` of texts with targets; DataError: the texts cannot be
+    read; a label is not among the classes; train has one class; test repeats train.
     """
     fractions = splits.Fractions(settings.dev_fraction, settings.test_fraction)
     read = sentiment_files.read(settings.source, fractions)

@@ -73,7 +73,7 @@ def read(source: SentimentSource, fractions: splits.Fractions) -> TextParts:
         return TextParts(parts, True, True, named, checks.Findings())
     files = text.find_parts(source, "data.source", ("train",), alone=True)
     found = {
-        part: _READERS[text.format_of(file, source.format, _SUFFIXES, _READERS)](file)
+        part: _READERS[text.detect_format(file, source.format, _SUFFIXES, _READERS)](file)
         for part, file in files.items()
     }
     train, remarks = found["train"], list[str]()
@@ -122,7 +122,7 @@ def read_unlabelled(
     `source.format` says so. `labels, targeted, tokenised` are the classifier's. Raises DataError:
     a line without a text, or without a target if one is needed; labels in place of texts.
     """
-    suffix = text.suffix_of(path)
+    suffix = text.suffix(path)
     if _SUFFIXES.get(suffix) == "json":
         read_texts = labelled_text.read_json(path, labelled=False)
         if read_texts.targeted != targeted:

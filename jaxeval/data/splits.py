@@ -75,7 +75,7 @@ class Fractions(NamedTuple):
 class Groups(NamedTuple):
     """Groups of rows that random splits keep whole; rows of a group lie in one bucket."""
 
-    of_row: Sequence[np.ndarray]  # bucket b: [N_b] group of each row
+    row_groups: Sequence[np.ndarray]  # bucket b: [N_b] group of each row
     bucket: np.ndarray  # [G] in which its rows lie
     rows: np.ndarray  # [G] number of rows
     items: np.ndarray  # [G] number of targets in these rows
@@ -90,7 +90,7 @@ class Groups(NamedTuple):
             if not count:
                 raise ConfigError(f"split {number}: no text is left for {name}, of {len(part)}")
         return {
-            name: [np.flatnonzero(part[of_row] == number) for of_row in self.of_row]
+            name: [np.flatnonzero(part[row_groups] == number) for row_groups in self.row_groups]
             for number, name in enumerate(PARTS)
         }
 
@@ -101,7 +101,7 @@ class Groups(NamedTuple):
         """
         if self.blocks is not None:
             return _most_rows(self, self.blocks)
-        counts = np.zeros((len(PARTS), len(self.of_row)), np.int64)
+        counts = np.zeros((len(PARTS), len(self.row_groups)), np.int64)
         np.add.at(counts, (self.part, self.bucket), self.rows)
         return counts
 
@@ -204,7 +204,7 @@ def _most_rows(groups: Groups, blocks: Fractions) -> np.ndarray:
     """Returns the most rows [P, B] that a part has in any split of `_block`."""
     items = groups.items
     total = int(items.sum())
-    rows = np.zeros((len(groups.of_row), 2 * total), np.int32)  # at each group's first item
+    rows = np.zeros((len(groups.row_groups), 2 * total), np.int32)  # at each group's first item
     np.add.at(rows, (groups.bucket, np.cumsum(items) - items), groups.rows)
     rows[:, total:] = rows[:, :total]
     upto = np.pad(np.cumsum(rows, axis=1, dtype=np.int32), ((0, 0), (1, 0)))

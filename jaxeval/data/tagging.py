@@ -116,7 +116,7 @@ def build(settings: TaggingData, batch_size: int) -> corpora.WordCorpus:
     warnings += [f"tags: {line}; {_UNSEEN[settings.vocabulary == 'all']}" for line in lines]
     of_words = {p: [s.words for s in own] for p, own in parts.items()}
     forms, table, findings = word_table.build(settings, of_words)
-    inside = word_table.PARTS_OF[settings.vocabulary]
+    inside = word_table.VOCABULARY_PARTS[settings.vocabulary]
     names = {tag for part in inside for tag in tags[part]}
     predicted = sorted(names) if scheme == "none" else ["O", *sorted(names - {"O"})]
     labels = predicted + sorted(set().union(*tags.values()) - {*predicted})
@@ -220,14 +220,9 @@ def read_untagged(source: SentenceSource, path: Path, tags: Collection[str]) -> 
     """Reads the sentences of a file in a format that a tagger was trained on.
 
     A `*.conllu` file is CoNLL-U. In all others the words are in `source.word_column`, or in the
-    only column; columns of tags are optional and ignored.
-
-    Args:
-      tags: of the files that the tagger was trained on; lines that all end in one are columns.
-
-    Raises:
-      DataError: no words; running text: lines that differ in columns, or every sentence is a
-        line of several columns.
+    only column; columns of tags are optional and ignored. Lines that all end in one of `tags`
+    (of training) are columns. Raises DataError: no words; running text: lines that differ in
+    columns, or every sentence is a line of several columns.
     """
     lines = list(text.iterate_lines(path))
     if _is_conllu(source, path):

@@ -38,8 +38,7 @@ _TOO_LARGE = "too large for a text file of this kind"
 def iterate_lines(path: str | Path) -> Iterator[str]:
     """Yields the lines of a file without line ends (\\n or \\r\\n) and byte order mark.
 
-    Raises:
-      DataError: no such file, not UTF-8, binary, gzip cut short or too large, no text at all.
+    Raises DataError: no such file, not UTF-8, binary, gzip cut short or too large, no text at all.
     """
     text = False
     for number, raw in enumerate(raw_lines(path), 1):
@@ -53,10 +52,7 @@ def iterate_lines(path: str | Path) -> Iterator[str]:
 def columns(path: str | Path, names: Mapping[str, int]) -> Iterator[tuple[int, dict[str, str]]]:
     """Yields line number and `values` of tab-separated lines, without empty lines.
 
-    There is no header, and quotes have no meaning.
-
-    Args:
-      names: name -> column, from 1; other columns are ignored.
+    There is no header, and quotes have no meaning. `names`: name -> column, from 1.
     """
     for number, line in enumerate(iterate_lines(path), 1):
         if line:
@@ -128,8 +124,7 @@ def most_bytes(path: str | Path) -> int:
 def decode(raw: bytes, path: str | Path, number: int | None = None) -> str:
     """Decodes bytes of a file; raises DataError if they are not UTF-8, or binary.
 
-    Args:
-      number: of the line, which loses its end and a byte order mark; None: several lines.
+    A line, which has a number, loses its end and a byte order mark.
     """
     if number == 1:
         raw = raw.removeprefix(_BOM)
@@ -201,15 +196,13 @@ def find_parts(
 ) -> dict[str, Path]:
     """Returns the files of train, dev and test: those in a folder that fit a part's pattern.
 
+    Raises DataError: no file or several for a part.
+
     Args:
       settings: with `path`, the folder or a single file, and a pattern or absolute path for each
-        part (None: no file).
-      key: of the settings in a config, such as "data.source".
-      required: parts that must be there; others may be if a file has train's suffix.
+        part (None: no file); `key` is their key in a config, such as "data.source".
+      required: parts that must be there; others must if an unread file has train's suffix.
       alone: whether one file, or the only one of a folder, is train.
-
-    Raises:
-      DataError: no file or several for a part.
     """
     folder = Path(settings.path)
     if folder.is_file() and alone:
@@ -256,27 +249,22 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:_MOST_NAMES])
 
 
-def format_of(
+def detect_format(
     file: Path, named: str, suffixes: Mapping[str, str], formats: Collection[str]
 ) -> str:
-    """Returns the named format of a file or, for "auto", the one of its suffix.
-
-    Args:
-      suffixes: suffix before .gz -> format.
-      formats: all formats, for the DataError about an unknown suffix.
-    """
+    """Returns the named format of a file or, for "auto", the one of its suffix (before .gz)."""
     if named != "auto":
         return named
-    suffix = suffix_of(file)
-    if suffix not in suffixes:
+    ending = suffix(file)
+    if ending not in suffixes:
         raise DataError(
             f"its name does not tell its format; expected {', '.join(suffixes)}, or "
             f"data.source.format=FORMAT, one of {', '.join(formats)}",
             file,
         )
-    return suffixes[suffix]
+    return suffixes[ending]
 
 
-def suffix_of(file: Path) -> str:
+def suffix(file: Path) -> str:
     """Returns the lower-case suffix of a file's name before .gz, such as ".tsv"."""
     return Path(file.name.lower().removesuffix(".gz")).suffix

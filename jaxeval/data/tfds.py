@@ -22,12 +22,8 @@ _TEXTS = ("text", "sentence", "document", "article")
 def sentences(name: str, tag_feature: str | None = None) -> dict[str, list[Sentence]]:
     """Returns train, dev and test sentences of `tfds:NAME` or of a prepared folder `tfds:/path`.
 
-    Args:
-      tag_feature: None: the first of ner, tags, upos, pos.
-
-    Raises:
-      DataError: the set is not prepared on this machine as array_record; it lacks a part or
-        feature.
+    `tag_feature` is by default the first of ner, tags, upos, pos. Raises DataError: the set is not
+    prepared on this machine as array_record; it lacks a part or feature.
     """
     builder, key = _open(name), "data.source.tag_feature"
     words = _feature(builder, _WORDS, "words", key, name)
@@ -47,11 +43,8 @@ def sentences(name: str, tag_feature: str | None = None) -> dict[str, list[Sente
 def texts(name: str, feature: str | None = None) -> dict[str, Iterator[bytes]]:
     """Returns the examples of each part of a set, each closed by a newline.
 
-    Args:
-      feature: None: the first of text, sentence, document, article.
-
-    Raises:
-      DataError: the set is not prepared; it has no train; the feature is missing or not a text.
+    `feature` is by default the first of text, sentence, document, article. Raises DataError: the
+    set is not prepared; it has no train; the feature is missing or not a text.
     """
     import tensorflow_datasets as tfds
 
@@ -102,16 +95,11 @@ def _feature(
 
 def _examples(builder: "DatasetBuilder", split: str, name: str) -> Iterator[Mapping[str, Any]]:
     """Yields the examples of a split, feature -> value, in their prepared order."""
-    try:
-        with parsing("cannot be read", name, passing=(NotImplementedError, MemoryError)):
-            source = builder.as_data_source(split=split)
-            for begin in range(0, len(source), _BLOCK):  # four times as fast as one by one
-                yield from source.__getitems__(range(begin, min(begin + _BLOCK, len(source))))
-    except NotImplementedError:
-        raise DataError(
-            f"{name}: prepared as {builder.info.file_format.value}, which needs TensorFlow; "
-            f"prepare it anew with file_format='array_record' ({builder.data_dir})"
-        ) from None
+    expected = "cannot be read; expected a set prepared with file_format='array_record'"
+    with parsing(expected, name, passing=(MemoryError,)):
+        source = builder.as_data_source(split=split)
+        for begin in range(0, len(source), _BLOCK):  # four times as fast as one by one
+            yield from source.__getitems__(range(begin, min(begin + _BLOCK, len(source))))
 
 
 def _open(name: str) -> "DatasetBuilder":

@@ -66,26 +66,20 @@ class _Collection:
     def __init__(self, path: str | Path, words: Container[str] | None, unknown: str | None):
         self.path = path
         self._index: dict[str, int] = {}  # word -> row
-        self._unknown: np.ndarray | None = None  # [D]
-        self._words, self._unknown_name = words, unknown
+        self._words, self._unknown = words, unknown
         self._table: np.ndarray | None = None  # [at least as many rows as words, D]
 
     def choose(self, names: Sequence[str]) -> dict[str, int]:
         """Returns which of these vectors to read: the first of each requested word -> its row."""
         fresh: dict[str, int] = {}
         for row, name in enumerate(names):
-            requested = self._words is None or name in self._words
-            if (requested and name not in self._index) or name == self._unknown_name:
+            requested = self._words is None or name in self._words or name == self._unknown
+            if requested and name not in self._index:
                 fresh.setdefault(name, row)
         return fresh
 
     def add(self, names: Sequence[str], table: np.ndarray) -> None:
         """Adds the vectors [rows, D] of chosen words."""
-        if self._unknown_name in names:
-            row = names.index(self._unknown_name)
-            self._unknown = table[row].copy() if self._unknown is None else self._unknown
-            if self._words is not None and self._unknown_name not in self._words:
-                names, table = [*names[:row], *names[row + 1 :]], np.delete(table, row, axis=0)
         if self._table is None:
             self._table = np.empty((0, table.shape[1]), np.float32)
         start, stop = len(self._index), len(self._index) + len(names)
@@ -97,15 +91,21 @@ class _Collection:
 
     def finish(self, size: int) -> Vectors:
         """Returns all vectors; raises DataError if all are 0, or the unknown word has none."""
-        if self._unknown_name is not None and self._unknown is None:
-            message = f"no vector named {shown(self._unknown_name)} for unknown words"
+        if self._unknown is not None and self._unknown not in self._index:
+            message = f"no vector named {shown(self._unknown)} for unknown words"
             raise DataError(message, self.path)
-        if self._table is None or not self._index:
-            return Vectors({}, np.zeros((0, size), np.float32), self._unknown)
+        if self._table is None:
+            return Vectors({}, np.zeros((0, size), np.float32), None)
         self._table.resize((len(self._index), size), refcheck=False)
-        if not self._table.any():
+        if self._index and not self._table.any():
             raise DataError("all its vectors are 0; expected word vectors", self.path)
-        return Vectors(self._index, self._table, self._unknown)
+        if self._unknown is None:
+            return Vectors(self._index, self._table, None)
+        row = self._index[self._unknown]
+        unknown, table, names = self._table[row].copy(), self._table, [*self._index]
+        if self._words is not None and self._unknown not in self._words:
+            names, table = [*names[:row], *names[row + 1 :]], np.delete(table, row, axis=0)
+        return Vectors({name: k for k, name in enumerate(names)}, table, unknown)
 
 
 def _read_text(into: _Collection) -> int:

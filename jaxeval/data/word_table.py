@@ -21,7 +21,7 @@ from jaxeval.errors import DataError
 _SPREAD = 0.25  # random vectors are U(-.25, .25) (UKPLab, after Kim 2014)
 FIRST = words.UNKNOWN + 1  # row of a word
 _FEW = 0.5  # fraction of train's tokens with a vector below which there is a warning
-PARTS_OF = {"train": ("train",), "train+dev": ("train", "dev"), "all": splits.PARTS}
+VOCABULARY_PARTS = {"train": ("train",), "train+dev": ("train", "dev"), "all": splits.PARTS}
 PaddedTo = Annotated[
     fields.Length | None,
     about(
@@ -149,7 +149,7 @@ def build(
     """
     counts = {part: Counter(word for s in own for word in s) for part, own in sentences.items()}
     forms = ["", *sorted(set().union(*counts.values()))]
-    vocabulary = set().union(*(counts[part] for part in PARTS_OF[settings.vocabulary]))
+    vocabulary = set().union(*(counts[part] for part in VOCABULARY_PARTS[settings.vocabulary]))
     read = vectors.Vectors({}, np.zeros((0, settings.dimension), np.float32), None)
     findings = checks.Findings()
     if settings.vectors is not None:

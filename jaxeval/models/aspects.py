@@ -92,8 +92,8 @@ class Encoder(Module):
         """Last states of an LSTM from the left and of one from the right: [R, 2 H].
 
         Tang et al. (2016, sections 3.2, 3.3): they read up to the target and, as published, its
-        words. Without these, a learned vector stands for a side without words. In TC-LSTM the
-        target's mean vector stands beside every word.
+        words. Without these, a learned vector replaces a side without words. In TC-LSTM the
+        target's mean vector is concatenated to every word.
         """
         target = None
         if self.choices.architecture == "tclstm":
@@ -132,7 +132,7 @@ class Encoder(Module):
         """States of an LSTM over the words: [T, R, H], or [T, B, H] if no target is read.
 
         Position weighting multiplies state i of n by 1 - d / n, d its distance from the target
-        (Chen et al. 2017, equation 7); a position embedding stands beside each word.
+        (Chen et al. 2017, equation 7); a position embedding is concatenated to each word.
         """
         choices, words = self.choices.target, drop.steps("input", texts.words)
         table = choices.max_distance + 1, choices.position_size

@@ -88,7 +88,7 @@ def _table_convolution(products: Array, ids: Array, positions: Array) -> Array:
     windows on a CPU.
 
     Args:
-      products: [width, C + 1, F]; the last row is zero and stands for what lies beyond a word.
+      products: [width, C + 1, F]; the last row is zero, for what lies beyond a word.
       ids: [N, P + width - 1] int32 rows of `products`, margins included.
       positions: [N] int32 >= 1, the number of leading positions that take part in the maximum.
     """

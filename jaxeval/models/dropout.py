@@ -20,7 +20,7 @@ from jaxeval.contracts import Array
 
 _PREFIX = "dropout_"  # of the names of rates among hyperparameters
 _GOLDEN = np.uint32(0x9E3779B9)
-_SITES, _LAYERS = 6, 128  # numbers of masks come in blocks of so many sites and layers
+_SITES, _LAYERS = 6, 128  # sites and layers in a block of mask numbers
 Kind = Annotated[
     Literal["none", "naive", "variational"],
     Field(description="of sequences; variational: one mask for all words; naive: one each"),

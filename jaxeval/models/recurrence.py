@@ -44,9 +44,9 @@ def _project_back(gates: Array, kernel: Array, mask: Array | None) -> Array:
         return gates @ kernel.T
     if mask.shape[0] == 1:
         return (gates @ kernel.T) * mask[0]
-    of_gates = gates.reshape(len(gates), len(mask), -1)
+    gates = gates.reshape(len(gates), len(mask), -1)
     by_gate = kernel.reshape(len(kernel), len(mask), -1)
-    return jnp.sum(jnp.einsum("bgk,hgk->gbh", of_gates, by_gate) * mask, axis=0)
+    return jnp.sum(jnp.einsum("bgk,hgk->gbh", gates, by_gate) * mask, axis=0)
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))

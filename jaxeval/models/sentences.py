@@ -4,7 +4,7 @@ Notation: T positions, B sentences, K targets of a sentence, R = B K rows, one p
 b K + k), W words of the longest target, D size of a word vector, P of a position's, H hidden
 units, N filters, Y classes. Sequences are time-major.
 
-An LSTM may read a target beside each word, [x(t); target]. The kernel's first rows are multiplied
+An LSTM may read each word with a target, [x(t); target]. The kernel's first rows are multiplied
 once per sentence, the others once per target: [T, R, 2 D] is never formed.
 """
 
@@ -34,7 +34,7 @@ class Sentences(NamedTuple):
     end: Array  # [R] position after its last word
     target_words: Array  # [W, R, D] vectors
     frozen: int  # number of leading features of a word that need no gradient
-    empty: Array | None = None  # [D] stands for a side without words
+    empty: Array | None = None  # [D] replaces a side without words
 
     @property
     def positions(self) -> Array:
@@ -168,8 +168,8 @@ def _glorot(key: Array, shape: tuple[int, int]) -> Array:
 class WordLSTM(Module):
     """States [T, B, H] of an LSTM over words [T, B, D]; [T, R, H] if they read the target.
 
-    A call takes `valid` [T, B], `target` [R, Dt] beside every word, and `positions`: the number of
-    distances that have a vector beside the words, and its size P.
+    A call takes `valid` [T, B], `target` [R, Dt], which is concatenated to every word, and
+    `positions`: the number of distances whose vectors are concatenated too, and their size P.
     """
 
     hidden: int

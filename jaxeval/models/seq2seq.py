@@ -49,7 +49,7 @@ class Live(NamedTuple):
     heads: Array | None = None
 
     @classmethod
-    def of_member(cls, hparams: Hparams) -> "Live":
+    def from_hparams(cls, hparams: Hparams) -> "Live":
         """The sizes among a member's hyperparameters."""
         return cls(*(hparams.get(name) for name in cls._fields))
 
@@ -167,7 +167,7 @@ class Seq2SeqSizes:
 def greedy(step: _Step, state: Tree, rows: int, steps: int, begin: int, end: int) -> Array:
     """Returns the best symbol at each step: [B, T] int32, at most `steps` symbols.
 
-    `begin` stands before the first symbol; `end` is generated once and repeated to T.
+    `begin` precedes the first symbol; `end` is generated once and repeated to T.
     """
 
     def generate(running: tuple) -> tuple:

@@ -89,8 +89,8 @@ class Transformer(Module):
         x = _through(layer, self.encoder["layers"], x, self.live.encoder_layers)
         encoded = ragged.layer_norm(x, self.encoder["norm"], self.axes.model)
         qkv = self.decoder["layers"]["cross_attention"]["in_projection"]
-        of_source = {name: leaf[..., self.shape.embedding :] for name, leaf in qkv.items()}
-        keys, values = lax.map(lambda weights: self._by_head(weights, encoded, 2), of_source)
+        source_part = {name: leaf[..., self.shape.embedding :] for name, leaf in qkv.items()}
+        keys, values = lax.map(lambda weights: self._by_head(weights, encoded, 2), source_part)
         return _Encoded(keys, values, bias)
 
     def teacher_forced(self, memory: _Encoded, target: Array, drop: HashedDropout) -> Array:
@@ -148,8 +148,8 @@ class Transformer(Module):
         weights, *source = inputs
         own, cross = weights["self_attention"], weights["cross_attention"]
         x = x + self._attention(own, x, bias, drop, _SELF, remembered)
-        of_source = memory.attention_bias[:, None, None]
-        x = x + self._attention(cross, x, of_source, drop, _CROSS, lambda none: source)
+        source_bias = memory.attention_bias[:, None, None]
+        x = x + self._attention(cross, x, source_bias, drop, _CROSS, lambda none: source)
         return x + self._feed_forward(weights["feed_forward"], x, drop)
 
     def _embedded(
@@ -204,11 +204,11 @@ class Transformer(Module):
         count = self.shape.heads if heads is None else heads
         scale = jnp.sqrt(count / model.units)
         attention = jax.nn.softmax(scores * scale + bias, axis=-1)
-        of_weights = drop.at(sites[0])
-        if of_weights.words is not None:  # parts of one head drop the same
+        share_drop = drop.at(sites[0])
+        if share_drop.words is not None:  # parts of one head drop the same
             number = _head_of(self.shape.heads, jnp.float32(count) if heads is None else heads)
-            words = jax.vmap(lambda n: of_weights.at(n).words)(number)
-            by_head = jax.vmap(lambda w, x: of_weights._replace(words=w).apply(x), (0, 1), 1)
+            words = jax.vmap(lambda n: share_drop.at(n).words)(number)
+            by_head = jax.vmap(lambda w, x: share_drop._replace(words=w).apply(x), (0, 1), 1)
             attention = by_head(words, attention)
         attended = jnp.einsum("batk,bakd->batd", attention, values)
         concatenated = attended.transpose(0, 2, 1, 3).reshape(x.shape)

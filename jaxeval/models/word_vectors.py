@@ -21,7 +21,7 @@ Draw = Callable[[Array, tuple[int, ...]], Array]  # (key, which is consumed, sha
 UNKNOWN = 1  # row of unknown words
 
 
-def _of_member(batch: Batch, name: str, places: Array | slice) -> Array:
+def _own_table(batch: Batch, name: str, places: Array | slice) -> Array:
     table: Array = batch.shared[name]
     return table[batch.split["table"], places] if "table" in batch.split else table[places]
 
@@ -37,12 +37,12 @@ def vocabulary(batch: Batch, rows: int) -> tuple[Array, Array]:
     If the trained table is cut down to some rows (`contracts.Table`), only those.
     """
     first = batch.split.get("read", slice(rows))
-    return _of_member(batch, "vectors", first), _of_member(batch, "pretrained", first)
+    return _own_table(batch, "vectors", first), _own_table(batch, "pretrained", first)
 
 
 def known_rows(batch: Batch, forms: Array) -> Array:
     """Returns the rows of word forms [...] int32; UNKNOWN if the member's split lacks a word."""
-    rows = _of_member(batch, "row", forms)
+    rows = _own_table(batch, "row", forms)
     return jnp.where(batch.split["known"][rows], rows, UNKNOWN)
 
 
@@ -64,14 +64,14 @@ def look_up(table: Array | None, batch: Batch, rows: Array, training: bool) -> A
     In training all rows are the vocabulary's.
     """
     if table is None:
-        return _of_member(batch, "vectors", rows)
+        return _own_table(batch, "vectors", rows)
     if "place" in batch.split:  # a table of some rows
         return table[batch.split["place"][rows]]
     first = len(table)
     if first == batch.shared["vectors"].shape[-2] or training:
         return table[rows]
     outside = (rows >= first)[..., None]
-    as_read = _of_member(batch, "vectors", rows)
+    as_read = _own_table(batch, "vectors", rows)
     return jnp.where(outside, as_read, table[jnp.minimum(rows, first - 1)])
 
 

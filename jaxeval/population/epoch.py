@@ -183,7 +183,7 @@ def leaves_others(settings: optimisers.Optimiser) -> bool:
     return settings.name == "adagrad" and settings.clip != "global_norm" and not settings.l2
 
 
-def of_rows(table: Table, batch: Batch, params: Tree) -> tuple[Array, Array, Batch, Tree]:
+def restrict_table(table: Table, batch: Batch, params: Tree) -> tuple[Array, Array, Batch, Tree]:
     """Restricts a table to the rows that a batch reads.
 
     Returns:
@@ -216,7 +216,8 @@ def _step_of_rows(epoch: _Epoch, params: Tree) -> _TakeStep | None:
         return None
 
     def in_branch(branch: int, step: _Step, state: Tree) -> tuple[_Stepped, Array]:
-        rows, same, batch, params = of_rows(table, epoch.whole_batch(branch, step), step.params)
+        batch = epoch.whole_batch(branch, step)
+        rows, same, batch, params = restrict_table(table, batch, step.params)
         after = epoch.gradient(batch, step._replace(params=params), step.key)
         few = _map(table, lambda leaf: leaf[rows], state)
         updated, more = epoch.updated(after.changed, few, params), (0, most - len(rows))

@@ -94,9 +94,9 @@ class Problem(NamedTuple):
     @property
     def program(self) -> Program:
         """The static part of a member's functions."""
-        of = self.training
-        sizes = of.batch_size, of.evaluation_batch_size, of.micro_batch
-        return Program(self.task, of.optimiser, *sizes)
+        training = self.training
+        sizes = training.batch_size, training.evaluation_batch_size, training.micro_batch
+        return Program(self.task, training.optimiser, *sizes)
 
     @property
     def mode(self) -> lanes.Mode:

@@ -116,7 +116,7 @@ class Stopping:
     """Stops members that have not improved of late, or too slowly to reach a target."""
 
     patience: Annotated[Count, about("epochs over which improvement is measured")] = 30
-    rampup_epochs: Annotated[Natural, about("patience grows from 1 in so many first epochs")] = 60
+    rampup_epochs: Annotated[Natural, about("first epochs, over which patience grows from 1")] = 60
     targets: Annotated[
         tuple[_NonNegative, ...],
         about("dev score to be in reach, after 0, 1 ... decays of the rate"),
@@ -138,13 +138,13 @@ class Training:
     micro_batch: Annotated[
         Rows | None, fields.RAGGED, about("rows computed at once; absent: the whole batch")
     ] = None
-    evaluation_batch_size: Annotated[Rows, about("rows a batch of an evaluation")] = 64
-    epochs: Annotated[Count, about("at most so many epochs")] = 30
+    evaluation_batch_size: Annotated[Rows, about("rows per batch of an evaluation")] = 64
+    epochs: Annotated[Count, about("maximum number of epochs")] = 30
     evaluate_every: Annotated[
         Count, about("epochs between evaluations on dev; the last one has its own")
     ] = 1
     patience: Annotated[
-        Natural, about("stop after so many epochs without a better dev score; 0: never")
+        Natural, about("epochs without a better dev score before stopping; 0: never stop")
     ] = 5
     scored_epoch: Annotated[
         Literal["best", "last"],

@@ -102,12 +102,7 @@ def due(slot: Slot, training: Training) -> bool:
 
 
 def advance(
-    slot: Slot,
-    loss: float,
-    dev: float | None,
-    seconds: float,
-    training: Training,
-    metric: Metric,
+    slot: Slot, loss: float, dev: float | None, seconds: float, training: Training, metric: Metric
 ) -> tuple[Slot, Event]:
     """Returns the slot after one more epoch, and its effect; an idle slot stays.
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
+import numpy as np
 import sqlalchemy as sa
 
 from jaxeval.errors import DataError, RunError
@@ -24,7 +25,7 @@ _BUSY_SECONDS = 60
 metadata = sa.MetaData()
 KEY = ("seed", "split", "repeat", "hparams")  # of a member within its experiment
 # other types are text
-_TYPES = {int: sa.BigInteger, float: sa.Double, bool: sa.Boolean, bytes: sa.LargeBinary}
+_TYPES = {int: sa.BigInteger, float: sa.Double, bool: sa.Boolean, np.ndarray: sa.LargeBinary}
 
 
 def _table(name: str, record: type, keys: Sequence[str]) -> sa.Table:
@@ -44,7 +45,9 @@ experiments = _table("experiments", records.Experiment, ["id"])
 members = _table("members", records.MemberResult, ["experiment", *KEY])
 _SCORE_KEY = ("experiment", *KEY, "epoch", "part", "metric")
 scores = _table("scores", records.EpochScore, _SCORE_KEY)
-outcomes = _table("outcomes", records.PackedOutcomes, ["experiment", *KEY, "part"])
+# names in JSON; counts as float32, little-endian, compressed by zlib
+outcomes = _table("outcomes", records.Outcomes, ["experiment", *KEY, "part"])
+outcomes.append_column(sa.Column("items", sa.BigInteger, nullable=False))
 
 
 def shown(location: str | Path) -> str:

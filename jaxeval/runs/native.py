@@ -203,15 +203,10 @@ def _of_one_split(data: DataSetScores, members: Sequence[MemberRow]) -> dict[str
     for model, rows in by_model.items() if shared else ():
         mine = [member for member in rows if member.split == min(shared)]
         mine.sort(key=lambda member: (member.seed, member.repeat))
-        best = min(mine, key=_rank)
+        sign = -1 if mine[0].higher_is_better else 1
+        best = min(mine, key=lambda m: (math.inf if m.dev is None else sign * m.dev, m.seed))
         found[model] = [best, *(member for member in mine if member is not best)]
     return found
-
-
-def _rank(member: MemberRow) -> tuple[float, int]:
-    if member.dev is None:
-        return math.inf, member.seed
-    return (-member.dev if member.higher_is_better else member.dev), member.seed
 
 
 def _with_outcomes(opened: store.Store, members: Sequence[MemberRow], part: str) -> Iterator[_Run]:

@@ -93,16 +93,6 @@ class Outcomes(_MemberKey):
     counts: np.ndarray  # [items, names] float32, in the order of the items in the data
 
 
-@dataclasses.dataclass(frozen=True)
-class PackedOutcomes(_MemberKey):
-    """Outcomes as a database stores them."""
-
-    part: str
-    names: str  # JSON
-    items: int
-    counts: bytes  # float32, little-endian, compressed by zlib
-
-
 class MemberRow(NamedTuple):
     """A member with its experiment: one row of the tidy table."""
 
@@ -197,20 +187,22 @@ def find_model(names: Mapping[str, str], models: Collection[str], asked: str) ->
 
 def describe_ids(names: Mapping[str, str]) -> str:
     """Returns the names and ids of experiments for a message."""
-    shown = [f"{name} ({key})" for key, name in list(names.items())[:_MOST_LISTED]]
-    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-    return ", ".join(shown) + more
+    return _cut([f"{name} ({key})" for key, name in names.items()])
 
 
 def describe(rows: Sequence[MemberRow]) -> str:
     """Returns the experiments of some rows for a message: name, runs, metric, verb to read it."""
-    groups, shown = by_experiment(rows), []
-    for members in groups[:_MOST_LISTED]:
+    shown = []
+    for members in by_experiment(rows):
         other = READ_WITH.get(kind(members))
         runs = f"{len(members)} run{'s' if len(members) > 1 else ''} of {members[0].metric}"
         shown.append(f"{members[0].name} ({runs}{'; ' + other if other else ''})")
-    more = len(groups) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
+    return _cut(shown)
+
+
+def _cut(shown: Sequence[str]) -> str:
+    more = len(shown) - _MOST_LISTED
+    return ", ".join(shown[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def difference(a: MemberRow, b: MemberRow) -> str | None:

@@ -171,11 +171,7 @@ def to_dict(distribution: Distribution) -> dict[str, Json]:
 
 
 def parse(table: Mapping[str, Any], where: str) -> Distribution:
-    """Returns the distribution of a table; raises ConfigError if it names none, or a wrong one.
-
-    Args:
-      where: file and table, for messages.
-    """
+    """Returns the distribution of a table; raises ConfigError if it names none, or a wrong one."""
     named = [kind for kind in KINDS if kind in table]
     if len(named) != 1:
         present = " and ".join(named) or "none of them"

@@ -76,13 +76,9 @@ def to_dict(space: Space) -> dict[str, Json]:
 
 
 def from_dict(tree: Mapping[str, object], where: str = "space") -> Space:
-    """Returns the space of a file's tables.
+    """Returns the space of a file's tables; `where` names the file in messages.
 
-    Args:
-      where: file, for messages.
-
-    Raises:
-      ConfigError: a wrong table or key, a condition that never holds, or a cycle of conditions.
+    Raises ConfigError: a wrong table or key, a condition that never holds, a cycle of conditions.
     """
     if not tree:
         expected = "expected a table for each, such as [learning_rate]"
@@ -99,11 +95,7 @@ def from_dict(tree: Mapping[str, object], where: str = "space") -> Space:
 
 
 def draw(space: Space, seed: int, run: int) -> dict[str, Value]:
-    """Draws the values of run `run` (from 0) by name; parameters whose condition fails are absent.
-
-    Args:
-      seed: of the sweep.
-    """
+    """Draws a run (from 0): values by name, without parameters whose condition fails."""
     quantiles = {}
     for name in (parameter.name for parameter in space.parameters):
         word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 
 _MICRO_BATCHES = (16, 32, 64, 128, 256)
-_FEW_ROWS = 16.0  # a product of so many rows runs at half of the rate
+_FEW_ROWS = 16.0  # number of rows at which a product runs at half of the rate
 _UPDATE = 8e-10  # seconds of an optimiser per parameter: 40 bytes at 50 GB/s
 # of a training step: the forward pass is a third, outputs up to 1.5 times as long
 _EVALUATION = 0.5

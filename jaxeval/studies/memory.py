@@ -124,7 +124,7 @@ def _batches(cohort: "Cohort") -> list[dict[str, float]]:
     rows = [len(rows) for rows in split.train]
     own = (dict(who.hparams).get("batch_size") for who in cohort.members)
     batches: list[dict[str, float]] = []
-    for size in sorted({int(of or program.batch_size) for of in own}):
+    for size in sorted({int(size or program.batch_size) for size in own}):
         updates = int(member.steps(rows, size).count)
         batches.append(
             {

@@ -29,10 +29,10 @@ def jobs(each: Iterable[Entry]) -> list[Job]:
     """Returns what the cost model knows of trials."""
     known = []
     for own in [entry.prepared for entry in each]:
-        of, split = own.config.training, own.source.split(0)
+        training, split = own.config.training, own.source.split(0)
         dev, test = (sum(map(len, rows)) for rows in (split.dev, split.test))
-        evaluated = -(-of.epochs // of.evaluate_every) * dev + test
-        known.append(Job(shape_of(own), of.batch_size, of.epochs, evaluated))
+        evaluated = -(-training.epochs // training.evaluate_every) * dev + test
+        known.append(Job(shape_of(own), training.batch_size, training.epochs, evaluated))
     return known
 
 
@@ -118,15 +118,15 @@ def open_padded(
 
     Args:
       sample: trials that fit in.
-      sizes: keys of the model in which trials may differ, beside those of the sample.
+      sizes: keys of the model in which trials may differ, in addition to those of the sample.
       rows: of the smallest batches; 0: those of the sample.
     """
     configs = [entry.prepared.config for entry in sample]
-    of = configs[0].training
-    mode = "map" if of.lane_mode == "auto" else of.lane_mode
+    own = configs[0].training
+    mode = "map" if own.lane_mode == "auto" else own.lane_mode
     batches = {"batch_size": micro_batch, "micro_batch": micro_batch, "lane_mode": mode}
     model = dataclasses.replace(configs[0].model, **shape.sizes())
-    training = dataclasses.replace(of, **batches)
+    training = dataclasses.replace(own, **batches)
     whole = loader.prepare(dataclasses.replace(configs[0], model=model, training=training))
     smaller = {  # than the program, in some member; other sizes are compiled in
         name
@@ -222,7 +222,7 @@ def choose_buckets(
     distinct = dict(zip((job.shape for job in jobs(largest)), largest, strict=True))
     entries, count = [*drawn, *distinct.values()], len(drawn)
     each = jobs(entries)
-    # the largest must only fit: they stand for nothing that is trained
+    # the largest must only fit: none of them is trained
     each[count:] = [job._replace(epochs=1, evaluated=0) for job in each[count:]]
     scaled = machine.compile_seconds * count / max(trainings, 1)  # to the sample
     rows = min((job.batch_size for job in each), default=1)

@@ -25,11 +25,11 @@ from jaxeval.population import host, parameter_files, slots
 from jaxeval.studies import prepared
 from jaxeval.studies.cohorts import Cohort, Entry
 
-_OF_ENDS = ("status", "epochs", "best_epoch", "dev", "test", "message")
-_OF_RECORDS = ("task", "name", "data", "data_hash", "metric", "higher_is_better")
+_END_FIELDS = ("status", "epochs", "best_epoch", "dev", "test", "message")
+_RECORD_FIELDS = ("task", "name", "data", "data_hash", "metric", "higher_is_better")
 
 
-class Keeps(NamedTuple):
+class Storage(NamedTuple):
     """What is to be kept of trials, and where."""
 
     store: runs.Store
@@ -95,7 +95,7 @@ class Recorder:
         self.ended = {
             self.entries[end.member]: runs.MemberResult(
                 **self._key(end.member),
-                **{name: getattr(end, name) for name in _OF_ENDS},
+                **{name: getattr(end, name) for name in _END_FIELDS},
                 wall_seconds=end.seconds,
                 lanes=self._mode + width,
                 **self._versions,
@@ -175,7 +175,7 @@ def save(
     for table in tables:
         if not table.is_file():
             parameter_files.save(table, dict(source.tables))
-    from_record: dict[str, Any] = {name: getattr(record, name) for name in _OF_RECORDS}
+    from_record: dict[str, Any] = {name: getattr(record, name) for name in _RECORD_FIELDS}
     description = Description(
         **from_record,
         config=reading.to_dict(config),

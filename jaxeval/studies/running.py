@@ -122,9 +122,9 @@ def run(
     """
     session = session or Session()
     refuse_impossible(planned, again, outputs, lanes)
-    keeps = recording.Keeps(store, folder, again, outputs)
+    storage = recording.Storage(store, folder, again, outputs)
     for cohort in planned:
-        keeps.ended(cohort)
+        storage.ended(cohort)
     # cohorts share most findings: each line once
     each = [entry.prepared.source.findings for cohort in planned for entry in cohort.entries]
     remarks = dict.fromkeys(line for findings in each for line in findings.remarks)
@@ -134,26 +134,26 @@ def run(
         with locked(folder, cohort.name):  # before reading who has ended
             for record in cohort.records:
                 store.register(record)
-            ended = keeps.ended(cohort)
+            ended = storage.ended(cohort)
             yield Started(number, cohort, [*ended.values()])
             for entry, result in ended.items() if feed is None else ():
                 yield Ended(entry.trial, result)
             pairs = zip(cohort.entries, cohort.members, strict=True)
             waiting = [member for entry, member in pairs if entry not in ended]
-            yield from _train(cohort, waiting, keeps, session, lanes, feed)
+            yield from _train(cohort, waiting, storage, session, lanes, feed)
         yield Finished(cohort)
 
 
 def _train(
     cohort: Cohort,
     waiting: Sequence[Member],
-    keeps: recording.Keeps,
+    storage: recording.Storage,
     session: Session,
     lanes: int | None,
     feed: Feed | None,
 ) -> Iterator[Event]:
-    recorder = recording.Recorder(keeps.store, cohort, keeps.folder)
-    folder = keeps.folder / "checkpoints" / cohort.name
+    recorder = recording.Recorder(storage.store, cohort, storage.folder)
+    folder = storage.folder / "checkpoints" / cohort.name
     compiling: set[str] = set()
     epochs = loop.train(
         cohort.problem,
@@ -161,9 +161,9 @@ def _train(
         folder,
         recorder.record,
         cohort.problem.training.width(lanes or len(cohort.members)),
-        resumed=lambda restored: _refuse_lost_epochs(keeps.store, cohort, restored, folder),
+        resumed=lambda restored: _refuse_lost_epochs(storage.store, cohort, restored, folder),
         programs=session.programs.setdefault(cohort.program, {}),
-        count_rows=keeps.outputs,
+        count_rows=storage.outputs,
         feed=host.CLOSED if feed is None else _feed(feed, cohort, recorder),
         steps=cohort.steps,
     )

@@ -184,7 +184,7 @@ def load(cohort: Cohort, folder: Path) -> Models:
     return Models(cohort.entries[0].prepared, cohort.members, params)
 
 
-def on_file(models: Models, file: str) -> Models:
+def with_test_file(models: Models, file: str) -> Models:
     """Replaces the test part of models with a file. Raises ConfigError, DataError of the file."""
     trained, asked = models.prepared, argument("input")
     table, _, _ = trained.kind.data_key.rpartition(".")
@@ -218,7 +218,7 @@ def scores(models: Models, condition: Condition | None, part: _Part) -> Scores:
         return _dynamic(models, own, condition.dynamic, part)
     problem, temperature = own.problem, condition.temperature
     if condition.averaging is not None:
-        spoken = language.language_of(own.config, own.data)
+        spoken = language.make_language(own.config, own.data)
         problem = problem._replace(task=language_evaluation.averaged(spoken, condition.averaging))
     more = {} if temperature is None else {"temperature": temperature}
     return Scorer(problem, models.members, models.params).scores(part, more)
@@ -247,7 +247,7 @@ def _laid_out(trained: prepared.Prepared, rows: int) -> prepared.Prepared:
 
 def _dynamic(models: Models, own: prepared.Prepared, rate: float, part: _Part) -> Scores:
     """Scores one member after the other: each step depends on the one before."""
-    text, spoken = own.data, language.language_of(own.config, own.data)
+    text, spoken = own.data, language.make_language(own.config, own.data)
     tokens = jnp.asarray(text.corpus.shared["tokens"])
     rows, columns = own.config.training.evaluation_batch_size, text.corpus.buckets[0]
     windows = language_evaluation.WindowSequence(

@@ -169,12 +169,11 @@ def saved_rows(
 ) -> tuple[Rows, int]:
     """Returns the input of a saved model, and the number of rows of its vocabulary.
 
+    Raises DataError: the files do not fit one another.
+
     Args:
       table, trained: name of the trained vectors among the parameters; whether there are any.
       least: number of rows that the vocabulary needs.
-
-    Raises:
-      DataError: the files do not fit one another.
     """
     vectors, known = saved.tables.get("vectors"), 0
     if trained:

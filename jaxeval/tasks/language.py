@@ -95,7 +95,7 @@ class Language(NamedTuple):
         result: Any = model.apply({"params": params}, tokens, state, drop)
         return result
 
-    def window_of(self, batch: Batch) -> Array:
+    def window_tokens(self, batch: Batch) -> Array:
         """Returns the inputs of an evaluation's windows, and one more: [T + 1, B]."""
         positions = batch.rows["start"][None] + jnp.arange(self.window + 1)[:, None]
         tokens: Array = batch.shared["tokens"][positions]
@@ -128,12 +128,12 @@ def build(language: Language) -> Task:
         return total, LanguageCarry(state, (position + language.window) % language.train_tokens)
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
-        tokens = language.window_of(batch)
+        tokens = language.window_tokens(batch)
         state, hidden = language.run(params, carry.state, tokens[:-1], {}, None)
-        return outputs_of(params, hidden, hparams), LanguageCarry(state, carry.position)
+        return make_outputs(params, hidden, hparams), LanguageCarry(state, carry.position)
 
     def count(outputs: Outputs, batch: Batch) -> Mapping[str, Array]:
-        targets = language.window_of(batch)[1:]
+        targets = language.window_tokens(batch)[1:]
         losses = models.token_losses(outputs.table, outputs.bias, outputs.hidden, targets)
         return summed(losses, batch)
 
@@ -142,7 +142,7 @@ def build(language: Language) -> Task:
     return Task(init, start, loss, predict, count, _score, metric)
 
 
-def outputs_of(params: Tree, hidden: Array, hparams: Hparams) -> Outputs:
+def make_outputs(params: Tree, hidden: Array, hparams: Hparams) -> Outputs:
     """Returns the outputs of hidden [T, B, E] at `hparams["temperature"]`, if it is given."""
     table, bias = models.softmax_table(params)
     if "temperature" in hparams:
@@ -179,7 +179,7 @@ def _reset(state: Tree, key: Array, probability: float) -> Tree:
     return jax.tree.map(lambda leaf: jnp.where(keep[:, None], leaf, 0.0), state)
 
 
-def language_of(config: _Config, text: data.Text) -> Language:
+def make_language(config: _Config, text: data.Text) -> Language:
     """Returns the model of a config and its text; solves for sizes."""
     return Language(
         config.model.shape(text.vocabulary),
@@ -192,7 +192,7 @@ def language_of(config: _Config, text: data.Text) -> Language:
 
 
 def _built(config: _Config, text: data.Text) -> tuple[kind.Source, Task]:
-    language = language_of(config, text)
+    language = make_language(config, text)
     facts = {
         "tokens": dict(text.tokens),
         "vocabulary": text.vocabulary,

@@ -25,7 +25,7 @@ from jaxeval.models import language as models
 from jaxeval.population import member
 from jaxeval.tasks import kind
 from jaxeval.tasks.kind import Options, SavedModel
-from jaxeval.tasks.language import Language, LanguageCarry, Outputs, build, outputs_of, summed
+from jaxeval.tasks.language import Language, LanguageCarry, Outputs, build, make_outputs, summed
 
 _Mean = Literal["arithmetic", "geometric"]
 RATES = 0.8  # an average's dropout rates divided by those of training
@@ -60,7 +60,7 @@ def averaged(language: Language, averaging: Averaging, factor: float = RATES) ->
         return carry._replace(state=tile(carry.state)) if tiled else carry
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
-        tokens = language.window_of(batch)[:-1]
+        tokens = language.window_tokens(batch)[:-1]
         sites = dropout.rates(hparams).items()
         rates = {dropout.rate_name(site): factor * rate for site, rate in sites}
         tiled = jnp.tile(tokens, (1, samples))
@@ -71,12 +71,12 @@ def averaged(language: Language, averaging: Averaging, factor: float = RATES) ->
             _, hidden = language.run(params, tile(carry.state), tiled, rates, key)
             # logits are linear in the softmax's input: their mean is that of the mean input
             hidden = by_sample(hidden).mean(axis=1)
-        return outputs_of(params, hidden, hparams), LanguageCarry(state, carry.position)
+        return make_outputs(params, hidden, hparams), LanguageCarry(state, carry.position)
 
     def count(outputs: Outputs, batch: Batch) -> Mapping[str, Array]:
         if averaging.mean == "geometric":
             return plain.count(outputs, batch)
-        targets = jnp.tile(language.window_of(batch)[1:], (1, samples))
+        targets = jnp.tile(language.window_tokens(batch)[1:], (1, samples))
         losses = models.token_losses(outputs.table, outputs.bias, outputs.hidden, targets)
         log_probs = -by_sample(losses)
         return summed(jnp.log(samples) - jax.nn.logsumexp(log_probs, axis=1), batch)

@@ -55,31 +55,31 @@ class _Config:
     training: Training = _TRAINING
 
 
-def model_of(choices: Seq2Seq, vocabularies: Vocabularies, hparams: Hparams) -> Any:
+def make_model(choices: Seq2Seq, vocabularies: Vocabularies, hparams: Hparams) -> Any:
     """Returns the Flax module of a member; hparams named as `models.seq2seq.Live` are sizes."""
     shape = choices.shape(len(vocabularies.source_names), len(vocabularies.target))
-    return _CLASSES[choices.architecture](shape, models.Live.of_member(hparams))
+    return _CLASSES[choices.architecture](shape, models.Live.from_hparams(hparams))
 
 
 def build(choices: Seq2Seq, vocabularies: Vocabularies) -> Task:
     """Returns the task; members may differ in sizes: hparams named as `models.seq2seq.Live`."""
 
     def init(key: Array, batch: Batch, hparams: Hparams) -> Tree:
-        model = model_of(choices, vocabularies, hparams)
+        model = make_model(choices, vocabularies, hparams)
         return model.init(key, batch, HashedDropout(), method=_logits)["params"]
 
     def loss(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
         drop = HashedDropout()
         if "dropout" in hparams:
             drop = HashedDropout(dropout.words(key), hparams["dropout"], batch.positions)
-        model = model_of(choices, vocabularies, hparams)
+        model = make_model(choices, vocabularies, hparams)
         logits = model.apply({"params": params}, batch, drop, method=_logits)
         losses = nll(logits, _gold(batch), hparams.get("label_smoothing"))
         weights = _weights(batch)
         return jnp.sum(losses * weights) / jnp.maximum(jnp.sum(weights), 1.0), carry
 
     def predict(params: Tree, carry: Tree, batch: Batch, key: Array, hparams: Hparams) -> tuple:
-        model = model_of(choices, vocabularies, hparams)
+        model = make_model(choices, vocabularies, hparams)
         steps = 3 * batch.rows["target"].shape[1] // 2  # longer outputs are wrong anyway
         search = batch, choices.beam, steps, False
         return model.apply({"params": params}, *search, method=_search), carry
@@ -224,7 +224,10 @@ def _program(saved: SavedModel, pairs: Sequence[SequencePair], options: Options)
     steps = (options.max_length or config.data.max_length) + 1  # END
 
     def run(params: Tree, batch: Batch, hparams: Hparams) -> Tree:
-        model, search = model_of(config.model, vocabularies, hparams), (batch, width, steps, True)
+        model, search = (
+            make_model(config.model, vocabularies, hparams),
+            (batch, width, steps, True),
+        )
         return model.apply({"params": params}, *search, method=_search)
 
     def read(outputs: list[tuple[np.ndarray, np.ndarray]]) -> list[list[tuple[str, float]]]:

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import pydantic
 import pytest
 
-from jaxeval import studies
 from jaxeval.config import fields, reading
 from jaxeval.tasks import registry
 
@@ -104,21 +103,6 @@ def test_static_keys_are_those_that_are_not_traced() -> None:
     assert fields.static(Whole(kind="other")) != plain
     assert fields.static(Whole(size=9)) != plain
     assert fields.static(Whole(size=9), ragged=True) == fields.static(Whole(), ragged=True)
-
-
-def test_keys_of_a_marker() -> None:
-    """Dies if a key is looked for at the top alone, or without the names of those above it."""
-    assert [*fields.keys(Whole(), fields.IMMATERIAL)] == ["name"]
-    assert [*fields.keys(Whole(), fields.RAGGED)] == ["size"]
-    config = studies.read(None)
-    assert [*fields.keys(config, fields.IMMATERIAL)] == [
-        "name",
-        "data.vectors",
-        "data.source.path",
-        "training.lanes",
-        "training.save_models",
-        "training.checkpoint_every",
-    ]
 
 
 @pytest.mark.parametrize("task", registry.KINDS)

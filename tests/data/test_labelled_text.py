@@ -36,14 +36,6 @@ def test_targets_of_json_lines(tmp_path: Path) -> None:
     assert read == LabelledText(text, tuple(Target(*target) for target in places), (3, 1, 1, 4))
 
 
-def test_labels_may_lack_where_nothing_is_learned(tmp_path: Path) -> None:
-    """Dies if texts to be classified must be labelled, or texts to learn from need not be."""
-    line = {"text": "the bar", "target": "bar"}
-    assert _read_json(tmp_path, line, labelled=False).texts[0].targets == (Target(4, 7, ""),)
-    with pytest.raises(DataError, match=r":1: .*label: found null"):
-        _read_json(tmp_path, line)
-
-
 def test_lines_of_newsmtsc(tmp_path: Path) -> None:
     """Dies if a target is lost or its polarity is another; names as of the published files."""
     first, second = (

@@ -64,17 +64,6 @@ def test_bytes_of_one_file_are_cut_in_parts(tmp_path: Path) -> None:
     assert tokens[182:192].tolist() == [0] * 10 and tokens[193:].tolist() == [1] * 10
 
 
-def test_one_file_of_words_is_cut_by_lines(tmp_path: Path) -> None:
-    """Dies if the cut falls within a line, or a word seen only behind it is known."""
-    path = tmp_path / "text"
-    path.write_text("a b\n" * 35 + "late\n" + "b late c\n\n" + "c\na")  # 36, 2 and 2 lines
-    text = language.build(language.LanguageData(path=str(path), window=5), 4, 2)
-    assert text.vocabulary == 5  # end, unknown, a, b, late
-    assert text.tokens == {"train": 107, "dev": 5, "test": 4}
-    tokens = text.corpus.shared["tokens"]
-    assert tokens[104:].tolist() == [3, 0, 4, 0, 0, 3, 4, 1, 0, 0, 0, 1, 0, 2, 0]
-
-
 @pytest.mark.parametrize(
     ("unit", "train", "test", "message"),
     [

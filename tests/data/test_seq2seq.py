@@ -64,20 +64,6 @@ def test_numbers_of_a_hand_made_corpus(tmp_path: Path) -> None:
     }
 
 
-def test_texts_for_people(tmp_path: Path) -> None:
-    """Dies if a feature reads like letters, what follows END counts, or a missing END raises."""
-    vocabularies = hand_seq2seq.inflection(tmp_path / "c").vocabularies
-    assert vocabularies.source_names == (
-        *("<pad>", "<s>", "</s>", "<unk>", " ", "a", "b", "c"),
-        *("[<pad>]", "[<s>]", "[</s>]", "[<unk>]", "[N]", "[PST]", "[V]"),
-    )
-    read = [
-        vocabularies.target_text(numbers, "characters")
-        for numbers in ([5, 4, 6, 2, 7, 0], [1, 5, 3, 0], [2, 5], [])
-    ]
-    assert read == ["a b", "a<unk><pad>", "", ""]
-
-
 def test_phones(tmp_path: Path) -> None:
     """Dies if phones are split into code points, or the unit of sources is that of targets."""
     phones = {"target_symbols": "words", "tied": False}

@@ -62,7 +62,7 @@ def test_rows_with_equal_keys_are_a_group() -> None:
         [np.array([1]), np.array([0, 2, 3])],
         None,
     )
-    assert [rows.tolist() for rows in groups.of_row] == [[1], [0, 0, 2]]
+    assert [rows.tolist() for rows in groups.row_groups] == [[1], [0, 0, 2]]
     assert groups.bucket.tolist() == [1, 0, 1]
     assert groups.rows.tolist() == [2, 1, 1] and groups.items.tolist() == [2, 2, 2]
     assert groups.part.tolist() == [TRAIN, DEV, TEST]

@@ -118,7 +118,7 @@ def test_a_tagger_reads_the_rows_that_it_says(monkeypatch: pytest.MonkeyPatch) -
         batch = member.gather(shared, inputs.tables, 0, longest)
         params = task.init(jax.random.key(0), batch, {})
         loss = jax.value_and_grad(lambda p, b: task.loss(p, (), b, jax.random.key(1), {})[0])
-        rows, _, few, own = epochs.of_rows(table, batch, params)
+        rows, _, few, own = epochs.restrict_table(table, batch, params)
         return loss(params, batch), loss(own, few), rows
 
     (loss, grads), (loss_of_few, grads_of_few), rows = both(shared, inputs)

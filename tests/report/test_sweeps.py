@@ -8,7 +8,7 @@ import pytest
 
 from jaxeval import runs
 from jaxeval.report import sweeps as figures
-from jaxeval.sensitivity import hyperparameters, metrics, trials
+from jaxeval.sensitivity import hyperparameters, trials
 from jaxeval.sensitivity.trials import Sweep
 from jaxeval.space import space
 from tests.space import fabricated
@@ -25,15 +25,6 @@ SPACE = {
 def _sweep(scores: list[float], **values: list) -> Sweep:
     axes = hyperparameters.axes(values, len(scores), space.from_dict(SPACE))
     return Sweep("s", np.array(scores), axes)
-
-
-def test_near_the_best() -> None:
-    """Dies if a border is lost to single precision, or losses are ranked the wrong way round."""
-    scores = np.array([0.9, np.float32(0.89), 0.8899, 0.5])
-    assert metrics.near_best(scores, 0.01).tolist() == [True, True, False, False]
-    losses = np.array([100.0, 103.0, 103.5, 90.0 + 12.5])
-    assert metrics.near_best(losses, 3.0, False).tolist() == [True, True, False, True]
-    assert metrics.near_best(np.zeros(0), 0.01).tolist() == []
 
 
 def test_losses_are_in_the_captions(tmp_path: Path) -> None:

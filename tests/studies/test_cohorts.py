@@ -25,10 +25,7 @@ def _adam(**changes: Any) -> optimisers.Optimiser:
 
 TOGETHER = {
     "a traced value": (config(), config({"rate": 0.4})),
-    "learning rates": (
-        config(),
-        config(optimiser=_adam(hyperparameters={"learning_rate": 0.1})),
-    ),
+    "learning rates": (config(), config(optimiser=_adam(hyperparameters={"learning_rate": 0.1}))),
     "warm-ups": (config(optimiser=_adam(warmup=32.0)), config(optimiser=_adam(warmup=64.0))),
     "plateaus": (config(plateau=Plateau(patience=2)), config(plateau=Plateau(patience=3))),
     "rates of the same site": (config({"noise": 0.1}), config({"noise": 0.2})),

@@ -50,7 +50,7 @@ def _parts(model: str) -> tuple[str, list[str], dict[str, str]]:
 
 
 def _numbers(cls: type, prefix: str = "") -> Iterator[str]:
-    for key, field in reading.fields_of(cls).items():
+    for key, field in reading.get_fields(cls).items():
         inner = reading.nested(field.annotation)
         if inner is not None:
             yield from _numbers(inner, f"{prefix}{key}.")

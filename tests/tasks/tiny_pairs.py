@@ -37,7 +37,7 @@ def _settings(architecture: str, changes: Any) -> Seq2Seq:
 
 def model(architecture: str, letters: int) -> Any:
     """The task's model."""
-    return tasks.model_of(_settings(architecture, {}), vocabularies(letters), {})
+    return tasks.make_model(_settings(architecture, {}), vocabularies(letters), {})
 
 
 @functools.cache

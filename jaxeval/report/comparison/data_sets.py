@@ -35,7 +35,13 @@ def sentences(study: RunStudy, across: Across) -> Iterator[str]:
             yield _nemenyi(ranking)
     elif across.signed_rank is not None:
         yield f"{over} {_signed_rank(across, study)}."
-    yield from _aggregates(across, study)
+    found = across.aggregates
+    if found is not None and len(found.improvement) == 1:
+        (((a, b), won),) = found.improvement.items()
+        chance = f"better than one of {b} with probability {claims.probability(won)}"
+        yield f"On these data sets a run of {a} is {chance}."
+    elif found is not None and not across.one_scale:
+        yield "On these data sets scores are on different scales: see P(row better)."
 
 
 def _nemenyi(ranking: Ranking) -> str:
@@ -81,29 +87,6 @@ def _signed_rank(across: Across, study: RunStudy) -> str:
         return f"m{disagreement[1:]}: {tested}"
     best, other = (higher, lower) if study.scores.higher_is_better else (lower, higher)
     return f"{best} is better than {other}: {tested}"
-
-
-def _aggregates(across: Across, study: RunStudy) -> Iterator[str]:
-    found, begin = across.aggregates, "On these data sets"
-    if found is None:
-        return
-    if len(found.improvement) == 1:
-        (((a, b), won),) = found.improvement.items()
-        chance = claims.probability(won)
-        yield f"{begin} a run of {a} is better than one of {b} with probability {chance}."
-    elif not across.one_scale:
-        yield f"{begin} scores are on different scales: see P(row better)."
-    else:
-        means, sign = found.interquartile_mean, -1 if study.scores.higher_is_better else 1
-        models = sorted(means, key=lambda model: sign * means[model].estimate)
-        scale, listed = words.score_format(study), []
-        for model in models:
-            mean = means[model]
-            interval = scale.interval(mean.interval)
-            ends = f"({scale.ci(mean.interval)})" if mean.interval.absent else interval
-            listed.append(f"{model} {scale(mean.estimate)} {ends}")
-        named = _few(listed)
-        yield f"{begin}, interquartile means of all runs [{words.level(study)}]: {named}."
 
 
 def _few(named: Sequence[str]) -> str:

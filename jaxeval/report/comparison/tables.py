@@ -176,8 +176,7 @@ def _caption(study: RunStudy) -> str:
     n = text.ranging(of.summary.n for of in study.models)
     return (
         f"Mean ± sd of {metric} over {n} {study.pairs[0].unit}s. Bold: shown to be better than "
-        "every model that it is compared with on the data set "
-        f"({words.primary(study.primary)}); nothing is bold where none was shown to be."
+        f"all models compared on the data set ({words.primary(study.primary)})."
     )
 
 

@@ -1,6 +1,5 @@
 """Finds logs of evaluations in files and folders, and reads the scores of all of them."""
 
-import itertools
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,6 @@ from jaxeval.runs.logs.records import Collector, Reader, Source
 from jaxeval.runs.scores import Scores
 
 _HEAD = 1 << 16
-_MOST_FILES = 100_000
 _EVAL_LOG = re.compile(rb'\s*\{\s*"(version|status|eval)"\s*:')
 _SUFFIXES = (".eval", ".json", ".jsonl", ".ndjson")
 _INSPECT = re.compile(r"\d{4}-\d\d-\d\dT")  # 2026-03-01T10-00-00+00-00_TASK_ID.json
@@ -74,14 +72,11 @@ def _sources(given: str, any_lines: bool) -> list[Source]:
         return [Source(path, model)]
     if not path.is_dir():
         raise text.no_file(path)
-    every = (
+    found = [
         file
         for file in sorted(path.rglob("*"))
         if file.is_file() and not any(p.startswith(".") for p in file.relative_to(path).parts)
-    )
-    found = [*itertools.islice(every, _MOST_FILES + 1)]
-    if len(found) > _MOST_FILES:
-        raise DataError(f"more than {_MOST_FILES} files; name a smaller folder", path)
+    ]
     others = {f for f in found if f.suffix in items.TABLES and not items.is_table(f)}
     logs = [f for f in found if f not in others and _reader(f, any_lines) is not None]
     if not logs:

@@ -98,7 +98,8 @@ def _read_log(path: Path, samples: bool = True) -> tuple[Mapping[str, Json], Seq
             log = {**log, "status": "started"}
         if not samples:
             return log, []
-        journal = sorted((name for name in names if name.startswith(_JOURNAL)), key=_part_number)
+        journal = [name for name in names if name.startswith(_JOURNAL)]
+        journal.sort(key=lambda name: (len(name), name))  # 2.json before 10.json
         parts = [_SUMMARIES] if _SUMMARIES in names else journal
         last: dict[tuple[str, str], Json] = {}  # a sample that was tried again is there twice
         for part in parts:
@@ -107,12 +108,6 @@ def _read_log(path: Path, samples: bool = True) -> tuple[Mapping[str, Json], Seq
                 key = str(members(sample).get("id")), str(members(sample).get("epoch"))
                 last[key if parts is journal else (str(k), "")] = sample
         return log, [*last.values()]
-
-
-def _part_number(name: str) -> tuple[int, str]:
-    """Sort key that puts 2.json before 10.json."""
-    number = name.removeprefix(_JOURNAL).removesuffix(".json")
-    return int(number) if number.isdecimal() else 0, name
 
 
 def _read_member(archive: zipfile.ZipFile, name: str, path: Path) -> Json:
@@ -169,22 +164,15 @@ def _read_sample(
             notes[f"{source.path.name}: samples without scores count as failed"] += 1
         yield base._replace(status=Status.FAILED)
     for scorer, score in scores.items():
-        for name, part in _parts(scorer, members(score).get("value")):
+        value = members(score).get("value")
+        keys = {f"{scorer}/{key}": part for key, part in members(value).items()}
+        for name, part in (keys or {scorer: value}).items():
             if isinstance(part, list):
                 notes[f"task {base.dataset}: {name} is a list, and is left out"] += 1
                 continue
             number = _to_number(part)
             status = Status.SCORED if math.isfinite(number) else Status.UNSCORED
             yield base._replace(metric=name, score=number, status=status)
-
-
-def _parts(scorer: str, value: Json) -> Iterator[tuple[str, Json]]:
-    """Yields a value, or the values under its keys."""
-    if isinstance(value, Mapping):
-        for key, part in value.items():
-            yield from _parts(f"{scorer}/{key}", part)
-    else:
-        yield scorer, value
 
 
 def _to_number(value: Json) -> float:

@@ -31,26 +31,6 @@ def _page(study: ItemStudy) -> str:
     return render.to_page(comparison.items_document(study))
 
 
-def test_boards_are_those_of_the_study() -> None:
-    """Dies if a board's mean, order or pairs are of other models, if ties contradict the pairs, or
-    if a beaten model counts as unbeaten."""
-    study = _study("acc", "acc")
-    assert study.board is not None and [each.data_set for each in study.boards] == [
-        "task0",
-        "task1",
-    ]
-    for each in (study.board, *study.boards):
-        assert each.rows[-1].model == "poor" and each.rows[-1].beaten
-        assert not each.rows[0].beaten and (each.rows[-1].low, each.rows[-1].high) == (3, 3)
-        assert set(each.told_apart) == {("good", "poor"), ("fair", "poor")}
-        for row in each.rows:
-            assert row.mean.interval.low < row.mean.value < row.mean.interval.high
-            sides = [sum(pair[side] == row.model for pair in each.told_apart) for side in (1, 0)]
-            assert (row.low, row.high) == (1 + sides[0], 3 - sides[1])
-        of = {row.model: set(row.groups) for row in each.rows}
-        assert of["good"] & of["fair"] and not of["good"] & of["poor"]
-
-
 def test_detectable_difference_has_the_power_that_is_said() -> None:
     """Dies if the level is not corrected, or the pair of the narrowest interval counts as that
     known best whatever its degrees of freedom: at the ends the power of t tests of all pairs is at
@@ -83,12 +63,3 @@ def test_what_cannot_be_shown_is_put_down_to_its_reason() -> None:
     study = cubes.studied([cubes.task("t", "score", scores)], over=("runs",), alpha=1e-5)
     assert study.boards[0].detectable == (None, None, True, False)
     assert "no difference, however large" in claims.detectable_on(study.boards[0], study)
-
-
-def test_unequal_metrics_have_no_common_order() -> None:
-    """Dies if tasks of two metrics are averaged, or models ordered over them."""
-    study = _study("acc", "bleu")
-    assert study.board is None and not study.overall
-    html = _page(study)
-    assert "No mean over tasks" in html and "Mean over tasks, " not in html
-    assert "Mean over tasks, " in _page(_study("acc", "acc"))

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from jaxeval.report import comparison, render
 from jaxeval.report.comparison import tables
 from jaxeval.report.document import Bold
 from jaxeval.stats import study
@@ -53,17 +52,6 @@ def test_many_data_sets_go_down_and_single_scores_have_no_sd() -> None:
     table = tables.paper(single)
     assert "±" not in "".join(map("".join, table.rows)) and "none is tested" in table.title
     assert not _bold(single)
-
-
-def test_latex_and_markdown_hold_the_same_cells() -> None:
-    """Dies if bold, the caption or the sign is lost in one of them."""
-    of = _study({"a&b": [0.5], "c": [0.7]}, 10)
-    (cell,) = (c for row in tables.paper(of).rows for c in row if isinstance(c, Bold))
-    document = comparison.runs_document(of)
-    latex, markdown = render.to_latex(document), render.to_markdown(document)
-    assert rf"\textbf{{{cell.replace('±', '$' + chr(92) + 'pm$')}}}" in latex
-    assert latex.startswith("\\begin{table}\n\\centering\n\\caption{Mean $\\pm$ sd of f1")
-    assert f"**{cell}**" in markdown and "Bold: shown to be better" in markdown
 
 
 @pytest.mark.parametrize("higher", [True, False])

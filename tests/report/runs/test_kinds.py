@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jaxeval import runs, sources
-from jaxeval.errors import ConfigError, DataError
+from jaxeval.errors import ConfigError
 from jaxeval.report import runs as document
 from jaxeval.report.runs import figures, summary
 from jaxeval.results import Runs
@@ -50,22 +50,6 @@ def folder(tmp_path: Path) -> Path:
     changed = [dataclasses.replace(end, test=0.77) for end in changed]
     fill(tmp_path, "search", changed, '{"tuning": {"method": "gp"}}')
     return tmp_path
-
-
-def test_kinds_are_told_by_records(folder: Path) -> None:
-    """Dies if a variant that is called noise is taken for repeated runs."""
-    groups = records.by_experiment(runs.load(folder))
-    kinds = {rows[0].name: records.kind(rows) for rows in groups}
-    assert [kinds[name] for name in ("repeated", "near", "search")] == [
-        "noise",
-        "neighbourhood",
-        "tuning",
-    ]
-    assert {kind for name, kind in kinds.items() if name.startswith("bag")} == {"seeds"}
-    table = sources.read(str(folder), Layout())
-    assert {*table.models} == {name for name in kinds if name.startswith("bag")}
-    (said,) = [line for line in table.warnings if "not compared" in line]
-    assert "repeated (6 runs of f1; repeated runs" in said and "bag" not in said
 
 
 def test_repeats_count_once(folder: Path, capsys: pytest.CaptureFixture) -> None:
@@ -131,15 +115,6 @@ def test_each_part_has_its_own_scores(tmp_path: Path) -> None:
         2,
         3,
     )  # what diverged is no score
-
-
-def test_repeated_runs_are_no_model(folder: Path) -> None:
-    """Dies if repeated runs are offered as a model, or refused by the numbers of their rows."""
-    with pytest.raises(DataError, match="no model 'x'; has ") as raised:
-        sources.read(str(folder), Layout(models=["x"]))
-    assert "bag (bag)" in str(raised.value) and "(repeated)" not in str(raised.value)
-    with pytest.raises(DataError, match=r"'repe' has repeated runs: jaxeval noise"):
-        sources.read(str(folder), Layout(models=["bag", "repe"]))
 
 
 def test_one_lookup_of_experiments() -> None:
