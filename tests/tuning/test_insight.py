@@ -145,7 +145,7 @@ def test_slices_follow_the_objective(searched: History) -> None:
 
 
 def test_values_that_are_not_told_apart_are_one_range_of_numbers() -> None:
-    """Dies if the range ends beyond the first value that is worse, or choices must be neighbours."""
+    """Dies if the range ends beyond the first value that is worse, or choices must touch."""
     worse = np.array([0.1, 0.99, 0.2, 0.1, 0.3, 0.96, 0.0])
     assert insight._alike([1, 2, 3, 4, 5, 6, 7], worse, 4) == [3, 4, 5]
     assert insight._alike([*"abcdefg"], worse, "d") == [*"acdeg"]
