@@ -156,7 +156,7 @@ def _words(settings: LanguageData) -> _Numbered:
     """Numbers words: 0 ends a line, then <unk>, then train's words as they appear."""
     numbers: dict[str, int] = defaultdict(itertools.count(2).__next__, {END: 0, UNKNOWN: 1})
     whole = {}
-    for part, of_part in lines(settings).items():
+    for part, of_part in _lines(settings).items():
         stream = array.array("i")
         for line in of_part:
             stream.extend(map(numbers.__getitem__, line.split()))
@@ -181,7 +181,7 @@ def _bytes(settings: LanguageData) -> _Numbered:
     return known, [-1, *seen.tolist()], {p: int(np.sum(known[p] == 0)) for p in splits.PARTS[1:]}
 
 
-def lines(settings: LanguageData) -> dict[str, Iterator[str]]:
+def _lines(settings: LanguageData) -> dict[str, Iterator[str]]:
     """Returns the lines of each part that exists, without line ends."""
     if not settings.path.startswith(tfds.PREFIX):
         return {part: text.iterate_lines(file) for part, file in _files(settings).items()}

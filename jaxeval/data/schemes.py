@@ -36,7 +36,7 @@ class Entity(NamedTuple):
     kind: str
 
 
-class Legality(NamedTuple):
+class _Legality(NamedTuple):
     """Labels that may follow each other, start and end a sentence."""
 
     moves: np.ndarray  # [Y, Y] bool, from, to
@@ -163,16 +163,16 @@ def possible_tags(labels: Sequence[str], scheme: Scheme) -> frozenset[str]:
     return frozenset({"O", *(f"{p}-{kind}" for p in _PREFIXES[scheme] for kind in kinds)})
 
 
-def allowed_transitions(labels: Sequence[str], scheme: Scheme) -> Legality:
+def allowed_transitions(labels: Sequence[str], scheme: Scheme) -> _Legality:
     """Returns which label may follow which, start and end a sentence."""
     if scheme == "none":
         count = len(labels)
-        return Legality(*(np.ones(shape, bool) for shape in ((count, count), count, count)))
+        return _Legality(*(np.ones(shape, bool) for shape in ((count, count), count, count)))
     outside = ("O", "")
     parsed = [_parse(label, scheme) for label in labels]
     moves = np.array([[_may_follow(a, b, scheme) for b in parsed] for a in parsed])
     start = np.array([_may_follow(outside, b, scheme) for b in parsed])
-    return Legality(moves, start, np.array([_may_follow(a, outside, scheme) for a in parsed]))
+    return _Legality(moves, start, np.array([_may_follow(a, outside, scheme) for a in parsed]))
 
 
 def _may_follow(left: tuple[str, str], right: tuple[str, str], scheme: Scheme) -> bool:

@@ -41,7 +41,7 @@ def iterate_lines(path: str | Path) -> Iterator[str]:
     Raises DataError: no such file, not UTF-8, binary, gzip cut short or too large, no text at all.
     """
     text = False
-    for number, raw in enumerate(raw_lines(path), 1):
+    for number, raw in enumerate(itertools.chain.from_iterable(blocks(path)), 1):
         line = decode(raw, path, number)
         text = text or bool(line.strip())
         yield line
@@ -69,11 +69,6 @@ def values(line: str, names: Mapping[str, int], path: str | Path, number: int) -
         if not fields[column - 1].strip():
             raise DataError(f"column {column} ({name}) is empty", path, number)
     return {name: fields[column - 1] for name, column in names.items()}
-
-
-def raw_lines(path: str | Path) -> Iterator[bytes]:
-    """Yields the lines of `blocks` one by one."""
-    return itertools.chain.from_iterable(blocks(path))
 
 
 def blocks(path: str | Path) -> Iterator[list[bytes]]:
@@ -105,7 +100,7 @@ def read_bytes(path: str | Path) -> bytes:
 def _pieces(path: str | Path) -> Iterator[bytes]:
     total = 0
     with opened(path) as stream:
-        most = most_bytes(path)
+        most = _most_bytes(path)
         while piece := stream.read(_BLOCK):
             total += len(piece)
             if total > most:
@@ -113,7 +108,7 @@ def _pieces(path: str | Path) -> Iterator[bytes]:
             yield piece
 
 
-def most_bytes(path: str | Path) -> int:
+def _most_bytes(path: str | Path) -> int:
     """Returns the limit of a file's decompressed size: a plain file's own, or less than memory."""
     size = Path(path).stat().st_size
     with Path(path).open("rb") as stream:

@@ -136,6 +136,8 @@ def test_outermost_mentions(tmp_path: Path) -> None:
         "Discourse=a:1->2:3|Entity=(4-event-giv:act-x-9)|XML=<w>",
     ]
     assert _entities(tmp_path, fields) == ("B-person", "I-person", "I-person", "O", "B-event")
+    header = "# global.Entity = GRP-infstat-etype\n"
+    assert _entities(tmp_path, ["Entity=(1-new-person)"], header) == ("B-person",)
 
 
 def test_an_unclosed_mention_ends_with_its_sentence(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def _source(path: str | Path, feature: str | None = None) -> language.LanguageDa
 
 
 def _lines(path: str | Path, feature: str | None = None) -> dict[str, list[str]]:
-    return {part: list(of) for part, of in language.lines(_source(path, feature)).items()}
+    return {part: list(of) for part, of in language._lines(_source(path, feature)).items()}
 
 
 def test_lines_of_a_prepared_set(prepared: str) -> None:

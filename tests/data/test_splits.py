@@ -100,6 +100,14 @@ def test_labels_are_spread_over_the_parts() -> None:
             assert np.abs(counts - size * np.array([1 / 2, 1 / 6, 1 / 3])).max() <= 1
 
 
+def test_every_group_is_in_every_part_of_some_split() -> None:
+    """Dies if groups with the same labels as no other are always in the same part."""
+    parts = ["train"] * 4 + ["dev", "test"]
+    groups = splits.collect(range(6), [[name] for name in "abcdef"], parts, [np.arange(6)], None)
+    drawn = np.stack([splits._stratified(groups, number) for number in range(1, 80)])
+    assert all({*column} == {TRAIN, DEV, TEST} for column in drawn.T.tolist())
+
+
 def _published(data: list[Any], start: int) -> tuple[list[Any], list[Any]]:
     """Rest and block by the rule of the notebook: a list, from `start`, over its end."""
     size, doubled = int(len(data) * 0.2), [*data, *data]
