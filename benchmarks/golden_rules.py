@@ -733,3 +733,7 @@ RENAMED[:0] = [
     ("json.*.expected_power", None, "the ends of intervals say how sure a pilot is", "plan: *"),
 ]
 ADDED += [("json.architecture.*_equivalent*", _NO_ROPE, "sensitivity: *")]
+DROPPED_FIGURES += [
+    (f"*/{name}", "marginals show the settings of all runs")
+    for name in ("near_best", "best_systems")
+]
