@@ -2,8 +2,8 @@
 
 Columns are model, seed (or run; none if each model has one), item, dataset (or task) if there are
 several, and score, or correct (1 or 0), or gold and predicted (any text). Synonyms such as item_id
-and prediction are known. In JSON lines of logs an item may be known by its line alone, and a list
-under score, correct or predicted holds the runs.
+and prediction are known. In JSON lines of logs the keys have these names, the line's number stands
+for a missing item, and a list under score, correct or predicted holds the runs.
 
 Notation: N rows, C kinds of counts.
 """
@@ -35,6 +35,7 @@ TABLES = (".csv", ".tsv")
 _ANSWERS = ("score", "correct", "predicted")
 _PREDICTED = ("correct", "gold", "predicted")
 _ROLES = ("model", "seed", "item", "dataset", "status", "sample", "cluster", "metric", "prompt")
+_KEYS = {"task": "dataset", "run": "seed"}
 _TRUTH = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0}
 
 
@@ -123,23 +124,21 @@ def read_log(source: Source, layout: Layout, _: Notes) -> Rows:
 
     Raises DataError: names row and column, or the missing column.
     """
-    synonyms = {"task": "dataset", "run": "seed"}
-    columns = {synonyms.get(role, role): name for role, name in layout.columns.items()}
+    columns = {_KEYS.get(role, role): name for role, name in layout.columns.items()}
     if layout.cluster:
         columns["cluster"] = layout.cluster
 
-    def wanted(name: str) -> bool:
-        return name in (*_ROLES, *columns.values()) or names.role(name) is not None
-
-    table, label = files.read(source.path, wanted), "name"
-    if source.path.suffix not in TABLES:
-        item = columns.get("item") or names.item_roles(table.values).get("item", "item")
+    wanted = {*_ROLES, *_KEYS, *_ANSWERS, "gold", *columns.values()}
+    lines, label = source.path.suffix not in TABLES, "name"
+    table = files.read(source.path, wanted.__contains__)
+    if lines:
+        item = columns.get("item", "item")
         cells = table.values.get(item, [None] * len(table))
         each = zip(cells, table.rows, strict=True)
         items = [row if cell in (None, "") else cell for cell, row in each]
         table = dataclasses.replace(table, values={**table.values, item: items})
-    table = _by_role(table, columns, ("score", *_PREDICTED))
-    if source.path.suffix not in TABLES:
+    table = _by_role(table, columns, ("score", *_PREDICTED), exact=lines)
+    if lines:
         table, label = _split_lists(table)
     return _rows(table, label=label, scored=columns.get("score", "score"))
 
@@ -184,16 +183,18 @@ def is_table(path: Path) -> bool:
     return "item" in found and not {*_ANSWERS}.isdisjoint(found)
 
 
-def _by_role(table: Columns, columns: Mapping[str, str], answers: Sequence[str]) -> Columns:
-    """Returns the columns of the roles, named by role."""
+def _by_role(
+    table: Columns, columns: Mapping[str, str], answers: Sequence[str], exact: bool = False
+) -> Columns:
+    """Returns the columns of the roles, named by role; synonyms count unless `exact`."""
     known = {*_ROLES, *answers}
     for role in columns:
         if role not in known:
             asked = argument("column", {role: columns[role]})
             expected = f"expected one of {', '.join(sorted(known))}"
             raise DataError(f"{asked}: of items, {expected}")
-    plain = {name: name for name in known if name in table.values}
-    roles = {**names.item_roles(table.values), **plain, **columns}
+    plain = {_KEYS.get(n, n): n for n in table.values if _KEYS.get(n, n) in known}
+    roles = {**({} if exact else names.item_roles(table.values)), **plain, **columns}
     both = {"gold", "predicted"} <= {*columns, *table.values}
     there = [role for role in answers if role in roles and not (both and role == "correct")]
     if not there:

@@ -28,7 +28,7 @@ _NAMES = {
     "gold": "gold goldlabel label target truth groundtruth",
     "predicted": "predicted prediction pred predictedlabel",
     "setting": (
-        f"{_IDS} n k num size count rank row version day month year lr learningrate dropout thing "
+        f"{_IDS} n k num size count rank row version day month year lr learningrate dropout "
         "batchsize hiddensize hidden hiddendim dim layer shot budget temperature parameter param "
         "gpu cpu worker process pid job jobid session experiment exp annotator user"
     ),

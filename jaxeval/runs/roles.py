@@ -107,8 +107,9 @@ def _named_roles(table: Columns, layout: Layout) -> dict[str, str]:
 def _score_candidates(table: Columns, layout: Layout) -> list[str]:
     """Returns the columns of numbers that may be scores."""
     taken = {*present(table, layout).values(), *layout.columns.values(), ""}
-    free = [n for n in table.values if not (n in taken or role(n) or is_training(n))]
-    return sort_scores(name for name in free if len(_numbers(table.values[name])))
+    free = [name for name in table.values if not (name in taken or is_training(name))]
+    numbers = {name: _numbers(table.values[name]) for name in free}
+    return sort_scores(n for n, x in numbers.items() if len(x) and not _is_other(n, x))
 
 
 def _unclear(table: Columns, why: str, advice: Mapping[str, str]) -> DataError:
@@ -134,7 +135,7 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
         texts = [cell for cell in table.values[name] if rows.word(cell) not in rows.MISSING]
         if not len(values) and texts and len(table) > 1:  # one bad score has its own error
             what = f"text ({listed(dict.fromkeys(texts), 2)})"
-        elif len(values) and role(name):
+        elif len(values) and _is_other(name, values):
             what = "a time, a step, an index or a setting"
         elif len(values) and fractions and _are_whole(values):
             what = f"whole numbers ({values[0]:g} ...) beside fractions"
@@ -143,6 +144,12 @@ def _refuse_other_columns(table: Columns, columns: Sequence[str]) -> None:
             why = f"column {name!r} looks like {what}, not like the scores of a model"
             named = f"{why}; name the models to compare ({rest}), or the column's role"
             raise _unclear(table, named, {"ROLE": name})
+
+
+def _is_other(name: str, numbers: np.ndarray) -> bool:
+    """True for a role, step, time or setting; of whole numbers the last word decides."""
+    last = "".join(words_of(name)[-1:])
+    return bool(role(name) or (_are_whole(numbers) and role(last)))
 
 
 def _numbers(values: Sequence[object]) -> np.ndarray:
