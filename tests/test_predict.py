@@ -60,15 +60,6 @@ def test_words_alone_and_their_vote(tags: Trained, tmp_path: Path) -> None:
         assert not tag or line[1:].count(tag[0]) == max(map(line[1:].count, line[1:]))
 
 
-def test_a_seed_is_its_own_column(tags: Trained) -> None:
-    """Dies if --seed, or the order of columns, takes another member."""
-    columns = {m.seed: k for k, m in enumerate(predicting.members(tags), 2)}
-    each = [line[0].split(" ") for line in predicting.predicted(tags, "--which", "all")]
-    for seed, column in columns.items():
-        of_seed = [line[0].split(" ") for line in predicting.predicted(tags, "--seed", str(seed))]
-        assert [line[2:] for line in of_seed] == [line[column : column + 1] for line in each]
-
-
 def _cut(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-40])
 

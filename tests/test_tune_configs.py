@@ -15,7 +15,6 @@ from jaxeval.studies import running
 from jaxeval.tasks import registry
 from jaxeval.tune import target as targets
 from jaxeval.tune import training
-from jaxeval.tune.target import Target
 from jaxeval.tuning import Search
 from jaxeval.tuning.history import Halving, History, Result
 from jaxeval.tuning.running import State
@@ -212,29 +211,6 @@ def test_settings_of_several_sizes_share_a_program(halving: int | None, tmp_path
         again = _Search(SIZES, halving=halving, saved=killed.saved[-1])
         assert again.go_on(folder) == history
         assert _rows(folder) == _rows(tmp_path / "whole") and not _left(folder)
-
-
-def test_other_shapes_take_up_what_was_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Dies if a setting that the new shapes do not hold is lost or padded, a checkpoint of another
-    shape is left behind, or a decision is taken back."""
-    space = {"rate": RATE, "width": {"key": "model.width", "choices": [2, 6]}}
-    killed = _Search(space)
-    with pytest.raises(_Crash):
-        killed.go_on(tmp_path, 5)
-    before = killed.saved[-1]
-    monkeypatch.setattr(Target, "padded", lambda *of: [])
-    history = _Search(space, saved=before).go_on(tmp_path)
-    assert len(history.ended) == len(_rows(tmp_path)) == 10 and not _left(tmp_path)
-    widths: dict[Any, set[Any]] = {}
-    ended = {e.number for e in before.ended}
-    for known, e in zip(before.evaluations, history.evaluations, strict=False):
-        assert e.values == known.values and known.result in (None, e.result)
-    for e in history.evaluations:
-        if e.number not in ended:
-            widths.setdefault(e.joined and e.joined[0], set()).add(e.values["width"])
-    assert all(len(of) == 1 for of in widths.values()) and len(widths) > 1
 
 
 WRONG: list[tuple[dict[str, Any], list[str], str]] = [

@@ -69,17 +69,18 @@ def direction(higher_is_better: bool, assumed: bool) -> str:
 
 
 def direction_of_field(
-    json_field: str | None, asked: bool | None
+    json_field: str | None, lower_is_better: bool | None
 ) -> tuple[str | None, bool | None, str]:
     """Returns metric, whether higher is better (None: assumed), and a sentence about both.
 
     Args:
       json_field: path of the score that a command prints, such as test.nll; None: the score is
         not a field.
-      asked: direction set by the user.
+      lower_is_better: the user's word; None: the metric's name says it.
     """
     metric = json_field and json_field.rpartition(".")[2]
-    higher = metrics.higher_is_better(metric) if asked is None else asked
+    said = None if lower_is_better is None else not lower_is_better
+    higher = metrics.higher_is_better(metric) if said is None else said
     return metric, higher, f"{metric or 'score'}: {direction(higher is not False, higher is None)}"
 
 

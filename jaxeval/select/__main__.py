@@ -110,14 +110,11 @@ def select_command(
     from jaxeval.bandits import evaluate
     from jaxeval.report import selection, text
 
-    asked = None if lower_is_better is None else not lower_is_better
-    metric, higher, direction = text.direction_of_field(json_field, asked)
+    metric, higher, direction = text.direction_of_field(json_field, lower_is_better)
     chosen = bandits.rule(rule, higher is not False, delta, budget, batch, seed, workers)
     order = None if items is None else evaluate.blocks(items, seed)
     most = None if order is None else len(order)
     runner = evaluate.Command(command, json_field, time_limit, order)
-    if most is not None:
-        evaluate.refuse_beyond(chosen, len(models), most)
     chosen.begin(models)  # a rule that cannot begin leaves no file
     blocks = None if items is None else {"count": items, "block": evaluate.BLOCK, "seed": seed}
     source = {"command": command, "json_field": json_field, "items": blocks}

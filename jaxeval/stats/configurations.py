@@ -122,7 +122,11 @@ def paired_options(
             groups[group] = paired = np.array(cells) * (1 if higher_is_better else -1)
             tests |= {(group, *of): test for of, test in _tests(paired).items()}
     if not groups:
-        raise DataError(_without_complete(table, option, compared, key, by))
+        raise DataError(
+            f"{option}: no configuration has all of {_listed(compared)}; leave columns that are "
+            f"measured, number the rows or depend on the option out of the key ({','.join(key)}): "
+            f"{argument('ignore')}, or {argument('key')} with the columns that are its part"
+        )
     p_values = multiple.adjust_p_values([test.p_value for test in tests.values()]).tolist()
     adjusted = dict(zip(tests, p_values, strict=True))
     return [
@@ -185,24 +189,6 @@ def _tests(paired: np.ndarray) -> dict[tuple[int | None, str], HypothesisTest]:
     return found
 
 
-def _without_complete(
-    table: _Table, option: str, compared: list, key: Sequence[str], by: Sequence[str]
-) -> str:
-    """Explains why no configuration has all values: columns that hardly share a value."""
-    dividing, count = [], len(_column(table, option))
-    for name in key:
-        shared = _complete(table, option, compared, [*by, name], range(count))
-        if sum(len(cell) for of_value in shared for cell in of_value) < count / 2:
-            dividing.append(name)
-    names = ",".join(dividing or key)
-    hardly = f", as {_listed(dividing)} hardly take the same values with each" if dividing else ""
-    return (
-        f"{option}: no configuration has all of {_listed(compared)}{hardly}; leave columns that "
-        "are measured, number the rows or depend on the option out of the key: "
-        f"{argument('ignore', names)}, or {argument('key')} with the columns that are its part"
-    )
-
-
 def _complete(
     table: _Table, option: str, compared: list, key: Sequence[str], rows: Sequence[int]
 ) -> list[list[list[int]]]:
@@ -222,7 +208,6 @@ def _complete(
 def _rows_by(
     table: _Table, columns: Sequence[str], rows: Sequence[int]
 ) -> dict[_Group, list[int]]:
-    """Row numbers by their values in some columns, in order of first appearance."""
     picked = [_column(table, name) for name in columns]
     groups: dict[_Group, list[int]] = {}
     for row in rows:

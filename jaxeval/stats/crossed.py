@@ -158,7 +158,7 @@ def t_quantile(df: np.ndarray, confidence: float) -> np.ndarray:
 
 
 @dataclasses.dataclass(frozen=True)
-class Component:
+class _Component:
     """A part of the variance of one run's score."""
 
     sd: float
@@ -178,8 +178,8 @@ class Crossed:
     mean_se: float  # over other splits and other seeds, with `mean_df` degrees of freedom
     mean_df: float
     mean_interval: Interval
-    components: Mapping[str, Component]  # split, seed, interaction and, for n > 1, error
-    total: Component  # of one run, on any split with any seed: the components summed
+    components: Mapping[str, _Component]  # split, seed, interaction and, for n > 1, error
+    total: _Component  # of one run, on any split with any seed: the components summed
 
 
 def components(scores: Sequence | np.ndarray, confidence: float = 0.95) -> Crossed:
@@ -214,7 +214,7 @@ def components(scores: Sequence | np.ndarray, confidence: float = 0.95) -> Cross
         interval = Interval(low, high, confidence, "modified large-sample") if varies else none
         size = sizes[name]
         share = max(0.0, size) / whole if whole else None
-        found[name] = Component(float(np.sqrt(max(0.0, size))), interval, share, size < 0)
+        found[name] = _Component(float(np.sqrt(max(0.0, size))), interval, share, size < 0)
     total, of_mean = found.pop("any run"), of_mean if varies else none
     return Crossed(*squares.shape, mean, se, float(df), of_mean, found, total)
 

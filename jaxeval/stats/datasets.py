@@ -47,7 +47,7 @@ class Ranking:
 
 
 @dataclasses.dataclass(frozen=True)
-class Against:
+class _Against:
     """One model against the control, by average ranks."""
 
     model: str
@@ -57,7 +57,7 @@ class Against:
 
 
 @dataclasses.dataclass(frozen=True)
-class Aggregates:
+class _Aggregates:
     """All models over the same data sets (Agarwal et al. 2021)."""
 
     interquartile_mean: Mapping[str, Effect]  # of all runs, by model
@@ -72,10 +72,10 @@ class Across:
     means: Mapping[str, np.ndarray]  # model -> [N] mean score of each data set
     ranking: Ranking | None  # of three or more models
     control: str | None
-    against: tuple[Against, ...]  # each model against the control
+    against: tuple[_Against, ...]  # each model against the control
     control_difference: float | None  # critical, of average ranks (Bonferroni-Dunn)
     signed_rank: HypothesisTest | None  # of two models
-    aggregates: Aggregates | None  # None if no data set has two runs of a model
+    aggregates: _Aggregates | None  # None if no data set has two runs of a model
     one_scale: bool  # typical scores of all data sets are within a factor of ten
 
 
@@ -96,16 +96,16 @@ def across(
     typical = np.median(np.abs(np.column_stack(list(means.values()))), axis=1)
     one_scale = bool(typical.max() <= _SCALES * max(float(typical.min()), 1e-300))
     several = signed = ranked = critical = None
-    against: tuple[Against, ...] = ()
+    against: tuple[_Against, ...] = ()
     if any(len(scores) > 1 for strata in runs.values() for scores in strata):
         all_runs = {m: [with_failed[d][m] for d in common] for m in models}
-        several = aggregate(runs, all_runs, rules, higher)
+        several = _aggregate(runs, all_runs, rules, higher)
     if len(models) == 2:
         signed = hypotheses.wilcoxon_signed_rank(*means.values())
     else:
-        ranked = rank_models(means, rules, higher_is_better=higher)
+        ranked = _rank_models(means, rules, higher_is_better=higher)
         if control:
-            against = compare_with_control(means, control, higher_is_better=higher)
+            against = _compare_with_control(means, control, higher_is_better=higher)
             quantile = float(scipy.stats.norm.isf(rules.alpha / (2 * (len(models) - 1))))
             critical = quantile * _standard_error(len(common), len(models))
     return Across(common, means, ranked, control, against, critical, signed, several, one_scale)
@@ -125,17 +125,17 @@ def _runs(samples: Samples) -> dict[str, dict[str, np.ndarray]]:
     return runs
 
 
-def aggregate(
+def _aggregate(
     runs: Mapping[str, _Strata], counted: Mapping[str, _Strata], rules: Rules, higher: bool
-) -> Aggregates:
+) -> _Aggregates:
     """Aggregates the runs of each model (model -> strata); `counted` as of `across`."""
     sign, size = 1 if higher else -1, sum(len(s) for of in runs.values() for s in of)
     most = _MOST_DRAWN * len(runs) // size if size <= _MOST_RUNS else 0
     how = rules.confidence, min(rules.resamples, _MOST_RESAMPLES, most), rules.seed
     better = {m: [sign * values for values in of] for m, of in counted.items()}
     improvement = effects.average_probability_of_improvement
-    return Aggregates(
-        {m: bootstrap(strata, interquartile_mean, *how) for m, strata in runs.items()},
+    return _Aggregates(
+        {m: _bootstrap(strata, _interquartile_mean, *how) for m, strata in runs.items()},
         {
             (a, b): improvement(better[a], better[b], rules.confidence)
             for a, b in itertools.combinations(runs, 2)
@@ -143,7 +143,7 @@ def aggregate(
     )
 
 
-def interquartile_mean(strata: _Strata) -> np.ndarray:
+def _interquartile_mean(strata: _Strata) -> np.ndarray:
     """Mean [...] of the middle half of all runs on all data sets, strata [..., n] each.
 
     A run weighs 1 / n of its data set. Of N runs the lowest and the highest weight of floor(N / 4)
@@ -159,7 +159,7 @@ def interquartile_mean(strata: _Strata) -> np.ndarray:
     return np.asarray((rising * inside).sum(axis=-1) / inside.sum(axis=-1))
 
 
-def bootstrap(
+def _bootstrap(
     strata: _Strata,
     statistic: Callable[[_Strata], np.ndarray],
     confidence: float,
@@ -181,7 +181,7 @@ def bootstrap(
     interval = Interval.none(confidence, "more runs than are resampled")
     if drawn:
         interval = percentile_interval(np.concatenate(drawn), confidence, method)
-    name = statistic.__name__.replace("_", " ")
+    name = statistic.__name__.strip("_").replace("_", " ")
     return Effect(name, float(statistic(strata)), interval, tuple(map(len, strata)))
 
 
@@ -194,7 +194,7 @@ def friedman(table: np.ndarray) -> HypothesisTest:
     return HypothesisTest("Friedman", statistic, p_value, ranks.shape, null, method)
 
 
-def iman_davenport(table: np.ndarray, *, resamples: int = 9999, seed: int = 0) -> HypothesisTest:
+def _iman_davenport(table: np.ndarray, *, resamples: int = 9999, seed: int = 0) -> HypothesisTest:
     """F = (N - 1) X / (N (k - 1) - X) of Friedman's X, corrected for ties (Demšar 2006, 3.2.2).
 
     The p-value is that of permuted ranks, which holds for few data sets too.
@@ -216,7 +216,7 @@ def iman_davenport(table: np.ndarray, *, resamples: int = 9999, seed: int = 0) -
     return HypothesisTest("Iman-Davenport", statistic, p_value, ranks.shape, null, method)
 
 
-def rank_models(
+def _rank_models(
     scores: Mapping[str, Sample], rules: Rules | None = None, *, higher_is_better: bool = True
 ) -> Ranking:
     """Ranks three models or more by their scores [N] (Demšar 2006, section 3.2.2)."""
@@ -246,13 +246,13 @@ def rank_models(
             for (a, x), (b, y) in itertools.combinations(zip(scores, averages, strict=True), 2)
         },
         friedman(table),
-        iman_davenport(table, resamples=rules.resamples, seed=rules.seed),
+        _iman_davenport(table, resamples=rules.resamples, seed=rules.seed),
     )
 
 
-def compare_with_control(
+def _compare_with_control(
     scores: Mapping[str, np.ndarray], control: str, *, higher_is_better: bool = True
-) -> tuple[Against, ...]:
+) -> tuple[_Against, ...]:
     """Compares every other model with a control, best first (Demšar 2006, section 3.2.2)."""
     ranks = _ranks(np.column_stack([*scores.values()]), higher_is_better)
     averages = dict(zip(scores, ranks.mean(axis=0), strict=True))
@@ -261,7 +261,7 @@ def compare_with_control(
     p_values = [2 * float(scipy.stats.norm.sf(abs(value))) for value in z.values()]
     adjusted = multiple.adjust_p_values(p_values, "holm").tolist()
     return tuple(
-        sorted(map(Against, z, z.values(), p_values, adjusted), key=lambda model: -model.z)
+        sorted(map(_Against, z, z.values(), p_values, adjusted), key=lambda model: -model.z)
     )
 
 
@@ -271,7 +271,6 @@ def _ranks(table: np.ndarray, higher_is_better: bool) -> np.ndarray:
 
 
 def _squares(ranks: np.ndarray) -> float:
-    """Squares of the rank sums about their mean."""
     sums = ranks.sum(axis=0)
     return float(np.sum((sums - sums.mean()) ** 2))
 
@@ -283,5 +282,4 @@ def _chi_squared(ranks: np.ndarray) -> float:
 
 
 def _standard_error(sets: int, models: int) -> float:
-    """Standard error of the difference of two average ranks."""
     return math.sqrt(models * (models + 1) / (6 * sets))

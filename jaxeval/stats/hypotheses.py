@@ -177,7 +177,6 @@ def mcnemar(a: Sample, b: Sample) -> HypothesisTest:
 
 
 def _binomial(wins: int, losses: int) -> float:
-    """P-value of this many wins if A and B win equally often."""
     return float(scipy.stats.binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
 
 

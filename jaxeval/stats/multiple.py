@@ -97,7 +97,6 @@ def adjust_equalities(p_values: Sample, pairs: Sequence[_Compared]) -> np.ndarra
 
 
 def _groups(pairs: Sequence[_Compared]) -> dict[str, dict[int, tuple[str, str]]]:
-    """Group -> place of each of its pairs -> members."""
     groups: dict[str, dict[int, tuple[str, str]]] = {}
     for place, (group, a, b) in enumerate(pairs):
         groups.setdefault(group, {})[place] = (a, b)

@@ -95,13 +95,13 @@ def plan(of: Crossed, precision: float) -> TrainingPlan:
     rest = squares["interaction"] + squares.get("error", 0.0)
     confidence = of.mean_interval.confidence
     total = of.total.sd_interval.high**2
-    cautious = {d.kind: d.runs for d in smallest((0.0, 0.0, total), precision, confidence)}
+    cautious = {d.kind: d.runs for d in _smallest((0.0, 0.0, total), precision, confidence)}
     variances = squares["split"], squares["seed"], rest
-    designs = tuple(smallest(variances, precision, confidence))
+    designs = tuple(_smallest(variances, precision, confidence))
     return TrainingPlan(precision, designs, cautious.get("independent"))
 
 
-def smallest(
+def _smallest(
     of: tuple[float, float, float], half_width: float, confidence: float = 0.95
 ) -> list[TrainingDesign]:
     """Finds the design of each kind with fewest runs that gives a half-width, fewest first.

@@ -72,7 +72,6 @@ class TestDesign:
         return float(np.mean(p_values <= self.level))
 
     def _by_t(self, difference: float, n: int, m: int) -> float:
-        """Power by the noncentral t distribution; rank tests by their efficiency."""
         total, freedom = self._error(n, m)
         if total == 0:
             return float(difference != 0)

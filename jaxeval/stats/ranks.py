@@ -22,14 +22,14 @@ _MOST_SIGNED = 50  # pairs up to which signed ranks are exact
 _MOST_ORDERS = 8  # pairs up to which all orders are enumerated
 
 
-class Ties(NamedTuple):
+class _Ties(NamedTuple):
     """For each of N places in rising order, its block of equal scores: [begin, end)."""
 
     begin: np.ndarray
     end: np.ndarray
 
 
-class Studentized(NamedTuple):
+class _Studentized(NamedTuple):
     """P(A > B) + P(A = B) / 2, its standard error and degrees of freedom; [...] each."""
 
     probability: np.ndarray
@@ -44,16 +44,16 @@ class Studentized(NamedTuple):
             return np.where(gap == 0, 0.0, gap / self.error)
 
 
-def brunner_munzel(first: np.ndarray, second: np.ndarray) -> tuple[Studentized, Ties]:
+def brunner_munzel(first: np.ndarray, second: np.ndarray) -> tuple[_Studentized, _Ties]:
     """Brunner and Munzel's statistic of scores [n] and [m], and the ties among all of them."""
     pooled = np.concatenate([first, second])
     order = np.argsort(pooled, kind="stable")
     rising = pooled[order]
-    ties = Ties(np.searchsorted(rising, rising, "left"), np.searchsorted(rising, rising, "right"))
+    ties = _Ties(np.searchsorted(rising, rising, "left"), np.searchsorted(rising, rising, "right"))
     return studentized(order < len(first), ties), ties
 
 
-def studentized(labels: np.ndarray, ties: Ties | None = None) -> Studentized:
+def studentized(labels: np.ndarray, ties: _Ties | None = None) -> _Studentized:
     """Brunner & Munzel (2000), equations 4 to 6, of labels [..., N] with as many True in each row.
 
     Without ties the labels are [R, N]. The placement of a score is the share of the other sample
@@ -81,7 +81,7 @@ def studentized(labels: np.ndarray, ties: Ties | None = None) -> Studentized:
     with np.errstate(divide="ignore", invalid="ignore"):
         freedom = variance**2 / (parts[0] ** 2 / (n - 1) + parts[1] ** 2 / (size - n - 1))
     freedom = np.where(variance > 0, freedom, np.inf)
-    return Studentized(totals[0] / (2 * n * (size - n)), np.sqrt(variance), freedom)
+    return _Studentized(totals[0] / (2 * n * (size - n)), np.sqrt(variance), freedom)
 
 
 def separation_p(n: int, m: int) -> float:
@@ -91,7 +91,7 @@ def separation_p(n: int, m: int) -> float:
 
 
 def p_values(
-    test: Studentized, n: int, m: int, ties: Ties | None = None, seed: int = 0
+    test: _Studentized, n: int, m: int, ties: _Ties | None = None, seed: int = 0
 ) -> tuple[np.ndarray, str]:
     """Two-sided p-values [...] of samples with the same ties, and the method.
 
@@ -130,7 +130,7 @@ def _permuted(few: int, size: int, ends: tuple[int, ...], seed: int) -> np.ndarr
     """
     edges, most = np.array((0, *ends)), max(1, _CELLS // size)  # rows in memory at a time
     block = np.searchsorted(edges, np.arange(size), "right")
-    ties = Ties(edges[block - 1], edges[block])
+    ties = _Ties(edges[block - 1], edges[block])
     if _labellings(few, size - few) <= _ENUMERATED:
         halved = 2 * few == size  # the lowest score is always A's
         rest = itertools.combinations(range(int(halved), size), few - halved)

@@ -212,7 +212,7 @@ class Counts(NamedTuple):
         return self.failed + self.finished
 
 
-class FailureTest(NamedTuple):
+class _FailureTest(NamedTuple):
     """Fisher's exact test, two-sided, of equal probabilities to fail."""
 
     a: str
@@ -228,7 +228,7 @@ class Failures:
     """Runs that failed: counts by model and data set; tests, a family of their own."""
 
     counts: Mapping[tuple[str, str], Counts]
-    tests: tuple[FailureTest, ...]
+    tests: tuple[_FailureTest, ...]
 
     def of(self, model: str, dataset: str = "") -> Counts:
         """Counts of a model on a data set, or over all data sets if it is ""."""
@@ -278,7 +278,7 @@ def failures(
             if x and y and x.runs and y.runs:
                 p = min(1.0, float(scipy.stats.fisher_exact([x, y]).pvalue))
                 more = sign(x.failed * y.runs - y.failed * x.runs)
-                found.append(FailureTest(a, b, dataset, more, p, p))
+                found.append(_FailureTest(a, b, dataset, more, p, p))
     adjusted = multiple.adjust_p_values([test.p_value for test in found], correction).tolist()
     tests = (test._replace(p_adjusted=p) for test, p in zip(found, adjusted, strict=True))
     return Failures(counts, tuple(tests))

@@ -111,7 +111,7 @@ def _pair(data: DataSetScores, a: str, b: str, rules: Rules, iterations: int) ->
         scores=(float(score(first.sum(0))), float(score(second.sum(0)))),
         tests=tests,
         adjusted={},
-        difference=paired_bootstrap(first, second, **drawn),
+        difference=_paired_bootstrap(first, second, **drawn),
     )
 
 
@@ -147,7 +147,6 @@ def sign_flips(
 
 
 def _signed_sums(values: np.ndarray) -> np.ndarray:
-    """Sums [2^n] of n values with every choice of signs."""
     sums = np.zeros(1)
     for value in values.tolist():
         sums = np.concatenate([sums + value, sums - value])
@@ -188,7 +187,7 @@ def approximate_randomization(
     return HypothesisTest(name, observed, p_value, (len(first),), null, method, sign(observed))
 
 
-def paired_bootstrap(
+def _paired_bootstrap(
     a: np.ndarray,
     b: np.ndarray,
     *,

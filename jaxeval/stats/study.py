@@ -89,7 +89,6 @@ def study(
 
 
 def _over_items(items: Scores, rules: Rules) -> ItemStudy | None:
-    """Studies all runs item by item, on the data sets where every model has two or more."""
     several = tuple(
         data
         for data in items.data_sets
@@ -127,7 +126,6 @@ def _chosen(
 
 
 def _no_pairs(scores: Scores, units: Samples) -> str:
-    """Explains why there is nothing to compare."""
     lost = [name for name in scores.models if not len(scores.scores_of(name))]
     if lost and len(scores.models) - len(lost) < 2:
         runs = {name: sum(scores.statuses[name].values()) for name in lost}

@@ -11,7 +11,6 @@ that their differences are paired.
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -92,7 +91,6 @@ def judge(
 def _study(
     arrays: Mapping[str, np.ndarray], tasks: Sequence[str], seeds: Sequence[int], rules: Rules
 ) -> RunStudy | None:
-    """Compares the scores [T, S] of each file."""
     if len(arrays) < 2 or min((~np.isnan(of)).sum(axis=1).min() for of in arrays.values()) < 2:
         return None
     labels, rows = {"seed": np.array([*map(str, seeds)], object)}, np.arange(1, len(seeds) + 1)
@@ -207,8 +205,8 @@ def interval(draws: np.ndarray, confidence: float, method: str) -> Interval:
 
 def spearman(gold: Sample, scores: np.ndarray) -> np.ndarray:
     """Spearman's correlation [V] of each row of scores [V, n] with the gold scores [n]."""
-    ranks = _ranks(gold, scores)
-    return _correlations(ranks, np.ones((1, len(ranks[0].group)), np.int64))[0]
+    rows = _rows(gold, scores)
+    return _correlations(rows, np.ones((1, len(rows[0])), np.int64))[0]
 
 
 def spearman_draws(
@@ -218,46 +216,35 @@ def spearman_draws(
 
     Ranks are those within each resample; NaN if all scores of a resample are equal.
     """
-    ranks, generator = _ranks(gold, scores), np.random.default_rng(seed)
-    items = len(ranks[0].group)
+    rows, generator = _rows(gold, scores), np.random.default_rng(seed)
+    items = len(rows[0])
     drawn = (
         generator.multinomial(items, np.full(items, 1 / items), size)
         for size in _blocks(count(resamples, "resamples"), items)
     )
-    return np.concatenate([_correlations(ranks, weights) for weights in drawn])
+    return np.concatenate([_correlations(rows, weights) for weights in drawn])
 
 
-class _Ranked(NamedTuple):
-    """Items sorted once, so that the ranks within any resample are a cumulative sum."""
-
-    order: np.ndarray
-    first: np.ndarray  # of each group of ties
-    group: np.ndarray  # of each item
-
-    def centred(self, weights: np.ndarray) -> np.ndarray:
-        """Mean ranks [B, n] less their mean, of items that count `weights` [B, n] times."""
-        tied = np.add.reduceat(weights[:, self.order], self.first, axis=1)
-        total = tied.sum(axis=1, keepdims=True)
-        ranks = np.cumsum(tied, axis=1) - tied / 2 - total / 2
-        return ranks[:, self.group]
+def _rows(gold: Sample, scores: np.ndarray) -> list[np.ndarray]:
+    rows = [sample(gold, "gold scores", 3), *(sample(row, "scores", 3) for row in scores)]
+    if any((row == row[0]).all() for row in rows):
+        raise DataError("all scores are equal; their ranks correlate with nothing")
+    return rows
 
 
-def _ranks(gold: Sample, scores: np.ndarray) -> list[_Ranked]:
-    """Ranks of the gold scores, then of each row."""
-    ranked = []
-    for row in (sample(gold, "gold scores", 3), *(sample(row, "scores", 3) for row in scores)):
-        if (row == row[0]).all():
-            raise DataError("all scores are equal; their ranks correlate with nothing")
-        order, group = np.argsort(row, kind="stable"), np.empty(len(row), np.int64)
-        new = np.concatenate([[True], row[order][1:] != row[order][:-1]])
-        group[order] = np.cumsum(new) - 1
-        ranked.append(_Ranked(order, np.flatnonzero(new), group))
-    return ranked
+def _centred_ranks(row: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Mean ranks [B, n] less their mean, of items that count `weights` [B, n] times."""
+    order, group = np.argsort(row, kind="stable"), np.empty(len(row), np.int64)
+    new = np.concatenate([[True], row[order][1:] != row[order][:-1]])
+    group[order] = np.cumsum(new) - 1
+    tied = np.add.reduceat(weights[:, order], np.flatnonzero(new), axis=1)
+    ranks = np.cumsum(tied, axis=1) - tied / 2 - tied.sum(axis=1, keepdims=True) / 2
+    return ranks[:, group]
 
 
-def _correlations(ranks: list[_Ranked], weights: np.ndarray) -> np.ndarray:
+def _correlations(rows: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
     """Correlations [B, V] of items that count `weights` [B, n] times."""
-    gold, *others = (ranked.centred(weights) for ranked in ranks)
+    gold, *others = (_centred_ranks(row, weights) for row in rows)
     weighted = gold * weights
     own, columns = (weighted * gold).sum(axis=1), []
     for other in others:

@@ -64,10 +64,6 @@ def tune(
           --space wiemerslage2024/space_attentive_lstm_small --trials 48 --parallel 12
       jaxeval tune CONFIG --space FILE --method random      # the baseline
     """
-    if callable(config):
-        raise ConfigError(
-            "config: a function of Python is tuned by jaxeval.tune_command(function, space=...)"
-        )
     from jaxeval import backend
     from jaxeval.runs import metrics
     from jaxeval.space import space as spaces
@@ -154,8 +150,7 @@ def tune_command(
         _, proposed = search.ask(History(), min(-(-parallel // seeds), trials))
         lines = [shlex.join(evaluate.command(e.values, s)) for e in proposed for s in e.seeds]
         return "".join(f"{line}\n" for line in lines)
-    asked = None if lower_is_better is None else not lower_is_better
-    metric, higher, direction = text.direction_of_field(json_field, asked)
+    metric, higher, direction = text.direction_of_field(json_field, lower_is_better)
     source = {kind: evaluate.name, "json_field": json_field, "steps": steps}
     path = None if state is None else Path(state)
     opening = running.opened(path, search, higher is not False, source, trials, seconds)

@@ -100,11 +100,12 @@ class Populations:
         each = {e.number: entries for e in waiting if (entries := self._begun(e))}
         if each:
             first = {number: entries[0] for number, entries in each.items()}
-            if self.search.halving is None:
-                first = self.target.together(first, self._padded)
-                self.program = self.target.program([*first.values()], self._padded)
-            else:
-                self.program = self.target.program([*first.values()][:1], self._padded)
+            if self.search.halving is None and self._padded:  # the cheapest population
+                numbers = [*first]
+                jobs = self.target.estimates([*first.values()], self._padded)[0].jobs
+                first = {numbers[job]: first[numbers[job]] for job in jobs}
+            begin = [*first.values()][: None if self.search.halving is None else 1]
+            self.program = self.target.program(begin, self._padded)
             each = {n: each[n] for n, entry in first.items() if self.program.takes(entry)}
         for number in each:
             self._change(number, joined=(self.number, 0))

@@ -91,16 +91,6 @@ class Target:
                 return min(holding, key=lambda program: program.operations(entries[0]))
         return padding.open_program(entries[0], self._neutral)
 
-    def together(
-        self, entries: Mapping[int, Entry], padded: Sequence[OpenProgram]
-    ) -> dict[int, Entry]:
-        """Returns those trials, by number, that are cheapest in one population with the first."""
-        if not padded:
-            return dict(entries)
-        numbers = [*entries]
-        first = self.estimates([*entries.values()], padded)[0]
-        return {numbers[job]: entries[numbers[job]] for job in first.jobs}
-
     def estimates(
         self, entries: Sequence[Entry], padded: Sequence[OpenProgram]
     ) -> list[costs.Estimate]:

@@ -14,7 +14,7 @@ OF = (4.0, 1.0, 2.0)
 
 
 def _by_kind(of: Variances, width: float) -> dict[str, TrainingDesign]:
-    return {design.kind: design for design in nested.smallest(of, width)}
+    return {design.kind: design for design in nested._smallest(of, width)}
 
 
 def _half_width(kind: str, splits: int, each: int, of: Variances) -> float:
@@ -58,7 +58,7 @@ def test_the_plan_of_a_study() -> None:
     variances = squares["split"], squares["seed"], squares["interaction"] + squares["error"]
     assert sum(variances) == pytest.approx(study.total.sd**2)
     plan = nested.plan(study, 0.5)
-    assert list(plan.designs) == nested.smallest(variances, 0.5)
+    assert list(plan.designs) == nested._smallest(variances, 0.5)
     assert plan.cautious_runs is not None
     sd = study.total.sd_interval.high
     widths = [

@@ -125,17 +125,6 @@ def test_a_t_test_of_scores_without_spread_has_no_p_value() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["ks", "bf", "mwu", "bm", "welch", "permutation"])
-def test_under_the_null_five_percent_are_rejected_at_most(name: str) -> None:
-    """Dies if a test rejects too often: 1,000 pairs of samples of 8 and 12 (bound: 3 errors)."""
-    generator = np.random.default_rng(8)
-    rejected = sum(
-        TWO[name](generator.normal(size=8), generator.normal(size=12)).p_value <= 0.05
-        for _ in range(1000)
-    )
-    assert 10 <= rejected <= 71
-
-
 values = st.lists(st.integers(-9, 9), min_size=2, max_size=9)
 
 

@@ -1,8 +1,5 @@
 """Vectors judged by scores: relative error reduction, its limits and intervals; who is better."""
 
-import csv
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -150,26 +147,3 @@ def test_a_task_without_errors_has_no_reduction() -> None:
     reduced = _judge(perfect=1).reductions["good"]
     assert [*reduced] == ["ner", "mean"] and reduced["ner"] == _judge().reductions["good"]["ner"]
     assert reduced["mean"].estimate == reduced["ner"].estimate
-
-
-@pytest.mark.parametrize(
-    ("mode", "reduced", "better"),
-    [
-        ("fixed", [-7.6, -25.8], {("svd", "glove"), ("svd", "random"), ("glove", "random")}),
-        ("tuned", [-0.5, -0.3], {("svd", "glove"), ("random", "glove")}),
-    ],
-)
-def test_documented_means(mode: str, reduced: list[float], better: set[tuple[str, str]]) -> None:
-    """Dies if the tables of benchmarks/results/vectors.md are not those of the scores."""
-    scores: dict[str, dict[str, list[float]]] = {}
-    path = Path(__file__).parents[2] / "benchmarks/results/vectors_judged.csv"
-    for row in csv.DictReader(path.read_text().splitlines()):
-        if row["mode"] == mode:
-            of_file = scores.setdefault(row["vectors"], {})
-            of_file.setdefault(row["dataset"], []).append(float(row["score"]))
-    arrays = {name: np.array([*of.values()]) for name, of in scores.items()}
-    tasks = [*next(iter(scores.values()))]
-    judged = vectors.judge(mode, tasks, range(1, 9), arrays, "svd", RULES)
-    found = [judged.reductions[name]["mean"].estimate for name in ("glove", "random")]
-    np.testing.assert_allclose(100 * np.array(found), reduced, atol=0.05)
-    assert _better(judged, vectors.MEAN) == better

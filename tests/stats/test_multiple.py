@@ -28,15 +28,6 @@ def test_golden() -> None:
     )
 
 
-@given(p_values)
-def test_benjamini_hochberg_equals_scipy(values: list[float]) -> None:
-    """Dies if ties or order matter."""
-    from scipy.stats import false_discovery_control
-
-    adjusted = multiple.adjust_p_values(values, "benjamini_hochberg")
-    np.testing.assert_allclose(adjusted, false_discovery_control(values), atol=1e-12)
-
-
 @given(p_values, st.floats(0.01, 0.5))
 def test_holm_rejects_what_its_step_down_procedure_rejects(
     values: list[float], level: float

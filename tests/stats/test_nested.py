@@ -19,17 +19,6 @@ def _runs(score: Callable[[int, int], float | None]) -> tuple[list, list, list]:
     return splits, seeds, [score(*cell) for cell in cells]
 
 
-def test_a_table_in_any_order() -> None:
-    """Dies if a score lands in another cell: rows and columns may come in any order."""
-    splits, seeds, scores = _runs(lambda split, seed: 10.0 * split + seed)
-    order = np.random.default_rng(0).permutation(len(scores))
-    columns = [[column[k] for k in order] for column in (splits, seeds, scores)]
-    table, dropped = crossed.balanced(*columns)
-    rows, seeds = (dict.fromkeys(column) for column in columns[:2])
-    expected = [[[10.0 * split + seed] for seed in seeds] for split in rows]
-    assert table.tolist() == expected and dropped == ()
-
-
 def test_what_is_incomplete_goes_whole_and_is_said() -> None:
     """Dies if a hole is filled, more goes than must, or nothing says so.
 

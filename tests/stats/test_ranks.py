@@ -84,7 +84,7 @@ def test_scores_without_ties_have_a_shorter_way(n: int, m: int) -> None:
     """Dies if the places of one sample are counted as the other's, or a bit is lost."""
     labels = np.argsort(np.random.default_rng(7).normal(size=(500, n + m)), axis=1) < n
     places = np.arange(n + m)
-    general = ranks.studentized(labels, ranks.Ties(places, places + 1))
+    general = ranks.studentized(labels, ranks._Ties(places, places + 1))
     for short, long in zip(ranks.studentized(labels), general, strict=True):
         np.testing.assert_array_equal(short, long)
 
