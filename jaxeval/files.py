@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import errno
 import fcntl
+import functools
 import json
 import math
 import os
@@ -24,6 +25,7 @@ _Head = Mapping[str, Mapping[str, Json]]  # says which work a state is of
 RECORDED = "what has been trained is in the runs database, and is not trained again"
 
 _TEMPORARY = ".jaxeval."  # without the name, which may be as long as names may be
+_SECONDS_LEFT = 10.0  # age of a temporary file that nobody writes any more
 
 
 @contextlib.contextmanager
@@ -47,7 +49,9 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
                 yield stream
             return
         target.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(target.parent)
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=_TEMPORARY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)  # until it is closed: `_sweep` leaves it alone
         with os.fdopen(descriptor, mode, encoding=encoding) as stream:
             yield stream
             stream.flush()
@@ -64,6 +68,17 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
         if temporary is not None:
             with contextlib.suppress(OSError):  # gone if all went well
                 os.unlink(temporary)
+
+
+@functools.cache
+def _sweep(folder: Path) -> None:
+    """Deletes temporary files that killed processes left, once a process and folder."""
+    with contextlib.suppress(OSError):
+        for path in folder.glob(f"{_TEMPORARY}*"):
+            with contextlib.suppress(OSError), path.open("rb") as stream:
+                if time.time() - path.stat().st_mtime > _SECONDS_LEFT:
+                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody writes it
+                    path.unlink()
 
 
 def _open_in_place(path: Path, found: os.stat_result) -> int | None:

@@ -147,3 +147,15 @@ def test_two_outputs_are_two_files(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="two outputs"):
         outputs.refuse_unwritable(whole, folder=whole)
     assert not (tmp_path / "a").exists()
+
+
+def test_what_a_killed_process_left_is_swept(tmp_path: Path) -> None:
+    """Dies if a temporary file of a killed process stays, or one that may be in use goes."""
+    old, new, other = (tmp_path / name for name in (".jaxeval.a", ".jaxeval.b", "jaxeval.c"))
+    for path in (old, new, other):
+        path.write_text("half")
+    os.utime(old, (0, 0))
+    os.utime(other, (0, 0))
+    with files.replacing(tmp_path / "a.txt", "w") as stream:
+        stream.write("whole")
+    assert {path.name for path in tmp_path.iterdir()} == {"a.txt", new.name, other.name}

@@ -53,6 +53,8 @@ def read(source: Source, layout: Layout, notes: Notes) -> Iterator[Record]:
         notes[f"{path.name}: marked as invalidated"] += 1
     for sample in samples:
         yield from _read_sample(members(sample), base, source, layout, notes)
+    completed = members(log.get("results")).get("completed_samples")
+    records.note_missing(len(samples), completed, source, notes)
 
 
 def latest(sources: Sequence[Source], notes: Notes) -> list[Source]:

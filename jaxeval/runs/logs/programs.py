@@ -52,8 +52,10 @@ def _read_lm_eval(source: Source, layout: Layout, notes: Notes) -> Iterator[Reco
         *(task, "", "", 0.0),
         settings=records.settings(*made) if results else None,
     )
+    items = set[str]()
     for number, sample in json_lines(path):
         item = records.label(sample.get("doc_id"), "doc_id", path, number)
+        items.add(item)
         of_item = base._replace(
             item=item,
             cluster=records.cluster_of(sample.get("doc"), layout, source, item, number),
@@ -66,6 +68,8 @@ def _read_lm_eval(source: Source, layout: Layout, notes: Notes) -> Iterator[Reco
             raise DataError(f"metrics: {expected}", path, number)
         for name in map(str, metrics):
             yield from _read_metric(of_item, sample, name, directions.get(name), notes)
+    answered = members(members(results.get("n-samples")).get(task)).get("effective")
+    records.note_missing(len(items), answered, source, notes)
 
 
 def _read_metric(

@@ -3,6 +3,7 @@
 import fnmatch
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -264,6 +265,14 @@ def label(value: object, what: str, path: Path, line: int | None = None) -> str:
         message = f"{what}: expected a name or a number, found {str(value)[:40]!r}"
         raise DataError(message, path, line)
     return str(value)
+
+
+def note_missing(held: int, counted: object, source: Source, notes: Notes) -> None:
+    """Notes that a log holds fewer answers than its own results count."""
+    answers = number(counted) or 0.0
+    if held < answers < math.inf:
+        found = f"holds {held} of the {answers:.0f} answers that its results count"
+        notes[f"{source.path}: {found}: cut, or not all were asked for"] += 1
 
 
 def number(value: object) -> float | None:

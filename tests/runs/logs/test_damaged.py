@@ -155,3 +155,20 @@ def test_memory_does_not_grow_with_what_is_not_kept(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert np.array_equal(table.known, np.arange(1500.0))
     assert peak < 6e6 < path.stat().st_size
+
+
+def test_answers_that_a_log_lacks_are_told(tmp_path: Path) -> None:
+    """Dies if a log of fewer answers than it counts passes for whole, or a whole one for less."""
+    folder = writing.lm_eval(tmp_path, "a", {"none": [1.0, 0.0, 1.0]})
+    samples = [writing.inspect_sample(item, "C", epoch) for item in (1, 2) for epoch in (1, 2)]
+    path = tmp_path / "b.json"
+    for of in (samples, samples[:3]):
+        writing.inspect_json(path, HEAD, of)
+        path.write_text(path.read_text().replace("null", '{"completed_samples": 4}', 1))
+        found = [finding.read([str(folder)]), finding.read([str(path)])]
+        (cut,) = folder.glob("samples_*")
+        if of is samples:
+            assert [table.warnings for table in found] == [(), ()]
+            cut.write_text(cut.read_text().partition("\n")[0] + "\n")
+    assert "holds 1 of the 3 answers that its results count: cut" in found[0].warnings[0]
+    assert f"{path}: holds 3 of the 4 answers" in found[1].warnings[0]

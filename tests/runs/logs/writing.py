@@ -47,6 +47,8 @@ def lm_eval(
     path = folder / f"results_{date}.json"
     former = json.loads(path.read_text()) if path.is_file() else {}
     tree = _results(model, task, {**former.get("higher_is_better", {}), task: dict(metrics)})
+    size = len({line["doc_id"] for line in lines})
+    tree["n-samples"] = {**former.get("n-samples", {}), task: {"effective": size}}
     path.write_text(json.dumps(tree, indent=2))
     return folder
 
