@@ -70,7 +70,7 @@ def intervals(method: str, items: int) -> tuple[np.ndarray, np.ndarray]:
         middle, more = share + z**2 / (2 * n), 1 + z**2 / n
         return np.maximum((middle - half) / more, 0.0), np.minimum((middle + half) / more, 1.0)
     if method == "Jeffreys":
-        return variances.jeffreys(share, np.full(items + 1, n), CONFIDENCE)
+        return variances._jeffreys(share, np.full(items + 1, n), CONFIDENCE)
     below, above = (1.0, 1.0) if method == "Beta(1, 1)" else (0.0, 1.0)
     tail = (1 - CONFIDENCE) / 2
     low = special.betaincinv(np.maximum(right + below, 1e-300), n - right + above, tail)

@@ -94,7 +94,7 @@ class Runs(Result):
         from jaxeval.sensitivity import trials
 
         return [
-            summary.summarize(group, trials.planned(self.location, group[0].experiment))
+            summary.summarize(group, trials.planned_runs(self.location, group[0].experiment))
             for group in records.by_experiment(self.rows)
         ]
 

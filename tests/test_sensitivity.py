@@ -172,9 +172,9 @@ def test_values_of_a_space() -> None:
     dense = {**values, "free": ["x"] * 40, "kind": ["a"] * 40}
     (free,) = (axis for axis in axes(dense, 40, of) if axis.name == "free")
     assert free.active.tolist() == [run["on"] for run in drawn]
-    assert trials.space_of(test_store.EXPERIMENT.config, "e") is None
+    assert trials.recorded_space(test_store.EXPERIMENT.config, "e") is None
     with pytest.raises(ConfigError, match=r"e: the recorded space: a: expected one of"):
-        trials.space_of('{"sweep": {"space": {"a": {"step": 2}}}}', "e")
+        trials.recorded_space('{"sweep": {"space": {"a": {"step": 2}}}}', "e")
 
 
 @pytest.mark.parametrize(

@@ -34,12 +34,8 @@ def rule(
 ) -> Rule:
     """Makes a rule by name: top-two, batch, non-adaptive or sequential-halving.
 
-    Args:
-      delta: None is .05, or no delta for a non-adaptive rule with a budget.
-      default_batch: for `batch` None, if the rule has batches.
-
-    Raises:
-      ConfigError: arguments that do not go together.
+    `delta` None is .05, or none for a non-adaptive rule with a budget. `default_batch` holds if
+    `batch` is None and the rule has batches. ConfigError if arguments do not go together.
     """
     said = argument("rule", name)
     if name in ("non-adaptive", "sequential-halving") and batch is not None:

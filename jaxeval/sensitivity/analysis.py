@@ -36,7 +36,7 @@ class Estimate(NamedTuple):
     interval: Interval | None = None
 
 
-class BestRun(NamedTuple):
+class _BestRun(NamedTuple):
     """The best run, the first of `ties` equals, with its effective hyperparameters."""
 
     setting: Mapping[str, object]
@@ -52,7 +52,7 @@ class Analysis:
     n: int
     metrics: Mapping[str, Estimate]  # by path (see `sensitivity.metrics`)
     with_effect: Mapping[str, int]  # hyperparameter -> runs in which it has an effect
-    best: BestRun
+    best: _BestRun
     draws: Mapping[str, np.ndarray] = dataclasses.field(  # path -> [R] resampled values
         default_factory=dict, repr=False, compare=False
     )
@@ -110,7 +110,7 @@ def analyze(
     estimates = {path: Estimate(value, intervals.get(path)) for path, value in found.items()}
     first = int(np.argmax(scores))
     setting = {axis.name: axis.values[first] for axis in axes if axis.active[first]}
-    best = BestRun(setting, float(scores[first]), int(np.sum(scores == scores[first])))
+    best = _BestRun(setting, float(scores[first]), int(np.sum(scores == scores[first])))
     with_effect = {axis.name: int(axis.active.sum()) for axis in axes}
     return Analysis(name, n, estimates, with_effect, best, draws)
 

@@ -14,7 +14,7 @@ from jaxeval.space.space import Parameter, Space
 Values = Mapping[str, Sequence[object]]  # hyperparameter -> [n] values, one a run
 
 
-class Scale(NamedTuple):
+class _Scale(NamedTuple):
     """How figures show a range of values; `categories` are texts without a distance."""
 
     categories: tuple[str, ...] | None = None
@@ -24,15 +24,15 @@ class Scale(NamedTuple):
     whole: bool = False
 
 
-def scale(distribution: Distribution | None) -> Scale:
+def scale(distribution: Distribution | None) -> _Scale:
     """Returns how figures show the values of a distribution."""
     if distribution is None:
-        return Scale()
+        return _Scale()
     if isinstance(distribution, Choices):
-        return Scale(tuple(text(value) for value in distribution.in_order))
+        return _Scale(tuple(text(value) for value in distribution.in_order))
     log = isinstance(distribution, LogUniform | LogInteger)
     whole = isinstance(distribution, Integer | LogInteger)
-    return Scale(None, distribution.low, distribution.high, log, whole)
+    return _Scale(None, distribution.low, distribution.high, log, whole)
 
 
 def text(value: object) -> str:
@@ -57,7 +57,7 @@ class Axis:
     rank: np.ndarray  # [n] dense rank of the value, from 1; 0 if it has no effect
     active: np.ndarray  # [n] bool: whether the hyperparameter has an effect
     ordered: bool  # whether the order of ranks has a meaning
-    scale: Scale
+    scale: _Scale
 
     @property
     def used(self) -> list[object]:
@@ -133,7 +133,7 @@ def _axis(name: str, column: Sequence[object], holds: np.ndarray, of: Distributi
         if lacking := [said for said in occurring if said not in order]:
             raise ConfigError(f"{name}: the order lacks {', '.join(map(repr, lacking))}")
         places = [order.index(said) for said, on in zip(texts, active, strict=True) if on]
-        keys, shown = np.array(places, int), Scale(tuple(order))
+        keys, shown = np.array(places, int), _Scale(tuple(order))
     rank = np.zeros(len(column), int)
     rank[active] = np.unique(keys, return_inverse=True)[1] + 1
     return Axis(name, column, rank, active, ordered, shown)

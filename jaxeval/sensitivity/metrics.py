@@ -96,7 +96,7 @@ def rhos(scores: np.ndarray, axes: Sequence[Axis]) -> dict[str, float]:
     found = {}
     for path, own, of in _paths(scores, axes):
         best, times = _best_settings(own, of)
-        distance = gower(of, best)
+        distance = _gower(of, best)
         varies = np.ptp(distance, axis=1) > 0
         if varies.any() and np.ptp(own) > 0:
             x, y = stats.rankdata(distance[varies], axis=1), stats.rankdata(-own)
@@ -114,7 +114,7 @@ def _best_settings(scores: np.ndarray, axes: Sequence[Axis]) -> tuple[np.ndarray
     return best[first], times
 
 
-def gower(axes: Sequence[Axis], best: np.ndarray) -> np.ndarray:
+def _gower(axes: Sequence[Axis], best: np.ndarray) -> np.ndarray:
     """Computes Gower's (1971) distances [T, n] of all runs from T of them.
 
     A distance is the mean over the hyperparameters that have an effect in both runs: of ranks from
@@ -139,7 +139,7 @@ def profiles(scores: np.ndarray, axes: Sequence[Axis]) -> dict[str, tuple[float,
     for path, own, of in _paths(scores, axes):
         if path == _ALL:
             best, times = _best_settings(own, of)
-            parts = [_profile(own, distance) for distance in gower(of, best)]
+            parts = [_profile(own, distance) for distance in _gower(of, best)]
             found[path] = tuple(np.average(parts, axis=0, weights=times).tolist())
         elif of[0].ordered:
             found[path] = _profile(own, of[0].rank)

@@ -155,14 +155,14 @@ def _read_runs(
     """Reads the sweeps of a runs folder; `datasets` maps hashes of data to names."""
     found = list[Sweep]()
     for group in records.by_experiment(members):
-        first, sweep = group[0], of_members(group, request)
+        first, sweep = group[0], recorded_sweep(group, request)
         if sweep is None:
             continue
         if not first.higher_is_better:
             raise _lower_is_better(first.name, sweep.metric)
         analysis.refuse_beyond(sweep.scores, f"{first.name} ({first.experiment})", location)
         labels = {**sweep.labels, "dataset": datasets[first.data_hash], **_name_parts(location)}
-        unended = max(0, (planned(location, first.experiment) or 0) - len(group))
+        unended = max(0, (planned_runs(location, first.experiment) or 0) - len(group))
         details = [*sweep.details, location]
         found.append(dataclasses.replace(sweep, labels=labels, details=details, unended=unended))
     if not found:
@@ -171,7 +171,7 @@ def _read_runs(
     return found
 
 
-def of_members(
+def recorded_sweep(
     members: Sequence[MemberRow],
     request: Request = Request(missing="drop"),  # noqa: B008
 ) -> Sweep | None:
@@ -183,7 +183,7 @@ def of_members(
       ConfigError, DataError: a space of another version, an unknown score, a run without one.
     """
     first, score, missing = members[0], request.score or "dev", request.missing
-    space = space_of(first.config, first.name)
+    space = recorded_space(first.config, first.name)
     if space is None:
         return None
     if score not in ("dev", "test"):
@@ -220,12 +220,12 @@ def of_members(
     )
 
 
-def of_experiments(groups: Sequence[Sequence[MemberRow]]) -> list[Sweep]:
+def recorded_sweeps(groups: Sequence[Sequence[MemberRow]]) -> list[Sweep]:
     """Returns the sweeps among experiments, with distinct names."""
-    return _distinct([sweep for sweep in map(of_members, groups) if sweep is not None])
+    return _distinct([sweep for sweep in map(recorded_sweep, groups) if sweep is not None])
 
 
-def space_of(config: str, name: str) -> Space | None:
+def recorded_space(config: str, name: str) -> Space | None:
     """Returns the space that an experiment's config (JSON) records, or None if it is no sweep.
 
     Raises:
@@ -242,7 +242,7 @@ def _recorded(config: str) -> Mapping[str, Any]:
     return sweep if isinstance(sweep, Mapping) else {}
 
 
-def planned(folder: str, experiment: str) -> int | None:
+def planned_runs(folder: str, experiment: str) -> int | None:
     """Returns the number of runs of a recorded sweep, ended or not, or None if it is unknown."""
     path = Path(folder) / "sweeps" / f"{experiment}.json"
     try:

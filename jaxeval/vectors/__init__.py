@@ -14,7 +14,7 @@ from jaxeval.stats import multiple
 from jaxeval.stats import vectors as statistics
 from jaxeval.stats.results import Effect, HypothesisTest, Interval
 
-Score = TypeVar("Score")
+_Score = TypeVar("_Score")
 _CONFIDENCE = 0.95
 _SHORT = 1e-15  # length below which squares in float32 have few digits, or none
 _SUFFIXES = {".txt", ".gz", ".vec", ".bin", ".w2v", ".tsv", ".csv"}
@@ -105,7 +105,7 @@ def _form(word: str, lower_case: bool) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """Score of file A minus that of file B on what both cover."""
+    """_Score of file A minus that of file B on what both cover."""
 
     a: str
     b: str
@@ -115,13 +115,13 @@ class Difference:
 
 
 @dataclasses.dataclass(frozen=True)
-class Scored(Generic[Score]):
+class Scored(Generic[_Score]):
     """Scores of all files on one set of items by one method."""
 
     name: str
     method: str
     total: int  # items of the set
-    scores: Mapping[str, Score]  # by file
+    scores: Mapping[str, _Score]  # by file
     differences: tuple[Difference, ...]  # of files with a score on the items of both
 
 
@@ -131,9 +131,9 @@ def compare(
     covered: Mapping[str, np.ndarray],
     estimate: Callable[[str, np.ndarray], float | None],
     draws: Callable[[Sequence[str], np.ndarray], np.ndarray],
-    score: Callable[[str, Interval | None], Score],
+    score: Callable[[str, Interval | None], _Score],
     items: str,
-) -> Scored[Score]:
+) -> Scored[_Score]:
     """Scores all files on one set of items, and compares any two.
 
     Args:
@@ -143,7 +143,7 @@ def compare(
       score: of a file with the interval of its estimate on what it covers.
       items: what is resampled.
     """
-    scores, found, how = dict[str, Score](), list[Difference](), f"bootstrap of {items}"
+    scores, found, how = dict[str, _Score](), list[Difference](), f"bootstrap of {items}"
     for file, mine in covered.items():
         drawn = None if estimate(file, mine) is None else draws([file], mine)[:, 0]
         interval = None if drawn is None else statistics.interval(drawn, _CONFIDENCE, how)
@@ -159,7 +159,7 @@ def compare(
     return Scored(name, method, total, scores, tuple(found))
 
 
-def adjust(results: Sequence[Scored[Score]]) -> tuple[Scored[Score], ...]:
+def adjust(results: Sequence[Scored[_Score]]) -> tuple[Scored[_Score], ...]:
     """Adjusts the p-values of all differences together by Holm's method."""
     p_values = [d.test.p_value for result in results for d in result.differences]
     corrected = iter(multiple.adjust_p_values(p_values) if p_values else ())

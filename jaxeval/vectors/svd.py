@@ -31,8 +31,8 @@ _EPSILON = np.finfo(np.float64).eps
 _BLOCK = 1 << 21  # bytes
 _LONGEST_WORD = 1 << 16  # bytes
 _AHEAD = 2  # blocks waiting for each process
-In = TypeVar("In")
-Out = TypeVar("Out")
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
 
 
 class Counted(NamedTuple):
@@ -61,20 +61,20 @@ def make(
       ConfigError: as many dimensions as words, or more.
       RunError: the file cannot be written, or the SVD fails.
     """
-    words, tokens = count_words(corpus, min_count, lower_case=lower_case, processes=processes)
+    words, tokens = _count_words(corpus, min_count, lower_case=lower_case, processes=processes)
     if dimension >= len(words):
         expected = f"fewer than the {len(words)} words that stand in {corpus} {min_count} times"
         raise ConfigError(f"{argument('dimension', dimension)}: expected {expected}")
-    matrix = count_pairs(corpus, words, window, lower_case=lower_case, processes=processes)
-    associated = ppmi(matrix)
+    matrix = _count_pairs(corpus, words, window, lower_case=lower_case, processes=processes)
+    associated = _ppmi(matrix)
     if not associated.nnz:
         raise DataError("no pair has positive association; expected a larger corpus", corpus)
-    table = embed(associated, dimension)
+    table = _embed(associated, dimension)
     _write(Path(output), words, table)
     return Counted(tokens, len(words), matrix.nnz, associated.nnz)
 
 
-def blocks(path: str | Path, lower_case: bool = False) -> Iterator[str]:
+def _blocks(path: str | Path, lower_case: bool = False) -> Iterator[str]:
     """Yields a corpus, plain or gzip, in blocks of about two megabytes.
 
     Blocks end with a line, or with a word if a line is longer than a block (text8 is one line).
@@ -95,7 +95,7 @@ def blocks(path: str | Path, lower_case: bool = False) -> Iterator[str]:
             yield decoded.lower() if lower_case else decoded
 
 
-def count_words(
+def _count_words(
     path: str | Path, min_count: int, *, lower_case: bool = False, processes: int = 1
 ) -> tuple[list[str], int]:
     """Counts words between blanks; returns those with `min_count` or more, and the total of all.
@@ -106,7 +106,7 @@ def count_words(
       DataError: the corpus cannot be read, or has fewer than two such words.
     """
     totals: Counter[str] = Counter()
-    for counts in in_order(_counted, blocks(path, lower_case), processes):
+    for counts in in_order(_counted, _blocks(path, lower_case), processes):
         totals.update(counts)
     frequent = (word for word, n in totals.items() if n >= min_count)
     words = sorted(frequent, key=lambda word: (-totals[word], word))
@@ -120,7 +120,7 @@ def _counted(block: str) -> Counter[str]:
     return Counter(block.split())
 
 
-def count_pairs(
+def _count_pairs(
     path: str | Path,
     words: Sequence[str],
     window: int,
@@ -136,7 +136,7 @@ def count_pairs(
     index = {word: number for number, word in enumerate(words)}
     task = functools.partial(_pairs, index=index, window=window)
     sums: list[tuple[int, sparse.csr_array]] = []  # of 2^k blocks: few additions of large ones
-    for counts in in_order(task, blocks(path, lower_case), processes):
+    for counts in in_order(task, _blocks(path, lower_case), processes):
         sums.append((1, counts))
         while len(sums) > 1 and sums[-1][0] == sums[-2][0]:
             (size, later), (_, earlier) = sums.pop(), sums.pop()
@@ -167,7 +167,9 @@ def _pairs(block: str, index: Mapping[str, int], window: int) -> "sparse.csr_arr
     return sparse.csr_array((counts.astype(np.float64), places), shape=(size, size))
 
 
-def in_order(function: Callable[[In], Out], items: Iterable[In], processes: int) -> Iterator[Out]:
+def in_order(
+    function: Callable[[_In], _Out], items: Iterable[_In], processes: int
+) -> Iterator[_Out]:
     """Maps a function over items in order, computing ahead in several processes."""
     items = iter(items)
     first = list(itertools.islice(items, 2))
@@ -175,7 +177,7 @@ def in_order(function: Callable[[In], Out], items: Iterable[In], processes: int)
     if processes == 1 or len(first) < 2:
         yield from map(function, items)
         return
-    waiting: deque[futures.Future[Out]] = deque()
+    waiting: deque[futures.Future[_Out]] = deque()
     with _pool(processes) as pool:
         for item in items:
             waiting.append(pool.submit(function, item))
@@ -196,7 +198,7 @@ def _pool(processes: int) -> futures.ProcessPoolExecutor:
     return pool
 
 
-def ppmi(counts: "sparse.csr_array") -> "sparse.csr_array":
+def _ppmi(counts: "sparse.csr_array") -> "sparse.csr_array":
     """Computes max(0, log[n_wc sum_c' n_c'^.75 / (n_w n_c^.75)]) of counts n_wc [V, V]."""
     of_words, of_contexts = counts.sum(axis=1), counts.sum(axis=0) ** _SMOOTHING
     matrix = counts.tocoo()
@@ -207,7 +209,7 @@ def ppmi(counts: "sparse.csr_array") -> "sparse.csr_array":
     return positive
 
 
-def embed(matrix: "sparse.csr_array", dimension: int) -> np.ndarray:
+def _embed(matrix: "sparse.csr_array", dimension: int) -> np.ndarray:
     """Computes U S^.5 of the truncated SVD of a nonnegative matrix [V, V], by ARPACK.
 
     Returns [V, D] float32 with rows of length 1. A row of which only rounding errors are left is

@@ -30,7 +30,7 @@ def _sweep(scores: list[float], **values: list) -> Sweep:
 def test_losses_are_in_the_captions(tmp_path: Path) -> None:
     """Dies if a run without a score vanishes unsaid, or one where a value does not act counts."""
     rows = runs.load(fabricated.fill(tmp_path, ("transformer",), count=60))
-    sweep = trials.of_members(rows)
+    sweep = trials.recorded_sweep(rows)
     assert sweep is not None
     scored = [json.loads(row.hparams) for row in rows if row.dev is not None]
     assert sweep.lost == len(rows) - len(scored) > 0

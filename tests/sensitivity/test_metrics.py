@@ -151,7 +151,7 @@ def test_conditions_and_orders() -> None:
     assert found.values["by_hyperparameter.factor.maxima"] == 1
     assert found.values["by_hyperparameter.scheduler.maxima"] == 1
     ranked = axes(values, 6, space.from_dict(tree))
-    (gaps,) = metrics.gower(ranked, np.array([2]))  # over what has an effect in both runs
+    (gaps,) = metrics._gower(ranked, np.array([2]))  # over what has an effect in both runs
     assert gaps.tolist() == [0.5, 0.25, 0.0, 0.5, 0.25, 0.5]
     free = analyze(scores, values, resamples=0)
     assert free.with_effect["factor"] == 4  # an empty number has no place

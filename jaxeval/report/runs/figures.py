@@ -37,7 +37,7 @@ def draw(groups: Groups, points: Sequence[CurveRow]) -> list[Figure]:
             if records.kind(members) in ("seeds", "noise")
         ]
         drawn += [violins(seeds)] if seeds else []
-        if swept := trials.of_experiments(alike):
+        if swept := trials.recorded_sweeps(alike):
             ranks = sweeps.ranks(swept)
             drawn.append(ranks._replace(name=f"ranks_{metric}", title="Sweeps: score by rank"))
     for members in groups:
@@ -56,7 +56,7 @@ def _draw_experiment(members: Sequence[MemberRow], points: Sequence[CurveRow]) -
     if kind not in ("seeds", "noise"):
         lead = "Each member has a setting of its own. "
         drawn = [figure._replace(caption=lead + figure.caption) for figure in drawn]
-    if (sweep := trials.of_members(members)) is None:
+    if (sweep := trials.recorded_sweep(members)) is None:
         return drawn
     marginals = [sweeps.marginals([sweep])] if sweep.axes else []  # no axes without any score
     return [sweeps.ranks([sweep]), *marginals, *drawn]

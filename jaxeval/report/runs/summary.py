@@ -81,7 +81,7 @@ def summarize(rows: Sequence[MemberRow], planned: int | None = None) -> Experime
     rho, note = describe.spearman([dev for dev, _ in both], [test for _, test in both])
     epochs = [r.best_epoch for r in rows if r.dev is not None and r.best_epoch is not None]
     sweep = None
-    if trials.space_of(first.config, first.name) is not None:
+    if trials.recorded_space(first.config, first.name) is not None:
         near = metrics.near_best(np.array(dev), first.margin, first.higher_is_better).sum()
         setting = json.loads(best.hparams) if best else None
         missing = max(0, (planned or 0) - len(rows))

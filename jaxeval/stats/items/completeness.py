@@ -57,7 +57,7 @@ def prepare(scores: Scores) -> tuple[list[DataSetScores], list[DataSetCounts]]:
     if not complete:
         raise DataError(f"no data set that {every} all have", scores.source)
     found, counts = [], []
-    for before, (unique, copies) in zip(complete, drop_copies(complete), strict=True):
+    for before, (unique, copies) in zip(complete, _drop_copies(complete), strict=True):
         lacking = [np.isnan(of.scores).all((1, 2)) for of in unique.models.values()]
         data = _select(unique, ~np.any(lacking, axis=0))
         if not data.items:
@@ -114,7 +114,7 @@ def _missing(scores: np.ndarray) -> float:
     return 1 - int(np.minimum(answered, expected).sum()) / asked if asked else 1.0
 
 
-def drop_copies(
+def _drop_copies(
     data_sets: Sequence[DataSetScores],
 ) -> list[tuple[DataSetScores, dict[str, int]]]:
     """Drops runs that are copies of an earlier run, as greedy decoding makes them.

@@ -67,7 +67,7 @@ class ItemStudy:
     strict: bool = dataclasses.field(default=True, repr=False)  # missing scores were not accepted
 
 
-class Decision(NamedTuple):
+class _Decision(NamedTuple):
     """The outcome for the first model against the second, and the data sets that decide it."""
 
     outcome: Outcome
@@ -278,7 +278,7 @@ def _withhold(pair: Pair) -> Pair:
     return dataclasses.replace(pair, shown=0, equivalent=False, by_margin=beside)
 
 
-def decision(study: ItemStudy) -> Decision:
+def decision(study: ItemStudy) -> _Decision:
     """Returns the outcome for the first model against the second on all data sets together.
 
     It is worse if it is worse on any data set or in their mean. It is better if it is better in
@@ -294,6 +294,6 @@ def decision(study: ItemStudy) -> Decision:
     )
     every, decisive = {**together, **apart}, together or apart
     if worse := tuple(where for where, outcome in every.items() if outcome == "worse"):
-        return Decision("worse", worse)
+        return _Decision("worse", worse)
     lacking = tuple(where for where, outcome in decisive.items() if outcome != "better")
-    return Decision("not shown", lacking) if lacking else Decision("better", tuple(decisive))
+    return _Decision("not shown", lacking) if lacking else _Decision("better", tuple(decisive))

@@ -211,13 +211,13 @@ def jeffreys_limits(
     if len(shares) > 1:
         units = len(shares) ** 2 / sum(1 / count for count in clusters)
     elif answers == clusters:
-        return jeffreys(value, np.asarray(units), confidence)
+        return _jeffreys(value, np.asarray(units), confidence)
     elif "items" in over:
         most = float(answers[0])
     else:  # answers to fixed items spread less than those of a coin
         units = float(answers[0])
     part = total(average([*map(_with_quarter, shares, each, items)], levels), over)
-    return jeffreys(value, _effective(value, part, units, most, confidence), confidence)
+    return _jeffreys(value, _effective(value, part, units, most, confidence), confidence)
 
 
 def _with_quarter(share: np.ndarray, parts: Parts, items: int) -> Parts:
@@ -226,7 +226,9 @@ def _with_quarter(share: np.ndarray, parts: Parts, items: int) -> Parts:
     return parts._replace(items=Part(variance, parts.items.df))
 
 
-def jeffreys(share: np.ndarray, n: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+def _jeffreys(
+    share: np.ndarray, n: np.ndarray, confidence: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Computes Jeffreys' interval of shares [...] of n right and wrong answers."""
     tail, right, wrong = (1 - confidence) / 2, share * n, (1 - share) * n
     low = special.betaincinv(right + 0.5, wrong + 0.5, tail)

@@ -107,13 +107,13 @@ def test_copies_are_one_run_unless_another_task_tells_them_apart() -> None:
     own = DRAW.normal(size=(20, 2, 1))
     for first, second, left in ((copies, copies, (1, 1)), (np.ones((9, 2, 1)), own, (0, 0))):
         tasks = [task("s", "m", {"a": first}), task("t", "m", {"a": second})]
-        found = completeness.drop_copies(tasks)
+        found = completeness._drop_copies(tasks)
         assert tuple(dropped["a"] for _, dropped in found) == left
         assert [of.models["a"].runs for of, _ in found] == [2 - dropped for dropped in left]
     named = [
         task(n, "m", {"a": of}, runs={"a": ("x", "y")}) for n, of in (("s", copies), ("t", own))
     ]
-    assert [dropped for _, dropped in completeness.drop_copies(named)] == [{"a": 0}, {"a": 0}]
+    assert [dropped for _, dropped in completeness._drop_copies(named)] == [{"a": 0}, {"a": 0}]
 
 
 def test_items_that_a_model_lacks_are_left_out_and_counted() -> None:
