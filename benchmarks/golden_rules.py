@@ -200,8 +200,13 @@ RENAMED: list[tuple] = [
             ("evaluations.*.failure", "evaluations.*.result.failure", "as in Python"),
             ("evaluations.*.stopped.0", "evaluations.*.result.stopped.epochs", "as in Python"),
             ("evaluations.*.stopped.1", "evaluations.*.result.stopped.of", "as in Python"),
-            ("best.stopped.0", "best.stopped.epochs", "as in Python"),
-            ("best.stopped.1", "best.stopped.of", "as in Python"),
+            ("best.stopped.0", "best.result.stopped.epochs", "as in Python"),
+            ("best.stopped.1", "best.result.stopped.of", "as in Python"),
+            ("best.stopped", "best.result.stopped", "an evaluation"),
+            ("best.scores.*", "best.result.scores.*", "an evaluation"),
+            ("best.numbers.0", "best.number", "an evaluation"),
+            ("best.failures", None, "an evaluation"),
+            ("best.running", None, "an evaluation"),
         )
     ),
     *(

@@ -34,7 +34,7 @@ def propose(space: Space, history: History, count: int, seed: int) -> list[dict[
     """
     torch = _torch()
     first = len(history.evaluations)
-    scored = [setting for setting in history.settings() if setting.scores]
+    scored = [e for e in history.evaluations if e.scores]
     early = count if len(scored) < 2 else gp._initial(history, count)
     proposed = candidates.sobol(space, history, early, seed)
     for values in proposed:
@@ -47,9 +47,9 @@ def propose(space: Space, history: History, count: int, seed: int) -> list[dict[
     features = torch.tensor(encoder(space).features(places))
     with _seeded([seed]):
         model = _fitted(features, torch.tensor(means)[:, None])
-    settings = history.settings()
+    settings = history.evaluations
     taken = encoder(space).places([setting.values for setting in settings])
-    running = taken[[bool(s.running and not s.scores) for s in settings]]
+    running = taken[[e.result is None for e in settings]]
     near = places[np.argsort(-means, kind="stable")[:_NEAR]]
     for number in range(first + len(proposed), first + count):
         pending = encoder(space).features(running)

@@ -179,7 +179,7 @@ def true_indices(
 
     That is the mean, over the noise of a score, of the score as the warp of what was told has it.
     """
-    settings = history.settings()
+    settings = history.evaluations
     scores = np.array([-setting.scores[0] for setting in settings])
     targets = gp.fit(space, history).targets
     assert targets is not None

@@ -26,8 +26,9 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 def _timeless(tuned: Any) -> dict[str, object]:
-    each = [{**e, "joined": None} for e in tuned.to_dict()["evaluations"]]
-    return {**tuned.to_dict(), "seconds": 0, "evaluations": each}
+    tree = tuned.to_dict()
+    each = [{**e, "joined": None} for e in (*tree["evaluations"], tree["best"])]
+    return {**tree, "seconds": 0, "evaluations": each, "best": None}
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -165,3 +165,14 @@ def test_a_selection_ends_with_its_items(tmp_path: Path) -> None:
     assert tree["reason"] in said and not tree["excluded"] and tree["best"] == "good"
     assert max(map(len, tree["scores"].values())) == 4
     assert "No model is the best with the required probability" in ended.stdout
+
+
+def test_a_fixed_budget_beyond_the_items(tmp_path: Path) -> None:
+    """Dies if all answers are paid for and then no model is named, or halving names one early."""
+    words = _items(tmp_path, 80, 0, "--budget", "60", "--rule")
+    ended = _run(tmp_path, [*words, "sequential-halving"], status=2)
+    assert "are asked for than there are; spend less" in ended.stderr
+    _run(tmp_path, [*words, "non-adaptive"])
+    tree = json.loads((tmp_path / "out.json").read_text())
+    assert (tree["best"], tree["reason"]) == ("good", "all items are answered")
+    assert [len(scores) for scores in tree["scores"].values()] == [4, 4, 4]

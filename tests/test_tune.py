@@ -42,7 +42,7 @@ def test_a_command_is_tuned(
     assert tree["failures"] == {"exit code 1 (diverged)": failed} and failed
     means = [np.mean(e["result"]["scores"]) for e in tree["evaluations"] if e["result"]["scores"]]
     fresh = tree["retrained"]["scores"]["score"]
-    assert tree["best"]["scores"] == [max(means)] and len(fresh) == 2
+    assert tree["best"]["result"]["scores"] == [max(means)] and len(fresh) == 2
     assert tree["retrained"]["optimism"] == pytest.approx(max(means) - statistics.fmean(fresh))
     assert tree["noise"] == pytest.approx(statistics.stdev(fresh)) and tree["noise_df"] == 1
     calls = (tmp_path / "calls").read_text().splitlines()
@@ -103,7 +103,7 @@ def test_the_terminal_says_the_answer(
     answer, *short = shown.out.strip().splitlines()
     fresh = tree["retrained"]["scores"]["score"]
     low, high = stats.t.interval(0.95, 1, np.mean(fresh), stats.sem(fresh))
-    assert answer.startswith(f"Take setting {tree['best']['numbers'][0]}, the best mean of 8")
+    assert answer.startswith(f"Take setting {tree['best']['number']}, the best mean of 8")
     said = f"2 fresh seeds give score {np.mean(fresh):.4g}, 95 % CI [{low:.4g}, {high:.4g}]; "
     assert said in answer and answer.endswith("was not tested.")
     assert ": exit code 1 (diverged)" in shown.out and "--details" in short[-1]
@@ -177,7 +177,6 @@ def test_a_dry_run_shows_the_first_command_lines(
 
 WRONG: list[tuple[list[str], str]] = [
     (["--method", "sobol"], "holds a search with method random, not sobol"),
-    (["--seeds", "2"], "holds a search with seeds 1, not 2"),
     (["--json-field", "f1"], "holds a search with json_field None, not f1"),
     (["--lower-is-better"], "with scores of which higher is better, not lower"),
     (["--halving", "3"], "--halving, --steps: expected both or neither"),
@@ -185,8 +184,21 @@ WRONG: list[tuple[list[str], str]] = [
     (["--trials", "1000000", "--seeds", "3"], "--trials: expected at most"),
     (["--enqueue", "rat=0.01"], "--enqueue: rat: no such hyperparameter; did you mean rate"),
     (["--enqueue", "rate"], "--enqueue: expected NAME=VALUE, got 'rate'"),
-    (["--space", "no_space.toml"], "no_space.toml: no such space file"),
 ]
+
+
+def test_what_does_not_go_together_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a search goes on with the scores of another one, or a mistake is a traceback."""
+    monkeypatch.chdir(tmp_path)
+    words = tune_command.words(tmp_path, "--trials", "4", "--retrain", "0")
+    assert tune(words) == 0
+    before = Path("tuning.json").read_text()
+    for more, message in WRONG:
+        with pytest.raises(JaxevalError, match=message):
+            tune([*words, *more])
+    assert Path("tuning.json").read_text() == before
 
 
 def test_a_function_is_searched_and_evaluated_again(tmp_path: Path) -> None:

@@ -8,19 +8,8 @@ from jaxeval.bandits.posterior import probability_of_best
 from jaxeval.bandits.rules import Answer, Rule, SequentialHalving, State
 from jaxeval.errors import ConfigError, argument
 
-__all__ = [
-    "Answer",
-    "BatchThompson",
-    "NonAdaptive",
-    "Replay",
-    "Rule",
-    "SequentialHalving",
-    "State",
-    "TopTwoThompson",
-    "probability_of_best",
-    "rule",
-    "select",
-]
+__all__ = ["Answer", "BatchThompson", "NonAdaptive", "Replay", "Rule", "SequentialHalving"]
+__all__ += ["State", "TopTwoThompson", "probability_of_best", "rule", "select"]
 
 
 def rule(
@@ -34,12 +23,8 @@ def rule(
 ) -> Rule:
     """Makes a rule by name: top-two, batch, non-adaptive or sequential-halving.
 
-    Args:
-      delta: None is .05, or no delta for a non-adaptive rule with a budget.
-      default_batch: for `batch` None, if the rule has batches.
-
-    Raises:
-      ConfigError: arguments that do not go together.
+    `delta` None is .05, or none for a non-adaptive rule with a budget. `default_batch` holds if
+    `batch` is None and the rule has batches. ConfigError if arguments do not go together.
     """
     said = argument("rule", name)
     if name in ("non-adaptive", "sequential-halving") and batch is not None:

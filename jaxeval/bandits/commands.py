@@ -38,14 +38,12 @@ def as_number(score: Any) -> float | None:
 
 
 class Command:
-    """A program with places such as {seed} in its arguments, which prints a score.
+    """A program that prints a score, with places in its arguments: "./train.sh --seed={seed}".
 
-    The template is split into words as a shell would, but no shell runs it. Values are put into
-    the words afterwards, so a value with spaces or quotes stays one argument. Several threads may
-    call `score` at once.
+    The template is split into words as a shell would, but no shell runs it: a value with spaces or
+    quotes stays one argument. Several threads may call `score` at once.
 
     Args:
-      template: such as "./train.sh {model} --seed={seed}".
       names: places that values are put into; other text in braces stays as it is.
       field: dotted path into the JSON output, such as "test.median"; without it the last line is
         the score.
@@ -85,14 +83,9 @@ class Command:
         ]
 
     def score(self, values: Mapping[str, str], report: Report | None = None) -> float:
-        """Runs the command with these values; returns its score.
+        """Runs the command with these values; returns its score, or raises EvaluationFailed.
 
-        Args:
-          report: receives the lines {"step": 3, "score": 0.7} that the command prints, and may
-            stop it.
-
-        Raises:
-          EvaluationFailed: with the cause.
+        `report` receives the lines {"step": 3, "score": 0.7} that it prints, and may stop it.
         """
         late = threading.Event()
         with (
@@ -104,10 +97,9 @@ class Command:
                 late.set()
                 _kill(process)
 
-            timer = threading.Timer(self._limit or 0, end)
+            timer = threading.Timer(self._limit or threading.TIMEOUT_MAX, end)
             try:
-                if self._limit is not None:
-                    timer.start()
+                timer.start()
                 output = _output(process, report)
                 process.wait()
             finally:
@@ -219,7 +211,7 @@ class Workers(Generic[_Job]):
       evaluate: receives the parts of a job; raises `EvaluationFailed` if there is no score.
       count: jobs that run at once.
       retries: how often a failed job is tried again.
-      stop: is called at the end, and ends evaluations that still run.
+      stop: ends the evaluations that still run at the end.
     """
 
     def __init__(

@@ -37,7 +37,6 @@ class Confident(Rule):
     batch_size: int = 1  # evaluations under way at once
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.delta is None and self.budget is None:
             raise ConfigError("delta, budget: expected one or both, or the selection never ends")
 
@@ -103,12 +102,7 @@ class Confident(Rule):
     def choose(
         self, moments: Moments, probabilities: _Array, pending: _Array, uniforms: _Array
     ) -> _Array:
-        """Returns indices of the models to evaluate next, [..., slots].
-
-        Args:
-          moments, probabilities, pending: [..., N].
-          uniforms: [..., slots, 3].
-        """
+        """Returns models to evaluate next [..., slots], by uniform numbers [..., slots, 3]."""
 
     def decided(self, state: State) -> Answer | None:
         """Returns the model that is probable enough, or that leads when the budget is spent."""
@@ -130,14 +124,10 @@ class Confident(Rule):
         return first_of(leads, reason, state.evaluations, probability)
 
     def decide(self, moments: Moments, evaluations: _Array) -> _Decision:
-        """Decides whether the scores are enough, and which models lead.
+        """Decides whether the scores are enough, and which models lead; `evaluations` is [...].
 
         The highest mean among the most probable models leads, or the highest mean of all while the
         scores give no posterior.
-
-        Args:
-          moments: [..., N].
-          evaluations: [...] so far in all.
         """
         probabilities = self.probabilities(moments)
         most = probabilities.max(axis=-1, keepdims=True)
@@ -222,8 +212,8 @@ class TopTwoThompson(Confident):
     """Draws the leader by probability; with probability 1/2 draws again until a challenger comes.
 
     TTTS of Russo (2016), as in Moss et al. (2019, section 4.2), for `batch_size` 1. In larger
-    batches, pending evaluations and earlier slots count as evaluated at the mean of their model:
-    its posterior narrows, and the batch spreads to models that are still in doubt.
+    batches, pending evaluations and earlier slots count as evaluated at the mean of their model,
+    so the batch spreads to models that are still in doubt.
     """
 
     def choose(

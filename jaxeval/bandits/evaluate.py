@@ -18,7 +18,7 @@ from jaxeval import files
 from jaxeval.bandits import commands
 from jaxeval.bandits.commands import Workers
 from jaxeval.bandits.confidence import Confident, NonAdaptive
-from jaxeval.bandits.rules import Answer, Rule, SequentialHalving, State
+from jaxeval.bandits.rules import Answer, Rule, State
 from jaxeval.errors import ConfigError, DataError, argument
 from jaxeval.files import Json
 from jaxeval.stats.results import Sample, sample
@@ -47,18 +47,14 @@ def run(
     retries: int = 1,
     most: int | None = None,
 ) -> Generator[Evaluated, None, None]:
-    """Evaluates models until the rule has its answer.
+    """Evaluates models until the rule has its answer; yields every score and failure.
 
     Args:
-      evaluate: raises `EvaluationFailed` if there is no score; its method `stop`, if it has one,
-        is called at the end.
+      evaluate: its method `stop`, if it has one, is called at the end.
       workers: evaluations at once; the rule's `batch_size` should be as large.
       retries: how often a failed evaluation is tried again before its model is dropped.
       most: evaluations that each model can have. If the rule asks for more, the selection ends
         after those under way, and `answer` gives the outcome.
-
-    Yields:
-      Every score and every failure.
 
     Raises:
       RunError: every model was dropped; with the last error of each.
@@ -139,11 +135,7 @@ class Replay:
 
 
 def select(rule: Rule, replay: Replay) -> tuple[State, Answer]:
-    """Runs a rule on recorded scores until it has its answer, or a model has no score left.
-
-    Raises:
-      DataError: too few scores to select from, or fewer than a fixed budget needs.
-    """
+    """Runs a rule on recorded scores until it has its answer; DataError if they are too few."""
     for name, count in replay.most.items():
         if isinstance(rule, Confident) and count < rule.initial:
             raise DataError(
@@ -165,15 +157,6 @@ def select(rule: Rule, replay: Replay) -> tuple[State, Answer]:
 def spent(model: str, most: float) -> str:
     """Returns the reason why a replay ends before its rule does."""
     return f"more than the {most:.0f} recorded scores of {model} are asked for"
-
-
-def refuse_beyond(rule: Rule, models: int, most: int) -> None:
-    """Raises ConfigError if halving would ask its last model for more evaluations than `most`."""
-    if isinstance(rule, SequentialHalving) and rule.of_last(models) > most:
-        raise ConfigError(
-            f"{argument('budget', rule.budget)}: of the last of {models} models it asks for "
-            f"{rule.of_last(models)} evaluations, and there are {most}; spend less"
-        )
 
 
 def blocks(items: int, seed: int = 0, size: int = BLOCK) -> np.ndarray:
@@ -208,9 +191,8 @@ class Recorded:
 def recorded(path: Path, source: Mapping[str, Json]) -> Iterator[Recorded]:
     """Opens the scores in a file; selections by any rule share the scores of one source.
 
-    Raises:
-      ConfigError: the file holds scores of another source, or something else.
-      RunError: another process works on it.
+    ConfigError if it holds scores of another source, or something else; RunError if another
+    process works on it.
     """
     with files.open_state(path, "selection", {"evaluator": source}) as file:
         tree = file.read() or {}
@@ -224,12 +206,8 @@ def recorded(path: Path, source: Mapping[str, Json]) -> Iterator[Recorded]:
 class Command(commands.Command):
     """Evaluates models by a command with {model}, and maybe {split}, {seed} and {items}.
 
-    Args:
-      template, field, limit: see `commands.Command`.
-      order: [blocks, size] items of the k-th evaluations; without it {items} is no place.
-
-    Raises:
-      ConfigError: a place is missing, or {items} has no items.
+    `order` [blocks, size] has the items of the k-th evaluations. ConfigError if a place is
+    missing, or {items} has no items.
     """
 
     def __init__(
@@ -251,7 +229,7 @@ class Command(commands.Command):
         self.known: Mapping[str, Mapping[int, float]] = {}  # scores that are not evaluated again
 
     def __call__(self, model: str, number: int) -> float:
-        """Returns the score of a model's evaluation with this number, from 1."""
+        """Returns the score of an evaluation."""
         if number in self.known.get(model, {}):
             return self.known[model][number]
         values = {"model": model, "split": str(number), "seed": str(number)}

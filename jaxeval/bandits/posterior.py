@@ -21,7 +21,7 @@ FIESTA = -0.5  # exponent of the prior
 _CONSTANT = 10  # equal scores after which a model counts as always scoring the same
 _TAIL = 1e-9  # mass of each posterior that may lie beyond either end of the integral
 # A panel of the integral is at most _CORE scales long at the centre of a posterior, and _GROWTH
-# times the distance from the centre elsewhere, so every density is smooth on every panel.
+# times the distance from it elsewhere: every density is smooth on every panel
 _CORE, _GROWTH = 2.0, 2.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 _AT_ONCE = 12_000  # densities in an array, so that several arrays fit into the cache
@@ -30,18 +30,12 @@ _POINT = 1e-9  # width of a model whose scores are all equal, relative to all sc
 
 
 def mean(scores: np.ndarray) -> float:
-    """Computes the mean of scores [n]; exactly their value if all are equal.
-
-    A plain mean of ten copies of .7 differs from that of eleven by rounding.
-    """
+    """Computes the mean of scores [n]; exactly their value if all are equal."""
     return float(scores[0] + (scores - scores[0]).mean())
 
 
 def levelled(means: np.ndarray) -> np.ndarray:
-    """Replaces each mean by the highest of those that equal it up to rounding, [..., N] each.
-
-    -inf stands for a missing mean.
-    """
+    """Replaces each mean by the highest of those equal up to rounding, [..., N]; -inf is none."""
     order = np.argsort(-means, axis=-1, kind="stable")
     falling = np.take_along_axis(means, order, axis=-1)
     size = np.where(np.isfinite(means), np.abs(means), 0.0).max(axis=-1, keepdims=True)
@@ -85,10 +79,10 @@ class Moments(NamedTuple):
         return self.has_spread | np.any(self.variances > 0, axis=-1, keepdims=True)
 
     def with_borrowed_spread(self, prior: float = FIESTA) -> "Moments":
-        """Gives models whose scores are all equal the pooled spread of the others.
+        """Gives models with few scores, all equal, the pooled spread of the others.
 
         Their posterior has the pooled degrees of freedom, and the scale sd / sqrt(T) of their own
-        T scores: two equal scores of a noisy model are no certainty. Ten are.
+        T scores.
         """
         counts, _, variances = self
         varies, borrows = variances > 0, ~self.has_spread & self.judged
@@ -108,7 +102,7 @@ class Moments(NamedTuple):
 def probability_of_best(
     means: np.ndarray, variances: np.ndarray, counts: np.ndarray, *, prior: float = FIESTA
 ) -> np.ndarray:
-    """Computes the probability that each model's true mean is the highest, by integration.
+    """Computes the probability [..., N] that each model's true mean is the highest.
 
     pi_i = integral of f_i(x) prod_{j != i} F_j(x) dx, by Gauss-Legendre quadrature on panels
     graded around all posteriors; errors are below 1e-7, and the same on every call. Models whose
@@ -117,9 +111,6 @@ def probability_of_best(
     Args:
       means, variances (ddof 0), counts: [..., N] of the scores of N models.
       prior: the prior's exponent.
-
-    Returns:
-      [..., N] float64.
 
     Raises:
       DataError: a model has too few scores for this prior, or a number is not finite.
@@ -143,7 +134,6 @@ def probability_of_best(
 
 
 def _in_parts(m: np.ndarray, scale: np.ndarray, nu: np.ndarray) -> np.ndarray:
-    """Integrates as many rows [R, N] at a time as fit into the cache."""
     edges = _edges(m, scale, nu)
     panels = np.sum(edges[:, 1:] > edges[:, :-1], axis=1)
     best, row = np.empty(m.shape), 0

@@ -21,12 +21,7 @@ _PARTS = ("train", "dev", "test")
 _MOST_NAMES = 8  # in a message
 _GZIP = b"\x1f\x8b"
 _POINTER = b"version https://git-lfs.github.com/spec/"
-_UNREAD = {  # first bytes -> what to do
-    b"PK\x03\x04": "a zip archive or a spreadsheet; unpack it, or export it as text",
-    b"\x28\xb5\x2f\xfd": "compressed by zstd; unpack it first, or compress it by gzip",
-}
 _BOM = b"\xef\xbb\xbf"
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # its byte order marks
 _MOST_BYTES = 16 << 30  # of a decompressed file
 _MOST_TIMES = 200  # the compressed size; vectors and corpora shrink to a fifth at best
 _SMALL = 1 << 26  # bytes to which any file may unpack
@@ -123,8 +118,6 @@ def decode(raw: bytes, path: str | Path, number: int | None = None) -> str:
     """
     if number == 1:
         raw = raw.removeprefix(_BOM)
-    if raw.startswith(_UTF16):  # never valid UTF-8
-        raise DataError("UTF-16; convert it with: iconv -f UTF-16 -t UTF-8", path, number)
     if b"\x00" in raw:
         raise DataError("a binary file (NUL byte); expected text in UTF-8", path, number)
     try:
@@ -139,7 +132,7 @@ def decode(raw: bytes, path: str | Path, number: int | None = None) -> str:
 def opened(path: str | Path) -> Iterator[io.BufferedIOBase]:
     """Opens a file as a stream of decompressed bytes.
 
-    Raises DataError: no such file, damaged, zip; also for what is read within the block.
+    Raises DataError: no such file, damaged; also for what is read within the block.
     """
     file = Path(path)
     with _data_errors(path):
@@ -147,11 +140,9 @@ def opened(path: str | Path) -> Iterator[io.BufferedIOBase]:
             raise DataError("a device or a pipe; expected a file", path)
         refuse_pointer(file)
         with file.open("rb") as stream:
-            start = stream.read(4)
+            zipped = stream.read(len(_GZIP)) == _GZIP
             stream.seek(0)
-            if start in _UNREAD:
-                raise DataError(_UNREAD[start], path)
-            yield gzip.GzipFile(fileobj=stream) if start.startswith(_GZIP) else stream
+            yield gzip.GzipFile(fileobj=stream) if zipped else stream
 
 
 def refuse_pointer(path: Path) -> None:
@@ -216,8 +207,9 @@ def find_parts(
     for part, pattern in patterns.items():
         found = fitting.get(part, [])
         if len(found) > 1:
-            several = f"{len(found)} files fit the {part} pattern {pattern!r}: {_listed(found)}"
-            raise DataError(f"{several}; set {key}.{part}=NAME", folder)
+            several = f"{len(found)} files fit the {part} pattern {pattern!r}"
+            listed = ", ".join(found[:_MOST_NAMES])
+            raise DataError(f"{several}: {listed}; set {key}.{part}=NAME", folder)
         if found:
             files[part] = folder / found[0]  # the pattern itself if it is absolute
             continue
@@ -225,7 +217,7 @@ def find_parts(
             name for name in unread if "train" in files and name.endswith(files["train"].suffix)
         ]
         if part in required or (pattern and beside):
-            holds = _listed(beside or names) or "no file"
+            holds = ", ".join((beside or names)[:_MOST_NAMES]) or "no file"
             lacking = f"no file fits the {part} pattern {pattern!r}; the folder holds {holds}"
             absent = "" if part in required else ", or null: there is none"
             raise DataError(f"{lacking}; set {key}.{part}=NAME{absent}", folder)
@@ -238,10 +230,6 @@ def _fitting(names: list[str], part: str, pattern: str, key: str) -> list[str]:
     if not Path(pattern).is_file():
         raise no_file(pattern, f"no such file; {key}.{part} names it as the {part} part")
     return [pattern]
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:_MOST_NAMES])
 
 
 def detect_format(

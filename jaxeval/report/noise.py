@@ -64,7 +64,12 @@ class Noise(Result):
             blocks = _components(last, named[name], scale)
             if last.plan:
                 answer.append(_advice(last.components, last.plan, named[name], scale))
-                blocks += [_designs(last.plan, scale)] if last.plan.designs else []
+                rows = [
+                    (_KINDS[d.kind], str(d.splits), str(d.seeds), str(d.runs), scale(d.half_width))
+                    for d in last.plan.designs
+                ]
+                head = ("design", "splits", "seeds", "runs", "half-width")
+                blocks += [Table(head, rows)] if rows else []
             details = [block for n, of in others for block in _components(of, named[n], scale)]
         return Document(
             answer,
@@ -155,14 +160,6 @@ def _largest_source(of: Crossed, metric: str) -> str:
     return f"Of the variance of {metric} {text.listed(shares)}; {which}."
 
 
-def _designs(plan: TrainingPlan, scale: ScoreFormat) -> Table:
-    rows = [
-        (_KINDS[of.kind], *map(str, (of.splits, of.seeds, of.runs)), scale(of.half_width))
-        for of in plan.designs
-    ]
-    return Table(("design", "splits", "seeds", "runs", "half-width"), rows)
-
-
 def _advice(of: Crossed, plan: TrainingPlan, metric: str, scale: ScoreFormat) -> str:
     """States what to train for the precision of the plan."""
     within, enough = scores.difference(plan.precision, scale.unit), ""
@@ -187,9 +184,9 @@ def _advice(of: Crossed, plan: TrainingPlan, metric: str, scale: ScoreFormat) ->
 
 
 def _design(design: TrainingDesign) -> str:
-    each = design.runs // design.splits
+    splits, runs = design.splits, design.runs
     return {
-        "independent": f"{design.runs} runs, each with its own split and seed",
-        "nested": f"{design.splits} splits with {each} new seeds each, {design.runs} runs",
-        "crossed": f"{design.splits} splits x {design.seeds} seeds, {design.runs} runs",
+        "independent": f"{runs} runs, each with its own split and seed",
+        "nested": f"{splits} splits with {runs // splits} new seeds each, {runs} runs",
+        "crossed": f"{splits} splits x {design.seeds} seeds, {runs} runs",
     }[design.kind]

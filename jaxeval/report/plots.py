@@ -156,11 +156,11 @@ def marks(names: Sequence[str]) -> list["Line2D"]:
     """Returns the legend handles of clouds of points, numbered from 0."""
     from matplotlib.lines import Line2D
 
-    def mark(number: int, name: str) -> "Line2D":
-        look: Any = {"marker": marker(number), "color": colour(number), "linestyle": ""}
-        return Line2D([], [], label=wrapped(name, _LETTERS), **look)
-
-    return [mark(number, name) for number, name in enumerate(names)]
+    bare: Any = {"linestyle": ""}
+    return [
+        Line2D([], [], marker=marker(k), color=colour(k), label=wrapped(name, _LETTERS), **bare)
+        for k, name in enumerate(names)
+    ]
 
 
 def jitter(count: int, width: float) -> np.ndarray:

@@ -177,18 +177,17 @@ def _profiles(rows: Sequence[_Row], keys: Sequence[str]) -> Iterator[Block]:
     """Yields hyperparameters by sweeps or groups, unless there are many of these."""
     every = [path.rpartition(".") for *_, metrics in rows for path in metrics]
     paths = dict.fromkeys(path for path, _, key in every if key in _PROFILE)
+    of = [metrics for *_, metrics in rows]
     for key in keys if len(rows) <= _MOST_SIDE and paths else ():
         head = [f"hyperparameter: {_PROFILE[key]}", *(name for name, *_ in rows)]
-        yield Table(
-            head,
-            [
-                [
-                    path.partition(".")[2] or "all together",
-                    *(_cell(metrics.get(f"{path}.{key}")) for *_, metrics in rows),
-                ]
-                for path in paths
-            ],
-        )
+        cells = [
+            (
+                path.partition(".")[2] or "all together",
+                *(_cell(m.get(f"{path}.{key}")) for m in of),
+            )
+            for path in paths
+        ]
+        yield Table(head, cells)
 
 
 def _cell(of: Estimate | Mean | None, percent: bool = False) -> str:

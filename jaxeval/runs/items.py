@@ -4,8 +4,6 @@ Columns are model, seed (or run; none if each model has one), item, dataset (or 
 several, and score, or correct (1 or 0), or gold and predicted (any text). Synonyms such as item_id
 and prediction are known. In JSON lines of logs the keys have these names, the line's number stands
 for a missing item, and a list under score, correct or predicted holds the runs.
-
-Notation: N rows, C kinds of counts.
 """
 
 import dataclasses
@@ -106,8 +104,7 @@ def _split(data: DataSetScores, path: str | Path) -> tuple[DataSetScores, DataSe
         assert ended.counts is not None and how is not None  # `_rows` counts what the metric needs
         if ended.runs:
             values = counts.item_values(ended.counts, data.counts, data.metric)
-            assert values is not None
-            of_items[model] = dataclasses.replace(ended, scores=values)
+            of_items[model] = dataclasses.replace(ended, scores=np.asarray(values))
         sums = ended.counts.sum(0, np.float64)[:, [data.counts.index(n) for n in how.columns]]
         scores = np.full((1, m.runs, 1), np.nan)
         scores[0, m.finished, 0] = how.score(sums)
@@ -134,8 +131,7 @@ def read_log(source: Source, layout: Layout, _: Notes) -> Rows:
     if lines:
         item = columns.get("item", "item")
         cells = table.values.get(item, [None] * len(table))
-        each = zip(cells, table.rows, strict=True)
-        items = [row if cell in (None, "") else cell for cell, row in each]
+        items = [table.rows[k] if x in (None, "") else x for k, x in enumerate(cells)]
         table = dataclasses.replace(table, values={**table.values, item: items})
     table = _by_role(table, columns, ("score", *_PREDICTED), exact=lines)
     if lines:
@@ -210,9 +206,7 @@ def _by_role(
 def _rows(table: Columns, metric: str = "", label: str = "seed", scored: str = "score") -> Rows:
     """Returns a table whose columns are named by role in the normal form.
 
-    Args:
-      metric: of all rows; "": of the column metric, else accuracy, or `scored` for scores.
-      label: what `seed` is of a run: its "seed", its "name" or its "place".
+    The metric is `metric`, else that of the column metric, else accuracy, or `scored` of scores.
     """
     size, known = len(table), table.values
 
@@ -258,7 +252,6 @@ def _prompts(table: Columns, gold: Coded | None) -> Coded | None:
 
 
 def _parse_samples(table: Columns) -> np.ndarray:
-    """Returns [N] numbers of answers."""
     cells = [1 if cell in (None, "") else cell for cell in table["sample"]]
     sample = normal.to_floats(cells)
     whole = (sample >= 0) & (sample < 1 << 31) & (np.floor(sample) == sample)
@@ -295,7 +288,7 @@ def _parse_answers(table: Columns) -> tuple[np.ndarray, np.ndarray, Coded | None
 def _count(
     score: np.ndarray, gold: Coded | None, predicted: Coded | None, where: np.ndarray
 ) -> tuple[tuple[str, ...], np.ndarray]:
-    """Returns names and [n, C] counts of some rows: of all, and of each class that is gold."""
+    """Returns names and counts [n, names] of some rows: of all, and of each class that is gold."""
     columns = {"right": score[where] == 1, "items": np.ones(len(where))}
     if gold is not None and predicted is not None:
         present = [gold.names[code] for code in np.unique(gold.codes[where]).tolist()]

@@ -115,8 +115,6 @@ def select_command(
     order = None if items is None else evaluate.blocks(items, seed)
     most = None if order is None else len(order)
     runner = evaluate.Command(command, json_field, time_limit, order)
-    if most is not None:
-        evaluate.refuse_beyond(chosen, len(models), most)
     chosen.begin(models)  # a rule that cannot begin leaves no file
     blocks = None if items is None else {"count": items, "block": evaluate.BLOCK, "seed": seed}
     source = {"command": command, "json_field": json_field, "items": blocks}

@@ -20,7 +20,7 @@ from jaxeval.tune.populations import Populations, Scored
 from jaxeval.tune.target import Target
 from jaxeval.tuning import Search
 from jaxeval.tuning import running as searches
-from jaxeval.tuning.history import History, Setting
+from jaxeval.tuning.history import Evaluation, History
 from jaxeval.tuning.running import State
 
 _LEAST_AT_ONCE = 8  # settings of a batch, unless there are more devices
@@ -147,7 +147,7 @@ def _remove(checkpoints: Path, name: str) -> None:
 
 def _retrain(
     target: Target,
-    best: Setting,
+    best: Evaluation,
     count: int,
     path: Path,
     folder: Path,

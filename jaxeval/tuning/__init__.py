@@ -17,37 +17,22 @@ from jaxeval.space import space as spaces
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
 from jaxeval.tuning import candidates
-from jaxeval.tuning.history import (
-    Evaluation,
-    Halving,
-    History,
-    Result,
-    Setting,
-    Stopped,
-    Values,
-    identity,
-)
+from jaxeval.tuning.history import Evaluation, Halving, History, Result, Stopped, Values, identity
 
-__all__ = ["Evaluation", "EvaluationFailed", "History", "Result", "Search", "Setting", "Tuner"]
+__all__ = ["Evaluation", "EvaluationFailed", "History", "Result", "Search", "Tuner"]
 Method = Literal["gp", "sobol", "random"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Search:
-    """How a space is searched: proposals depend on this and the history alone.
-
-    Attributes:
-      seeds: of each setting, which has as many scores.
-      halving: stops poor trainings; None: all go on to the end.
-      enqueued: settings that are evaluated before any other, such as known good ones.
-    """
+    """How a space is searched: proposals depend on this and the history alone."""
 
     space: Space
     method: Method = "gp"
     seed: int = 0
-    seeds: int = 1
-    halving: Halving | None = None
-    enqueued: tuple[Values, ...] = ()
+    seeds: int = 1  # of each setting, which has as many scores
+    halving: Halving | None = None  # stops poor trainings
+    enqueued: tuple[Values, ...] = ()  # are evaluated before any other
 
     def __post_init__(self) -> None:
         if self.method not in get_args(Method):
@@ -89,7 +74,7 @@ class Search:
         propose = candidates.random if self.method == "random" else candidates.sobol
         return propose(self.space, history, count, self.seed)
 
-    def best(self, history: History) -> Setting | None:
+    def best(self, history: History) -> Evaluation | None:
         """Returns the setting with the best posterior mean, or mean; None before a score."""
         if self.method == "gp":
             from jaxeval.tuning import gp
@@ -155,45 +140,31 @@ class Tuner:
         return asked
 
     def enqueue(self, values: Values) -> None:
-        """Proposes a setting before any other, unless it was proposed already.
-
-        Raises:
-          ConfigError: it is no setting of the space, naming the hyperparameter.
-        """
+        """Proposes a setting before others, once; ConfigError names a wrong hyperparameter."""
         with called_from_python():
-            known = candidates.setting(self.search.space, values)
-        enqueued = (*self.search.enqueued, known)
-        self.search = dataclasses.replace(self.search, enqueued=enqueued)
+            new = candidates.setting(self.search.space, values)
+        self.search = dataclasses.replace(self.search, enqueued=(*self.search.enqueued, new))
 
     def report(self, number: int, step: int, score: float) -> bool:
         """Receives the score of an evaluation at a step, from 1; returns whether to stop it.
 
-        The result of a stopped evaluation is its best score so far; do not tell it.
-
-        Raises:
-          ConfigError: a tuner without halving, or a step beyond the last.
-          DataError: the evaluation does not run, or the score is no number.
+        The result of a stopped evaluation is its best score so far; do not tell it. ConfigError
+        if the tuner has no halving, or there is no such evaluation or step.
         """
         if self.search.halving is None or self.steps is None:
             raise ConfigError("report: expected a Tuner with halving and steps")
-        index, known = _whole("number", number, 0), _result(score)
-        at = Stopped(_whole("step", step, 1, self.steps), self.steps)
-        if index >= len(self.history.evaluations) or self.history.evaluations[index].result:
-            raise DataError(f"evaluation {index}: does not run")
-        if known.scores:
-            new = self.search.halving.report(self.history, index, at, known.scores[0], self._best)
-            self.history = new
-        return self.history.evaluations[index].result is not None
+        number = _whole("number", number, 0, len(self.history.evaluations) - 1)
+        at, value = Stopped(_whole("step", step, 1, self.steps), self.steps), as_number(score)
+        if value is None:
+            raise DataError(f"score: expected a number, got {score!r:.60}")
+        self.history = self.search.halving.report(self.history, number, at, value, self._best)
+        return self.history.evaluations[number].result is not None
 
     def tell(self, number: int, result: float | Sequence[float] | np.ndarray | str) -> None:
-        """Receives the score of an evaluation, or one a seed; or why it failed, in words.
-
-        Raises:
-          DataError: the evaluation does not run, or the result is neither scores nor words.
-        """
+        """Receives the score of an evaluation, or one a seed; or why it failed, in words."""
         self.history = self.history.tell(_whole("number", number, 0), _result(result))
 
-    def best(self) -> Setting:
+    def best(self) -> Evaluation:
         """Returns the setting with the best posterior mean, or mean; DataError without a score."""
         best = self.search.best(self.history)
         if best is None:

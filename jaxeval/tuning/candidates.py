@@ -30,11 +30,9 @@ _STEPS = (0.2, 0.1, 0.05, 0.025, 0.012, 0.006, 0.003, 0.0015)
 
 
 def random(space: Space, history: History, count: int, seed: int) -> list[dict[str, Value]]:
-    """Draws settings independently, the same as a sweep of this seed.
+    """Draws settings independently, as a sweep of this seed does.
 
-    Returns:
-      `count` settings, all different from each other and from those of the history; fewer if the
-      space has no more.
+    All differ from each other and from those of the history; fewer if the space has no more.
     """
     start = len(history.evaluations)
     drawn = (spaces.draw(space, seed, run) for run in itertools.count(start))
@@ -55,7 +53,6 @@ def sobol(space: Space, history: History, count: int, seed: int) -> list[dict[st
 
 @functools.lru_cache(maxsize=2)
 def _block(dimensions: int, seed: int, exponent: int) -> np.ndarray:
-    """[2^exponent, dimensions] in [0, 1): a longer block begins with a shorter one."""
     from scipy.stats import qmc
 
     points: np.ndarray = qmc.Sobol(dimensions, rng=seed).random_base2(exponent)
@@ -83,17 +80,11 @@ def _new(
 
 
 def maximise(
-    space: Space,
-    acquisition: Acquisition,
-    near: np.ndarray,
-    taken: np.ndarray,
-    seed: list[int],
+    space: Space, acquisition: Acquisition, near: np.ndarray, taken: np.ndarray, seed: list[int]
 ) -> np.ndarray | None:
-    """Returns the places [P] of the best setting that is not taken; None if there is none.
+    """Returns the places [P] of the best setting that is not taken [t, P], or None.
 
-    Args:
-      near: [k, P] settings whose surroundings are searched too.
-      taken: [t, P] settings that may not be proposed.
+    The surroundings of the settings `near` [k, P] are searched too.
     """
     from scipy.stats import qmc
 
@@ -143,7 +134,6 @@ def _mutate(
 
 
 def _top(rows: np.ndarray, values: np.ndarray, taken: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the best distinct rows that are not taken, with their values."""
     order = np.argsort(-values, kind="stable")
     _, first = np.unique(np.nan_to_num(rows[order], nan=-1.0), axis=0, return_index=True)
     order = order[np.sort(first)]

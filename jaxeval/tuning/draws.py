@@ -1,10 +1,8 @@
 """Draws from the posterior of a process: of its hyperparameters, and of functions.
 
-A fit at the posterior mode takes length-scales, signal and noise as known. Statements about the
-objective are averaged over draws of them (Snoek et al. 2012, section 3.2), by generalised
-elliptical slice sampling (Nishihara et al. 2014): elliptical slice sampling (Murray et al. 2010)
-of a Laplace approximation at the mode, with the ratio of the posterior to it as likelihood. It has
-no step size, and is exact where the approximation is not.
+Hyperparameters are drawn by generalised elliptical slice sampling (Nishihara et al. 2014):
+elliptical slice sampling (Murray et al. 2010) of a Laplace approximation at the mode, with the
+ratio of the posterior to it as likelihood. It has no step size.
 
 A drawn function is one of the prior, moved by the data (Matheron's rule; Wilson et al. 2020):
 
@@ -34,12 +32,7 @@ _DEGREES = 5  # twice the smoothness of the kernel
 def models(model: Model, data: Data, count: int, seed: list[int]) -> list[Model]:
     """Draws processes with hyperparameters from their posterior given some data.
 
-    Priors are normal in the logarithms around the modes of `process.prior`. Draws under BoTorch's
-    log-normal prior with these modes are too sure (docs/method.md).
-
-    Args:
-      model: at the posterior mode, where the chain begins; draws are conditioned on its data.
-      data: from which hyperparameters are inferred.
+    The chain begins at `model`, the posterior mode; draws are conditioned on the model's data.
     """
     random, columns, kernel = np.random.default_rng(seed), model.columns, model.kernel
     prior = process.prior(columns, bool(len(kernel.a)), bool(data.variances.any()))
@@ -48,7 +41,6 @@ def models(model: Model, data: Data, count: int, seed: list[int]) -> list[Model]
     inverse = np.linalg.inv(factor)
 
     def log_ratio(theta: np.ndarray) -> float:
-        """Computes the log of posterior over approximation, up to a constant."""
         if np.any(theta < prior.bounds[:, 0]) or np.any(theta > prior.bounds[:, 1]):
             return -math.inf
         z, u = (theta - prior.mean) / prior.sd, inverse @ (theta - mode)
@@ -87,10 +79,7 @@ def _slice_step(
     log_ratio: Callable[[np.ndarray], float],
     random: np.random.Generator,
 ) -> tuple[np.ndarray, float]:
-    """Returns the next state and its log ratio (Murray et al. 2010, figure 2).
-
-    It is on an ellipse through this state and a draw of the normal distribution.
-    """
+    """Returns the next state and its log ratio (Murray et al. 2010, figure 2)."""
     least = height - random.exponential()
     centred, other = theta - mean, factor @ random.normal(size=len(theta))
     angle = random.uniform(0.0, 2 * math.pi)

@@ -78,13 +78,11 @@ class _Axis:
         if isinstance(of, Uniform | LogUniform):
             return of.at(place)
         if isinstance(of, LogInteger):
-            low, high = math.log(of.low), math.log(of.high)
-            return min(of.high, max(of.low, round(math.exp(low + place * (high - low)))))
+            return int(_log_whole(of, place))
         index = int(place) if self.categorical else int(self._nearest(np.array(place)))
         return of.in_order[index] if isinstance(of, Choices) else of.value(index)
 
     def numbered(self, indices: np.ndarray) -> np.ndarray:
-        """Returns the places of the values with these numbers in their order."""
         if self.categorical:
             return indices.astype(np.float64)
         if isinstance(self.distribution, LogInteger):
@@ -92,7 +90,6 @@ class _Axis:
         return np.asarray(_even(indices, self.count))
 
     def drawn(self, quantiles: np.ndarray) -> np.ndarray:
-        """Returns the places of the values at uniform numbers in [0, 1)."""
         if isinstance(self.distribution, LogInteger):
             return np.array([self.place(self.distribution.at(float(q))) for q in quantiles])
         if self.count:
@@ -100,16 +97,12 @@ class _Axis:
         return np.array(quantiles, np.float64)
 
     def snapped(self, places: np.ndarray) -> np.ndarray:
-        """Returns the nearest places that have a value."""
         of = self.distribution
         if self.categorical:
             return np.clip(np.rint(places), 0, self.count - 1)
-        if isinstance(of, LogInteger):
+        if isinstance(of, LogInteger) and of.low < of.high:
             low, high = math.log(of.low), math.log(of.high)
-            numbers = np.rint(np.exp(low + np.clip(places, 0, 1) * (high - low)))
-            if of.low == of.high:
-                return np.full(len(places), 0.5)
-            return (np.log(np.clip(numbers, of.low, of.high)) - low) / (high - low)
+            return (np.log(_log_whole(of, places)) - low) / (high - low)
         if self.count:
             return np.asarray(_even(self._nearest(places), self.count))
         return np.clip(places, 0.0, 1.0)
@@ -118,9 +111,20 @@ class _Axis:
         return np.clip(np.rint(places * (self.count - 1)), 0, self.count - 1).astype(int)
 
 
+def _log_whole(of: LogInteger, places: float | np.ndarray) -> np.ndarray:
+    low, high = math.log(of.low), math.log(of.high)
+    numbers = np.rint(np.exp(low + np.clip(places, 0, 1) * (high - low)))
+    return np.clip(numbers, of.low, of.high)
+
+
 def _even(index: int | np.ndarray, count: int) -> float | np.ndarray:
-    """Returns places evenly from 0 to 1; a single value is in the middle."""
     return index / (count - 1) if count > 1 else 0.5 + 0.0 * index
+
+
+def _axis(of: Distribution) -> _Axis:
+    if isinstance(of, Choices):
+        return _Axis(of, len(of.values), not of.ordered)
+    return _Axis(of, of.count if isinstance(of, Grid) else 0, False)
 
 
 @functools.lru_cache(maxsize=32)
@@ -133,13 +137,9 @@ class Encoder:
     """Turns settings of a space into places, and places into features."""
 
     def __init__(self, space: Space):
-        self.space, self.axes = space, list[_Axis]()
-        for parameter in space.parameters:
-            of = parameter.distribution
-            count = of.count if isinstance(of, Grid) else 0
-            categorical = isinstance(of, Choices) and not of.ordered
-            count = len(of.values) if isinstance(of, Choices) else count
-            self.axes.append(_Axis(of, count, categorical))
+        self.space = space
+        self.axes = [_axis(parameter.distribution) for parameter in space.parameters]
+        self._names = [parameter.name for parameter in space.parameters]
 
     def places(self, settings: Sequence[Mapping[str, Value]]) -> np.ndarray:
         """Returns places [n, P]; NaN for absent hyperparameters."""
@@ -151,15 +151,11 @@ class Encoder:
 
     def settings(self, rows: np.ndarray) -> list[dict[str, Value]]:
         """Returns the settings at places [n, P], without inactive hyperparameters."""
-        named = [*zip(self.axes, (p.name for p in self.space.parameters), strict=True)]
-        return [
-            {
-                name: axis.value(float(place))
-                for (axis, name), place in zip(named, row, strict=True)
-                if not math.isnan(place)
-            }
-            for row in rows
-        ]
+        found: list[dict[str, Value]] = []
+        for row in rows:
+            each = zip(self._names, self.axes, row, strict=True)
+            found.append({n: axis.value(float(p)) for n, axis, p in each if not math.isnan(p)})
+        return found
 
     def snap(self, rows: np.ndarray) -> np.ndarray:
         """Returns the nearest places that settings have, [n, P]; NaN if inactive."""
@@ -168,15 +164,13 @@ class Encoder:
         return snapped
 
     def _active(self, snapped: np.ndarray) -> np.ndarray:
-        """Returns whether all conditions of each hyperparameter hold, [n, P]."""
-        column = {parameter.name: k for k, parameter in enumerate(self.space.parameters)}
         active = np.ones(snapped.shape, bool)
         for parameter in self.parents_first:
             for other, values in parameter.when:
-                k = column[other]
+                k = self._names.index(other)
                 allowed = [self.axes[k].place(value) for value in values]
                 holds = active[:, k] & np.isin(snapped[:, k], allowed)
-                active[:, column[parameter.name]] &= holds
+                active[:, self._names.index(parameter.name)] &= holds
         return active
 
     def unconditional(self, quantiles: np.ndarray) -> np.ndarray:

@@ -15,20 +15,19 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, special, stats
+from threadpoolctl import threadpool_limits
 
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
 from jaxeval.tuning import candidates, process, targets
 from jaxeval.tuning.candidates import Acquisition
 from jaxeval.tuning.encoding import encoder
-from jaxeval.tuning.history import History, Setting
-from jaxeval.tuning.process import Data, Model, Prediction
+from jaxeval.tuning.history import Evaluation, History
+from jaxeval.tuning.process import Data, Model
 from jaxeval.tuning.targets import Targets
 
 _INITIAL = 8  # Sobol points before the first proposal by the model
-# results that the model needs: with fewer it proposes corners of the space, where nothing is
-# known, and finds nothing better there than random search (docs/method.md)
-_LEAST_ENDED = 4
+_LEAST_ENDED = 4  # results that the model needs: with fewer it proposes corners of the space
 # most settings that hyperparameters are fitted to, and that the posterior is conditioned on
 _FITTED, _CONDITIONED = 120, 400
 _NEAR = 8  # best settings: their surroundings are searched, and improvement is over draws of them
@@ -42,14 +41,14 @@ class Fitted(NamedTuple):
 
     model: Model | None  # of the scores; None before the first
     success: Model | None  # of failures; None before the first
-    settings: list[Setting]  # with scores, as in the model's data, where scores at rungs follow
-    features: np.ndarray  # [n, D] of these settings, without budgets
+    scored: list[Evaluation]  # with scores, as in the model's data, where scores at rungs follow
+    features: np.ndarray  # [n, D] of these, without budgets
     places: np.ndarray  # [n, P]
     targets: Targets | None
     budget: float  # at which the next setting is to improve; 1 is a whole training
 
 
-@process.one_thread()
+@threadpool_limits.wrap(limits=1, user_api="blas")  # the matrices are small
 def propose(space: Space, known: History, count: int, seed: int) -> list[dict[str, Value]]:
     """Returns the next settings, all new; fewer if the space has no more."""
     first, early = len(known.evaluations), count
@@ -60,9 +59,9 @@ def propose(space: Space, known: History, count: int, seed: int) -> list[dict[st
         return proposed
     for values in proposed:
         known = known.propose(values, ())
-    each, encode = known.settings(), encoder(space)
-    taken = encode.places([setting.values for setting in each])
-    running = taken[[bool(s.running and not s.scores) for s in each]]
+    encode = encoder(space)
+    taken = encode.places([e.values for e in known.evaluations])
+    running = taken[[e.result is None for e in known.evaluations]]
     fitted = fit(space, known)
     for number in range(first + len(proposed), first + count):
         near, value = _acquisition(space, fitted, running, [seed, number, _DRAWN])
@@ -83,46 +82,39 @@ def _acquisition(
         return fitted.places, lambda rows: _log_success(fitted.success, features(rows))
     near = fitted.places[ranked(fitted, fitted.budget)[:_NEAR]]
     at = functools.partial(model.columns.complete, budget=fitted.budget)
-    pending = _draw(model, at(features(np.vstack([near, running]))), seed)
+    improvement = _improvement(model, at(features(np.vstack([near, running]))), seed)
 
     def value(rows: np.ndarray) -> np.ndarray:
         seen = features(rows)
-        improvement = _log_improvement_on(model, pending, at(seen))
-        return improvement + _log_success(fitted.success, seen)
+        return improvement(at(seen)) + _log_success(fitted.success, seen)
 
     return near, value
 
 
-class _Drawn(NamedTuple):
-    """Draws of the objective at p settings whose values are not known."""
+def _improvement(
+    model: Model, unknown: np.ndarray, seed: list[int], count: int = _DRAWS
+) -> Acquisition:
+    """Returns the log of expected improvement on draws of the objective at `unknown` [p, D].
 
-    points: Prediction
-    factor: np.ndarray  # [p, p] lower Cholesky factor of their posterior covariance
-    normal: np.ndarray  # [p, S] standard normal
-    best: np.ndarray  # [S] of each draw
-
-
-def _draw(model: Model, features: np.ndarray, seed: list[int], count: int = _DRAWS) -> _Drawn:
-    """Draws jointly at features [p, D] by scrambled Sobol points."""
-    points = model.predict(features)
+    The draws are joint, by scrambled Sobol points. The result is a function of features [m, D].
+    """
+    points = model.predict(unknown)
     factor = model.joint_factor(points)
-    engine = stats.qmc.Sobol(len(features), rng=np.random.default_rng(seed))
+    engine = stats.qmc.Sobol(len(unknown), rng=np.random.default_rng(seed))
     normal = special.ndtri(np.clip(engine.random(count), 1e-9, 1 - 1e-9)).T
-    drawn = points.mean[:, None] + factor @ normal
-    return _Drawn(points, factor, normal, drawn.max(axis=0))
-
-
-def _log_improvement_on(model: Model, drawn: _Drawn, features: np.ndarray) -> np.ndarray:
-    """Computes the log of the expected improvement at features [m, D] on the best of the draws."""
-    prediction = model.predict(features)
-    covariance = model.covariance(drawn.points, prediction)
-    coupled = linalg.solve_triangular(drawn.factor, covariance, lower=True)
+    best = (points.mean[:, None] + factor @ normal).max(axis=0)
     least = 1e-12 * (math.exp(model.kernel.scale) + 1.0)
-    sd = np.sqrt(np.maximum(prediction.variance - np.sum(coupled**2, axis=0), least))[:, None]
-    means = prediction.mean[:, None] + coupled.T @ drawn.normal
-    logs = _log_improvement((means - drawn.best) / sd) + np.log(sd)
-    summed: np.ndarray = special.logsumexp(logs, axis=1)
-    return summed - math.log(len(drawn.best))
+
+    def log_mean(features: np.ndarray) -> np.ndarray:
+        prediction = model.predict(features)
+        covariance = model.covariance(points, prediction)
+        coupled = linalg.solve_triangular(factor, covariance, lower=True)
+        variance = np.maximum(prediction.variance - np.sum(coupled**2, axis=0), least)
+        sd, means = np.sqrt(variance)[:, None], prediction.mean[:, None] + coupled.T @ normal
+        logs = _log_improvement((means - best) / sd) + np.log(sd)
+        return np.asarray(special.logsumexp(logs, axis=1)) - math.log(count)
+
+    return log_mean
 
 
 def _log_improvement(u: np.ndarray) -> np.ndarray:
@@ -159,24 +151,24 @@ def _log_success(model: Model | None, features: np.ndarray) -> np.ndarray:
 
 def fit(space: Space, known: History) -> Fitted:
     """Fits the models of scores and of failures."""
-    each, rungs, encode = known.settings(), known.rungs(), encoder(space)
-    scored = [setting for setting in each if setting.scores]
-    values = [*(s.values for s in scored), *(known.evaluations[n].values for n, *_ in rungs)]
+    rungs, encode = known.rungs(), encoder(space)
+    scored = [evaluation for evaluation in known.evaluations if evaluation.scores]
+    values = [*(e.values for e in scored), *(known.evaluations[n].values for n, *_ in rungs)]
     observed = encode.places(values)
     features = encode.features(observed)
     model, fitted_to, budget = None, None, 1.0
     if scored:
-        scores = [*(setting.scores for setting in scored), *((score,) for _, score, _ in rungs)]
+        scores = [*(e.scores for e in scored), *((score,) for _, score, _ in rungs)]
         fitted_to = targets.targets(scores, known.higher_is_better, _weights(observed))
         rows = features
-        if any(setting.stopped is not None for setting in scored):
+        if any(evaluation.stopped for evaluation in scored):
             # so few epochs tell what they can about the whole training (Klein et al. 2020)
-            budgets = [*(s.budget for s in scored), *(at for *_, at in rungs)]
+            budgets = [*(e.budget for e in scored), *(at for *_, at in rungs)]
             rows = np.column_stack([features, budgets])
         data = Data(rows, fitted_to.values, fitted_to.variances, fitted_to.shares)
         model, budget = _model(space, data), _supported(space, scored, rungs)
     count = len(scored)
-    success = _success(space, each)
+    success = _success(space, known.ended)
     return Fitted(model, success, scored, features[:count], observed[:count], fitted_to, budget)
 
 
@@ -187,33 +179,30 @@ def _weights(places: np.ndarray) -> np.ndarray:
 
 
 def _supported(
-    space: Space, scored: list[Setting], rungs: list[tuple[int, float, float]]
+    space: Space, scored: list[Evaluation], rungs: list[tuple[int, float, float]]
 ) -> float:
     """Returns the largest budget that more settings have had than there are hyperparameters.
 
     (As in BOHB, Falkner et al. 2018, algorithm 2, but without its two further settings.) At larger
     budgets expected improvement is largest in the corners of the space, where nothing is known.
     """
-    furthest = {setting.numbers[0]: setting.budget for setting in scored}
+    furthest = {evaluation.number: evaluation.budget for evaluation in scored}
     for number, _, budget in rungs:
         furthest[number] = max(budget, furthest.get(number, 0.0))
     ordered = sorted(furthest.values(), reverse=True)
     return ordered[min(len(space.parameters), len(ordered) - 1)]
 
 
-def _success(space: Space, each: list[Setting]) -> Model | None:
-    """Fits successes and failures; one failure of several evaluations counts as one."""
-    ended = [setting for setting in each if setting.scores or setting.failures]
-    if not any(setting.failures for setting in ended):
+def _success(space: Space, ended: list[Evaluation]) -> Model | None:
+    if not any(evaluation.failure for evaluation in ended):
         return None
     encode = encoder(space)
-    features = encode.features(encode.places([setting.values for setting in ended]))
-    labels = np.where([bool(setting.failures) for setting in ended], -1.0, 1.0)
+    features = encode.features(encode.places([evaluation.values for evaluation in ended]))
+    labels = np.where([bool(evaluation.failure) for evaluation in ended], -1.0, 1.0)
     return _model(space, Data(features, labels, np.zeros(len(labels)), np.ones(len(labels))))
 
 
 def _model(space: Space, data: Data) -> Model:
-    """Fits to at most _FITTED settings, and conditions on at most _CONDITIONED."""
     columns = encoder(space).columns
     if data.features.shape[1] > len(columns.group):
         columns = columns.with_budget()
@@ -239,27 +228,25 @@ def _part(data: Data, most: int) -> Data:
     return Data(*(array[part] for array in data))
 
 
-def best(space: Space, known: History) -> Setting | None:
-    """Returns the setting to take, the first one `ranked`; None before the first score."""
+def best(space: Space, known: History) -> Evaluation | None:
+    """Returns the evaluation to take, the first one `ranked`; None before the first score."""
     fitted = fit(space, known)
-    return None if fitted.model is None else fitted.settings[ranked(fitted)[0]]
+    return None if fitted.model is None else fitted.scored[ranked(fitted)[0]]
 
 
 def ranked(fitted: Fitted, budget: float = 1.0) -> np.ndarray:
-    """Returns indices of the settings with scores, the best posterior mean first.
+    """Returns indices of `scored`, the best posterior mean first.
 
-    Settings that failed, or were stopped before this budget, are left out unless there are no
-    others. For whole trainings the mean moves towards the score by a share s / (1 + s) of their
-    difference, with the fitted noise s: an objective with many peaks looks like noise to a smooth
-    model.
+    Those stopped before this budget are left out, unless there are no others. For whole trainings
+    the mean moves towards the score by s / (1 + s) of their difference, with the fitted noise s:
+    an objective with many peaks looks like noise to a smooth model.
     """
     assert fitted.model is not None and fitted.targets is not None
-    each = fitted.settings
     means = fitted.model.predict(fitted.model.columns.complete(fitted.features, budget)).mean
     if budget == 1.0:
-        whole = np.array([setting.stopped is None for setting in each])
+        whole = np.array([evaluation.stopped is None for evaluation in fitted.scored])
         noise = math.exp(fitted.model.kernel.noise)
         means += noise / (1.0 + noise) * whole * (fitted.targets.values[: len(means)] - means)
     order = np.argsort(-means, kind="stable")
-    able = [k for k in order if not each[k].failures and each[k].budget >= budget]
+    able = [k for k in order if fitted.scored[k].budget >= budget]
     return np.array(able) if able else order

@@ -1,12 +1,7 @@
-"""The state of a tuner: proposed settings, and the results of their evaluations.
+"""The state of a tuner: proposed settings, the results of their evaluations, and halving.
 
-Evaluations are in the order of their proposal, whichever result arrived first, so the next
-proposal depends on the results and not on when they came.
-
-Successive halving stops trainings by epochs: ASHA (Li et al. 2020, algorithm 2), in the variant
-that stops trainings where the published one pauses them (as the schedulers of Ray Tune and Syne
-Tune do). At each rung, of r, r eta, r eta^2 ... epochs, a training goes on if it is among the best
-1 / eta of those that have reached the rung so far. No training waits for another.
+Evaluations are in the order of their proposal, so the next proposal depends on the results and not
+on when they arrived.
 """
 
 import dataclasses
@@ -54,33 +49,29 @@ class Result:
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """One proposed setting.
+    """One proposed setting."""
 
-    Attributes:
-      number: 0, 1, 2 ... in the order of proposal.
-      seeds: of its trainings.
-      result: None while it runs.
-      joined: the population that trains it, from 0, and the epoch at which it joined.
-      rungs: the best score so far at each rung that it has reached.
-    """
-
-    number: int
+    number: int  # 0, 1, 2 ... in the order of proposal
     values: Values
     seeds: tuple[int, ...]
-    result: Result | None = None
-    joined: tuple[int, int] | None = None
-    rungs: tuple[float, ...] = ()
+    result: Result | None = None  # while it runs
+    joined: tuple[int, int] | None = None  # population that trains it, and epoch when it joined
+    rungs: tuple[float, ...] = ()  # best score so far at each rung that it has reached
 
+    @property
+    def scores(self) -> tuple[float, ...]:
+        """Scores, one a seed; empty if it runs or failed."""
+        return self.result.scores if self.result else ()
 
-class Setting(NamedTuple):
-    """All evaluations of one setting together, of which `running` have no result yet."""
+    @property
+    def failure(self) -> str:
+        """Cause of its failure, or ""."""
+        return self.result.failure if self.result else ""
 
-    values: Values
-    numbers: tuple[int, ...]
-    scores: tuple[float, ...]
-    failures: tuple[str, ...]
-    running: int
-    stopped: Stopped | None = None
+    @property
+    def stopped(self) -> Stopped | None:
+        """When halving stopped it, if it did."""
+        return self.result.stopped if self.result else None
 
     @property
     def mean(self) -> float:
@@ -90,7 +81,7 @@ class Setting(NamedTuple):
     @property
     def budget(self) -> float:
         """Share of its training that it had; see `Stopped.budget`."""
-        return 1.0 if self.stopped is None else self.stopped.budget
+        return self.stopped.budget if self.stopped else 1.0
 
 
 def identity(values: Values) -> str:
@@ -139,30 +130,15 @@ class History:
         last = max((seed for e in self.evaluations for seed in e.seeds), default=0)
         return range(last + 1, last + 1 + count)
 
-    def settings(self) -> list[Setting]:
-        """Pools evaluations with equal values, in the order of each setting's first proposal."""
-        pooled: dict[str, list[Evaluation]] = {}
-        for evaluation in self.evaluations:
-            pooled.setdefault(identity(evaluation.values), []).append(evaluation)
-        found = []
-        for each in pooled.values():
-            results = [e.result for e in each if e.result is not None]
-            scores = tuple(score for result in results for score in result.scores)
-            failures = tuple(result.failure for result in results if result.failure)
-            stopped = next((result.stopped for result in results if result.stopped), None)
-            numbers, running = tuple(e.number for e in each), len(each) - len(results)
-            found.append(Setting(each[0].values, numbers, scores, failures, running, stopped))
-        return found
+    def ranked(self) -> list[Evaluation]:
+        """Returns evaluations with scores, the best mean first.
 
-    def ranked(self) -> list[Setting]:
-        """Returns settings with scores, the best mean first.
-
-        Settings that failed or were stopped are left out, unless there are no others.
+        Those that halving stopped are left out, unless there are no others.
         """
-        scored = [setting for setting in self.settings() if setting.scores]
+        scored = [evaluation for evaluation in self.evaluations if evaluation.scores]
         sign = -1.0 if self.higher_is_better else 1.0
-        able = [each for each in scored if not (each.failures or each.stopped)] or scored
-        return sorted(able, key=lambda setting: sign * setting.mean)
+        whole = [evaluation for evaluation in scored if not evaluation.stopped] or scored
+        return sorted(whole, key=lambda evaluation: sign * evaluation.mean)
 
     def rungs(self) -> list[tuple[int, float, float]]:
         """Returns (number, score, budget) of trainings at rungs where they went on.
@@ -172,11 +148,10 @@ class History:
         budgets: dict[int, float] = {}
         passed = []
         for evaluation in self.evaluations:
-            stopped = evaluation.result and evaluation.result.stopped
-            if stopped:
-                budgets[len(evaluation.rungs) - 1] = stopped.budget
-            if not (evaluation.result and evaluation.result.failure):
-                went_on = evaluation.rungs[: -1 if stopped else None]
+            if evaluation.stopped:
+                budgets[len(evaluation.rungs) - 1] = evaluation.budget
+            if not evaluation.failure:
+                went_on = evaluation.rungs[: -1 if evaluation.stopped else None]
                 passed += [(evaluation.number, score, at) for at, score in enumerate(went_on)]
         return [(number, score, budgets[at]) for number, score, at in passed if at in budgets]
 
@@ -206,20 +181,24 @@ class History:
 
 
 def _refuse_lacking(evaluation: Evaluation) -> None:
-    scores, seeds = evaluation.result and evaluation.result.scores, evaluation.seeds
-    if scores and len(scores) != len(seeds):
+    expected, got = len(evaluation.seeds), len(evaluation.scores)
+    if got not in (0, expected):
         raise DataError(
-            f"evaluation {evaluation.number}: expected {len(seeds)} scores, one a seed, got "
-            f"{len(scores)}"
+            f"evaluation {evaluation.number}: expected {expected} scores, one a seed, got {got}"
         )
 
 
 @dataclasses.dataclass(frozen=True)
 class Halving:
-    """Successive halving: eta, and the epochs r of the first rung."""
+    """Asynchronous successive halving (ASHA, Li et al. 2020, algorithm 2) with a factor eta.
+
+    At each rung, of r, r eta, r eta^2 ... epochs, a training goes on if it is among the best
+    1 / eta of those that have reached the rung so far, and is stopped otherwise. (The published
+    variant pauses it; Ray Tune and Syne Tune stop it too.) No training waits for another.
+    """
 
     factor: int
-    first: int = 1
+    first: int = 1  # epochs of the first rung
 
     def __post_init__(self) -> None:
         if self.factor < 2:
@@ -238,9 +217,7 @@ class Halving:
     ) -> History:
         """Takes the score of a running evaluation at a step, and stops it at a rung if it is poor.
 
-        Args:
-          at: the step, and how many there are.
-          best: the best score so far of each evaluation, which is updated.
+        `best` has the best score so far of each evaluation, and is updated.
         """
         evaluation = history.evaluations[number]
         if evaluation.result is not None or not math.isfinite(score):
@@ -259,9 +236,7 @@ class Halving:
         reached: Mapping[int, tuple[float, Stopped]],
         ended: Collection[int] = (),
     ) -> History:
-        """Records scores at rungs, and stops the evaluations that do not go on.
-
-        All that reach a rung at once are compared with each other. Equal scores go on together.
+        """Records scores at rungs, and stops the evaluations that do not go on; ties go on.
 
         Args:
           reached: number of a running evaluation -> its best score so far, at its next rung.

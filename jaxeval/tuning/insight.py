@@ -12,16 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import special, stats
+from threadpoolctl import threadpool_limits
 
 from jaxeval.runs import metrics
 from jaxeval.space.distributions import Value
 from jaxeval.space.space import Space
 from jaxeval.stats import describe
 from jaxeval.stats.results import Interval
-from jaxeval.tuning import draws, gp, process, targets
-from jaxeval.tuning.encoding import distinct, encoder
+from jaxeval.tuning import draws, gp, targets
+from jaxeval.tuning.encoding import Encoder, distinct, encoder
 from jaxeval.tuning.gp import Fitted
-from jaxeval.tuning.history import History, Setting
+from jaxeval.tuning.history import Evaluation, History
 from jaxeval.tuning.process import Model
 
 _PROCESSES = 16  # draws of hyperparameters
@@ -74,20 +75,18 @@ class Insight(NamedTuple):
     slices: list[Slice]
 
 
-@process.one_thread()
+@threadpool_limits.wrap(limits=1, user_api="blas")  # the matrices are small
 def insight(
     space: Space,
     known: History,
-    best: Setting,
+    best: Evaluation,
     margin: float = 0.0,
     seed: int = 0,
     limits: tuple[float, float] = (-math.inf, math.inf),
 ) -> Insight | None:
     """Computes what a history says of the best setting; None before scores differ.
 
-    Args:
-      margin: in the metric's unit, from 0.
-      limits: the lowest and highest possible score.
+    `margin` is in the metric's unit; `limits` are the lowest and highest possible score.
     """
     fitted = gp.fit(space, known)
     if fitted.model is None or fitted.targets is None or not fitted.targets.values.any():
@@ -98,13 +97,13 @@ def insight(
     worse = _worse(fitted, drawn, fitted.features, fitted.features[able[:1]], margin)
     means = _moments(drawn, fitted.features)[0]
     order = [able[0], *sorted(able[1:], key=lambda k: -means[k])]
-    scores = [setting.scores for setting in fitted.settings]
+    scores = [evaluation.scores for evaluation in fitted.scored]
     return Insight(
         margin,
         targets.targets(scores, known.higher_is_better).seed > 0,
         importance(space, fitted, seed),
-        [fitted.settings[k].numbers[0] for k in order if worse[k] < _TOLD_APART],
-        _slices(space, fitted, drawn, best, margin, limits),
+        [fitted.scored[k].number for k in order if worse[k] < _TOLD_APART],
+        _slices(encoder(space), fitted, drawn, best, margin, limits),
     )
 
 
@@ -119,13 +118,9 @@ def _moments(drawn: Sequence[Model], features: np.ndarray) -> tuple[np.ndarray, 
 def _worse(
     fitted: Fitted, drawn: Sequence[Model], features: np.ndarray, own: np.ndarray, margin: float
 ) -> np.ndarray:
-    """Computes the probability [m] that the objective at features [m, D] is worse than at `own`.
+    """Computes the probability [m] that features [m, D] are worse than `own` [1, D] by a margin.
 
     Compared in the metric: a margin is another difference of targets where the warp bends.
-
-    Args:
-      own: [1, D].
-      margin: by more than this, in the metric's unit.
     """
     assert fitted.targets is not None
     each = []
@@ -142,10 +137,10 @@ def _worse(
 
 
 def _slices(
-    space: Space,
+    encode: Encoder,
     fitted: Fitted,
     drawn: Sequence[Model],
-    best: Setting,
+    best: Evaluation,
     margin: float,
     limits: tuple[float, float],
 ) -> list[Slice]:
@@ -154,14 +149,13 @@ def _slices(
     A hyperparameter that becomes active on the way is in the middle of its range.
     """
     assert fitted.targets is not None
-    encode = encoder(space)
     own = encode.places([best.values])
     middle = [0.0 if axis.categorical else 0.5 for axis in encode.axes]
     row, found = np.where(np.isnan(own[0]), middle, own[0]), []
-    for k, parameter in enumerate(space.parameters):
+    for k, parameter in enumerate(encode.space.parameters):
         if parameter.name not in best.values:
             continue
-        rows = distinct(encode.snap(_varied(space, row, k)))
+        rows = distinct(encode.snap(_varied(encode, row, k)))
         features = encode.features(rows)
         mean, sd = _moments(drawn, features)
         ends = mean + _TWO_SIDED * sd * np.array([[0.0], [-1.0], [1.0]])
@@ -176,9 +170,9 @@ def _slices(
     return found
 
 
-def _varied(space: Space, row: np.ndarray, k: int) -> np.ndarray:
+def _varied(encode: Encoder, row: np.ndarray, k: int) -> np.ndarray:
     """Returns the row with each value of hyperparameter k, [n, P]; some values of a long range."""
-    axis = encoder(space).axes[k]
+    axis = encode.axes[k]
     if 0 < axis.count <= _ALONG or axis.categorical:
         column = axis.numbered(np.arange(axis.count))
     else:
@@ -200,11 +194,9 @@ def _alike(values: list[Value], worse: np.ndarray, value: Value) -> list[Value]:
 def importance(space: Space, fitted: Fitted, seed: int = 0) -> list[Importance]:
     """Computes how much of the objective's variance over the space each hyperparameter explains.
 
-    Sobol indices of the process's posterior (functional ANOVA; Hutter et al. 2014 use a forest):
-    first-order by itself, total with all its interactions, one of each for every draw of the
-    posterior (Marrel et al. 2009; Le Gratiet et al. 2014). Their spread is no confidence interval:
-    the process expects interactions, and with few scores total indices are too high
-    (docs/method.md).
+    Sobol indices of draws of the process's posterior (Marrel et al. 2009; Le Gratiet et al. 2014):
+    first-order by itself, total with all its interactions. Their spread is no confidence interval:
+    the process expects interactions, and with few scores total indices are too high.
     """
     assert fitted.model is not None
     data, encode = gp.fitted_data(fitted.model.data), encoder(space)
@@ -280,22 +272,20 @@ def retrained(
     unit: str,
 ) -> Retrained:
     """Compares the score seen in the search with fresh ones; arguments as of `Retrained`."""
-    parts = {}
-    for part, sample in ((part, scores) for part, scores in fresh.items() if scores):
-        parts[part] = summary = describe.summarize(sample)
-        bounds = metrics.bounds(metric, np.array(sample), unit)
+    parts = {part: describe.summarize(scores) for part, scores in fresh.items() if scores}
+    first = next(iter(fresh))
+    if first not in parts:
+        return Retrained(fresh, failures, parts, None, None)
+    interval, sign = parts[first].mean_interval, 1.0 if higher_is_better else -1.0
+    for part, summary in parts.items():
+        bounds = metrics.bounds(metric, np.array(fresh[part]), unit)
         if bounds is not None and summary.mean_interval is not None:
             cut = summary.mean_interval.clip(*bounds)
             parts[part] = dataclasses.replace(summary, mean_interval=cut)
-    searched, interval = next(iter(fresh.values())), None
-    if not searched:
-        return Retrained(fresh, failures, parts, None, None)
-    sign = 1.0 if higher_is_better else -1.0
-    mean_interval = describe.summarize(searched).mean_interval
-    if mean_interval is not None:
-        low, high = sorted(sign * (seen - end) + 0.0 for end in mean_interval[:2])
-        interval = mean_interval._replace(low=low, high=high)
-    optimism = sign * (seen - statistics.fmean(searched)) + 0.0  # never -0
+    if interval is not None:
+        low, high = sorted(sign * (seen - end) + 0.0 for end in interval[:2])
+        interval = interval._replace(low=low, high=high)
+    optimism = sign * (seen - statistics.fmean(fresh[first])) + 0.0  # never -0
     return Retrained(fresh, failures, parts, optimism, interval)
 
 

@@ -12,19 +12,16 @@ fitted one. The mean is a constant with a standard normal prior, integrated out:
 covariance (Rasmussen & Williams 2006, section 2.7).
 """
 
-import contextlib
-import functools
 import math
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import threadpoolctl
 from scipy import linalg, optimize
 from scipy.spatial import distance
 
 from jaxeval.tuning.encoding import Columns
 
+_Array = np.ndarray
 _MEAN_VARIANCE = 1.0
 _JITTERS = (1e-10, 1e-8, 1e-6, 1e-4)  # relative to the mean diagonal
 _EDGE = 1e-7  # distance of places from 0 and 1, where derivatives of the warp are infinite
@@ -36,17 +33,17 @@ class Kernel(NamedTuple):
 
     scale: float
     noise: float
-    lengths: np.ndarray
-    a: np.ndarray
-    b: np.ndarray
+    lengths: _Array
+    a: _Array
+    b: _Array
 
     @staticmethod
-    def from_vector(theta: np.ndarray, columns: Columns) -> "Kernel":
+    def from_vector(theta: _Array, columns: Columns) -> "Kernel":
         """Unpacks a vector of all numbers [2 + G + 2 W]."""
         lengths, warps = theta[2 : 2 + columns.groups], theta[2 + columns.groups :]
         return Kernel(float(theta[0]), float(theta[1]), lengths, *np.split(warps, 2))
 
-    def scaled(self, columns: Columns, features: np.ndarray) -> np.ndarray:
+    def scaled(self, columns: Columns, features: _Array) -> _Array:
         """Warps features [n, D] of numbers, and divides all by their length-scales."""
         warped = features
         if len(self.a):
@@ -56,7 +53,7 @@ class Kernel(NamedTuple):
             warped[:, columns.warped] = -np.expm1(np.exp(self.b) * rest)
         return warped / np.exp(self.lengths)[columns.group]
 
-    def covariance(self, columns: Columns, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    def covariance(self, columns: Columns, left: _Array, right: _Array) -> _Array:
         """Computes the prior covariance [m, n] of features, without the constant mean."""
         sides = [self.scaled(columns, columns.complete(side)) for side in (left, right)]
         return np.exp(self.scale) * _matern(distance.cdist(*sides, "sqeuclidean"))
@@ -65,12 +62,12 @@ class Kernel(NamedTuple):
 class Data(NamedTuple):
     """Observations: features [n, D] and a target each, of which more is better."""
 
-    features: np.ndarray
-    targets: np.ndarray
-    variances: np.ndarray  # known variances of the targets, or 0
-    shares: np.ndarray  # of the fitted noise in each target: 1 / k for a mean of k
+    features: _Array
+    targets: _Array
+    variances: _Array  # known variances of the targets, or 0
+    shares: _Array  # of the fitted noise in each target: 1 / k for a mean of k
 
-    def noise(self, log_variance: float) -> np.ndarray:
+    def noise(self, log_variance: float) -> _Array:
         """Returns the variance of each target's noise, [n]."""
         return self.variances + math.exp(log_variance) * self.shares
 
@@ -78,10 +75,10 @@ class Data(NamedTuple):
 class Prediction(NamedTuple):
     """The posterior of the noise-free objective at features [m, D]."""
 
-    features: np.ndarray
-    mean: np.ndarray
-    variance: np.ndarray
-    solved: np.ndarray  # [n, m] inverse factor times the covariance with the data
+    features: _Array
+    mean: _Array
+    variance: _Array
+    solved: _Array  # [n, m] inverse factor times the covariance with the data
 
 
 class Model(NamedTuple):
@@ -90,14 +87,14 @@ class Model(NamedTuple):
     kernel: Kernel
     columns: Columns
     data: Data
-    factor: np.ndarray  # lower Cholesky factor of the covariance of the targets
-    weights: np.ndarray  # [n] its inverse times the targets
+    factor: _Array  # lower Cholesky factor of the covariance of the targets
+    weights: _Array  # [n] its inverse times the targets
 
-    def prior_covariance(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    def prior_covariance(self, left: _Array, right: _Array) -> _Array:
         """Computes the prior covariance [m, n] of features [m, D] and [n, D]."""
         return self.kernel.covariance(self.columns, left, right) + _MEAN_VARIANCE
 
-    def predict(self, features: np.ndarray) -> Prediction:
+    def predict(self, features: _Array) -> Prediction:
         """Computes the posterior at features [m, D]; those without a budget have all of it."""
         cross = self.prior_covariance(self.data.features, features)
         solved = linalg.solve_triangular(self.factor, cross, lower=True, check_finite=False)
@@ -105,12 +102,12 @@ class Model(NamedTuple):
         variance = np.maximum(total - np.sum(solved * solved, axis=0), 1e-12 * total)
         return Prediction(features, self.weights @ cross, variance, solved)
 
-    def covariance(self, left: Prediction, right: Prediction) -> np.ndarray:
+    def covariance(self, left: Prediction, right: Prediction) -> _Array:
         """Computes the posterior covariance [k, m] of two sets of points."""
-        inner: np.ndarray = self.prior_covariance(left.features, right.features)
+        inner: _Array = self.prior_covariance(left.features, right.features)
         return inner - left.solved.T @ right.solved
 
-    def joint_factor(self, points: Prediction) -> np.ndarray:
+    def joint_factor(self, points: Prediction) -> _Array:
         """Computes the lower Cholesky factor [m, m] of the posterior covariance of points."""
         inner = self.covariance(points, points)
         total = math.exp(self.kernel.scale) + _MEAN_VARIANCE
@@ -120,21 +117,18 @@ class Model(NamedTuple):
 class Prior(NamedTuple):
     """Normal priors of a kernel's vector [K], with bounds [K, 2]."""
 
-    mean: np.ndarray
-    sd: np.ndarray
-    bounds: np.ndarray
+    mean: _Array
+    sd: _Array
+    bounds: _Array
 
 
 def prior(columns: Columns, warped: bool, known: bool) -> Prior:
-    """Returns the priors of a kernel's vector.
+    """Returns the priors of a kernel's vector; `known` if variances of targets are known.
 
     Length-scales: mode sqrt(d) exp(sqrt 2 - 3), sd sqrt 3 (Hvarfner et al. 2024, as in BoTorch),
     with d hyperparameters active together; noise: mode exp -5, sd 1 (BoTorch) if variances are
     known, else mode exp -2, sd 2, as a score may be mostly luck; warp: sd sqrt .75 (Snoek et al.
     2014); variance: sd 1.
-
-    Args:
-      known: whether the variances of targets are known, so the fitted noise is a remainder.
     """
     d, w = columns.groups, 2 * len(columns.warped) * warped
     length = math.sqrt(2.0) - 3.0 + math.log(columns.together) / 2
@@ -146,8 +140,8 @@ def prior(columns: Columns, warped: bool, known: bool) -> Prior:
 
 
 def negative_log_posterior(
-    theta: np.ndarray, columns: Columns, data: Data, prior: Prior
-) -> tuple[float, np.ndarray]:
+    theta: _Array, columns: Columns, data: Data, prior: Prior
+) -> tuple[float, _Array]:
     """Computes minus (log marginal likelihood + log prior) up to a constant, and its gradient.
 
     (Rasmussen & Williams 2006, equations 2.30 and 5.9.) Derivatives by scaled coordinates need no
@@ -179,16 +173,12 @@ def negative_log_posterior(
 
 
 def _by_coordinates(
-    kernel: Kernel,
-    columns: Columns,
-    features: np.ndarray,
-    points: np.ndarray,
-    by_squared: np.ndarray,
-) -> np.ndarray:
+    kernel: Kernel, columns: Columns, features: _Array, points: _Array, by_squared: _Array
+) -> _Array:
     """Computes derivatives by log lengths, log a and log b from those by squared distances."""
     rows = by_squared.sum(axis=1)
 
-    def product(u: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def product(u: _Array, v: _Array) -> _Array:
         return np.asarray(2.0 * (rows @ (u * v) - np.sum(u * (by_squared @ v), axis=0)))
 
     lengths = np.zeros(columns.groups)
@@ -206,7 +196,7 @@ def _by_coordinates(
     return np.concatenate([lengths, product(used, by_a * each), product(used, by_b * each)])
 
 
-def _matern(squared: np.ndarray) -> np.ndarray:
+def _matern(squared: _Array) -> _Array:
     """Computes the correlation at squared distances [...], in units of the length-scale."""
     r = np.sqrt(5.0 * squared)
     correlation = r / 3.0  # in place from here: new arrays cost as much as the sums
@@ -220,10 +210,7 @@ def _matern(squared: np.ndarray) -> np.ndarray:
 
 
 def fit(data: Data, columns: Columns) -> Model:
-    """Fits the process at the posterior mode of its hyperparameters.
-
-    Runs L-BFGS-B from the prior's mode and from the best of a few fixed draws of the prior.
-    """
+    """Fits hyperparameters at their posterior mode: L-BFGS-B from two starts."""
     warped = len(data.targets) >= _LEAST_WARPED * columns.groups
     priors = prior(columns, warped, bool(data.variances.any()))
     draws = np.random.default_rng(0).normal(size=(8, len(priors.mean)))
@@ -248,29 +235,13 @@ def condition(kernel: Kernel, columns: Columns, data: Data) -> Model:
     return Model(kernel, columns, data, factor, weights)
 
 
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """Limits linear algebra to one thread, which is faster for small matrices.
-
-    The last digits of proposals do not depend on the number of cores, either.
-    """
-    with _libraries().limit(limits=1, user_api="blas"):
-        yield
-
-
-@functools.cache
-def _libraries() -> threadpoolctl.ThreadpoolController:
-    return threadpoolctl.ThreadpoolController()  # looking for them takes milliseconds
-
-
-def _factor(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray | None:
-    """Computes the Cholesky factor with the constant mean and the noise."""
+def _factor(covariance: _Array, noise: _Array) -> _Array | None:
     total = covariance + _MEAN_VARIANCE
     diagonal = total.diagonal() + noise
     return _cholesky(total, diagonal, diagonal.mean())
 
 
-def _cholesky(matrix: np.ndarray, diagonal: np.ndarray, scale: float) -> np.ndarray | None:
+def _cholesky(matrix: _Array, diagonal: _Array, scale: float) -> _Array | None:
     """Computes the lower factor of a matrix with this diagonal and the least possible jitter."""
     jittered = matrix.copy()
     for jitter in _JITTERS:
@@ -282,7 +253,7 @@ def _cholesky(matrix: np.ndarray, diagonal: np.ndarray, scale: float) -> np.ndar
     return None
 
 
-def _definite(factor: np.ndarray | None) -> np.ndarray:
+def _definite(factor: _Array | None) -> _Array:
     if factor is None:
         raise FloatingPointError("the covariance of the settings is not positive definite")
     return factor

@@ -18,20 +18,12 @@ from typing import Any
 from jaxeval import files
 from jaxeval.bandits import commands
 from jaxeval.bandits.commands import PLACE, EvaluationFailed, Report, Workers
-from jaxeval.errors import ConfigError, DataError, argument
+from jaxeval.errors import ConfigError, argument
 from jaxeval.files import Json
 from jaxeval.parameters import MOST
 from jaxeval.space.space import Space
 from jaxeval.tuning import Search, candidates
-from jaxeval.tuning.history import (
-    Evaluation,
-    History,
-    Result,
-    Setting,
-    Stopped,
-    Values,
-    identity,
-)
+from jaxeval.tuning.history import Evaluation, History, Result, Stopped, Values, identity
 
 _FRESH = 1_000_001  # beyond the seeds of all evaluations
 _BESIDE = ("seed", "values")
@@ -45,23 +37,15 @@ def fresh_seeds(count: int) -> range:
 
 @dataclasses.dataclass
 class State:
-    """A search under way; proposals are on disk before they run.
-
-    Attributes:
-      trials, limit: evaluations in all, and seconds of wall time after which none is proposed.
-      file: None if nothing is kept.
-      fresh: identity of a setting -> fresh seed -> its score, or why it failed.
-      before: seconds that earlier processes worked on it.
-      known: evaluations that had ended when this process began.
-    """
+    """A search under way; proposals are on disk before they run."""
 
     history: History
     trials: int = MOST
-    limit: float | None = None
+    limit: float | None = None  # seconds of wall time after which nothing is proposed
     file: files.StateFile | None = None
     fresh: dict[str, dict[int, float | str]] = dataclasses.field(default_factory=dict)
-    before: float = 0.0
-    known: int = 0
+    before: float = 0.0  # seconds of earlier processes
+    known: int = 0  # evaluations that had ended when this process began
     _begun: float = dataclasses.field(default_factory=time.monotonic)
 
     @property
@@ -82,7 +66,7 @@ class State:
             return "all trials have ended"
         return "the space has no more settings" if self.left else "the time is spent"
 
-    def fresh_scores(self, setting: Setting) -> dict[int, float | str]:
+    def fresh_scores(self, setting: Evaluation) -> dict[int, float | str]:
         """Returns the scores of a setting by fresh seed, or why it failed."""
         return self.fresh.setdefault(identity(setting.values), {})
 
@@ -107,11 +91,10 @@ def opened(
     """Opens the search in a file, or a new one; without a path nothing is kept.
 
     Args:
-      evaluator: the source of the scores as plain data; another one cannot continue the search.
-      trials, limit: see `State`.
+      evaluator: the source of the scores as plain data.
 
     Raises:
-      ConfigError, RunError: the file holds another search, or another process works on it.
+      ConfigError, RunError: the file holds another search or source, or another process uses it.
     """
     state = State(History((), higher_is_better), trials, limit)
     if path is None:
@@ -128,8 +111,6 @@ def opened(
                 state.history = History.from_dict(tree)
                 candidates.refuse_others(search.space, state.history)
                 state.known = len(state.history.ended)
-                if state.history.higher_is_better != higher_is_better:
-                    raise DataError("the direction of its history is not that of its search")
         yield state
 
 
@@ -159,10 +140,8 @@ class Function:
 class Command(commands.Command):
     """Evaluates by a command with {seed}, and each {hyperparameter} or {values}, all as JSON.
 
-    A word that names an inactive hyperparameter is left out.
-
-    Raises:
-      ConfigError: the template names what the space lacks, or lacks a hyperparameter.
+    A word that names an inactive hyperparameter is left out. ConfigError if the template names
+    what the space lacks, or lacks a hyperparameter.
     """
 
     reports = True
@@ -197,7 +176,6 @@ class Command(commands.Command):
         return self.words(self._texts(values, seed))
 
     def _texts(self, values: Values, seed: int) -> dict[str, str]:
-        """Returns the text of each place: JSON, but strings as they are."""
         shown = {k: v if isinstance(v, str) else json.dumps(v) for k, v in values.items()}
         plain = json.dumps(dict(values), ensure_ascii=False)
         return {**shown, "seed": str(seed), "values": plain}
@@ -206,20 +184,15 @@ class Command(commands.Command):
 def refuse_unfit(
     evaluate: Function | Command, seeds: bool, halving: int | None, steps: int | None
 ) -> None:
-    """Raises ConfigError if a function or command cannot be evaluated as asked.
-
-    Args:
-      seeds: whether with several of them.
-      halving, steps: of the search.
-    """
+    """Raises ConfigError if a function or command does not take the seeds or reports it needs."""
     if (halving is None) != (steps is None):
         both = f"{argument('halving')}, {argument('steps')}"
         raise ConfigError(f"{both}: expected both or neither")
-    stopped = halving is not None and not evaluate.reports
-    for name, wrong in (("seed", seeds and not evaluate.seeded), ("report", stopped)):
-        if wrong:
-            what = f"{{{name}}}" if isinstance(evaluate, Command) else f"an argument {name}"
-            raise ConfigError(f"{evaluate.name}: expected {what}")
+    if seeds and not evaluate.seeded:
+        what = "{seed}" if isinstance(evaluate, Command) else "an argument seed"
+        raise ConfigError(f"{evaluate.name}: expected {what}")
+    if halving is not None and not evaluate.reports:
+        raise ConfigError(f"{evaluate.name}: expected an argument report")
 
 
 class Runner:
@@ -241,19 +214,15 @@ class Runner:
         steps: int | None = None,
     ):
         self.search, self.state, self.evaluate = search, state, evaluate
-        self._workers, self._retries, self._steps = workers, retries, steps
+        self._how, self._steps = (workers, retries, evaluate.stop), steps
         self._lock = threading.Lock()  # of the state, which reports change too
         self._scores: dict[int, dict[int, float]] = {}  # of running evaluations
         self._best: dict[int, float] = {}
 
     def run(self) -> Iterator[tuple[Evaluation, str]]:
-        """Continues the search, unfinished evaluations first; the state is always saved.
-
-        Yields:
-          An evaluation that has ended or is tried again, and what went wrong.
-        """
-        state, count, stop = self.state, self._workers, self.evaluate.stop
-        with Workers[_Job](self._evaluate, count, self._retries, stop) as desk:
+        """Continues the search; yields evaluations that end or are retried, with a note."""
+        state = self.state
+        with Workers[_Job](self._evaluate, *self._how) as desk:
             desk.waiting.extend(_jobs(state.history.pending))
             while True:
                 # as many settings as keep all workers busy
@@ -284,14 +253,14 @@ class Runner:
             known[seed] = result
             if len(known) < len(evaluation.seeds):
                 return None
-            ended = Result(tuple(known[seed] for seed in evaluation.seeds))
-            state.save(state.history.tell(number, ended))
-            return ""
-        if desk.try_again(job):
+            ended, note = Result(tuple(known[seed] for seed in evaluation.seeds)), ""
+        elif desk.try_again(job):
             return f"setting {number}: {result}; tried again"
-        desk.drop(number)
-        state.save(state.history.tell(number, Result(failure=str(result))))
-        return str(result)
+        else:
+            desk.drop(number)
+            ended, note = Result(failure=str(result)), str(result)
+        state.save(state.history.tell(number, ended))
+        return note
 
     def _evaluate(self, number: int, seed: int) -> float:
         values = self.state.history.evaluations[number].values
@@ -306,19 +275,13 @@ class Runner:
                 state.history = halving.report(state.history, number, at, score, self._best)
             return state.history.evaluations[number].result is not None
 
-    def again(self, setting: Setting, count: int) -> Iterator[tuple[int, float | str]]:
-        """Evaluates a setting with the fresh seeds whose scores are missing.
-
-        Yields:
-          A seed with its score, or with the cause of its last failure.
-        """
+    def again(self, setting: Evaluation, count: int) -> Iterator[tuple[int, float | str]]:
+        """Evaluates a setting with fresh seeds that have no score; yields score or failure."""
         known = self.state.fresh_scores(setting)
         left = [seed for seed in fresh_seeds(count) if not isinstance(known.get(seed), float)]
         evaluate = functools.partial(self.evaluate, setting.values)
         self.evaluate.start()
-        with Workers[tuple[int]](
-            evaluate, self._workers, self._retries, self.evaluate.stop
-        ) as desk:
+        with Workers[tuple[int]](evaluate, *self._how) as desk:
             desk.waiting.extend((seed,) for seed in left)
             while desk.busy:
                 for (seed,), result in desk.next_results():

@@ -60,10 +60,7 @@ class Targets(NamedTuple):
         return lower
 
     def _bad(self) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the values of bad scores, ascending, and these scores, both [k]; maybe empty.
-
-        The last one is the least of the good half, where the warp begins.
-        """
+        """Returns the values of bad scores and of the worst good one, ascending, with scores."""
         if not self.bad.any():
             return np.empty(0), np.empty(0)
         known = self.bad | (self.values == self.values[~self.bad].min())
@@ -79,10 +76,7 @@ def targets(
     """Computes targets from the finite scores of n settings, one score a seed.
 
     The variance of a mean over seeds keeps its proportion to the squared distance from the median,
-    so it shrinks where the warp does.
-
-    Args:
-      weights: [n] of settings in all averages; None: equal ones.
+    so it shrinks where the warp does. `weights` [n] are those of settings in all averages.
     """
     sign = 1.0 if higher_is_better else -1.0
     signed = [sign * np.clip(values, -_LARGEST, _LARGEST) for values in scores]
@@ -121,10 +115,9 @@ def _median(values: np.ndarray, weights: np.ndarray) -> float:
 
 
 def _distances(means: np.ndarray, middle: float) -> tuple[float, np.ndarray]:
-    """Returns a size, and the distances of means [n] from their median in sizes.
+    """Returns the size of the good half, and the distances of means [n] from their median in it.
 
-    The size is that of the good half: one huge bad score would leave no digits of differences
-    among good ones. Distances within rounding are 0.
+    Distances within rounding are 0.
     """
     good = np.abs(means[means >= middle])
     off = means - middle
@@ -151,11 +144,10 @@ def half_rank(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _seed_variances(scores: Sequence[np.ndarray], good: np.ndarray) -> tuple[np.ndarray, float]:
-    """Computes each setting's variance over seeds [n], and that of one of the better half.
+    """Computes each setting's variance over seeds [n], and the pooled one of the better half.
 
-    A setting's own variance is shrunk to the pooled one of all good settings, which counts as 4
-    degrees of freedom (as Smyth 2004 does with a fitted number). All are 0 if good settings with
-    several seeds have fewer degrees of freedom together.
+    A setting's variance is shrunk to the pooled one, which counts as 4 degrees of freedom (Smyth
+    2004 fits the number). All are 0 if good settings have fewer degrees of freedom together.
     """
     degrees = np.array([len(values) - 1 for values in scores])
     sums = np.array([np.sum((values - values.mean()) ** 2) for values in scores])

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 from jaxeval import bandits
 from jaxeval.bandits import commands, evaluate
-from jaxeval.errors import ConfigError, DataError, RunError
+from jaxeval.errors import ConfigError, RunError
 
 TRUTH = {"a": 0.5, "b": 0.7}
 
@@ -36,19 +35,6 @@ def test_late_results_give_the_same_scores() -> None:
     for model in ("a", "b"):
         numbers = range(1, len(state.scores_of(model)) + 1)
         assert state.scores_of(model) == [_score(model, k) for k in numbers]
-
-
-def test_workers_work_at_once() -> None:
-    """Dies if evaluations of a batch wait for each other."""
-    barrier = threading.Barrier(3, timeout=10)
-
-    def together(model: str, number: int) -> float:
-        if number <= 3 and model == "a":
-            barrier.wait()  # passes only if three are here at once
-        return _score(model, number)
-
-    events = _end(bandits.TopTwoThompson(batch_size=3), ["a", "b"], together, workers=3)
-    assert events[-1].state.evaluations >= 6
 
 
 def test_failures_are_tried_again_then_the_model_is_given_up() -> None:
@@ -142,20 +128,6 @@ def test_a_command_that_hangs_is_stopped_with_its_children(tmp_path: Path) -> No
         pytest.fail("the child lives on")
 
 
-def test_running_commands_end_with_the_selection() -> None:
-    """Dies if an answer waits for evaluations that no longer matter."""
-    rule = bandits.TopTwoThompson(budget=6, batch_size=2, delta=None)
-    command = evaluate.Command(_python("import time; time.sleep(30); print(1)"))
-    begin = time.monotonic()
-    steps = evaluate.run(rule, ["a", "b"], command, workers=2)
-    thread = threading.Timer(1.0, command.stop)
-    thread.start()
-    with pytest.raises(RunError, match=r"every model was dropped .*stopped"):
-        list(steps)
-    thread.join()
-    assert time.monotonic() - begin < 15
-
-
 def test_no_model_left_is_an_error() -> None:
     """Dies if a model that was never evaluated wins because the others broke."""
 
@@ -191,14 +163,3 @@ def test_scores_survive_their_file(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("0.7", "NaN"))
     with pytest.raises(ConfigError, match=r"not the state of a selection \(expected finite"):
         evaluate.recorded(path, {"command": "x"}).__enter__()
-
-
-def test_what_cannot_be_told_is_refused() -> None:
-    """Dies if a score is overwritten, or one of no model is kept."""
-    state = bandits.State.begin(["a", "b"]).tell("a", 0.5)
-    with pytest.raises(DataError, match="evaluation 1 has a score already"):
-        state.tell("a", 0.5, 1)
-    with pytest.raises(DataError, match="no such model"):
-        state.tell("z", 0.5)
-    with pytest.raises(DataError, match=r"^models: expected two or more"):
-        bandits.State.begin(["a", "a"])

@@ -60,24 +60,6 @@ def _halved(scores: list[list[float]], dropped: tuple[int, ...] = ()) -> State:
 
 
 @pytest.mark.parametrize(
-    ("budget", "scores", "leader"),
-    [
-        (8, [[0.0], [0.1], [0.2], [0.3]], "m3"),  # the first round's scores
-        (16, [[0.0] * 2, [0.9] * 2, [0.5] * 6, [0.6] * 6], "m1"),  # m1 and m3 stay
-        (30, [[0.0] * 2, [0.1] * 2, [0.2] * 2, [0.3] * 2, [0.4] * 2], "m4"),
-        (16, [[0.4] * 2, [0.9] * 2, [0.8] * 2, [0.1] * 2], "m1"),  # a round is complete
-    ],
-)
-def test_sequential_halving_that_runs_out_of_time(
-    budget: int, scores: list[list[float]], leader: str
-) -> None:
-    """Dies if the leader is not the survivor of the highest mean so far."""
-    answer = SequentialHalving(budget=budget).leading(_halved(scores), "the time is spent")
-    assert answer.best == leader
-    assert answer[1:] == (None, "the time is spent", sum(map(len, scores)), ())
-
-
-@pytest.mark.parametrize(
     ("scores", "dropped", "best", "reason"),
     [
         ([[0.4] * 3, [0.9] * 9, [0.8] * 9, [0.1] * 3], (), "m1", "the budget is spent"),

@@ -78,7 +78,7 @@ def test_the_answer_counts_the_settings_that_are_as_good(seeds: int, known: bool
     scores = [[level + 0.001 * random.normal() for _ in range(seeds)] for level in levels]
     tuned = _tuned(scores, [0.8, 0.9], method="gp")
     assert tuned.posterior is not None and tuned.best is not None
-    assert tuned.best.numbers[0] in tuned.posterior.alike
+    assert tuned.best.number in tuned.posterior.alike
     others = len(tuned.posterior.alike) - 1
     said = tuned.document().answer[0]
     assert (f"; {others} other" in said) == (others > 0) and "told apart from it" in said

@@ -20,38 +20,19 @@ def _history(*results: Result | None, higher_is_better: bool = True) -> History:
     return history
 
 
-def test_a_setting_has_the_scores_of_all_its_evaluations() -> None:
-    """Dies if evaluations are pooled by order instead of by values, or a running one counts."""
-    history = _history(
-        Result((1.0, 2.0)),
-        Result(failure="diverged"),
-        Result((0.0, 9.0)),
-        Result((4.0, 3.0)),
-        None,
-    )
-    first, second, third = history.settings()
-    assert (first.values, first.numbers, first.scores) == ({"x": 0}, (0, 3), (1.0, 2.0, 4.0, 3.0))
-    assert (second.scores, second.failures, second.running) == ((), ("diverged",), 1)
-    assert third.scores == (0.0, 9.0) and not third.running
-    assert [e.number for e in history.pending] == [4]
-    assert [e.seeds for e in history.evaluations[:2]] == [(1, 2), (3, 4)]
-
-
-def test_the_best_setting_is_that_of_the_best_mean() -> None:
+def test_the_best_is_that_of_the_best_mean() -> None:
     """Dies if the direction is lost, one lucky seed wins, or what failed or stopped is taken."""
     results = (Result((5.0, 5.2)), Result((1.0, 9.0)), Result((4.0, 4.0)))
-    failed = _history(*results, Result(failure="out of memory"))
-    stopped = _history(*results, None, None, Result((9.0, 9.0), stopped=Stopped(1, 9)))
-    only = _history(Result((1.0, 1.0)), None, None, Result(failure="diverged"))
+    stopped = (*results, Result((9.0, 9.0), stopped=Stopped(1, 9)), None)
+    failed = Result(failure="diverged")
     for history, order in (
         (_history(*results), [0, 1, 2]),
         (_history(*results, higher_is_better=False), [2, 1, 0]),
-        (failed, [1, 2]),
-        (stopped, [0, 1]),
-        (only, [0]),
+        (_history(*stopped, failed), [0, 1, 2]),
+        (_history(failed, stopped[3]), [1]),
+        (_history(None, failed), []),
     ):
-        assert [of.values["x"] for of in history.ranked()] == order
-    assert _history(None, Result(failure="diverged")).ranked() == []
+        assert [evaluation.number for evaluation in history.ranked()] == order
 
 
 def test_a_history_survives_json() -> None:

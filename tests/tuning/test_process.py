@@ -5,8 +5,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import optimize, stats
 from scipy.spatial import distance
 
@@ -123,21 +121,11 @@ def test_posterior_and_likelihood_are_those_of_scikit_learn() -> None:
     assert value == pytest.approx(-theirs.log_marginal_likelihood_value_, rel=1e-8)
 
 
-@given(st.integers(0, 10_000), st.integers(2, 25))
-@settings(max_examples=40, deadline=None)
-def test_kernel_is_positive_definite(seed: int, count: int) -> None:
-    """Dies if conditions, choices or the warp break the kernel (a distance that is none)."""
-    features = _features(count, seed)
-    covariance = _kernel(seed).covariance(COLUMNS, features, features)
-    np.testing.assert_array_equal(covariance, covariance.T)
-    assert np.linalg.eigvalsh(covariance).min() > -1e-10
-
-
 def test_noise_of_single_seeds_is_found() -> None:
     """Dies if the prior forbids noise that is not known, or allows much beside what is known."""
     random, sds = np.random.default_rng(5), []
     space = spaces.from_dict({"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 1]}})
-    for _ in range(5):
+    for _ in range(3):
         features = random.random((40, 2))
         scores = -4 * (features[:, 0] - 0.5) ** 2 + 0.5 * random.normal(size=40)
         targets = (scores - scores.mean()) / scores.std()
@@ -147,21 +135,6 @@ def test_noise_of_single_seeds_is_found() -> None:
     assert 0.35 < np.median(sds) < 0.6
     known = process.fit(data._replace(variances=np.full(40, 0.6)), encoder(space).columns)
     assert math.exp(known.kernel.noise) < 0.02  # the rest
-
-
-def test_fit_tells_what_matters() -> None:
-    """Dies if the fit ignores the gradient's sign: idle hyperparameters have longer scales."""
-    features = _features(60, 4)
-    targets = np.sin(6 * features[:, 0])
-    targets = (targets - targets.mean()) / targets.std()
-    data = Data(features, targets, np.zeros(60), np.ones(60))
-    model = process.fit(data, COLUMNS)
-    assert model.kernel.lengths[0] < min(model.kernel.lengths[1:3]) - 1.0
-    assert math.exp(model.kernel.noise) < 0.01
-    held_out = _features(50, 5)
-    true = np.sin(6 * held_out[:, 0])
-    mean = model.predict(held_out).mean
-    assert np.corrcoef(true, mean)[0, 1] > 0.99
 
 
 def _line(count: int, noise: float) -> Data:

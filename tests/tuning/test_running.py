@@ -1,7 +1,6 @@
 """Searches over functions and commands: workers, failures, retries, states."""
 
 import json
-import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -174,13 +173,6 @@ def test_a_command_gets_values_without_losing_digits() -> None:
     assert json.loads(plain[1]) == VALUES
 
 
-def test_no_shell_reads_the_values() -> None:
-    """Dies if a value is split at spaces or run: what is printed is the number of arguments."""
-    odd = spaces.from_dict({"text": {"choices": ["a b; exit 3", "$(x)"]}})
-    code = "import sys; print(len(sys.argv))"
-    assert Command(f"{sys.executable} -c '{code}' {{text}}", odd)({"text": "a b; exit 3"}, 1) == 2
-
-
 @pytest.mark.parametrize(
     ("template", "message"),
     [
@@ -207,7 +199,6 @@ TABLES = {"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 2]}}
 @pytest.mark.parametrize(
     ("field", "wrong", "message"),
     [
-        ("higher_is_better", False, "direction of its history"),
         ("values", {"x": 2.0, "y": 1.0}, "evaluation 0 is no setting of the space"),
         ("result", {"scores": "1"}, "evaluations.0.result"),
         ("seconds", "soon", "not the state of a search"),

@@ -39,14 +39,10 @@ def about_runs(study: RunStudy) -> list[str]:
     rule = "counted as 0" if zeros else rule
     failed = failures(study.failures, "run", study.scores.statuses, rules.alpha, rule)
     if failed and not zeros:
-        first = f"Of the runs that finished, {_lower(first)}"
+        first = f"Of the runs that finished, {first.replace('No d', 'no d', 1)}"
     by_item = about_items(study.items) if study.items else []
-    by_item = [f"Item by item, {_lower(line)}" for line in by_item]
+    by_item = [f"Item by item, {line.replace('No d', 'no d', 1)}" for line in by_item]
     return [first, *filter(None, more), *copies, *failed, *by_item]
-
-
-def _lower(line: str) -> str:
-    return line.replace("No diff", "no diff", 1)
 
 
 def about_items(study: ItemStudy) -> list[str]:
@@ -74,7 +70,7 @@ def about_items(study: ItemStudy) -> list[str]:
             places[row.model] += row.rank
         order = sorted(study.models, key=lambda model: places[model])
         by_task = f"{standings.sentence(order, signs(study.pairs), 'task')}."
-        lines.append(f"Task by task, {_lower(by_task)}" if lines else by_task)
+        lines.append(f"Task by task, {by_task.replace('No d', 'no d', 1)}" if lines else by_task)
     return [*lines, *failures(study.failures, "item", {}, study.rules.alpha)]
 
 

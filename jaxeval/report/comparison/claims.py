@@ -104,8 +104,7 @@ def detectable_on(board: Board, study: ItemStudy) -> str:
 
 def span(low: float, high: float, scale: ScoreFormat) -> str:
     """Formats a range of differences, or one if both look the same."""
-    begin = "" if scale(low) == scale(high) else f"{scale(low)} to "
-    return begin + scale.difference(high)
+    return ("" if scale(low) == scale(high) else f"{scale(low)} to ") + scale.difference(high)
 
 
 def chance(pair: Pair) -> str:

@@ -1,6 +1,5 @@
 """Tables of a comparison: models, pairs and tests, for the terminal and for a paper."""
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -125,14 +124,11 @@ def _pair(pair: Pair, study: Study, several: bool, margin: Sequence[str]) -> Seq
 def tests(pair: Pair) -> Table:
     """Returns all tests of a pair of whole runs."""
 
-    def number(value: float, digits: int = 3) -> str:
-        return "-" if math.isnan(value) else f"{value:.{digits}g}"
-
-    roles = {pair.primary: "primary", pair.scores and pair.scores.spread_test: "spread"}
-    rows = []
+    roles, rows = {pair.primary: "primary", pair.scores and pair.scores.spread_test: "spread"}, []
     for name, test in pair.tests.items():
-        p_values = number(test.p_value), number(pair.adjusted[name])
-        rows.append((TESTS[name], number(test.statistic, 6), *p_values, roles.get(name, "")))
+        numbers = f"{test.statistic:.6g}", f"{test.p_value:.3g}", f"{pair.adjusted[name]:.3g}"
+        known = (number.replace("nan", "-") for number in numbers)
+        rows.append((TESTS[name], *known, roles.get(name, "")))
     return Table(("test", "statistic", "p", "corrected p", ""), rows)
 
 

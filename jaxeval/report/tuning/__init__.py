@@ -13,7 +13,7 @@ from jaxeval.report.document import Block, Document, Figure, Result, Table
 from jaxeval.space.distributions import Value
 from jaxeval.stats.results import Interval
 from jaxeval.tuning import Search, insight
-from jaxeval.tuning.history import Evaluation, History, Setting, Stopped
+from jaxeval.tuning.history import Evaluation, History, Stopped
 from jaxeval.tuning.insight import Insight, Retrained, Slice, Spread
 from jaxeval.tuning.running import State
 
@@ -25,7 +25,7 @@ IMPORTANCE = ("hyperparameter", "total", "over draws", "first order", "over draw
 class Tuned(Result):
     """The outcome of a search; scores as they are stored."""
 
-    best: Setting | None  # None: no setting has a score
+    best: Evaluation | None  # None: no setting has a score
     reason: str
     trials: int  # evaluations that ended, failures among them
     failures: Mapping[str, int]
@@ -55,7 +55,7 @@ class Tuned(Result):
             raise RunError(self._answer())
         return dict(self.best.values)
 
-    def ranked(self) -> list[Setting]:
+    def ranked(self) -> list[Evaluation]:
         """Returns the settings that can be taken, best mean first."""
         return History(tuple(self.evaluations), self.higher_is_better).ranked()
 
@@ -87,7 +87,7 @@ class Tuned(Result):
         seen = _mean(self.best.scores, self.metric, self.unit) + _after(self.best.stopped)
         spent = text.counted(self.trials, "setting")
         return (
-            f"Take setting {self.best.numbers[0]}, the best {by} of {spent}: {seen} in the "
+            f"Take setting {self.best.number}, the best {by} of {spent}: {seen} in the "
             f"search; {self._worth()}; {self._rivals()}."
         )
 
@@ -121,14 +121,14 @@ class Tuned(Result):
         known = "" if self.posterior.noise_known else known
         return f"{many if others else 'all others are'} told apart from it by the model{known}"
 
-    def _tables(self, best: Setting) -> Iterator[Block]:
+    def _tables(self, best: Evaluation) -> Iterator[Block]:
         ranked, space = self.ranked(), self.search["space"]
         assert isinstance(space, Mapping)
         shown = ranked[:_MOST_SHOWN]
         names = [name for name in space if any(name in of.values for of in shown)]
         rows = [
             [
-                f"{of.numbers[0]}{_after(of.stopped)}",
+                f"{of.number}{_after(of.stopped)}",
                 str(len(of.scores)),
                 self._shown(of.mean),
                 *(_value(of.values.get(name, "-")) for name in names),
@@ -226,7 +226,7 @@ def result(
     if search.method == "gp" and best is not None:
         limits, seed = scores.limits(unit), search.seed
         posterior = insight.insight(search.space, history, best, margin, seed, limits)
-    samples = [setting.scores for setting in history.settings()]
+    samples = [e.scores for e in history.evaluations]
     if best is not None and fresh is not None:
         samples.append(tuple(next(iter(fresh.values()))))
         higher = history.higher_is_better
@@ -282,4 +282,4 @@ def progress_line(state: State, metric: str, unit: str) -> str:
     if not ranked:
         return f"{count} of {state.trials}{more}; no score yet"
     best = _mean(ranked[0].scores, metric, unit)
-    return f"{count} of {state.trials}{more}; best {best} (setting {ranked[0].numbers[0]})"
+    return f"{count} of {state.trials}{more}; best {best} (setting {ranked[0].number})"
