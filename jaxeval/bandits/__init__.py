@@ -8,19 +8,8 @@ from jaxeval.bandits.posterior import probability_of_best
 from jaxeval.bandits.rules import Answer, Rule, SequentialHalving, State
 from jaxeval.errors import ConfigError, argument
 
-__all__ = [
-    "Answer",
-    "BatchThompson",
-    "NonAdaptive",
-    "Replay",
-    "Rule",
-    "SequentialHalving",
-    "State",
-    "TopTwoThompson",
-    "probability_of_best",
-    "rule",
-    "select",
-]
+__all__ = ["Answer", "BatchThompson", "NonAdaptive", "Replay", "Rule", "SequentialHalving"]
+__all__ += ["State", "TopTwoThompson", "probability_of_best", "rule", "select"]
 
 
 def rule(

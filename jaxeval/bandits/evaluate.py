@@ -135,10 +135,7 @@ class Replay:
 
 
 def select(rule: Rule, replay: Replay) -> tuple[State, Answer]:
-    """Runs a rule on recorded scores until it has its answer, or a model has no score left.
-
-    DataError if there are too few scores to select from, or fewer than a fixed budget needs.
-    """
+    """Runs a rule on recorded scores until it has its answer; DataError if they are too few."""
     for name, count in replay.most.items():
         if isinstance(rule, Confident) and count < rule.initial:
             raise DataError(
@@ -232,7 +229,7 @@ class Command(commands.Command):
         self.known: Mapping[str, Mapping[int, float]] = {}  # scores that are not evaluated again
 
     def __call__(self, model: str, number: int) -> float:
-        """Returns the score of a model's evaluation with this number, from 1."""
+        """Returns the score of an evaluation."""
         if number in self.known.get(model, {}):
             return self.known[model][number]
         values = {"model": model, "split": str(number), "seed": str(number)}

@@ -21,7 +21,7 @@ FIESTA = -0.5  # exponent of the prior
 _CONSTANT = 10  # equal scores after which a model counts as always scoring the same
 _TAIL = 1e-9  # mass of each posterior that may lie beyond either end of the integral
 # A panel of the integral is at most _CORE scales long at the centre of a posterior, and _GROWTH
-# times the distance from the centre elsewhere, so every density is smooth on every panel.
+# times the distance from it elsewhere: every density is smooth on every panel
 _CORE, _GROWTH = 2.0, 2.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 _AT_ONCE = 12_000  # densities in an array, so that several arrays fit into the cache
@@ -35,10 +35,7 @@ def mean(scores: np.ndarray) -> float:
 
 
 def levelled(means: np.ndarray) -> np.ndarray:
-    """Replaces each mean by the highest of those that equal it up to rounding, [..., N] each.
-
-    -inf stands for a missing mean.
-    """
+    """Replaces each mean by the highest of those equal up to rounding, [..., N]; -inf is none."""
     order = np.argsort(-means, axis=-1, kind="stable")
     falling = np.take_along_axis(means, order, axis=-1)
     size = np.where(np.isfinite(means), np.abs(means), 0.0).max(axis=-1, keepdims=True)

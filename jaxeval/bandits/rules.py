@@ -144,7 +144,7 @@ class Rule(abc.ABC):
         return self.proposed(state)
 
     def answer(self, state: State) -> Answer | None:
-        """Returns the outcome, None while the selection goes on; RunError if no model is left."""
+        """Returns the outcome, or None while the selection goes on; RunError without a model."""
         if not state.alive:
             reasons = "; ".join(f"{model}: {why}" for model, why in state.excluded.items())
             raise RunError(f"every model was dropped ({reasons})")
@@ -228,7 +228,7 @@ class SequentialHalving(Rule):
         return self.leading(state, reasons[min(2, len(survivors))])
 
     def leading(self, state: State, reason: str) -> Answer:
-        """Returns the survivor with the highest mean, or the best other model if all were dropped.
+        """Returns the survivor, or other model, with the highest mean.
 
         Models that left only because of their place in the list tie with it.
         """

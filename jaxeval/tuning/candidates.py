@@ -53,7 +53,6 @@ def sobol(space: Space, history: History, count: int, seed: int) -> list[dict[st
 
 @functools.lru_cache(maxsize=2)
 def _block(dimensions: int, seed: int, exponent: int) -> np.ndarray:
-    """[2^exponent, dimensions] in [0, 1): a longer block begins with a shorter one."""
     from scipy.stats import qmc
 
     points: np.ndarray = qmc.Sobol(dimensions, rng=seed).random_base2(exponent)
@@ -135,7 +134,6 @@ def _mutate(
 
 
 def _top(rows: np.ndarray, values: np.ndarray, taken: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the best distinct rows that are not taken, with their values."""
     order = np.argsort(-values, kind="stable")
     _, first = np.unique(np.nan_to_num(rows[order], nan=-1.0), axis=0, return_index=True)
     order = order[np.sort(first)]

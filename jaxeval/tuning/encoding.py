@@ -83,7 +83,6 @@ class _Axis:
         return of.in_order[index] if isinstance(of, Choices) else of.value(index)
 
     def numbered(self, indices: np.ndarray) -> np.ndarray:
-        """Returns the places of the values with these numbers in their order."""
         if self.categorical:
             return indices.astype(np.float64)
         if isinstance(self.distribution, LogInteger):
@@ -91,7 +90,6 @@ class _Axis:
         return np.asarray(_even(indices, self.count))
 
     def drawn(self, quantiles: np.ndarray) -> np.ndarray:
-        """Returns the places of the values at uniform numbers in [0, 1)."""
         if isinstance(self.distribution, LogInteger):
             return np.array([self.place(self.distribution.at(float(q))) for q in quantiles])
         if self.count:
@@ -99,7 +97,6 @@ class _Axis:
         return np.array(quantiles, np.float64)
 
     def snapped(self, places: np.ndarray) -> np.ndarray:
-        """Returns the nearest places that have a value."""
         of = self.distribution
         if self.categorical:
             return np.clip(np.rint(places), 0, self.count - 1)
@@ -121,7 +118,6 @@ def _log_whole(of: LogInteger, places: float | np.ndarray) -> np.ndarray:
 
 
 def _even(index: int | np.ndarray, count: int) -> float | np.ndarray:
-    """Returns places evenly from 0 to 1; a single value is in the middle."""
     return index / (count - 1) if count > 1 else 0.5 + 0.0 * index
 
 
@@ -168,7 +164,6 @@ class Encoder:
         return snapped
 
     def _active(self, snapped: np.ndarray) -> np.ndarray:
-        """Returns whether all conditions of each hyperparameter hold, [n, P]."""
         active = np.ones(snapped.shape, bool)
         for parameter in self.parents_first:
             for other, values in parameter.when:

@@ -27,9 +27,7 @@ from jaxeval.tuning.process import Data, Model
 from jaxeval.tuning.targets import Targets
 
 _INITIAL = 8  # Sobol points before the first proposal by the model
-# results that the model needs: with fewer it proposes corners of the space, where nothing is
-# known, and finds nothing better there than random search (docs/method.md)
-_LEAST_ENDED = 4
+_LEAST_ENDED = 4  # results that the model needs: with fewer it proposes corners of the space
 # most settings that hyperparameters are fitted to, and that the posterior is conditioned on
 _FITTED, _CONDITIONED = 120, 400
 _NEAR = 8  # best settings: their surroundings are searched, and improvement is over draws of them
@@ -205,7 +203,6 @@ def _success(space: Space, ended: list[Evaluation]) -> Model | None:
 
 
 def _model(space: Space, data: Data) -> Model:
-    """Fits to at most _FITTED settings, and conditions on at most _CONDITIONED."""
     columns = encoder(space).columns
     if data.features.shape[1] > len(columns.group):
         columns = columns.with_budget()

@@ -176,7 +176,6 @@ class Command(commands.Command):
         return self.words(self._texts(values, seed))
 
     def _texts(self, values: Values, seed: int) -> dict[str, str]:
-        """Returns the text of each place: JSON, but strings as they are."""
         shown = {k: v if isinstance(v, str) else json.dumps(v) for k, v in values.items()}
         plain = json.dumps(dict(values), ensure_ascii=False)
         return {**shown, "seed": str(seed), "values": plain}
