@@ -84,7 +84,13 @@ def probability_of_improvement(
     first, second = two_samples(a, b, paired=paired)
     confidence = fraction(confidence, "confidence")
     if paired:
-        return _within_pairs(gaps(first, second), confidence)
+        differences = gaps(first, second)
+        n, tail = len(differences), (1 - confidence) / 2
+        won = float(np.sum(differences > 0) + np.sum(differences == 0) / 2)
+        low = float(scipy.special.betaincinv(won, n - won + 1, tail)) if won > 0 else 0.0
+        high = float(scipy.special.betaincinv(won + 1, n - won, 1 - tail)) if won < n else 1.0
+        interval = Interval(low, high, confidence, "Clopper-Pearson on pairs")
+        return Effect("probability of improvement within pairs", won / n, interval, (n,))
     probability, low, high = _improvement([first], [second], confidence)
     interval = Interval(low, high, confidence, _NEWCOMBE)
     sizes = len(first), len(second)
@@ -92,15 +98,6 @@ def probability_of_improvement(
         few = f"{min(sizes)} scores are too few (at least {_FEWEST})"
         interval = Interval.none(confidence, few)
     return Effect("probability of improvement", probability, interval, sizes)
-
-
-def _within_pairs(differences: np.ndarray, confidence: float) -> Effect:
-    n, tail = len(differences), (1 - confidence) / 2
-    won = float(np.sum(differences > 0) + np.sum(differences == 0) / 2)
-    low = float(scipy.special.betaincinv(won, n - won + 1, tail)) if won > 0 else 0.0
-    high = float(scipy.special.betaincinv(won + 1, n - won, 1 - tail)) if won < n else 1.0
-    interval = Interval(low, high, confidence, "Clopper-Pearson on pairs")
-    return Effect("probability of improvement within pairs", won / n, interval, (n,))
 
 
 def average_probability_of_improvement(

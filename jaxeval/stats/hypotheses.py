@@ -16,9 +16,9 @@ from jaxeval.stats.results import (
     Sample,
     count,
     exchanged,
+    fraction,
     gaps,
     location_gap,
-    positive,
     rounding_unit,
     sign,
     two_samples,
@@ -185,7 +185,7 @@ def tost(a: Sample, b: Sample, margin: float, *, paired: bool = False) -> Hypoth
 
     The statistic is that of the less convincing side; NaN, as p is, if the scores do not vary.
     """
-    margin = positive(margin, "margin")
+    margin = fraction(margin, "margin", below=math.inf)
     (gap, error, freedom), n = effects.mean_gap(a, b, paired)
     statistic = (margin - abs(gap)) / error if error else math.nan
     p_value, null = (

@@ -99,7 +99,7 @@ class Rules:
             "seed": count(self.seed, "seed", 0, ConfigError),
         }
         if self.margin is not None:
-            checked["margin"] = positive(self.margin, "margin", ConfigError)
+            checked["margin"] = fraction(self.margin, "margin", ConfigError, math.inf)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -234,17 +234,11 @@ def between(value: float, low: float, high: float) -> bool:
         return False
 
 
-def fraction(value: float, name: str, error: _Error = DataError) -> float:
-    """Checks that a value is strictly between 0 and 1."""
-    if not between(value, 0.0, 1.0):
-        raise error(f"{name}: expected a number between 0 and 1, found {_in_a_line(value)}")
-    return float(value)
-
-
-def positive(value: float, name: str, error: _Error = DataError) -> float:
-    """Checks that a value is finite and above 0."""
-    if not between(value, 0.0, math.inf):
-        raise error(f"{name}: expected a number above 0, found {_in_a_line(value)}")
+def fraction(value: float, name: str, error: _Error = DataError, below: float = 1.0) -> float:
+    """Checks that a value is strictly between 0 and 1 (or a finite number above 0)."""
+    if not between(value, 0.0, below):
+        limits = "between 0 and 1" if below == 1 else "above 0"
+        raise error(f"{name}: expected a number {limits}, found {_in_a_line(value)}")
     return float(value)
 
 

@@ -73,13 +73,11 @@ class Samples:
                 continue
             every = np.concatenate([sample.scores for sample in cell.values()])
             beyond = float(np.ptp(every)) or float(np.abs(every).max()) or 1.0
-            worst = (
-                float(every.min()) - beyond if higher_is_better else float(every.max()) + beyond
-            )
+            worst = every.min() - beyond if higher_is_better else every.max() + beyond
             by_data_set[place] = {
                 model: _Sample(
                     np.array([*of.labels, *lost.get(model, ())], object),
-                    np.concatenate([of.scores, np.full(len(lost.get(model, ())), worst)]),
+                    np.array([*of.scores, *(worst for _ in lost.get(model, ()))]),
                 )
                 for model, of in cell.items()
             }
@@ -255,10 +253,9 @@ def compare_failures(
     for model in scores.models:
         for data in sorted(scores.data_sets, key=lambda data: data.name):
             if of := data.models.get(model):
-                failed = of.status[0, :, 0] == Status.FAILED
-                counts[model, data.name] = Counts(
-                    int(failed.sum()), int(np.sum(of.finished & ~failed))
-                )
+                lost = of.status[0, :, 0] == Status.FAILED
+                finished = int(np.sum(of.finished & ~lost))
+                counts[model, data.name] = Counts(int(lost.sum()), finished)
     pairs = itertools.combinations(scores.models, 2)
     return failures(counts, [pair for pair in pairs if control in (None, *pair)], correction)
 
