@@ -340,6 +340,15 @@ RENAMED[:0] = [
     ("json.*.warnings", None, "fewer warnings", _RUNS),
     ("json.*.models.*.summarize.median_interval", None, _IN_JSON_ONLY, _RUNS),
     *(
+        (f"json.**.{name}", None, _IN_JSON_ONLY, commands)
+        for commands in ("trained: *", "tune: *")
+        for name in (
+            *("median_interval", "pairs.*.cliffs_delta", "pairs.*.difference_of_medians"),
+            *("models.*.expected_validation_performance", "models.*.variance_components"),
+            *("pairs.*.rope", "pairs.*.detectable_ratio"),
+        )
+    ),
+    *(
         (f"json.*.models.*.{name}", None, _IN_JSON_ONLY, _RUNS)
         for name in ("spearman", "expected_validation_performance", "variance_components")
     ),

@@ -50,3 +50,16 @@ def test_notes_are_folded_by_kind_and_none_is_lost() -> None:
     assert text.fold(notes, "sweep", details=True) == notes
     many = text.fold([f"{'x' * k}" for k in range(1, 12)])
     assert len(many) == 9 and many[-1] == "3 more notes: --details"
+
+
+def test_p_values_never_round_to_the_level() -> None:
+    """Dies if a p-value above .05 looks like one at the level, or 0 like certainty."""
+    values = {
+        0.0502: "= .0502",
+        0.0496: "= .0496",
+        0.0514: "= .051",
+        1e-9: "< .001",
+        1.0: "= 1.000",
+    }
+    assert {value: text.p_value(value) for value in values} == values
+    assert text.p_value(math.nan) == "not known" and text.p_cell(0.2) == ".200"
