@@ -294,5 +294,6 @@ def difference_over_tasks(
     factors = FACTORS if by_run else ("items",)
     found = estimate(*levels, over=factors, confidence=confidence)
     few = (f"Only {len(tasks)} tasks: they tell little of others.",)
-    over, lines = ("tasks", *factors[1:]), few if len(tasks) < FEW_CLUSTERS else ()
-    return dataclasses.replace(found, over=over, warnings=lines)
+    named: tuple[str, ...] = ("tasks", *factors[1:])
+    lines = few if len(tasks) < FEW_CLUSTERS else ()
+    return dataclasses.replace(found, over=named, warnings=lines)
