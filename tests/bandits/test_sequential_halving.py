@@ -32,22 +32,6 @@ def test_sequential_halving_has_the_published_rounds() -> None:
         SequentialHalving(budget=14).begin(list("abcde"))
 
 
-def test_sequential_halving_ranks_by_all_evaluations_so_far() -> None:
-    """Dies if only the scores of the last round decide."""
-    rule = SequentialHalving(budget=16)
-    state = rule.begin(["a", "b", "c", "d"])
-    scores = {"a": [9, 9], "b": [8, 8], "c": [1, 1], "d": [0, 0]}
-    for model, values in scores.items():
-        for value in values:
-            state = state.tell(model, value)
-    assert Counter(rule.ask(state)) == {"a": 4, "b": 4}
-    for _ in range(4):
-        state = state.tell("a", 8).tell("b", 8.4)
-    # a: mean 50 / 6, b: mean 49.6 / 6, though b won the last round
-    answer = rule.answer(state)
-    assert answer is not None and (answer.best, answer.evaluations) == ("a", 16)
-
-
 def _halved(scores: list[list[float]], dropped: tuple[int, ...] = ()) -> State:
     """A state of models m0, m1 ... with these scores, of which some were then dropped."""
     state = State.begin([f"m{k}" for k in range(len(scores))])

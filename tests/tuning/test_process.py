@@ -121,22 +121,6 @@ def test_posterior_and_likelihood_are_those_of_scikit_learn() -> None:
     assert value == pytest.approx(-theirs.log_marginal_likelihood_value_, rel=1e-8)
 
 
-def test_noise_of_single_seeds_is_found() -> None:
-    """Dies if the prior forbids noise that is not known, or allows much beside what is known."""
-    random, sds = np.random.default_rng(5), []
-    space = spaces.from_dict({"x": {"uniform": [0, 1]}, "y": {"uniform": [0, 1]}})
-    for _ in range(3):
-        features = random.random((40, 2))
-        scores = -4 * (features[:, 0] - 0.5) ** 2 + 0.5 * random.normal(size=40)
-        targets = (scores - scores.mean()) / scores.std()
-        data = Data(features, targets, np.zeros(40), np.ones(40))
-        model = process.fit(data, encoder(space).columns)
-        sds.append(math.exp(model.kernel.noise / 2) * scores.std())
-    assert 0.35 < np.median(sds) < 0.6
-    known = process.fit(data._replace(variances=np.full(40, 0.6)), encoder(space).columns)
-    assert math.exp(known.kernel.noise) < 0.02  # the rest
-
-
 def _line(count: int, noise: float) -> Data:
     x = (np.arange(count) + 0.5) / count
     values = np.sin(5 * x) + noise * np.random.default_rng(0).normal(size=count)

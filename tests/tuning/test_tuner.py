@@ -44,16 +44,6 @@ def test_results_of_all_sorts() -> None:
         tuner.tell(2, 0.5)
 
 
-def test_a_tuner_goes_on_from_a_history() -> None:
-    """Dies if proposals of a tuner that was begun again differ from those of one that was not."""
-    whole, first = (tuning.Tuner(SPACE, seed=5) for _ in range(2))
-    trials = [*whole.ask(3), *whole.ask(4)]
-    first.ask(3)
-    second = tuning.Tuner(SPACE, seed=5, history=first.history)
-    assert [*second.history.evaluations, *second.ask(4)][:3] == trials[:3]
-    assert list(second.history.evaluations) == trials
-
-
 def test_numbers_that_are_none_are_refused() -> None:
     """Dies if a count, a seed or a number is used as it is: ask(1.5) would not end."""
     tuner = tuning.Tuner(SPACE, method="random")

@@ -293,9 +293,7 @@ def difference_over_tasks(
     ]
     factors = FACTORS if by_run else ("items",)
     found = estimate(*levels, over=factors, confidence=confidence)
-    few = f"Only {len(tasks)} tasks: they tell little of others."
-    return dataclasses.replace(
-        found,
-        over=("tasks", "runs") if by_run else ("tasks",),
-        warnings=(few,) if len(tasks) < FEW_CLUSTERS else (),
-    )
+    few = (f"Only {len(tasks)} tasks: they tell little of others.",)
+    named: tuple[str, ...] = ("tasks", *factors[1:])
+    lines = few if len(tasks) < FEW_CLUSTERS else ()
+    return dataclasses.replace(found, over=named, warnings=lines)
