@@ -99,7 +99,14 @@ def build(settings: SentimentData, batch_size: int) -> corpora.WordCorpus:
         "texts": {part: len(own) for part, own in parts.items()},
         "classes": {part: dict(sorted(own.items())) for part, own in counts.items()},
     }
-    repeated = checks.repeats(targets, settings.source.path, items)
+    named = {
+        part: [((w, t[:2]), " ".join(w[t.start : t.end] or w), t.label) for w, t in own]
+        for part, own in targets.items()
+    }
+    warnings = [
+        *checks.repeats(targets, settings.source.path, items),
+        *checks.several_labels(named),
+    ]
     return corpora.WordCorpus(
         corpus=Corpus(columns, table.shared()),
         given_split=given,
@@ -113,7 +120,7 @@ def build(settings: SentimentData, batch_size: int) -> corpora.WordCorpus:
             "padded_widths": [shape.width for shape in shapes],
             "padded_targets": [shape.targets for shape in shapes],
         },
-        findings=read.findings.joined(checks.Findings(observed, [], repeated), findings),
+        findings=read.findings.joined(checks.Findings(observed, [], warnings), findings),
         positions=positions,
         groups=groups,
         sizes=sizes,
