@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +13,13 @@ from jaxeval.bandits.evaluate import Evaluate, Replay
 from jaxeval.bandits.posterior import Moments
 from jaxeval.bandits.rules import CONFIDENT, SPENT, Answer, Rule, first_of
 from jaxeval.stats.results import Sample, sample
+
+
+class Mean(NamedTuple):
+    """A mean over repetitions and its standard error."""
+
+    value: float
+    standard_error: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,19 +33,19 @@ class Simulation:
     recorded_best: tuple[str, ...]  # models with the highest mean: several if they tie
 
     @property
-    def mean_evaluations(self) -> tuple[float, float]:
+    def mean_evaluations(self) -> Mean:
         """Mean number of evaluations, and its standard error."""
         return _mean(self.evaluations)
 
     @property
-    def share_correct(self) -> tuple[float, float]:
+    def share_correct(self) -> Mean:
         """Share of repetitions that found the best model, and its standard error."""
         return _mean(self.correct)
 
 
-def _mean(values: np.ndarray) -> tuple[float, float]:
+def _mean(values: np.ndarray) -> Mean:
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
-    return float(np.mean(values)), spread / math.sqrt(len(values))
+    return Mean(float(np.mean(values)), spread / math.sqrt(len(values)))
 
 
 def simulate(

@@ -35,7 +35,7 @@ def propose(space: Space, history: History, count: int, seed: int) -> list[dict[
     torch = _torch()
     first = len(history.evaluations)
     scored = [e for e in history.evaluations if e.scores]
-    early = count if len(scored) < 2 else gp._initial(history, count)
+    early = count if len(scored) < 2 else min(count, max(0, gp._INITIAL - first))
     proposed = candidates.sobol(space, history, early, seed)
     for values in proposed:
         history = history.propose(values, ())

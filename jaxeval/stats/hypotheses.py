@@ -5,6 +5,7 @@
 
 import math
 import warnings
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import scipy
@@ -252,3 +253,10 @@ def _limbs(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray]:
     """Exact sums of whole numbers in two parts: multiples of _LIMB, and the rest."""
     below = np.fmod(values, _LIMB)
     return (values - below).sum(axis=axis), below.sum(axis=axis)
+
+
+# secondary tests of two independent samples: what they are called in words, and the function
+FURTHER: Mapping[str, tuple[str, Callable[[Sample, Sample], HypothesisTest]]] = {
+    "mann_whitney_u": ("Mann-Whitney U", mann_whitney_u),
+    "kolmogorov_smirnov": ("Kolmogorov-Smirnov", kolmogorov_smirnov),
+}

@@ -103,8 +103,7 @@ class RunScores:
         a, b = self.first, self.second
         results = {
             "brunner_munzel": hypotheses.brunner_munzel(a, b, seed=rules.seed),
-            "mann_whitney_u": hypotheses.mann_whitney_u(a, b),
-            "kolmogorov_smirnov": hypotheses.kolmogorov_smirnov(a, b),
+            **{name: test(a, b) for name, (_, test) in hypotheses.FURTHER.items()},
             "welch_t": hypotheses.welch_t(a, b),
         }
         if self.spread_test is not None and min(self.n) > 2:

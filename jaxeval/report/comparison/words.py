@@ -8,6 +8,7 @@ import numpy as np
 from jaxeval.report import scores, text
 from jaxeval.report.scores import ScoreFormat
 from jaxeval.runs import metrics
+from jaxeval.stats import hypotheses
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.pairs import Pair
 from jaxeval.stats.power import Primary
@@ -17,11 +18,9 @@ from jaxeval.stats.study import RunStudy
 Study = RunStudy | ItemStudy
 TESTS = {
     "brunner_munzel": "Brunner-Munzel",
-    "mann_whitney_u": "Mann-Whitney U",
     "wilcoxon_signed_rank": "Wilcoxon signed-rank",
     "brown_forsythe": "Brown-Forsythe",
     "pitman_morgan": "Pitman-Morgan by ranks",
-    "kolmogorov_smirnov": "Kolmogorov-Smirnov",
     "welch_t": "Welch's t",
     "paired_t": "t on pairs",
     "sign_test": "sign test",
@@ -30,6 +29,7 @@ TESTS = {
     "sign_flips": "paired permutation",
     "mcnemar": "McNemar",
     "approximate_randomization": "approximate randomisation",
+    **{name: words for name, (words, _) in hypotheses.FURTHER.items()},
 }
 _CORRECTIONS = {
     "holm": "Holm",
