@@ -133,9 +133,9 @@ def unicode_forms(texts: Mapping[str, Iterable[str]]) -> list[str]:
     counts: dict[str, Counter[str]] = {"NFC": Counter(), "NFD": Counter()}
     for part, own in texts.items():
         for text in own:
-            forms = [form for form in counts if unicodedata.is_normalized(form, text)]
-            if len(forms) == 1:  # in both: nothing to tell
-                counts[forms[0]][part] += 1
+            composed = unicodedata.is_normalized("NFC", text)
+            if composed != unicodedata.is_normalized("NFD", text):
+                counts["NFC" if composed else "NFD"][part] += 1
     if not all(counts.values()):
         return []
     found = " and ".join(
