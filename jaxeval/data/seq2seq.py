@@ -64,10 +64,9 @@ class Seq2SeqData:
     def _distinct(self) -> "Seq2SeqData":
         columns = [c for c in (self.source_column, self.target_column, self.features_column) if c]
         if len({*columns}) < len(columns):
-            raise ValueError(
-                "source_column, target_column and features_column must differ: a model would be "
-                f"told what it is to generate (got {', '.join(map(str, columns))})"
-            )
+            given = ", ".join(map(str, columns))
+            names = "source_column, target_column and features_column"
+            raise ValueError(f"{names} must differ: a source must not hold its target ({given})")
         return self
 
     @property
@@ -210,11 +209,12 @@ def build(settings: Seq2SeqData, batch_size: int) -> SequenceCorpus:
             p: Counter(s for pair in own for s in getattr(pair, side)) for p, own in parts.items()
         }
         if side == "target" and len(counts["train"]) < 2:
-            message = "the targets of train have a single symbol: there is nothing to learn"
             see = "see data.target_column and data.target_symbols"
-            raise DataError(f"{message}; {see}", settings.path)
+            raise DataError(f"the targets of train have a single symbol; {see}", settings.path)
         unseen[side], lines = checks.unseen(counts)
         remarks += [f"symbols of {side}: {line}" for line in lines]
+        texts = {p: {"".join(getattr(pair, side)) for pair in own} for p, own in parts.items()}
+        warnings += [f"{side}: {line}" for line in checks.unicode_forms(texts)]
     return SequenceCorpus(
         Corpus(tuple(columns), {}),
         splits.given(parts, rows),

@@ -156,7 +156,8 @@ def build(
         names = {name for form in forms for name in words.spellings(form)}
         read = _read(settings, settings.vectors, names)
         findings = _coverage(counts, read.index, settings.vectors)
-    return forms, _table(settings, forms, vocabulary, read), findings
+    odd = checks.Findings(warnings=checks.unicode_forms(counts))
+    return forms, _table(settings, forms, vocabulary, read), findings.joined(odd)
 
 
 def _read(settings: WordSettings, path: str, names: Container[str]) -> vectors.Vectors:

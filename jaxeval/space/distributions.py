@@ -11,6 +11,7 @@ from jaxeval.errors import ConfigError
 from jaxeval.files import Json
 
 Value = bool | int | float | str
+_MOST_CHOICES = 10_000
 KINDS = ("uniform", "log_uniform", "integer", "log_integer", "choices")
 _WHOLE = 2**53  # a float holds every whole number up to here
 
@@ -219,8 +220,8 @@ def _ends(ends: Any, kind: str, path: str) -> tuple[Any, Any]:
 
 def _choices(values: Any, ordered: object, where: str) -> Choices:
     path = f"{where}.choices"
-    if not isinstance(values, list) or not values:
-        _refuse(path, "a list of values", values)
+    if not isinstance(values, list) or not 0 < len(values) <= _MOST_CHOICES:
+        _refuse(path, f"a list of values, at most {_MOST_CHOICES}", values)
     numbers = all(map(_is_number, values))
     if not numbers and not any(all(isinstance(v, kind) for v in values) for kind in (str, bool)):
         _refuse(path, "all texts, all finite numbers or all true and false", values)

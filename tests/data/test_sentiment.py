@@ -217,3 +217,16 @@ def test_known_of_random_splits() -> None:
         real = range(2, len(classified.table.vectors))
         assert split.tables["known"][2:].tolist() == [counts[row] > 1 for row in real]
         assert split.tables["once"][2:].tolist() == [counts[row] == 1 for row in real]
+
+
+def test_contradictions_and_mixed_forms_are_told(tmp_path: Path) -> None:
+    """Dies if one target has two labels, or one file two Unicode forms, without a word of it."""
+    composed, apart = "caf\u00e9", "cafe\u0301"
+    train = [*hand_sentiment.HAND["train"], ("the good bar", "bar", "neg")]
+    train += [(f"a {form} here", form, "pos") for form in (composed, apart)]
+    found = hand_sentiment.build(tmp_path, {**hand_sentiment.HAND, "train": train})
+    said = "\n".join(found.findings.warnings)
+    assert "train: 1 with several labels, such as 'bar' (neg, pos)" in said
+    assert "texts are in NFC (train 1) and NFD (train 1): equal letters are" in said
+    plain = hand_sentiment.build(tmp_path / "p").findings.warnings
+    assert not [line for line in plain if "several labels" in line or "NFC" in line]

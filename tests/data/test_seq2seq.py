@@ -1,6 +1,7 @@
 """From columns of text to arrays: a hand-made corpus, laws on drawn ones, mistakes in files."""
 
 import tempfile
+import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -151,3 +152,16 @@ def test_nothing_to_learn_or_to_test(parts: dict[str, str], message: str, tmp_pa
     """Dies if train is scored as test, or one symbol is trained on."""
     with pytest.raises(DataError, match=message):
         hand_seq2seq.inflection(tmp_path / "c", parts)
+
+
+def test_another_normalisation_form_is_named(tmp_path: Path) -> None:
+    """Dies if NFD beside NFC is silent, or the same form, or plain ASCII, is warned of."""
+    parts = {"train": "é\tab\n", "dev": "e\tba\n", "test": "éé\tb\n"}
+    for form, warnings in (("NFC", 0), ("NFD", 1)):
+        test = unicodedata.normalize(form, parts["test"])
+        settings = hand_seq2seq.settings(
+            tmp_path / form, {**parts, "test": test}, features_column=None
+        )
+        found = seq2seq.build(settings, 2).findings.warnings
+        assert len(found) == warnings
+    assert found[0].startswith("source: texts are in NFC (train 1) and NFD (test 1)")

@@ -138,6 +138,7 @@ BAD = {
         "[a]\ninteger = [0, 9]\nstep = 10\n",
         "a.step: expected a whole number from 1 to 9",
     ),
+    "too many choices": (f"[a]\nchoices = {[*range(10_001)]}\n", "a.choices: expected a list"),
     "a choice twice": ("[a]\nchoices = [1, 1.0]\n", "a.choices: expected different values"),
     "a key and its table": (
         '[a]\nkey = "m.x"\nuniform = [0, 1]\n[b]\nkey = "m"\nuniform = [0, 1]\n',
