@@ -433,5 +433,5 @@ def _corpora(folder: Path) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, help="which the inputs are written to")
+    parser.add_argument("folder", type=Path, help="where to write")
     write(parser.parse_args().folder)

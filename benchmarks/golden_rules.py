@@ -95,6 +95,7 @@ _OF_PLANS: list[tuple[str, str, str]] = [
     *((f"intervals.cheapest_{end}", f"{end}.cheapest", "a plan") for end in ("low", "high")),
     ("runs_of_models", "runs", "shorter"),
 ]
+_RAGGED = "trained: seq2seq, ragged sweep"
 _NAMES = ("name", "differences.*.a", "differences.*.b")
 # (path then, path now or None for what was dropped on purpose, reason[, pattern of commands])
 _KEYS = "keys of words stand before those of a task's data"
@@ -115,7 +116,9 @@ RENAMED: list[tuple] = [
     ("figures.*dev_test.axes.0.texts", None, "no seeds in the figure", "trained: *"),
     ("figures.g/id1_*", "figures.g/*", "one experiment", "trained: bags, sweep"),
     ("figures.f/id1_*", "figures.f/*", "one experiment", "trained: tagging, softmax, map"),
-    ("figures.page4.axes.0.texts", None, "no seeds in the figure", "trained: seq2seq*"),
+    ("figures.page2", None, "marginals show the settings of all runs", _RAGGED),
+    ("figures.page4.axes.0.texts", None, "no seeds in the figure", _RAGGED),
+    *((f"figures.page{k}", f"figures.page{k - 1}", "a figure less", _RAGGED) for k in (3, 4, 5)),
     *(
         (f"json.{name}.{k}", f"json.{name}.experiments.{k}", "an object", "trained: *")
         for name in ("report", "report_slow")
@@ -398,9 +401,19 @@ RENAMED[:0] = [
     ("exit.1", None, "only --difference --sd", "plan: given"),
     ("json.all", None, "only --difference --sd", "plan: given"),
 ]
+_LANGUAGE = "trained: language, *"
+_LIFE, _COMPARISONS = "trained: bags, whole life", ("compared", "dev")
 # (path now, reason, commands): another value on purpose; here `*` is any text
 CHANGED: list[tuple[str, str, str]] = [
     ("json.of_runs.*.mean_interval.*", "a mean F1 lies from 0 to 1", "trained: tagging, splits"),
+    *(
+        (f"files.members_csv.config.*.model.dropout.{site}", "0 where none is given", _LANGUAGE)
+        for site in ("inter_layer", "output", "projected", "update")
+    ),
+    *(
+        (f"json.{file}.single.pairs.0.seeds.*", "text, as in comparisons of tables", _LIFE)
+        for file in _COMPARISONS
+    ),
     ("json.*.across.against", "an empty list where there is no control", _RUNS),
     ("exit.3", "a column that is not there is refused", "compare: refused"),
     ("json.items.plan.*.answers", "new ones: those of 2 items are there", "plan: given"),
@@ -480,7 +493,7 @@ ADDED: list[tuple] = [
     ("json.*.location", "an object", "trained: *"),
     ("figures.page*", "a page only with --save", "trained: bags, whole life"),
     ("figures.page*", "a page beside the figures", "trained: tagging, softmax, map"),
-    ("figures.page4.axes.0.texts", "no seeds in the figure", "trained: seq2seq*"),
+    ("figures.page3.axes.0.texts", "no seeds in the figure", _RAGGED),
     ("files.language_txt*", _KEYS, "about: configs"),
     ("figures.*dev_test.axes.0.texts", "no seeds in the figure", "trained: *"),
     ("json.list.*", "the summaries of report", "trained: *"),
@@ -546,10 +559,16 @@ ADDED: list[tuple] = [
     ("files.*", "tables of documents", _RUNS),
     ("json.*.warnings*", "fewer warnings", _RUNS),
 ]
+# (name, reason): commands that were recorded and are none any more
+DROPPED_COMMANDS: list[tuple[str, str]] = [
+    ("select: table, simulated", "no simulation of a rule by many replays"),
+    ("tune: command, adaptive seeds*", "no adaptive seeds"),
+    ("tune: command, optuna:tpe", "no search by Optuna"),
+]
 # (path below "figures.", reason)
 DROPPED_FIGURES: list[tuple[str, str]] = [
     ("*/profiles", _TOO_MUCH),
-    ("*/ecdf*", "violins show the distributions"),
+    ("*/ecdf", "violins show the distributions"),
     ("*near_best", "marginals show the settings"),
     ("*best_systems", "the best runs are in the JSON"),
     ("*parallel_coordinates", "slices show the settings"),
@@ -566,12 +585,21 @@ def _of_trained(rules: list[tuple]) -> list[tuple]:
         )
         for rule in rules
         if rule[-1] == _RUNS and rule[0].startswith("json.*.")
-        for file in ("ablation", "compared")
+        for file in ("ablation", "compared", "dev")
     ]
 
 
+RENAMED[:0] = [
+    ("files.t_tex", None, "tables of documents", _LIFE),
+    *((f"json.{file}.items_and_runs.overall", None, _SINGLE, _LIFE) for file in _COMPARISONS),
+    *(
+        (f"json.{file}.items_and_runs.{then}", now and f"json.{file}.items.{now}", why, _LIFE)
+        for file in _COMPARISONS
+        for then, now, why in _OF_ITEMS
+    ),
+]
 RENAMED += _of_trained(RENAMED)
-ADDED += _of_trained(ADDED)
+ADDED += [("files.t_tex", "tables of documents", _LIFE), *_of_trained(ADDED)]
 
 
 def _sensitivity(files: str, old: str, commands: str) -> list[tuple]:
@@ -617,9 +645,12 @@ _OTHER_KS = [
     for k in (5, 10)
 ]
 _LIMITS = [
-    (f"figures.{figure}.limits", "the space knows the range of factor", f"sensitivity: {of}*")
+    (
+        f"figures.{folder}/marginals.axes.{axes}.x.limits",
+        "the space knows the range of factor",
+        f"sensitivity: {of}*",
+    )
     for of, folder, axes in (("one", "default", 4), ("two", "f", 4), ("made", "one", 2))
-    for figure in (f"{folder}/marginals.axes.{axes}.x", f"{folder}/near_best.axes.{axes}.y")
 ]
 _NO_CONVENTION = "the paper's convention is that of a function"
 _LABELS = "labels of a file's name are part1, part2 .."
@@ -736,13 +767,12 @@ RENAMED[:0] = [
         for name in ("best", "expected")
     ),
     ("json.*.difference.share_zero", None, "both shares have intervals", "sensitivity: *"),
-    ("json.**.sizes.dropped", None, "always 0: items that one model lacks go before", _RUNS),
+    *(
+        ("json.**.sizes.dropped", None, "always 0: items that one model lacks go before", of)
+        for of in (_RUNS, _LIFE)
+    ),
     ("json.*.data_sets.*.alike", None, "changes no conclusion", _RUNS),
     ("json.*.data_sets.*.lacking", None, "left_out counts the items", _RUNS),
     ("json.*.expected_power", None, "the ends of intervals say how sure a pilot is", "plan: *"),
 ]
 ADDED += [("json.architecture.*_equivalent*", _NO_ROPE, "sensitivity: *")]
-DROPPED_FIGURES += [
-    (f"*/{name}", "marginals show the settings of all runs")
-    for name in ("near_best", "best_systems")
-]

@@ -52,6 +52,10 @@ def _status(main: Callable[[], int | None]) -> int:
         status = main() or 0
     except JaxevalError as error:
         say(f"error: {_one_line(str(error))}")
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        say(f"error: {_one_line(str(error.filename))}: {error.strerror}")
     except MemoryError as error:
         say(f"error: out of memory ({error}); expected smaller data or a larger machine")
     except (KeyboardInterrupt, SystemExit) as stop:

@@ -205,6 +205,7 @@ def _rows(model: str, scores: Sequence[float], split: str = "{}") -> list[str]:
 _DRAW = np.random.default_rng(3)
 _SPLITS = _DRAW.normal(0.8, 0.05, (2, 10))
 _WIDE = [*_rows("A", 0.8 + np.arange(-5, 5) / 750), *_rows("B", 0.7 + np.arange(30) / 7500)]
+_CRASHED = [f"{m},{d},{k},.{k}" for m in "AB" for d in "yx" for k in range(4)][:-1]
 _SHARED = [*_rows("A", np.arange(10) / 10), *_rows("B", np.arange(10) / 9 + 0.001), "B,99,0.5"]
 
 
@@ -215,6 +216,9 @@ _SHARED = [*_rows("A", np.arange(10) / 10), *_rows("B", np.arange(10) / 9 + 0.00
         ("cv_fold", [*_rows("A", _SPLITS[0]), *_rows("B", _SPLITS[1])], [], "-they overlap"),
         ("split", _SHARED, [], "the 10 units that both have, of 10 and 11"),
         ("seed", _WIDE[:-18], ["--unit", "row"], "every row counts as independent"),
+        ("seed", _WIDE, [], "scores of A are spread 2 times"),
+        ("seed", _WIDE[:22], [], "-scores of A are spread"),
+        ("dataset,seed", _CRASHED, [], "seeds of B: 4 on y, 3 on x; every data set weighs the"),
     ],
 )
 def test_what_a_design_cannot_say_is_warned_of(

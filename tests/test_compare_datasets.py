@@ -107,6 +107,7 @@ def test_many_games_have_one_answer(tmp_path: Path, capsys: pytest.CaptureFixtur
     shown = capsys.readouterr().out
     assert shown.strip().startswith("d is best: it is better than c, b and a on all 6 data sets.")
     assert " against " not in shown
+    assert "d a 6 0 0" in " ".join(shown.split())  # one line a pair
     assert len(shown.splitlines()) <= 28
     shown = comparing.shown(capsys, path, "--resamples", "199", "--details")
     assert "Over 6 data sets the models differ: average ranks d 1.00" in shown

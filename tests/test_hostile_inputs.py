@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -81,6 +82,10 @@ def test_error_lines_are_short_and_plain(capsys: pytest.CaptureFixture) -> None:
     said = capsys.readouterr().err
     assert stop.value.code == 2 and said.count("\n") == 1 and len(said) < 320
     assert said.startswith(f"error: {_ESCAPED} x") and said.endswith("; expected a number\n")
+    with pytest.raises(SystemExit) as stop:
+        cli.run(lambda: int(Path("a" * 5000).exists()))
+    said = capsys.readouterr().err
+    assert stop.value.code == 2 and said.endswith("a: File name too long\n") and len(said) < 350
 
 
 def test_what_no_machine_can_serve_is_refused(tmp_path: Path) -> None:
@@ -116,6 +121,16 @@ def test_a_few_bytes_that_are_many_rows(tmp_path: Path, monkeypatch: pytest.Monk
     for many in (path, lines):
         with pytest.raises(DataError, match="expected at most 1,000 rows"):
             columns.read(many)
+
+
+def test_many_columns_of_which_two_are_one(tmp_path: Path) -> None:
+    """Dies if finding the name that occurs twice takes a look at all names for each."""
+    path = tmp_path / "t.csv"
+    path.write_text(",".join(f"c{k}" for k in (*range(200_000), 199_999)) + "\n")
+    started = time.process_time()
+    with pytest.raises(DataError, match="two columns are named 'c199999'"):
+        columns.read(path)
+    assert time.process_time() - started < 10
 
 
 def test_control_characters_in_names(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

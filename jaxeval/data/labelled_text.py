@@ -270,7 +270,7 @@ def _terms(sentence: Element, content: str, dropped: Counter[str]) -> Iterator[T
             raise ValueError(f"{found}; expected whole numbers")
         else:
             start, end = map(int, ends)
-            if content[start:end] != words or not words.strip():
+            if end > len(content) or content[start:end] != words or not words.strip():
                 where = f"at characters {start} to {end}, found {content[start:end]!r}"
                 raise ValueError(f"expected {words!r} {where}")
             yield Target(start, end, polarity)

@@ -5,7 +5,7 @@ of the word table, Y classes, P parts, B buckets. Form 0 and row 0 are padding.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -92,21 +92,6 @@ def build(settings: SentimentData, batch_size: int) -> corpora.WordCorpus:
     sizes = np.array([[len(own) for own in given[part]] for part in splits.PARTS])
     if settings.vocabulary == "all":
         sizes = np.maximum(sizes, groups.most_rows())
-    targets = {p: [(s.words, t) for s in own for t in s.targets] for p, own in parts.items()}
-    items = "targets" if read.targeted else "texts"
-    counts = {p: Counter(target.label for _, target in own) for p, own in targets.items()}
-    observed: dict[str, Json] = {
-        "texts": {part: len(own) for part, own in parts.items()},
-        "classes": {part: dict(sorted(own.items())) for part, own in counts.items()},
-    }
-    named = {
-        part: [((w, t[:2]), " ".join(w[t.start : t.end] or w), t.label) for w, t in own]
-        for part, own in targets.items()
-    }
-    warnings = [
-        *checks.repeats(targets, settings.source.path, items),
-        *checks.several_labels(named),
-    ]
     return corpora.WordCorpus(
         corpus=Corpus(columns, table.shared()),
         given_split=given,
@@ -120,11 +105,30 @@ def build(settings: SentimentData, batch_size: int) -> corpora.WordCorpus:
             "padded_widths": [shape.width for shape in shapes],
             "padded_targets": [shape.targets for shape in shapes],
         },
-        findings=read.findings.joined(checks.Findings(observed, [], warnings), findings),
+        findings=read.findings.joined(_findings(settings, parts, read.targeted), findings),
         positions=positions,
         groups=groups,
         sizes=sizes,
     )
+
+
+def _findings(
+    settings: SentimentData, parts: Mapping[str, Sequence[Sentence]], targeted: bool
+) -> checks.Findings:
+    """Returns sizes of the parts, and warnings about repeated and contradictory items."""
+    targets = {p: [(s.words, t) for s in own for t in s.targets] for p, own in parts.items()}
+    counts = {p: Counter(target.label for _, target in own) for p, own in targets.items()}
+    facts: dict[str, Json] = {
+        "texts": {part: len(own) for part, own in parts.items()},
+        "classes": {part: dict(sorted(own.items())) for part, own in counts.items()},
+    }
+    named = {
+        part: [((w, t[:2]), " ".join(w[t.start : t.end] or w), t.label) for w, t in own]
+        for part, own in targets.items()
+    }
+    items = "targets" if targeted else "texts"
+    warnings = checks.repeats(targets, settings.source.path, items)
+    return checks.Findings(facts, [], [*warnings, *checks.several_labels(named)])
 
 
 def _classes(settings: SentimentData, read: sentiment_files.TextParts) -> list[str]:

@@ -1,6 +1,7 @@
 """Parts of figures (matplotlib's object API), and drawn figures as SVG, PDF and PNG."""
 
 import contextlib
+import functools
 import hashlib
 import io
 import itertools
@@ -48,6 +49,10 @@ _METADATA: Any = {  # left out, as it changes with the day or the version
     ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
     ".png": {"Software": None},
 }
+_FALLBACK_FONTS = (  # beginnings of the names of fonts with Chinese, Arabic and other letters
+    "Noto Sans CJK", "Noto Sans", "Noto Color Emoji", "Noto Emoji", "Arial Unicode", "Microsoft",
+    "PingFang", "Hiragino", "WenQuanYi", "Source Han", "Droid Sans Fallback", "Unifont",
+)  # fmt: skip
 
 
 def literal(name: str) -> str:
@@ -196,12 +201,21 @@ def violin(panel: "Axes", x: float, values: np.ndarray, colour: str, marker: str
         panel.plot([x - half, x + half], ends, color=tint, **bar)
 
 
+@functools.cache
+def _fallback_fonts() -> list[str]:
+    from matplotlib import font_manager
+
+    names = sorted({font.name for font in font_manager.fontManager.ttflist})
+    return [name for start in _FALLBACK_FONTS for name in names if name.startswith(start)]
+
+
 @contextlib.contextmanager
 def _prepared(drawing: "Drawing", style: Any) -> Iterator[None]:
     """Prepares a drawing for saving.
 
-    Letters that the font lacks become boxes without a warning. Control characters, which are not
-    allowed in SVG, are escaped. The layout is computed once instead of once a file.
+    Letters that matplotlib's font lacks are taken from installed fonts; without one they become
+    boxes, and no warning is given. Control characters, which are not allowed in SVG, are escaped.
+    The layout is computed once instead of once a file.
     """
     import matplotlib
     from matplotlib.text import Text
@@ -209,6 +223,8 @@ def _prepared(drawing: "Drawing", style: Any) -> Iterator[None]:
     for label in drawing.findobj(Text):
         if (printed := printable_lines(label.get_text())) != label.get_text():
             label.set_text(printed)
+        if not printed.isascii():
+            label.set_fontfamily([*matplotlib.rcParams["font.family"], *_fallback_fonts()])
     with matplotlib.rc_context(style), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")
         if drawing.get_layout_engine() is not None:

@@ -20,7 +20,7 @@ def signs(outcomes: Iterable[tuple[str, str, str, int]]) -> Signs:
     return grouped
 
 
-def _record(shown: Signs, a: str, b: str) -> tuple[int, int, int]:
+def record(shown: Signs, a: str, b: str) -> tuple[int, int, int]:
     """Returns the numbers of cells where A was better than B, worse, or neither was shown."""
     found = [*shown.get((a, b), {}).values(), *(-s for s in shown.get((b, a), {}).values())]
     return found.count(1), found.count(-1), found.count(0)
@@ -33,7 +33,7 @@ def leader(order: Sequence[str], shown: Signs) -> str:
     """
 
     def key(model: str) -> tuple[bool, int, int]:
-        records = [_record(shown, model, other) for other in order if other != model]
+        records = [record(shown, model, other) for other in order if other != model]
         losses = sum(worse for _, worse, _ in records)
         wins = sum(better for better, *_ in records) if _cells(shown) > 1 else 0
         return losses > 0, losses - wins, order.index(model)
@@ -58,7 +58,7 @@ def sentence(order: Sequence[str], shown: Signs, noun: str = "data set", where: 
         on = {1: where, 2: f" on either {noun}"}.get(cells, f" on any of the {cells} {noun}s")
         return f"No difference between {_named(order) if len(order) == 2 else who} was shown{on}"
     best = leader(order, shown)
-    of = {m: _record(shown, best, m) for m in order if m != best}
+    of = {m: record(shown, best, m) for m in order if m != best}
     if all(any(each) and each[0] == sum(each) for each in of.values()):
         than = f"better than {_named([*of])}{_on(0, max(of.values(), key=sum), noun)}"
         return (
@@ -98,7 +98,7 @@ def _over_cells(best: str, of: Mapping[str, tuple[int, int, int]], noun: str) ->
 
 def against(control: str, order: Sequence[str], shown: Signs, noun: str = "data set") -> str:
     """States what was shown of all models against the control; without a full stop."""
-    of = {model: _record(shown, model, control) for model in order if model != control}
+    of = {model: record(shown, model, control) for model in order if model != control}
     parts = []
     for side, word in enumerate(("better", "worse")):
         named = [model + _on(side, each, noun) for model, each in of.items() if each[side]]

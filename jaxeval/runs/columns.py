@@ -5,8 +5,10 @@ import csv
 import dataclasses
 import difflib
 import gc
+import gzip
 import itertools
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -94,6 +96,7 @@ def read(path: str | Path, wanted: Callable[[str], bool] | None = None) -> Colum
     if suffix == ".parquet":
         table = _read_parquet(path)
     else:
+        _refuse_many_unpacked(path)
         lines = text.iterate_lines(path)
         first, second = next(lines, ""), next(lines, None)
         several = suffix != ".json" or second is not None
@@ -135,11 +138,20 @@ def json_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Json]]]:
     """
     for number, line in enumerate(text.iterate_lines(path), 1):
         if line.strip():
-            with parsing("not valid JSON", path, number):
-                record = json.loads(line)
+            record = _parsed(line, path, number)
             if not isinstance(record, dict):
                 raise DataError("expected a JSON object in each line", path, number)
             yield number, record
+
+
+def _parsed(content: str, path: str | Path, line: int | None = None) -> Json:
+    def unique(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
+        if len(tree := dict(pairs)) < len(pairs):
+            _refuse_twice([name for name, _ in pairs], "the key {} occurs twice", path, line)
+        return tree
+
+    with parsing("not valid JSON", path, line):
+        return json.loads(content, object_pairs_hook=unique)
 
 
 def _is_object(line: str) -> bool:
@@ -200,13 +212,7 @@ def _read_json_lines(path: str | Path, wanted: Callable[[str], bool] | None) -> 
 
 def _read_json(whole: str, path: str | Path) -> Columns:
     """Reads a list of records, or {model: [scores]}; `number` counts the scores of a list."""
-
-    def unique(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
-        _refuse_twice([name for name, _ in pairs], "the key {} occurs twice", path)
-        return dict(pairs)
-
-    with parsing("not valid JSON", path):
-        tree = json.loads(whole, object_pairs_hook=unique)
+    tree = _parsed(whole, path)
     if isinstance(tree, list) and tree and all(isinstance(r, dict) for r in tree):
         _refuse_many(len(tree), path)
         return _from_records(tree, path, range(1, len(tree) + 1))
@@ -236,8 +242,18 @@ def _refuse_twice(
     names: Sequence[str], message: str, path: str | Path, line: int | None = None
 ) -> None:
     if len({*names}) < len(names):
-        name = next(name for k, name in enumerate(names) if name in names[:k])
+        name = next(name for name, times in Counter(names).items() if times > 1)
         raise DataError(message.format(repr(name)), path, line)
+
+
+def _refuse_many_unpacked(path: str | Path) -> None:
+    """Counts lines before any is kept: few compressed bytes can be more than memory holds."""
+    with text.opened(path) as stream:
+        zipped = isinstance(stream, gzip.GzipFile)
+    if zipped:
+        lines = filter(bytes.strip, itertools.chain.from_iterable(text.blocks(path)))
+        for rows, _ in enumerate(lines):  # the first may be a header
+            _refuse_many(rows, path)
 
 
 def _refuse_many(rows: int, path: str | Path) -> None:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -10,20 +10,18 @@ from jaxeval.errors import DataError, argument
 from jaxeval.runs import metrics
 from jaxeval.runs.columns import listed
 from jaxeval.runs.scores import Scores
-from jaxeval.stats import datasets, describe, pairs, power, samples, single_models
+from jaxeval.stats import datasets, describe, pairs, power, samples, single_models, study_warnings
 from jaxeval.stats.datasets import Across
 from jaxeval.stats.describe import Described
 from jaxeval.stats.items import study as items_study
 from jaxeval.stats.items.study import ItemStudy
 from jaxeval.stats.pairs import Families, Pair, RunScores
 from jaxeval.stats.power import Primary
-from jaxeval.stats.results import Effect, HypothesisTest, Rules, varies
+from jaxeval.stats.results import Effect, HypothesisTest, Rules
 from jaxeval.stats.samples import Copies, Failures, Samples, Unit
 from jaxeval.stats.single_models import SingleModels
 
 _MOST_RESAMPLED = 5_000  # scores of all pairs up to which there is resampling: some ten seconds
-_FOLDS = 10  # of one cross-validation, at most
-_MOST_ALIKE = 4  # warnings of one kind
 _Progress = Callable[[float], None]
 
 
@@ -78,7 +76,7 @@ def study(
         families=families,
         across=datasets.across(units, rules, higher, control, counted),
         rules=rules,
-        warnings=(*scores.warnings, *_warnings(scores, units, compared)),
+        warnings=(*scores.warnings, *study_warnings.warnings(scores, units, compared, rules)),
         single=None if items is None else single_models.compare(items, rules, control),
         items=None if items is None else _over_items(items, rules),
         copies=copies,
@@ -225,55 +223,5 @@ def _pair(
     )
 
 
-def _warnings(scores: Scores, units: Samples, compared: Sequence[Pair]) -> Iterator[str]:
-    """Warns of absent, equal, dependent and unpaired scores."""
-    cells = units.by_data_set.items()
-    yield from _shortened(
-        f"{', '.join(absent)}: no scores{_on(place)}; not compared there"
-        for place, cell in cells
-        if (absent := [m for m in scores.models if m not in cell])
-    )
-    if units.unit != "dataset":  # data sets may well have equal scores
-        yield from _shortened(
-            describe.all_equal(f"{model}{_on(place)}", len(of.scores))
-            for place, cell in cells
-            for model, of in cell.items()
-            if len(of.scores) > 1 and not varies(of.scores)
-        )
-    yield from _of_unit(scores, units)
-    yield from _shortened(
-        f"{pair.a}, {pair.b}{_on(pair.data_set)}: paired tests use the {pair.pairs} units that "
-        f"both have, of {pair.n[0]} and {pair.n[1]}"
-        for pair in compared
-        if pair.scores and pair.scores.by_pairs and 0 < pair.pairs < max(pair.n)
-    )
-
-
-def _of_unit(scores: Scores, units: Samples) -> Iterator[str]:
-    """Warns of units whose scores depend on one another (in one cross-validation hardly)."""
-    if units.unit == "row" and {"seed", "split"} & {*scores.labels}:
-        asked = argument("unit", "row")
-        yield f"every row counts as independent, though rows share seeds or splits ({asked})"
-    every = (of for data in scores.data_sets for of in data.models.values())
-    if units.unit == "seed" and len({s for of in every for s in of.labels.get("split", ())}) > 1:
-        careful = argument("unit", "split")
-        yield f"seeds were trained on several splits: {careful} is the careful choice"
-    most = max(len(of.scores) for cell in units.by_data_set.values() for of in cell.values())
-    if units.unit == "split" and not (scores.folds and most <= _FOLDS):
-        yield (
-            "splits of one corpus: if they overlap, as random ones and those of repeated "
-            "cross-validations do, their scores are not independent; tests and intervals hold for "
-            "other splits of this corpus, and are far too sure for other data (Nadeau & Bengio "
-            "2003); folds of one cross-validation err little (.07 for .05)"
-        )
-
-
 def _on(data_set: str | None) -> str:
     return f" on {data_set}" if data_set else ""
-
-
-def _shortened(lines: Iterable[str]) -> list[str]:
-    """The first warnings of a kind, and how many more there are."""
-    every = list(lines)
-    more = len(every) - _MOST_ALIKE
-    return [*every[:_MOST_ALIKE], *([f"and {more} more of this kind"] if more > 0 else [])]

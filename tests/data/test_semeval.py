@@ -76,6 +76,7 @@ def test_targets_of_2015_and_2016(tmp_path: Path) -> None:
             OLD.replace('from="27"', 'from="28"'),
             r":3: sentence '7': expected 'food' at characters 28 to 31, found 'ood'",
         ),
+        (OLD.replace('to="31"', 'to="3100"'), "'food' at characters 27 to 3100, found 'food"),
         (OLD.replace('from="27"', 'from="-4"'), ":3: sentence '7': from='-4' to='31' of 'food'"),
         (OLD.replace('id="8"', "").replace("Nothing here.", " "), ":13: expected a text that"),
         (OLD.replace("aspectTerm ", "term "), "no target found; expected <aspectTerm>"),

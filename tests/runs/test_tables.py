@@ -158,6 +158,7 @@ def test_a_run_that_was_tried_again_counts_once(tmp_path: Path) -> None:
         ("a.json", "{", "not valid JSON"),
         ("a.jsonl", '{"model": "A", "score": 1}\n[1]\n', r"jsonl:2: expected a JSON object"),
         ("a.json", '{"a": [1], "a": [2]}', "the key 'a' occurs twice"),
+        ("a.jsonl", '{"a": 1}\n{"a": 1, "a": 2}', "a.jsonl:2: the key 'a' occurs twice"),
         ("a.json", "[" * 100_000, "not valid JSON"),
         ("a.csv", "model,score, model\nA,1,2\n", "two columns are named 'model'"),
         ("a.csv", "model,kinds\nA,x\n", "no column score; the columns are model, kinds: --column"),

@@ -210,7 +210,7 @@ def failures(
     shown = [test for test in failed.tests if test.p_adjusted <= alpha]
     ends = [test.p_adjusted for test in shown or failed.tests]
     p = text.p_value(max(ends) if shown else min(ends, default=1.0))
-    if len(ends) > 1:
+    if len({*ends}) > 1:
         p = p.replace("=", "at most" if shown else "at least")
     corrected = "p" if len(failed.tests) == 1 else "corrected p"
     pairs = []

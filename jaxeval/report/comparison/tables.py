@@ -21,11 +21,12 @@ _MOST_ACROSS = 6  # data sets as columns of a paper's table
 
 
 def runs_tables(study: RunStudy) -> Iterator[Table]:
-    """Yields the models, and the pairs unless these are many on several data sets."""
+    """Yields the models and the pairs; many on several data sets are counted."""
     data_sets = len(study.samples.data_sets)
     yield _means(study) if data_sets > _MOST_DATA_SETS else models(study, ["mean"])
-    if len(study.pairs) > 1 and (data_sets == 1 or len(study.pairs) <= _MOST_PAIRS):
-        yield _pairs(study)
+    if len(study.pairs) > 1:
+        few = data_sets == 1 or len(study.pairs) <= _MOST_PAIRS
+        yield _pairs(study) if few else _counts(study)
 
 
 def items_tables(study: ItemStudy) -> Iterator[Table]:
@@ -119,6 +120,21 @@ def _pair(pair: Pair, study: Study, several: bool, margin: Sequence[str]) -> Seq
         *(scale(pair.value), scale.interval(pair.interval), *chance),
         *(*(beside if margin else []), text.p_cell(pair.p_adjusted)),
     )
+
+
+def _counts(study: RunStudy) -> Table:
+    """Returns on how many data sets each of two models was shown to be better."""
+    scale, order = words.score_format(study), answers.order(study)
+    shown, gaps = answers.signs(study.pairs), dict[tuple[str, ...], list[float]]()
+    for pair in study.pairs:
+        sign = 1 if order.index(pair.a) < order.index(pair.b) else -1
+        gaps.setdefault(pair.names[::sign], []).append(sign * pair.value)
+    rows = []
+    for (a, b), of in sorted(gaps.items(), key=lambda item: [*map(order.index, item[0])]):
+        counts = map(str, standings.record(shown, a, b))
+        rows.append((a, b, *counts, scale(min(of)), scale(max(of))))
+    head = ("A", "B", "A better", "B better", "not shown", "A - B, least", "most")
+    return Table(head, rows, words=2)
 
 
 def tests(pair: Pair) -> Table:
