@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--factors", default="0,3", help="eta; 0: no halving")
     parser.add_argument("--worth", default="9,18,27,36,48", help="budgets, in whole trainings")
     args = parser.parse_args()
-    worth = [*map(int, args.insight.split(","))]
+    worth = [*map(int, args.worth.split(","))]
     for method in args.methods.split(","):
         for factor in map(int, args.factors.split(",")):
             begin = time.process_time()

@@ -36,7 +36,7 @@ class Trend(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Neighbourhood(Result):
-    """What settings around one scored, in the metric's unit."""
+    """Scores of random settings near a config's, in the metric's unit."""
 
     metric: str
     part: str

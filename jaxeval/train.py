@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Plan(Result):
-    """What would be trained: sizes, programs, memory, the whole config."""
+    """The plan of a training: sizes, programs, memory, the whole config."""
 
     plan: Mapping[str, Json]
     toml: str

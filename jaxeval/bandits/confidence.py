@@ -18,7 +18,7 @@ _TINY = 1e-300  # so that a challenger exists when the leader is certain
 
 
 class _Decision(NamedTuple):
-    """Whether selections end, [...] each, and the probabilities [..., N] behind it."""
+    """Decision of each selection [...] to end, and the probabilities [..., N] behind it."""
 
     known: _Array  # the scores give every model a posterior
     sure: _Array

@@ -70,12 +70,12 @@ class Moments(NamedTuple):
 
     @property
     def has_spread(self) -> np.ndarray:
-        """Whether each model's scores differ, or are so many that it is a constant, [..., N]."""
+        """True [..., N] if a model's scores differ, or are so many that it is a constant."""
         return (self.variances > 0) | (self.counts >= _CONSTANT)
 
     @property
     def judged(self) -> np.ndarray:
-        """Whether the spread of each model is known or can be borrowed, [..., N]."""
+        """True [..., N] if the spread of a model is known or can be borrowed."""
         return self.has_spread | np.any(self.variances > 0, axis=-1, keepdims=True)
 
     def with_borrowed_spread(self, prior: float = FIESTA) -> "Moments":

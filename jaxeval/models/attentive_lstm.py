@@ -31,7 +31,7 @@ SOURCE, LAYER, TARGET, OUTPUT = range(4)  # dropout sites
 
 
 class _Encoded(NamedTuple):
-    """What the decoder attends to."""
+    """The encoded source, which the decoder attends to."""
 
     encoded: Array  # [Ts, B, 2 H]
     keys: Array  # [Ts, B, H], the encoder's part of the attention's hidden layer

@@ -79,7 +79,7 @@ def bits(words: Array, rows: Array, columns: Array) -> Array:
 
 
 def _keeps(bits: Array, rate: Array | float, count: int) -> Array:
-    """Which elements stay; bits are uniform below 2**count, to which the rate is rounded."""
+    """Mask of what stays; bits are uniform below 2**count, to which the rate is rounded."""
     return bits < jnp.round((1.0 - rate) * (1 << count)).astype(jnp.uint32)
 
 

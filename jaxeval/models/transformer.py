@@ -31,7 +31,7 @@ _SELF, _CROSS = (WEIGHTS, ADDED), (CROSS_WEIGHTS, ADDED_CROSS)
 
 
 class _Encoded(NamedTuple):
-    """What the decoder attends to: keys and values of the source for each of its layers."""
+    """Keys and values of the source for each layer of the decoder, which attends to them."""
 
     keys: Array  # [layers, B, A, Ts, D]
     values: Array  # the same

@@ -28,7 +28,7 @@ _NO_ROW = np.iinfo(np.int32).max
 
 
 class _Step(NamedTuple):
-    """What the gradient of a step is computed from, traced."""
+    """Inputs of the gradient of a step, traced."""
 
     bucket: Array  # [] int32 of F
     batch: Array  # [] int32, number of the batch within the bucket
@@ -38,7 +38,7 @@ class _Step(NamedTuple):
 
 
 class _Stepped(NamedTuple):
-    """What a step leaves."""
+    """Result of a step."""
 
     changed: Tree  # params and the optimiser's state; gradients, as long as nothing is updated
     carry: Tree
@@ -50,7 +50,7 @@ _TakeStep = Callable[[_Step, Tree], _Stepped]  # (step, the optimiser's state) -
 
 
 class _Epoch(NamedTuple):
-    """What all steps of an epoch share."""
+    """Arguments that all steps of an epoch share."""
 
     program: member.Program
     shared: member.Shared

@@ -46,7 +46,7 @@ class MemberState(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """What a member's functions read of it; numpy arrays on the host, traced in a program."""
+    """A member's own arguments; numpy arrays on the host, traced in a program."""
 
     seed: Array | np.uint32  # [] uint32
     hparams: Hparams  # scalars
@@ -56,7 +56,7 @@ class Inputs(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """What all members read: arguments without a member axis, never closed over."""
+    """Arguments that all members read: without a member axis, never closed over."""
 
     corpus: Corpus
     steps: Steps
@@ -78,7 +78,7 @@ class Program(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What a cohort learns."""
+    """The task and data that a cohort learns."""
 
     task: Task
     corpus: Corpus

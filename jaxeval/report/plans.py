@@ -111,7 +111,7 @@ def _cells(design: Design | None) -> list[str]:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class SweepPlan(Result):
-    """What a sweep would train: the values of each run, cohorts, warnings about the data."""
+    """The plan of a sweep: the values of each run, cohorts, warnings about the data."""
 
     runs: Sequence[Mapping[str, Json]]
     cohorts: "Sequence[Estimate]"

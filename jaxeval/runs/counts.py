@@ -15,7 +15,7 @@ _OF_CLASS = re.compile("gold_[0-9]+")
 
 
 class _CountScoring(NamedTuple):
-    """How a metric follows from summed counts: the names of the counts, and the score."""
+    """Rule that computes a metric from summed counts: the names of the counts, and the score."""
 
     columns: tuple[str, ...]
     score: Score

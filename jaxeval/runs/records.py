@@ -25,7 +25,7 @@ READ_WITH = {
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """What a set of members has in common; no member of one id is trained twice."""
+    """Config and data of a set of members; no member of one id is trained twice."""
 
     id: str  # hash of config and data
     name: str
@@ -52,7 +52,7 @@ class _MemberKey:
 
 @dataclasses.dataclass(frozen=True)
 class MemberResult(_MemberKey):
-    """How a member ended. Scores are fractions, at the epoch that is scored."""
+    """The end of a member's training. Scores are fractions, at the epoch that is scored."""
 
     status: Status
     epochs: int

@@ -22,7 +22,7 @@ from jaxeval.runs.rows import Unusable
 
 
 class Status(enum.IntEnum):
-    """What became of an answer, or of a whole run.
+    """The outcome of an answer, or of a whole run.
 
     Only SCORED answers have a score. The others are NaN, or 0 if `Scores.missing` is "zero"
     (ABSENT ones stay NaN).
@@ -165,7 +165,7 @@ class Scores:
 
     @property
     def direction(self) -> Direction:
-        """Who says `higher_is_better`."""
+        """The source that says `higher_is_better`."""
         return self.data_sets[0].direction if self.data_sets else "assumed"
 
     @property

@@ -153,7 +153,7 @@ class MeanSquares(NamedTuple):
 
 
 def t_quantile(df: np.ndarray, confidence: float) -> np.ndarray:
-    """How many standard errors [...] an interval reaches to either side."""
+    """Number of standard errors [...] that an interval reaches to either side."""
     return -scipy.special.stdtrit(df, (1 - confidence) / 2)
 
 
@@ -169,7 +169,7 @@ class _Component:
 
 @dataclasses.dataclass(frozen=True)
 class Crossed:
-    """Where the variance of scores comes from, and how well their mean is known."""
+    """Components of the variance of scores, and the error of their mean."""
 
     splits: int
     seeds: int

@@ -70,7 +70,7 @@ def noise(scores: Sequence[Sequence[float]], confidence: float = 0.95) -> Noise:
 
 @dataclasses.dataclass(frozen=True)
 class TrainingDesign:
-    """What to train: a design of one kind."""
+    """A design of one kind: the numbers of splits and seeds to train."""
 
     kind: str
     splits: int
@@ -81,7 +81,7 @@ class TrainingDesign:
 
 @dataclasses.dataclass(frozen=True)
 class TrainingPlan:
-    """What to train for a precision of the mean, from the components of a study."""
+    """Designs to train for a precision of the mean, from the components of a study."""
 
     precision: float  # half-width of the mean's interval, at most
     designs: tuple[TrainingDesign, ...]  # the one of each kind with fewest runs, fewest first

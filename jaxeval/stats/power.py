@@ -232,7 +232,7 @@ def _design(
 
 @dataclasses.dataclass(frozen=True)
 class PowerPlan:
-    """What a primary test at the Bonferroni level could have shown, of normal scores."""
+    """Differences that a primary test at the Bonferroni level shows, of normal scores."""
 
     least_p: float  # the smallest corrected p-value at these n; 0 of a t test
     detectable_difference: float | None  # None: none, too few scores, or scores without spread
@@ -268,7 +268,7 @@ def _least_p(scores: RunScores, comparisons: int) -> float:
 
 
 def _least(by_pairs: bool, n: int, m: int) -> float:
-    """Of Wilcoxon's signed-rank test on n pairs, or Brunner-Munzel's on n and m, two-sided."""
+    """Least two-sided p of Wilcoxon's test on n pairs, or Brunner-Munzel's on n and m."""
     return min(1.0, 2.0 ** (1 - n)) if by_pairs else ranks.separation_p(n, m)
 
 

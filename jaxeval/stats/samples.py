@@ -56,7 +56,7 @@ class Samples:
 
     @property
     def noun(self) -> str:
-        """What one score stands for, as a word of a sentence."""
+        """The unit that one score stands for, as a word of a sentence."""
         if self.unit in ("row", "seed") and self.averaged[1] == 1:
             return "run"
         return "data set" if self.unit == "dataset" else self.unit

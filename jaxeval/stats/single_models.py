@@ -231,7 +231,7 @@ def _blocks(rounds: int, width: int) -> Iterator[int]:
 def _moved(
     generator: np.random.Generator, kinds: np.ndarray, sizes: np.ndarray, rounds: int
 ) -> np.ndarray:
-    """What random swaps add to A's counts: [rounds, K]."""
+    """Changes of A's counts by random swaps: [rounds, K]."""
     large = sizes > _AS_BITS
     moved = np.zeros((rounds, kinds.shape[1]))
     if large.any():

@@ -186,7 +186,7 @@ def _join(family: str, by_file: dict[str, Prepared]) -> dict[tuple[str, str], _J
 
 @dataclasses.dataclass(frozen=True)
 class ProgramShape:
-    """What a program must hold: a `costs.Shape` with all else that its members share."""
+    """The shape of a program: a `costs.Shape` with all else that its members share."""
 
     program: str  # canonical JSON of what is compiled in
     # sizes of members that may differ in them, as of `Kind.member_sizes`; None: `program` says all

@@ -23,7 +23,7 @@ _EVALUATION_ROWS = 128
 
 
 class Shape(Protocol):
-    """What a cohort's arrays must hold; see `cohorts.ProgramShape`."""
+    """The sizes of a cohort's arrays; see `cohorts.ProgramShape`."""
 
     def joined(self, other: Self) -> Self | None: ...
     def operations(self, own: Self) -> float: ...
@@ -33,7 +33,7 @@ class Shape(Protocol):
 
 
 class Job(NamedTuple):
-    """What the planner knows of a run."""
+    """A run as the planner sees it."""
 
     shape: Shape  # its own
     batch_size: int  # rows per update

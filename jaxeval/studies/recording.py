@@ -30,7 +30,7 @@ _RECORD_FIELDS = ("task", "name", "data", "data_hash", "metric", "higher_is_bett
 
 
 class Storage(NamedTuple):
-    """What is to be kept of trials, and where."""
+    """The place where results are kept, and which of them."""
 
     store: runs.Store
     folder: Path

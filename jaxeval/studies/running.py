@@ -67,7 +67,7 @@ Event = Checked | Started | Compiling | Epoch | Ended | Finished
 
 @dataclasses.dataclass
 class Session:
-    """What calls of `run` share in a process: data that was read, programs that were compiled."""
+    """Data that was read and compiled programs, which calls of `run` share in a process."""
 
     loader: prepared.Loader = dataclasses.field(default_factory=prepared.Loader)
     programs: dict[str, host.Programs] = dataclasses.field(default_factory=dict)

@@ -140,7 +140,7 @@ def _read_json(path: Path) -> Any:
 
 
 class Condition(NamedTuple):
-    """How a text is scored; the default is the plain evaluation in one stream."""
+    """A way to score a text; the default is the plain evaluation in one stream."""
 
     rows: int = 1  # streams, each of an equal stretch of the part
     temperature: float | None = None  # divides the scores before the softmax

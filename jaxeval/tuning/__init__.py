@@ -25,7 +25,7 @@ Method = Literal["gp", "sobol", "random"]
 
 @dataclasses.dataclass(frozen=True)
 class Search:
-    """How a space is searched: proposals depend on this and the history alone."""
+    """Settings of a search: proposals depend on them and the history alone."""
 
     space: Space
     method: Method = "gp"

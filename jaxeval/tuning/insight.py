@@ -66,7 +66,7 @@ class Slice(NamedTuple):
 
 
 class Insight(NamedTuple):
-    """What the process says of a search."""
+    """Statements of the process about a search."""
 
     margin: float  # a difference that does not matter, in the metric's unit
     noise_known: bool  # from several seeds of good settings; otherwise a prior on it matters

@@ -19,7 +19,7 @@ _FAR = 1e100  # of a bad score's distance, which counts by rank
 
 
 class Targets(NamedTuple):
-    """What the process is fitted to [n]; more is better."""
+    """Values that the process is fitted to [n]; more is better."""
 
     values: np.ndarray  # with mean 0 and standard deviation 1
     variances: np.ndarray  # of each value; zeros before enough settings have several seeds

@@ -61,7 +61,7 @@ class Progress:
 
     @property
     def line(self) -> str:
-        """What is shown beside the bar."""
+        """The text beside the bar."""
         return self._bar.tasks[0].description
 
     def compiled(self, program: str, seconds: float | None) -> None:

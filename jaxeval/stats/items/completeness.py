@@ -25,7 +25,7 @@ _MOST_MISSING = 0.05  # of a model's answers on a data set
 
 @dataclasses.dataclass(frozen=True)
 class DataSetCounts:
-    """What is compared on a data set, and what is left out; mappings are by model."""
+    """Counts of items that are compared on a data set or left out; mappings are by model."""
 
     data_set: str
     metric: str

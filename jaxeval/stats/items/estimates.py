@@ -30,7 +30,7 @@ _ROUNDING = 1e-12  # of the largest score
 
 @dataclasses.dataclass(frozen=True)
 class Sizes:
-    """What an estimate rests on."""
+    """Numbers of items, clusters and runs that an estimate rests on."""
 
     items: int
     clusters: int

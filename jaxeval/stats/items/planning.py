@@ -46,7 +46,7 @@ class Design:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What to buy next; None if nothing reaches the power."""
+    """The pilot's design and those that reach the power; None if nothing reaches it."""
 
     difference: float
     target: float
