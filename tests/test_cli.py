@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -26,6 +27,19 @@ def _typed(folder: Path, verb: str, *arguments: str) -> subprocess.CompletedProc
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120
     )
+
+
+@pytest.mark.parametrize("verb", ["train", "report"])
+def test_help_is_fast_and_teaches(tmp_path: Path, verb: str) -> None:
+    """Dies if `python -m jaxeval.train` does nothing, or help needs more than .5 s of CPU."""
+    seconds = []
+    for _ in range(2):
+        begin = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = _typed(tmp_path, verb, "--help")
+        end = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append(end.ru_utime + end.ru_stime - begin.ru_utime - begin.ru_stime)
+        assert done.returncode == 0 and "examples:" in done.stdout
+    assert min(seconds) < 0.5
 
 
 @pytest.mark.parametrize("verb", ["train", "report"])
@@ -148,3 +162,24 @@ def test_an_output_that_cannot_be_written_is_refused_first(
     (tmp_path / "file").touch()
     with pytest.raises(JaxevalError, match=r"file/a\.json: cannot be written"):
         main([verb, *words, "--json", str(tmp_path / "file" / "a.json")])
+
+
+_COMPILING = """
+import time
+from concurrent import futures
+from jaxeval import cli, parsers
+
+def main():
+    futures.ThreadPoolExecutor().submit(time.sleep, 60)
+    raise SystemExit(143)
+
+cli.run(main)
+"""
+
+
+def test_a_stopped_verb_does_not_wait_for_its_threads() -> None:
+    """Dies if a process that a signal has stopped stays until its programs are compiled."""
+    done = subprocess.run(
+        [sys.executable, "-c", _COMPILING], env={**os.environ, "PYTHONPATH": ROOT}, timeout=30
+    )
+    assert done.returncode == 143

@@ -253,3 +253,11 @@ def test_the_verb_searches_and_trains_the_best_again(
     recorded = [row for row in runs.load(tmp_path / "runs") if row.name.endswith("_tuned")]
     assert len(recorded) == 2 and f"its config: {best.relative_to(tmp_path)}" in shown.out
     assert f'"rate": {value.split()[-1]}' in Path("out.json").read_text().replace("\n", " ")
+
+
+def test_what_cannot_be_trained_has_failed(tmp_path: Path) -> None:
+    """Dies if a setting that is no config ends the search, or is trained."""
+    search = _Search({"batch": {"key": "training.batch_size", "choices": [4, -4]}}, "toy", None)
+    history = search.go_on(tmp_path, trials=2)
+    failed = {e.values["batch"]: e.result.failure for e in history.evaluations if e.result}
+    assert not failed[4] and "training.batch_size" in failed[-4]

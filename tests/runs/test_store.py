@@ -204,3 +204,10 @@ def test_other_files_are_refused_by_name(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE t (x)")
     with pytest.raises(RunError, match="not a runs database"):
         runs.load(tmp_path / "foreign.sqlite")
+
+
+def test_reading_a_database_that_is_not_there_makes_none(tmp_path: Path) -> None:
+    """Dies if a mistyped URL leaves an empty file."""
+    with pytest.raises(RunError, match="no such file"):
+        runs.load(f"sqlite:///{tmp_path / 'typo.db'}")
+    assert not [*tmp_path.iterdir()]

@@ -140,3 +140,14 @@ def test_order_scale_and_exchange_change_no_p(
         result = test(a, b)
         assert test(*moved).p_value == pytest.approx(result.p_value, abs=1e-9, nan_ok=True), name
         assert test(b, a).p_value == pytest.approx(result.p_value, abs=1e-9, nan_ok=True), name
+
+
+@pytest.mark.parametrize("name", ["ks", "bf", "mwu", "bm", "welch", "permutation"])
+def test_under_the_null_five_percent_are_rejected_at_most(name: str) -> None:
+    """Dies if a test rejects too often: 1,000 pairs of samples of 8 and 12 (bound: 3 errors)."""
+    generator = np.random.default_rng(8)
+    rejected = sum(
+        TWO[name](generator.normal(size=8), generator.normal(size=12)).p_value <= 0.05
+        for _ in range(1000)
+    )
+    assert 10 <= rejected <= 71

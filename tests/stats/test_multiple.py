@@ -104,3 +104,12 @@ def test_tie_groups_cover_all_pairs(count: int, drawn: set[tuple[int, int]]) -> 
     for group in groups:
         others = ({frozenset((m, name)) for m in group} for name in models if name not in group)
         assert all(pairs & apart for pairs in others)
+
+
+@given(p_values)
+def test_benjamini_hochberg_equals_scipy(values: list[float]) -> None:
+    """Dies if ties or order matter."""
+    from scipy.stats import false_discovery_control
+
+    adjusted = multiple.adjust_p_values(values, "benjamini_hochberg")
+    np.testing.assert_allclose(adjusted, false_discovery_control(values), atol=1e-12)

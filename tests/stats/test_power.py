@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats as scipy_stats
 
 from jaxeval.stats import hypotheses, power, ranks
 
@@ -51,3 +52,16 @@ def test_the_promise_of_the_signed_ranks_holds(n: int) -> None:
     drawn = np.random.default_rng(13).normal(gap, 1, (800, n))
     simulated = np.mean([hypotheses.wilcoxon_signed_rank(d, 0 * d).p_value <= 0.05 for d in drawn])
     assert simulated == pytest.approx(0.8, abs=0.05)
+
+
+@pytest.mark.parametrize("design", [(1.0, 1.0, 6, 6), (2.0, 1.0, 5, 12), (0.0, 1.0, 8, 8)])
+def test_power_equals_simulation(design: tuple[float, float, int, int]) -> None:
+    """Dies if unequal sds or n are wrong: 4,000 experiments, three standard errors and 1 %."""
+    gap, other, n, m = design
+    generator = np.random.default_rng(11)
+    a = generator.normal(gap, 1.0, (4000, n))
+    b = generator.normal(0.0, other, (4000, m))
+    simulated = np.mean(scipy_stats.ttest_ind(a, b, axis=1, equal_var=False).pvalue < 0.05)
+    claimed = power.TestDesign(1.0, other).power(gap, n, m)
+    error = 3 * np.sqrt(claimed * (1 - claimed) / 4000)
+    assert abs(simulated - claimed) < error + 0.01

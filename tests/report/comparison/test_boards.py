@@ -63,3 +63,12 @@ def test_what_cannot_be_shown_is_put_down_to_its_reason() -> None:
     study = cubes.studied([cubes.task("t", "score", scores)], over=("runs",), alpha=1e-5)
     assert study.boards[0].detectable == (None, None, True, False)
     assert "no difference, however large" in claims.detectable_on(study.boards[0], study)
+
+
+def test_unequal_metrics_have_no_common_order() -> None:
+    """Dies if tasks of two metrics are averaged, or models ordered over them."""
+    study = _study("acc", "bleu")
+    assert study.board is None and not study.overall
+    html = _page(study)
+    assert "No mean over tasks" in html and "Mean over tasks, " not in html
+    assert "Mean over tasks, " in _page(_study("acc", "acc"))

@@ -1,5 +1,6 @@
 """Logs that nobody vouches for: one clear line, bounded memory, nothing executed."""
 
+import json
 import tracemalloc
 import zipfile
 from collections.abc import Callable
@@ -172,3 +173,10 @@ def test_answers_that_a_log_lacks_are_told(tmp_path: Path) -> None:
             cut.write_text(cut.read_text().partition("\n")[0] + "\n")
     assert "holds 1 of the 3 answers that its results count: cut" in found[0].warnings[0]
     assert f"{path}: holds 3 of the 4 answers" in found[1].warnings[0]
+
+
+def test_names_cannot_steer_a_terminal(tmp_path: Path) -> None:
+    """Dies if a control character or half a surrogate pair of a log reaches the output."""
+    line = {"model": "a\x1b[2J", "item": "\ud800", "metric": "m\n", "score": 1}
+    (data,) = finding.read([str(_lines(tmp_path / "a.jsonl", json.dumps(line)))]).data_sets
+    assert ([*data.models], data.items, data.metric) == (["a\\x1b[2J"], ("\\ud800",), "m\\n")
