@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from jaxeval import runs
-from jaxeval.bandits import TopTwoThompson
+from jaxeval import runs, studies
+from jaxeval.bandits import NonAdaptive, Rule, SequentialHalving, TopTwoThompson
 from jaxeval.bandits.evaluate import Evaluated
 from jaxeval.errors import ConfigError
 from jaxeval.select import training
@@ -138,3 +138,30 @@ def test_time_is_a_budget_that_survives(tmp_path: Path) -> None:
     assert first.evaluations == 6
     assert _go_on(arms, tmp_path, seconds=1e-6) == first
     assert len(runs.load(tmp_path)) == 6
+
+
+@pytest.mark.parametrize(
+    ("rule", "lanes"),
+    [
+        pytest.param(SequentialHalving(budget=16), 2, id="a round of four models has 8"),
+        pytest.param(NonAdaptive(delta=None, budget=16), 1, id="a round has one of each"),
+        pytest.param(TopTwoThompson(batch_size=3), 3, id="a batch may be all of one model"),
+    ],
+)
+def test_lanes_in_lock_step(
+    rule: Rule, lanes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a model's population has a lane for every evaluation of the other models too."""
+    widths = []
+    monkeypatch.setattr(studies, "run", lambda *_, lanes, **__: iter(widths.append(lanes) or ()))
+    of_each = {name: ARMS["good"].replace("good", name) for name in "abcd"}
+    different = {
+        n: f"{t}\n[training]\nepochs = {k}" for k, (n, t) in enumerate(of_each.items(), 1)
+    }
+    arms = training.arms(_files(tmp_path, different), ["training.lane_mode=vmap"])
+    with runs.open_store(tmp_path) as store:
+        events = training.steps(rule, arms, store, tmp_path)
+        next(events)
+        next(events)
+        events.close()
+    assert {*widths} == {lanes}

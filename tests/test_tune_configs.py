@@ -261,3 +261,26 @@ def test_what_cannot_be_trained_has_failed(tmp_path: Path) -> None:
     history = search.go_on(tmp_path, trials=2)
     failed = {e.values["batch"]: e.result.failure for e in history.evaluations if e.result}
     assert not failed[4] and "training.batch_size" in failed[-4]
+
+
+def test_other_shapes_take_up_what_was_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dies if a setting that the new shapes do not hold is lost or padded, a checkpoint of another
+    shape is left behind, or a decision is taken back."""
+    space = {"rate": RATE, "width": {"key": "model.width", "choices": [2, 6]}}
+    killed = _Search(space)
+    with pytest.raises(_Crash):
+        killed.go_on(tmp_path, 5)
+    before = killed.saved[-1]
+    monkeypatch.setattr(targets.Target, "padded", lambda *of: [])
+    history = _Search(space, saved=before).go_on(tmp_path)
+    assert len(history.ended) == len(_rows(tmp_path)) == 10 and not _left(tmp_path)
+    widths: dict[Any, set[Any]] = {}
+    ended = {e.number for e in before.ended}
+    for known, e in zip(before.evaluations, history.evaluations, strict=False):
+        assert e.values == known.values and known.result in (None, e.result)
+    for e in history.evaluations:
+        if e.number not in ended:
+            widths.setdefault(e.joined and e.joined[0], set()).add(e.values["width"])
+    assert all(len(of) == 1 for of in widths.values()) and len(widths) > 1
