@@ -3,6 +3,7 @@
 import functools
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -116,3 +117,30 @@ def test_a_beam_equals_a_search_over_lists(
         others[1:, :, END] = -9.0
         np.testing.assert_array_equal(_found(others, steps, width, axis)[0], found[0])
     assert differ
+
+
+@pytest.mark.parametrize(("longest", "taken"), [(2, 2), (9, 6)])
+@pytest.mark.parametrize("width", [1, 2])
+def test_stops_when_all_have_ended(width: int, longest: int, taken: int) -> None:
+    """Dies if a step is taken after the last END, or none after the first one.
+
+    Row r ends at its (r + 3)rd symbol; with two beams both are there.
+    """
+    positions: list[int] = []
+    ends = jnp.arange(ROWS).repeat(width) + 2
+
+    def step(state: Any, token: Any, position: Any) -> tuple[Any, Any]:
+        jax.debug.callback(lambda p: positions.append(int(p)), position)
+        ended = (ends <= position)[:, None]
+        scores = jnp.where(ended, jnp.array([[-80.0, 5, -80]]), jnp.array([[0.0, -80, -1]]))
+        return scores, state
+
+    state = jnp.zeros(ROWS * width)
+    if width == 1:
+        actual = decoding.greedy(step, state, ROWS, longest, BEGIN, END)
+    else:
+        actual = decoding.beams(step, state, ROWS, longest, BEGIN, END, width, 0)[0][:, 0]
+    jax.effects_barrier()
+    assert sorted(positions) == list(range(taken))
+    expected = [[BEGIN] * min(r + 2, longest) + [END] * max(longest - r - 2, 0) for r in range(4)]
+    assert np.asarray(actual).tolist() == expected

@@ -74,13 +74,14 @@ def _mask(words: Any, *shape: int) -> np.ndarray:
 
 
 def test_hashed_dropout_keeps_the_rate_and_the_mean() -> None:
-    """Dies if the scale is wrong, or rate 0 or no words change anything."""
+    """Dies if the scale is wrong, one half keeps another share, or rate 0 or no words change x."""
     x = np.full((301, 10, 50), 3.0, np.float32)
     for rate in (0.02, 0.9):
         flat = np.asarray(_dropped(WORDS, jnp.float32(rate), x), np.float64)
         np.testing.assert_allclose(np.unique(flat), [0, 3 / (1 - rate)], rtol=1e-6)
-        spread = 4 * (rate * (1 - rate) / flat.size) ** 0.5
-        assert np.mean(flat > 0) == pytest.approx(1 - rate, abs=spread)
+        for half in (flat[:150], flat[151:], flat):
+            spread = 4 * (rate * (1 - rate) / half.size) ** 0.5
+            assert np.mean(half > 0) == pytest.approx(1 - rate, abs=spread)
     np.testing.assert_array_equal(_dropped(WORDS, jnp.float32(0), x), x)
     assert HashedDropout(None, 0.4).apply(x) is x
 

@@ -49,3 +49,16 @@ def test_of_a_share_they_are_the_items_own() -> None:
     right = (DRAW.random(80) < 0.7).astype(float)
     values = counts.delta_values(np.stack([right, np.ones(80)], axis=1), counts.ratio)
     assert values.tolist() == right.tolist()  # as intervals of right and wrong answers need
+
+
+@pytest.mark.parametrize(
+    ("of", "score"), [(SPANS, counts.f1), (MACRO, counts.macro_f1), (NATS, _perplexity)]
+)
+def test_an_item_is_worth_what_the_score_loses_without_it(
+    of: np.ndarray, score: counts.Score
+) -> None:
+    """Dies if values are mirrored at their mean, or are of other items: the jackknife's."""
+    values, sums = counts.delta_values(of, score), of.sum(0)
+    jackknife = score(sums) + 499 * (score(sums) - score(sums - of))
+    # equal but for terms of 1 / N
+    np.testing.assert_allclose(values, jackknife, atol=0.03 * np.ptp(values))

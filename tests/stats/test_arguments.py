@@ -64,3 +64,11 @@ def test_rules_of_comparisons_are_configured(name: str) -> None:
     wrong: Any = {name: -1}
     with pytest.raises(ConfigError, match=f"{name}: expected"):
         Rules(**wrong)
+
+
+def test_masked_scores_of_items_are_missing() -> None:
+    """Dies if what a mask hides is used: the mean of two scores would be 333.1."""
+    masked = estimates.estimate(MASKED)
+    assert masked == estimates.estimate([0.1, 0.2, np.nan])
+    assert masked.value == pytest.approx(0.15)
+    assert estimates.estimate(np.ma.masked_equal([1, 0, 1, 7], 7)).value == pytest.approx(2 / 3)

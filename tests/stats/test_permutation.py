@@ -178,3 +178,18 @@ def test_how_far_a_diverged_score_lies_changes_nothing(far: float, both: bool, s
             assert test.direction == here[name].direction, name
             if name != "pitman_morgan":
                 assert test.direction == -sense * order, name
+
+
+def test_no_drawn_p_value_is_zero() -> None:
+    """Dies if the observed exchange is not counted as one: 40 differences of one sign."""
+    assert single_models.sign_flips(np.ones(40), permutations=999).p_value == 1 / 1_000
+
+
+def test_kinds_and_bits_draw_from_one_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dies if grouping equal examples changes the distribution."""
+    a, b = _counts(2, 400)
+    grouped = single_models.approximate_randomization(a, b, iterations=50_000)
+    monkeypatch.setattr(single_models, "_AS_BITS", 10**9)
+    single = single_models.approximate_randomization(a, b, iterations=50_000)
+    assert grouped.p_value == pytest.approx(single.p_value, abs=0.015)
+    assert grouped.p_value != single.p_value  # other random numbers were drawn

@@ -58,3 +58,13 @@ def test_runs_are_one_on_all_tasks_by_their_names(tmp_path: Path) -> None:
         found.append(_studied(tmp_path / folder).overall[0].difference)
     assert found[0] is not None and found[0] == found[1]
     assert found[0].se > 1  # that of networks: 2 sqrt(2 2.5 / 5) = 2.8
+
+
+def test_other_runs_on_another_task_are_not_shared(tmp_path: Path) -> None:
+    """Dies if two runs of a task are those of another task by their number."""
+    draw = np.random.default_rng(0)
+    _task(tmp_path, "s", _of_networks("vw", draw))
+    _task(tmp_path, "t", _of_networks("xy", draw))
+    assert _studied(tmp_path).notes == (
+        "Runs differ between tasks: they are taken as a task's own.",
+    )

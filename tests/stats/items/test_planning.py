@@ -100,3 +100,9 @@ def test_impossible_plans_are_errors(call: object, words: str) -> None:
     """Dies if a check is lost."""
     with pytest.raises(DataError, match=words):
         call()  # type: ignore[operator]
+
+
+def test_no_number_of_items_makes_up_for_few_runs() -> None:
+    """Dies if the variance of runs falls with items: .02 between runs, two runs, one point."""
+    assert _required(0.01, SPREAD, runs=2) is None
+    assert _required(0.05, SPREAD, runs=3) is not None

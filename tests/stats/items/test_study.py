@@ -148,3 +148,17 @@ def test_smallest_and_largest_detectable_differences(runs: int) -> None:
         never = len(finite) < len(known)
         largest = None if never else max(finite)
         assert shown.detectable == (min(finite, default=None), largest, never, False)
+
+
+def test_p_values_beside_the_margin() -> None:
+    """Dies if they are of a difference of 0, or of one side at the whole level: twice the tail
+    of a t distribution beyond the margin, and the larger tail within it."""
+    difference = DIFFERENCES[-1]
+    value, df = np.mean(difference.interval[:2]), difference.df
+    se = (difference.interval.high - value) / scipy.stats.t.ppf(0.975, df)
+    for margin in (0.01, 0.3):
+        (shown,) = by_margin([difference], [True], margin, 0.05)
+        tail = scipy.stats.t.cdf((value - margin) / se, df)
+        lower = scipy.stats.t.sf((value + margin) / se, df)
+        assert shown.p_outcome == pytest.approx(2 * min(1 - tail, 1 - lower, 0.5))
+        assert shown.p_equivalent == pytest.approx(min(1.0, 2 * max(tail, lower)))
